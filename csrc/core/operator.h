@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator implements and what it is given: Operator (one sample at a time), Source
+// (decides what a batch holds), SampleContext (inputs, outputs, scratch, randomness), Arg (a value
+// that may differ from sample to sample).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/random.h"
+#include "core/schema.h"
+#include "core/view.h"
+
+namespace torchdali {
+
+// What a Source decided about one batch; made in order, read by many threads.
+struct SourceBatch {
+  virtual ~SourceBatch() = default;
+  int size = 0;  // samples
+};
+
+// Memory of the sample in hand; implemented by the executor.
+class SampleMemory {
+ public:
+  virtual ~SampleMemory() = default;
+  // `view` has dtype, shape and layout; its data pointer is filled in.
+  virtual void allocate_output(int output, SampleView& view) = 0;
+  // The output shares memory that lives at least as long as input `input` does.
+  virtual void alias_output(int output, int input) = 0;
+  // 64-byte aligned, until the operator returns.
+  virtual void* allocate_scratch(size_t bytes) = 0;
+};
+
+// One sample of one operator. Worker thread only.
+class SampleContext {
+ public:
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  const SampleView& input(int i) const { return values_[inputs_[i]]; }
+  const SampleView& argument_input(int i) const { return values_[arguments_[i]]; }
+
+  // Makes output i: uninitialised memory for `shape` elements of `dtype`. Pipeline outputs are
+  // written right where the user will find them.
+  SampleView& output(int i, DType dtype, const Shape& shape, const Layout& layout = {}) {
+    TORCHDALI_CHECK_KIND(kLayout, layout.empty() || layout.size() == shape.ndim(), "layout ",
+                         layout, " does not fit a tensor of ", shape.ndim(), " dimensions, ",
+                         shape);
+    SampleView& view = values_[outputs_[i]];
+    view = {.data = nullptr, .dtype = dtype, .shape = shape, .layout = layout};
+    memory_->allocate_output(i, view);
+    return view;
+  }
+  // Makes output i a view of (a part of) input `of` without copying. `view` must be contiguous.
+  SampleView& share_input(int i, int of, const SampleView& view) {
+    values_[outputs_[i]] = view;
+    memory_->alias_output(i, of);
+    return values_[outputs_[i]];
+  }
+  // Temporary memory, 64-byte aligned, uninitialised, gone when run() returns.
+  template <class T>
+  std::span<T> scratch(size_t count) {
+    return {static_cast<T*>(memory_->allocate_scratch(count * sizeof(T))), count};
+  }
+
+  int index_in_batch() const { return index_in_batch_; }
+  int batch_size() const { return batch_size_; }
+  // Position in the pipeline's stream of samples: what randomness is keyed by.
+  uint64_t sample_id() const { return sample_id_; }
+  // The draws of this sample, from their beginning at every call. Operators with the same seed draw
+  // the same values.
+  RandomStream random() const { return {seed_, sample_id_}; }
+
+  // Where the sample comes from (a path, a key), shown in errors. The text must outlive the batch.
+  std::string_view source_name() const { return *source_name_; }
+  void set_source_name(std::string_view name) { *source_name_ = name; }
+  // Of the Source that is running.
+  template <class Batch>
+  const Batch& source_batch() const {
+    return static_cast<const Batch&>(*source_batch_);
+  }
+
+ private:
+  friend class SampleRunner;  // executor/sample_runner.h
+  SampleView* values_ = nullptr;
+  std::span<const int> inputs_, arguments_, outputs_;  // slots in values_
+  SampleMemory* memory_ = nullptr;
+  const SourceBatch* source_batch_ = nullptr;
+  std::string_view* source_name_ = nullptr;
+  uint64_t sample_id_ = 0;
+  uint64_t seed_ = 0;
+  int index_in_batch_ = 0;
+  int batch_size_ = 0;
+};
+
+// A CPU operator. The constructor takes a `const OpSpec&` and does all that can be done before the
+// first batch. run() is called for different samples from many threads at once: it changes nothing
+// in *this. An operator makes each of its outputs once per run().
+class Operator {
+ public:
+  Operator() = default;
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+  virtual ~Operator() = default;
+  virtual void run(SampleContext& ctx) const = 0;
+};
+
+// Facts about a reader, under DALI's names.
+struct ReaderMeta {
+  int64_t epoch_size = 0;         // all shards
+  int64_t epoch_size_padded = 0;  // rounded up to whole, equal shards
+  int number_of_shards = 1;
+  int shard_id = 0;
+  bool pad_last_batch = false;
+  bool stick_to_shard = false;
+};
+
+// An operator that creates batches. next_batch() is called in order, by one thread at a time, when
+// an iteration is scheduled; run() then makes the samples of that batch, on any thread.
+class Source : public Operator {
+ public:
+  // The next batch, of at most `max_size` samples; nullptr at the end of the data.
+  virtual std::unique_ptr<SourceBatch> next_batch(int max_size) = 0;
+  // Back to the start after the end of the data.
+  virtual void reset() {}
+  // nullopt where the source is not a reader.
+  virtual std::optional<ReaderMeta> meta() { return std::nullopt; }
+};
+
+// A scalar argument: a constant, or one value a sample from an argument input.
+//   Arg<float> angle_{spec, "angle"};   ...   const float angle = angle_(ctx);
+// T: bool, int, int64_t, float, double, or an enumeration such as InterpType.
+template <class T>
+class Arg {
+ public:
+  Arg(const OpSpec& spec, std::string_view name) : name_(name) {
+    const auto found = spec.tensors.find(name);
+    if (found != spec.tensors.end()) slot_ = found->second;
+    else if (spec.defined(name)) constant_ = spec.get<T>(name);
+    given_ = spec.has(name);
+  }
+  // Given by the user, as a constant or a tensor.
+  bool given() const { return given_; }
+  bool is_tensor() const { return slot_ >= 0; }
+  // Has a value: given, or by default.
+  bool defined() const { return is_tensor() || constant_.has_value(); }
+  T operator()(const SampleContext& ctx) const {
+    if (!is_tensor()) {
+      TORCHDALI_ASSERT(constant_.has_value(), "argument `", name_, "` has no value");
+      return *constant_;
+    }
+    return read(ctx.argument_input(slot_));
+  }
+
+ private:
+  T read(const SampleView& value) const {
+    TORCHDALI_CHECK(value.volume() == 1, "argument `", name_,
+                    "` takes one value a sample, got a tensor of shape ", value.shape);
+    return dispatch_dtype(value.dtype,
+                          [&]<class S>() { return static_cast<T>(*value.as<const S>()); });
+  }
+  std::string name_;
+  std::optional<T> constant_;
+  int slot_ = -1;
+  bool given_ = false;
+};
+
+// A list argument: a constant list, or a 1-D (or 0-D) tensor a sample. T: int64_t, float, double.
+//   ListArg<float> mean_{spec, "mean"};   ...   SmallVector values; mean_.get(ctx, buffer)
+template <class T>
+class ListArg {
+ public:
+  ListArg(const OpSpec& spec, std::string_view name) : name_(name) {
+    const auto found = spec.tensors.find(name);
+    if (found != spec.tensors.end()) slot_ = found->second;
+    else if (spec.defined(name)) constant_ = spec.get<std::vector<T>>(name);
+    given_ = spec.has(name);
+  }
+  bool given() const { return given_; }
+  bool is_tensor() const { return slot_ >= 0; }
+  bool defined() const { return is_tensor() || constant_.has_value(); }
+  // The values of this sample. `buffer` backs the result where it comes from a tensor: it is grown,
+  // never shrunk, and may be thread_local.
+  std::span<const T> operator()(const SampleContext& ctx, std::vector<T>& buffer) const {
+    if (!is_tensor()) {
+      TORCHDALI_ASSERT(constant_.has_value(), "argument `", name_, "` has no value");
+      return *constant_;
+    }
+    const SampleView& value = ctx.argument_input(slot_);
+    TORCHDALI_CHECK(value.shape.ndim() <= 1, "argument `", name_,
+                    "` takes a list of values a sample (a 1-D tensor), got a tensor of shape ",
+                    value.shape);
+    const size_t count = static_cast<size_t>(value.volume());
+    if (buffer.size() < count) buffer.resize(count);
+    dispatch_dtype(value.dtype, [&]<class S>() {
+      const S* from = value.as<const S>();
+      for (size_t i = 0; i < count; ++i) buffer[i] = static_cast<T>(from[i]);
+    });
+    return {buffer.data(), count};
+  }
+
+ private:
+  std::string name_;
+  std::optional<std::vector<T>> constant_;
+  int slot_ = -1;
+  bool given_ = false;
+};
+
+template <class Op>
+SchemaBuilder& SchemaBuilder::cpu() {
+  schema_->make_cpu = [](const OpSpec& spec) -> std::unique_ptr<Operator> {
+    return std::make_unique<Op>(spec);
+  };
+  return *this;
+}
+
+}  // namespace torchdali
