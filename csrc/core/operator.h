@@ -31,7 +31,8 @@ class SampleMemory {
   virtual ~SampleMemory() = default;
   // `view` has dtype, shape and layout; its data pointer is filled in.
   virtual void allocate_output(int output, SampleView& view) = 0;
-  // The output shares memory that lives at least as long as input `input` does.
+  // The output, whose view is set, lies in the memory of input `input`, or (-1) in memory that
+  // lives as long as the batch.
   virtual void alias_output(int output, int input) = 0;
   // 64-byte aligned, until the operator returns.
   virtual void* allocate_scratch(size_t bytes) = 0;
@@ -61,6 +62,8 @@ class SampleContext {
     memory_->alias_output(i, of);
     return values_[outputs_[i]];
   }
+  // Makes output i a view of memory that the SourceBatch keeps alive.
+  SampleView& share_batch(int i, const SampleView& view) { return share_input(i, -1, view); }
   // Temporary memory, 64-byte aligned, uninitialised, gone when run() returns.
   template <class T>
   std::span<T> scratch(size_t count) {
@@ -129,6 +132,18 @@ class Source : public Operator {
   virtual void reset() {}
   // nullopt where the source is not a reader.
   virtual std::optional<ReaderMeta> meta() { return std::nullopt; }
+};
+
+// Data that the user hands in: the samples of one batch, and what keeps their memory alive.
+struct FedBatch : SourceBatch {
+  std::vector<SampleView> samples;
+  std::shared_ptr<void> owner;
+};
+
+// A Source that is fed from outside.
+class FedSource : public Source {
+ public:
+  virtual void feed(std::unique_ptr<FedBatch> batch) = 0;
 };
 
 // A scalar argument: a constant, or one value a sample from an argument input.

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graph: the nodes of a pipeline as Python hands them over, pruned and in topological order.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/schema.h"
+
+namespace torchdali {
+
+struct Edge {
+  int node = 0;
+  int output = 0;
+  auto operator<=>(const Edge&) const = default;
+};
+
+struct Node {
+  const Schema* schema = nullptr;
+  std::string name;
+  std::vector<Edge> inputs;
+  std::map<std::string, Edge, std::less<>> argument_inputs;
+  std::map<std::string, ArgValue, std::less<>> args;
+  uint64_t seed = 0;
+  std::string location;  // of the user's code that made it, several lines, for errors
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<Edge> outputs;
+};
+
+// One use of an operator; `argument_edges` receives the order of its argument inputs.
+OpSpec make_spec(const Node& node, int max_batch_size, int num_threads,
+                 std::vector<Edge>* argument_edges);
+int count_outputs(const OpSpec& spec);
+// Checks what can be known before the first batch; errors name the node.
+void verify(const Graph& graph);
+
+// Thrown by all of the engine that works for one node: carries the error and where it belongs.
+class OperatorError : public Error {
+ public:
+  OperatorError(const Error& cause, const Node& node)
+      : Error(cause), op(node.schema->name), location(node.location) {}
+  std::string op, location;
+  std::string source;  // path or key of the sample, may be empty
+  int sample = -1;     // in the batch; -1: not about one sample
+  int batch_size = 0;
+};
+
+}  // namespace torchdali

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executor/plan.h"
+
+#include <algorithm>
+#include <map>
+
+namespace torchdali {
+
+Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
+  verify(graph);
+  Plan plan;
+  plan.graph = std::move(graph);
+  std::map<Edge, int> slots, batches;
+  for (Edge e : plan.graph.outputs) {
+    const auto [it, added] = batches.emplace(e, plan.num_batches);
+    plan.num_batches += added;
+    plan.output_batches.push_back(it->second);
+  }
+  std::vector<int> last_step;  // slot -> step that uses it last
+  for (int n = 0; n < static_cast<int>(plan.graph.nodes.size()); ++n) {
+    const Node& node = plan.graph.nodes[n];
+    std::vector<Edge> argument_edges;
+    const OpSpec spec = make_spec(node, max_batch_size, num_threads, &argument_edges);
+    try {
+      plan.operators.push_back(node.schema->make_cpu(spec));
+    } catch (const Error& e) {
+      throw OperatorError(e, node);
+    }
+    if (node.schema->source) plan.sources.push_back(n);
+
+    Step step;
+    step.node = n;
+    step.op = plan.operators.back().get();
+    step.seed = node.seed;
+    const auto use = [&](std::vector<int>& to, Edge e) {
+      const int slot = slots.at(e);
+      to.push_back(slot);
+      last_step[slot] = n;
+    };
+    for (Edge e : node.inputs) use(step.inputs, e);
+    for (Edge e : argument_edges) use(step.arguments, e);
+    for (int i = 0, count = count_outputs(spec); i < count; ++i) {
+      slots.emplace(Edge{n, i}, plan.num_slots);
+      step.outputs.push_back(plan.num_slots++);
+      last_step.push_back(n);
+      const auto batch = batches.find(Edge{n, i});
+      step.batches.push_back(batch == batches.end() ? -1 : batch->second);
+    }
+    if (node.schema->source) step.source = n;
+    else if (!node.inputs.empty()) step.source = plan.steps[node.inputs[0].node].source;
+    plan.steps.push_back(std::move(step));
+  }
+  for (int slot = 0; slot < plan.num_slots; ++slot)
+    plan.steps[last_step[slot]].last_uses.push_back(slot);
+  return plan;
+}
+
+}  // namespace torchdali

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plan: all that is decided before the first batch. A segment is a run of per-sample operators; a
+// worker takes a sample through all its steps, with the values between them in slots.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/operator.h"
+#include "executor/graph.h"
+
+namespace torchdali {
+
+struct Step {
+  int node = 0;
+  const Operator* op = nullptr;
+  std::vector<int> inputs, arguments, outputs;  // slots
+  std::vector<int> batches;    // per output: index of the pipeline's batch it is written to, or -1
+  std::vector<int> last_uses;  // slots that nothing needs after this step
+  int source = -1;             // node of the Source that the first input descends from, or -1
+  uint64_t seed = 0;
+};
+
+struct Plan {
+  Graph graph;
+  std::vector<std::unique_ptr<Operator>> operators;  // one a node
+  std::vector<int> sources;                          // nodes whose operator is a Source
+  std::vector<Step> steps;
+  int num_slots = 0;
+  int num_batches = 0;              // different values among the outputs
+  std::vector<int> output_batches;  // pipeline output -> batch
+};
+
+Plan make_plan(Graph graph, int max_batch_size, int num_threads);
+
+}  // namespace torchdali

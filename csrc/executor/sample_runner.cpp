@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executor/sample_runner.h"
+
+#include <cstring>
+#include <new>
+
+namespace torchdali {
+
+SampleRunner::SampleRunner(const Plan& plan)
+    : plan_(plan),
+      values_(plan.num_slots),
+      owners_(plan.num_slots),
+      source_names_(plan.steps.size()) {
+  ctx_.values_ = values_.data();
+  ctx_.memory_ = this;
+}
+
+void SampleRunner::run(IterationData& iteration, int sample) {
+  iteration_ = &iteration;
+  ctx_.index_in_batch_ = sample;
+  ctx_.batch_size_ = iteration.batch_size;
+  ctx_.sample_id_ = iteration.first_sample_id + sample;
+  std::string_view no_source;
+  for (const Step& step : plan_.steps) {
+    step_ = &step;
+    ctx_.inputs_ = step.inputs;
+    ctx_.arguments_ = step.arguments;
+    ctx_.outputs_ = step.outputs;
+    ctx_.seed_ = step.seed;
+    ctx_.source_name_ = &no_source;
+    if (step.source >= 0) {
+      ctx_.source_name_ = &source_names_[step.source];
+      ctx_.source_batch_ = iteration.source_batches[step.source].get();
+      if (step.source == step.node) *ctx_.source_name_ = {};
+    }
+    const auto fail = [&](const Error& cause) {
+      OperatorError error(cause, plan_.graph.nodes[step.node]);
+      error.sample = sample;
+      error.batch_size = iteration.batch_size;
+      error.source = *ctx_.source_name_;
+      release_scratch();
+      for (int slot = 0; slot < plan_.num_slots; ++slot) release(slot);
+      return error;
+    };
+    try {
+      step.op->run(ctx_);
+    } catch (const Error& e) {
+      throw fail(e);
+    } catch (const std::bad_alloc&) {
+      throw fail(Error(ErrorKind::kRuntime, "out of memory"));
+    } catch (const std::exception& e) {
+      throw fail(Error(ErrorKind::kInternal, e.what()));
+    }
+    if (!scratch_.empty()) release_scratch();
+    for (int slot : step.last_uses) release(slot);
+  }
+}
+
+void SampleRunner::allocate_output(int output, SampleView& view) {
+  for (int64_t extent : view.shape)
+    TORCHDALI_ASSERT(extent >= 0, "output ", output, " has a negative extent: ", view.shape);
+  const int slot = step_->outputs[output], batch = step_->batches[output];
+  if (batch >= 0) {
+    iteration_->batches[batch]->allocate(ctx_.index_in_batch_, view);
+    return;
+  }
+  release(slot);
+  owners_[slot] = pool_.acquire(static_cast<size_t>(view.size_bytes()));
+  view.data = owners_[slot]->memory.get();
+}
+
+void SampleRunner::alias_output(int output, int input) {
+  const int slot = step_->outputs[output], batch = step_->batches[output];
+  SampleView& view = values_[slot];
+  if (batch >= 0) {  // what the user gets lies in the batch
+    const void* from = view.data;
+    iteration_->batches[batch]->allocate(ctx_.index_in_batch_, view);
+    if (const auto bytes = view.size_bytes(); bytes > 0) std::memcpy(view.data, from, bytes);
+    return;
+  }
+  ScratchPool::Block* owner = input < 0 ? nullptr : owners_[step_->inputs[input]];
+  if (owner != nullptr) ++owner->users;
+  owners_[slot] = owner;
+}
+
+void* SampleRunner::allocate_scratch(size_t bytes) {
+  scratch_.push_back(pool_.acquire(bytes));
+  return scratch_.back()->memory.get();
+}
+
+void SampleRunner::release(int slot) {
+  if (owners_[slot] == nullptr) return;
+  pool_.release(owners_[slot]);
+  owners_[slot] = nullptr;
+}
+
+void SampleRunner::release_scratch() {
+  for (ScratchPool::Block* b : scratch_) pool_.release(b);
+  scratch_.clear();
+}
+
+}  // namespace torchdali

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SampleRunner: takes one sample through the steps of a plan on one worker.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/batch.h"
+#include "executor/plan.h"
+#include "executor/scratch.h"
+
+namespace torchdali {
+
+// What the runner needs of an iteration.
+struct IterationData {
+  int batch_size = 0;
+  uint64_t first_sample_id = 0;
+  std::vector<std::unique_ptr<SourceBatch>> source_batches;  // per node; null where not a Source
+  std::vector<std::unique_ptr<Batch>> batches;               // per batch of the plan
+};
+
+// One worker thread only.
+class SampleRunner final : private SampleMemory {
+ public:
+  explicit SampleRunner(const Plan& plan);
+  // Throws OperatorError.
+  void run(IterationData& iteration, int sample);
+
+ private:
+  void allocate_output(int output, SampleView& view) override;
+  void alias_output(int output, int input) override;
+  void* allocate_scratch(size_t bytes) override;
+  void release(int slot);
+  void release_scratch();
+
+  const Plan& plan_;
+  ScratchPool pool_;
+  std::vector<SampleView> values_;              // per slot
+  std::vector<ScratchPool::Block*> owners_;     // per slot: the block it lies in, or null
+  std::vector<ScratchPool::Block*> scratch_;    // of the running operator
+  std::vector<std::string_view> source_names_;  // per node
+  SampleContext ctx_;
+  const Step* step_ = nullptr;
+  IterationData* iteration_ = nullptr;
+};
+
+}  // namespace torchdali

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.external_source: batches that the user hands in, by Pipeline.feed_input. The memory is the
+// user's own; it is read where it lies.
+#include <deque>
+
+#include "core/operator.h"
+
+namespace torchdali {
+namespace {
+
+class ExternalSource final : public FedSource {
+ public:
+  explicit ExternalSource(const OpSpec& spec) : name_(spec.name) {
+    if (spec.defined("layout")) layout_ = spec.get<Layout>("layout");
+    if (spec.defined("dtype")) dtype_ = spec.get<DType>("dtype");
+    if (spec.defined("ndim")) ndim_ = spec.get<int>("ndim");
+    TORCHDALI_CHECK(ndim_ < 0 || layout_.empty() || layout_.size() == ndim_, "`ndim` is ", ndim_,
+                    " but `layout` ", layout_, " has ", layout_.size(), " axes");
+  }
+
+  void feed(std::unique_ptr<FedBatch> batch) override {
+    for (SampleView& sample : batch->samples) {
+      TORCHDALI_CHECK_KIND(kType, dtype_ == DType::kNone || sample.dtype == dtype_, "`", name_,
+                           "` takes ", dtype_name(dtype_), " data, got ", dtype_name(sample.dtype));
+      TORCHDALI_CHECK(ndim_ < 0 || sample.shape.ndim() == ndim_, "`", name_, "` takes samples of ",
+                      ndim_, " dimensions, got one of shape ", sample.shape);
+      if (sample.layout.empty()) sample.layout = layout_;
+      TORCHDALI_CHECK_KIND(kLayout, layout_.empty() || sample.layout == layout_, "`", name_,
+                           "` has layout ", layout_, ", got data with layout ", sample.layout);
+      TORCHDALI_CHECK_KIND(
+          kLayout, sample.layout.empty() || sample.layout.size() == sample.shape.ndim(), "`", name_,
+          "` has layout ", sample.layout, ", got a sample of shape ", sample.shape);
+    }
+    queue_.push_back(std::move(batch));
+  }
+  std::unique_ptr<SourceBatch> next_batch(int) override {
+    TORCHDALI_CHECK_KIND(kRuntime, !queue_.empty(), "has no data; call Pipeline.feed_input(\"",
+                         name_, "\", ...) before the pipeline runs");
+    auto batch = std::move(queue_.front());
+    queue_.pop_front();
+    return batch;
+  }
+  void run(SampleContext& ctx) const override {
+    ctx.share_batch(0, ctx.source_batch<FedBatch>().samples[ctx.index_in_batch()]);
+  }
+
+ private:
+  std::string name_;
+  Layout layout_;
+  DType dtype_ = DType::kNone;
+  int ndim_ = -1;
+  std::deque<std::unique_ptr<FedBatch>> queue_;
+};
+
+TORCHDALI_OPERATOR("external_source")
+    .doc("Brings the user's own data into the pipeline.")
+    .output("data", "The samples as they were fed.")
+    .optional_arg("dtype", ArgType::kDType, "Element type that the data must have.")
+    .optional_arg("ndim", ArgType::kInt, "Number of dimensions that each sample must have.")
+    .optional_arg("layout", ArgType::kLayout,
+                  "Axes of a sample, such as \"HWC\"; given to data that comes without.")
+    .source()
+    .cpu<ExternalSource>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors of the engine become the classes of torchdali/errors.py, which also words them.
+#include "executor/graph.h"
+#include "python/bind.h"
+
+namespace torchdali {
+namespace {
+
+const char* kind_name(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kRuntime: return "runtime";
+    case ErrorKind::kValue: return "value";
+    case ErrorKind::kType: return "type";
+    case ErrorKind::kIndex: return "index";
+    case ErrorKind::kLayout: return "layout";
+    case ErrorKind::kFile: return "file";
+    case ErrorKind::kData: return "data";
+    case ErrorKind::kUnsupported: return "unsupported";
+    case ErrorKind::kInternal: break;
+  }
+  return "internal";
+}
+
+// Paths may hold any bytes: as Python's os.fsdecode has them.
+py::object decode(std::string_view text) {
+  return py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+}
+
+void raise_in_python(const Error& error) {
+  py::dict details;
+  if (const auto* e = dynamic_cast<const OperatorError*>(&error)) {
+    details["operator"] = e->op;
+    details["location"] = decode(e->location);
+    if (!e->source.empty()) details["source"] = decode(e->source);
+    if (e->sample >= 0) {
+      details["sample"] = e->sample;
+      details["batch_size"] = e->batch_size;
+    }
+  }
+  const py::object make = py::module_::import("torchdali.errors").attr("_from_engine");
+  const py::object exception = make(kind_name(error.kind()), decode(error.message()), details);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+}
+
+}  // namespace
+
+void bind_errors(py::module_&) {
+  py::register_local_exception_translator([](std::exception_ptr p) {
+    try {
+      if (p) std::rethrow_exception(p);
+    } catch (const Error& e) {
+      raise_in_python(e);
+    }
+  });
+}
+
+}  // namespace torchdali

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executor: graphs in, batches of torch tensors out. Waiting happens without the GIL.
+#include "executor/executor.h"
+
+#include <unistd.h>
+
+#include "python/bind.h"
+
+namespace torchdali {
+namespace {
+
+// How soon a wait notices Ctrl-C.
+constexpr auto kSignalPeriod = std::chrono::milliseconds(50);
+
+Edge to_edge(py::handle pair) {
+  const auto [node, output] = py::cast<std::pair<int, int>>(pair);
+  return {node, output};
+}
+
+std::string to_bytes(py::handle text) {
+  return py::cast<std::string>(text.attr("encode")("utf-8", "surrogateescape"));
+}
+
+Node to_node(const py::dict& d) {
+  Node node;
+  const auto op = py::cast<std::string>(d["op"]);
+  node.schema = find_schema(op);
+  TORCHDALI_CHECK(node.schema != nullptr, "there is no operator ", op);
+  node.name = py::cast<std::string>(d["name"]);
+  node.seed = py::cast<uint64_t>(d["seed"]);
+  node.location = to_bytes(d["location"]);
+  for (const auto e : py::cast<py::list>(d["inputs"])) node.inputs.push_back(to_edge(e));
+  for (const auto& [name, e] : py::cast<py::dict>(d["arg_inputs"]))
+    node.argument_inputs.emplace(py::cast<std::string>(name), to_edge(e));
+  for (const auto& [name, value] : py::cast<py::dict>(d["args"])) {
+    const auto arg = py::cast<std::string>(name);
+    node.args.emplace(arg, to_arg_value(value, arg));
+  }
+  return node;
+}
+
+SampleView view_of(const at::Tensor& t, const Layout& layout) {
+  return {.data = t.data_ptr(),
+          .dtype = from_scalar_type(t.scalar_type()),
+          .shape = Shape({t.sizes().data(), t.sizes().size()}),
+          .layout = layout};
+}
+
+// Where tensors cannot be read as they lie (strides), they are copied.
+std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string& layout_letters) {
+  const Layout layout{std::string_view(layout_letters)};
+  auto batch = std::make_unique<FedBatch>();
+  auto owner = std::make_shared<std::vector<at::Tensor>>();
+  const auto add = [&](const at::Tensor& t) {
+    TORCHDALI_CHECK_KIND(kType, t.is_cpu() && t.layout() == at::kStrided,
+                         "data must be dense CPU tensors");
+    owner->push_back(t.is_contiguous() && !t.is_neg() && !t.is_conj() ? t : t.contiguous());
+    return view_of(owner->back(), {});
+  };
+  if (py::isinstance<py::list>(data)) {
+    for (const auto item : py::cast<py::list>(data))
+      batch->samples.push_back(add(py::cast<at::Tensor>(item)));
+  } else {
+    const SampleView whole = add(py::cast<at::Tensor>(data));
+    TORCHDALI_CHECK(whole.shape.ndim() > 0, "a batch needs at least one dimension, the samples");
+    SampleView sample{.data = whole.data,
+                      .dtype = whole.dtype,
+                      .shape = Shape(whole.shape.span().subspan(1)),
+                      .layout = {}};
+    const int64_t bytes = sample.size_bytes();
+    for (int64_t i = 0; i < whole.shape[0];
+         ++i, sample.data = static_cast<char*>(sample.data) + bytes)
+      batch->samples.push_back(sample);
+  }
+  for (SampleView& s : batch->samples) s.layout = layout;
+  batch->size = static_cast<int>(batch->samples.size());
+  batch->owner = std::move(owner);
+  return batch;
+}
+
+class PyExecutor {
+ public:
+  PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
+             bool set_affinity) {
+    Graph graph;
+    for (const auto d : nodes) graph.nodes.push_back(to_node(py::cast<py::dict>(d)));
+    for (const auto e : outputs) graph.outputs.push_back(to_edge(e));
+    const ExecutorOptions options{
+        .max_batch_size = batch_size, .num_threads = num_threads, .set_affinity = set_affinity};
+    const py::gil_scoped_release release;
+    executor_ = std::make_unique<Executor>(std::move(graph), options);
+  }
+  ~PyExecutor() {
+    if (getpid() == process_) close();
+    else
+      (void)executor_.release();  // a forked child has none of the threads: nothing to join,
+                                  // nothing to free safely
+  }
+
+  void schedule() {
+    Executor& e = executor();
+    bool more;
+    {
+      const py::gil_scoped_release release;
+      more = e.schedule();
+    }
+    if (!more) throw py::stop_iteration();
+  }
+
+  py::list wait() {
+    Executor& e = executor();
+    TORCHDALI_CHECK_KIND(kRuntime, e.pending() > 0, "no iteration is scheduled");
+    std::shared_ptr<const IterationData> iteration;
+    while (iteration == nullptr) {
+      {
+        const py::gil_scoped_release release;
+        iteration = e.wait(kSignalPeriod);
+      }
+      if (iteration == nullptr && PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
+    py::list out;
+    for (int i = 0; i < e.num_outputs(); ++i) {
+      const Batch& batch = e.output(*iteration, i);
+      const auto dense = batch.dense();
+      const py::object data = dense ? py::cast(*dense) : py::cast(batch.tensors());
+      out.append(py::make_tuple(data, py::str(batch.layout().str().data(), batch.layout().size())));
+    }
+    return out;
+  }
+
+  void feed(const std::string& name, const py::object& data, const std::string& layout) {
+    executor().feed(name, to_fed_batch(data, layout));
+  }
+  py::object reader_meta(const std::string& name) {
+    const auto meta = executor().reader_meta(name);
+    if (!meta) return py::none();
+    py::dict d;
+    d["epoch_size"] = meta->epoch_size;
+    d["epoch_size_padded"] = meta->epoch_size_padded;
+    d["number_of_shards"] = meta->number_of_shards;
+    d["shard_id"] = meta->shard_id;
+    d["pad_last_batch"] = meta->pad_last_batch;
+    d["stick_to_shard"] = meta->stick_to_shard;
+    return d;
+  }
+  void reset() { executor().reset(); }
+  void cancel() {
+    Executor& e = executor();
+    const py::gil_scoped_release release;
+    e.cancel();
+  }
+  void close() {
+    if (executor_ == nullptr) return;
+    const py::gil_scoped_release release;  // the workers may drop what Python owns
+    executor_.reset();
+  }
+  int pending() const { return executor_ == nullptr ? 0 : executor_->pending(); }
+
+ private:
+  Executor& executor() {
+    TORCHDALI_CHECK_KIND(kRuntime, executor_ != nullptr, "the pipeline is closed");
+    TORCHDALI_CHECK_KIND(kRuntime, getpid() == process_,
+                         "a pipeline cannot be used in a process that was forked after it was "
+                         "built; build it there");
+    return *executor_;
+  }
+  std::unique_ptr<Executor> executor_;
+  pid_t process_ = getpid();
+};
+
+}  // namespace
+
+void bind_executor(py::module_& m) {
+  py::class_<PyExecutor>(m, "Executor")
+      .def(py::init<const py::list&, const py::list&, int, int, bool>(), py::arg("nodes"),
+           py::arg("outputs"), py::kw_only(), py::arg("batch_size"), py::arg("num_threads"),
+           py::arg("set_affinity") = false)
+      .def("schedule", &PyExecutor::schedule)
+      .def("wait", &PyExecutor::wait)
+      .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "")
+      .def("reader_meta", &PyExecutor::reader_meta, py::arg("name"))
+      .def("reset", &PyExecutor::reset)
+      .def("cancel", &PyExecutor::cancel)
+      .def("close", &PyExecutor::close)
+      .def_property_readonly("pending", &PyExecutor::pending);
+}
+
+}  // namespace torchdali

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registry as dictionaries, from which Python makes functions, classes, stubs and pages.
+#include "core/operator.h"
+#include "core/random.h"
+#include "executor/graph.h"
+#include "python/bind.h"
+
+namespace torchdali {
+namespace {
+
+const char* type_key(ArgType type) {
+  switch (type) {
+    case ArgType::kBool: return "bool";
+    case ArgType::kInt: return "int";
+    case ArgType::kFloat: return "float";
+    case ArgType::kString: return "str";
+    case ArgType::kDType: return "DALIDataType";
+    case ArgType::kImageType: return "DALIImageType";
+    case ArgType::kInterpType: return "DALIInterpType";
+    case ArgType::kLayout: return "layout";
+    case ArgType::kIntVec: return "int_list";
+    case ArgType::kFloatVec: return "float_list";
+    case ArgType::kStringVec: return "str_list";
+  }
+  return "";
+}
+
+py::object from_arg_value(const ArgValue& value) {
+  return std::visit(
+      []<class T>(const T& v) -> py::object {
+        if constexpr (std::is_same_v<T, std::monostate>) return py::none();
+        else return py::cast(v);
+      },
+      value);
+}
+
+py::dict describe(const ArgSchema& a) {
+  py::dict d;
+  d["name"] = a.name;
+  d["type"] = type_key(a.type);
+  d["doc"] = a.doc;
+  d["has_default"] = a.default_value.index() != 0;
+  d["default"] = from_arg_value(a.default_value);
+  d["required"] = a.required;
+  d["per_sample"] = a.arity == Arity::kPerSample;
+  d["deprecated"] = a.deprecated;
+  d["ignored"] = a.ignored;
+  d["renamed_to"] = a.renamed_to;
+  return d;
+}
+
+py::dict describe(const Schema& s) {
+  py::dict d;
+  d["name"] = s.name;
+  d["doc"] = s.doc;
+  py::list inputs, outputs, args, devices;
+  for (const InputSchema& i : s.inputs) {
+    py::dict input;
+    input["name"] = i.name;
+    input["doc"] = i.doc;
+    input["layouts"] = i.layouts;
+    input["optional"] = i.optional;
+    inputs.append(input);
+  }
+  for (const OutputSchema& o : s.outputs) {
+    py::dict output;
+    output["name"] = o.name;
+    output["doc"] = o.doc;
+    outputs.append(output);
+  }
+  for (const ArgSchema& a : s.args) args.append(describe(a));
+  if (s.make_cpu) devices.append("cpu");
+  d["inputs"] = inputs;
+  d["outputs"] = outputs;
+  d["args"] = args;
+  d["devices"] = devices;
+  d["variable_outputs"] = static_cast<bool>(s.num_outputs);
+  d["random"] = s.random;
+  d["side_effects"] = s.side_effects;
+  d["source"] = s.source;
+  d["hidden"] = s.hidden;
+  d["sequences"] = s.sequences;
+  d["volumes"] = s.volumes;
+  return d;
+}
+
+py::list schemas() {
+  py::list out;
+  for (const auto& s : all_schemas()) out.append(describe(*s));
+  return out;
+}
+
+int num_outputs(const std::string& op, const py::dict& args,
+                const std::vector<std::string>& tensor_args, int num_inputs) {
+  OpSpec spec;
+  spec.schema = find_schema(op);
+  TORCHDALI_CHECK(spec.schema != nullptr, "there is no operator ", op);
+  spec.num_inputs = num_inputs;
+  for (const auto& [name, value] : args)
+    spec.constants[py::cast<std::string>(name)] = to_arg_value(value, op);
+  for (const std::string& name : tensor_args)
+    spec.tensors.emplace(name, static_cast<int>(spec.tensors.size()));
+  return count_outputs(spec);
+}
+
+}  // namespace
+
+ArgValue to_arg_value(py::handle value, std::string_view arg) {
+  if (py::isinstance<py::bool_>(value)) return py::cast<bool>(value);
+  if (py::isinstance<py::int_>(value)) return py::cast<int64_t>(value);
+  if (py::isinstance<py::float_>(value)) return py::cast<double>(value);
+  // surrogateescape: a path may hold any bytes
+  if (py::isinstance<py::str>(value))
+    return py::cast<std::string>(value.attr("encode")("utf-8", "surrogateescape"));
+  if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
+    const auto items = py::reinterpret_borrow<py::sequence>(value);
+    bool all_ints = true, all_strings = true;
+    for (const auto item : items) {
+      all_ints = all_ints && py::isinstance<py::int_>(item);
+      all_strings = all_strings && py::isinstance<py::str>(item);
+    }
+    if (all_ints) return py::cast<std::vector<int64_t>>(value);
+    if (!all_strings) return py::cast<std::vector<double>>(value);
+    std::vector<std::string> strings;
+    for (const auto item : items)
+      strings.push_back(py::cast<std::string>(item.attr("encode")("utf-8", "surrogateescape")));
+    return strings;
+  }
+  raise(ErrorKind::kType, "argument `", arg,
+        "` has an unsupported type: ", py::cast<std::string>(py::str(py::type::of(value))));
+}
+
+void bind_registry(py::module_& m) {
+  m.def("schemas", &schemas, "All operators, sorted by name, as dictionaries.");
+  m.def("num_outputs", &num_outputs, py::arg("op"), py::arg("args"), py::arg("tensor_args"),
+        py::arg("num_inputs"), "Number of outputs of one use of an operator.");
+  m.def("derive_seed", &derive_seed, py::arg("seed"), py::arg("stream"),
+        "The seed of the operator with number `stream` in a pipeline with seed `seed`.");
+}
+
+}  // namespace torchdali
