@@ -67,10 +67,12 @@ def pkg_config(*args: str) -> list[str] | None:
 
 
 def set_path() -> None:
-    """Puts ccache's directory of compiler links first in PATH, and this interpreter's ninja in it."""
+    """Puts ccache's directory of compiler links first in PATH, this interpreter's ninja last."""
     ccache = [d for d in CCACHE_LINK_DIRS if Path(d, "g++").exists()][:1]
     path = [*ccache, os.environ.get("PATH", ""), str(Path(sys.executable).parent)]
     os.environ["PATH"] = os.pathsep.join(path)
+    # Two checkouts of the same files share what was compiled.
+    os.environ.setdefault("CCACHE_BASEDIR", str(ROOT))
 
 
 def engine() -> Extension:
@@ -101,8 +103,6 @@ def engine() -> Extension:
         "torchdali._C",
         # Relative: setuptools refuses absolute paths in a source distribution's manifest.
         sources=sorted(str(p.relative_to(ROOT)) for p in CSRC.rglob("*.cpp")),
-        # Headers, or a change in one would not start a build.
-        depends=sorted(str(p.relative_to(ROOT)) for p in CSRC.rglob("*.h")),
         include_dirs=[str(CSRC)],
         library_dirs=cpp_extension.library_paths(),
         libraries=["c10", "torch", "torch_cpu", "torch_python"],
@@ -134,9 +134,14 @@ def find_nvcc() -> tuple[str, str] | str:
     return nvcc, version
 
 
+def cuda_archs() -> str:
+    """Returns the compute capabilities to compile for, such as "80 90"."""
+    return os.environ.get("TORCHDALI_CUDA_ARCHS", "80 90")
+
+
 def cuda_flags() -> list[str]:
     """Returns nvcc's flags. The runtime is linked in, so the library loads without CUDA."""
-    archs = os.environ.get("TORCHDALI_CUDA_ARCHS", "80 90").split()
+    archs = cuda_archs().split()
     flags = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
     flags += [f"-gencode=arch=compute_{archs[-1]},code=compute_{archs[-1]}"]
     host = "-fPIC,-fvisibility=hidden,-Wall,-Wextra"
@@ -200,6 +205,8 @@ class BuildExt(cpp_extension.BuildExtension):
         super().finalize_options()
         tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-torch{torch.__version__}"
         self.build_temp = str(ROOT / "build" / tag)
+        # setuptools compares dates of sources; ninja also knows headers and changed flags.
+        self.force = True
 
     def run(self) -> None:
         """Builds into the source tree where installed as editable, else into the wheel."""
@@ -218,8 +225,10 @@ class BuildExt(cpp_extension.BuildExtension):
         library, reason = ("", cuda) if isinstance(cuda, str) else (f"CUDA {cuda[1]}", "")
         note = [
             '"""What this copy of torchdali was built with; written by setup.py."""\n',
+            f"VERSION = {self.distribution.get_version()!r}",
             f"TORCH_VERSION = {str(torch.__version__)!r}",
             f"CUDA_LIBRARY = {library!r}",
+            f"CUDA_ARCHS = {cuda_archs()!r}",
             f"CUDA_LIBRARY_MISSING = {reason!r}",
         ]
         (package / "_build_info.py").write_text("\n".join(note) + "\n")
