@@ -1,0 +1,91 @@
+# Every target works alone, on a fresh Debian or Ubuntu machine too: it makes .venv and builds first.
+#   PYTHON=python3.12   the interpreter to make .venv with
+#   TORCH=torch==2.9.0  a certain torch; without it one that PYTHON imports is kept
+#   DATA=DIR            a folder of folders of images, for `make bench` and `make quickstart`
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+PY := $(VENV)/bin/python
+JOBS ?= $(shell nproc)
+ENGINE := $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu')
+CXX_FILES = $(shell find csrc tests/cpp -name '*.cpp' -o -name '*.h' -o -name '*.cu')
+export PYTHON TORCH
+export MAX_JOBS ?= $(JOBS)
+
+.PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize \
+  bench docs build clean
+
+help: ## what there is to make
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+# Stamps in .venv make the second run quick. They depend on what was asked for, not on the clock.
+SETUP := $(VENV)/.setup
+SETUP_LINT := $(VENV)/.setup-lint
+BUILT := $(VENV)/.built
+
+$(SETUP): pyproject.toml tools/setup_env.sh tools/requirements.py
+	@tools/setup_env.sh $(VENV) build test examples bench docs
+	@touch $@
+
+$(SETUP_LINT): $(SETUP)
+	@tools/setup_env.sh $(VENV) lint
+	@touch $@
+
+# The first build installs (editable), the later ones only compile what changed.
+$(BUILT): $(SETUP) setup.py tools/install_editable.sh $(ENGINE)
+	@tools/install_editable.sh $(PY)
+	@touch $@
+
+setup: $(SETUP) ## .venv with everything to build and test; apt packages where they are missing
+
+build: $(SETUP) ## compile the engine; an editable install
+	@tools/install_editable.sh $(PY)
+	@touch $(BUILT)
+
+quickstart: $(BUILT) ## train a classifier on handwritten digits, end to end (DATA=DIR: your images)
+	$(PY) examples/train_classifier.py $(if $(DATA),--data $(DATA))
+
+test: $(BUILT) ## all tests that this machine can run
+	$(PY) -m pytest -n $(JOBS) $(ARGS)
+
+test-fast: $(BUILT) ## under a minute: no stress, no slow tests
+	$(PY) -m pytest -n $(JOBS) -m "not slow and not stress" $(ARGS)
+
+test-gpu: $(SETUP) ## the CUDA tests; needs nvcc and a GPU
+	TORCHDALI_CUDA=1 tools/install_editable.sh $(PY)
+	TORCHDALI_REQUIRE=cuda $(PY) -m pytest -m cuda $(ARGS)
+
+lint: $(SETUP_LINT) types ## ruff, mypy --strict, clang-format; nothing is changed
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	PATH="$(VENV)/bin:$$PATH" clang-format --dry-run -Werror $(CXX_FILES)
+
+types: $(SETUP_LINT)
+	$(PY) -m mypy
+
+format: $(SETUP_LINT) ## rewrite what the formatters would
+	$(PY) -m ruff check --fix-only --quiet .
+	$(PY) -m ruff format .
+	PATH="$(VENV)/bin:$$PATH" clang-format -i $(CXX_FILES)
+
+tidy: $(SETUP_LINT) $(BUILT) ## clang-tidy on the C++ files changed since main (FILES=... names others)
+	$(PY) tools/tidy.py $(FILES)
+
+generate: $(BUILT) ## stubs and reference pages from the operators' schemas
+	$(PY) -m torchdali._generate
+
+sanitize: $(SETUP) ## tests/cpp under ASan+UBSan, then TSan
+	$(PY) tools/sanitize.py --jobs $(JOBS) $(ARGS)
+
+bench: $(BUILT) ## benchmark against the peers found (DATA=DIR); one JSON and one table
+	@test -n "$(DATA)" || { echo 'make bench DATA=DIR: a folder of (folders of) JPEG files'; exit 2; }
+	$(PY) -m benchmarks.run --data $(DATA) $(ARGS)
+
+docs: $(BUILT) ## reference pages, and the tables of README and docs from benchmarks/results
+	$(PY) -m torchdali._generate
+	$(PY) -m benchmarks.report
+
+clean: ## remove what was built; .venv stays
+	rm -rf build dist out *.egg-info torchdali/*.so torchdali/_build_info.py $(BUILT)

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// RandomCropGenerator: windows of random area and aspect ratio, one law for every operator that
+// crops at random, so that the same seed draws the same window in all of them.
+// Source: Szegedy et al., "Going Deeper with Convolutions", 2015 (the augmentation); the details
+// (rounding, rejection, fallback) were found by asking DALI 1.35.0's decoders.image_random_crop.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "core/error.h"
+#include "core/random.h"
+
+namespace torchdali {
+
+// Rows [y, y + h) and columns [x, x + w) of an image.
+struct CropWindow {
+  int64_t y = 0, x = 0, h = 0, w = 0;
+  bool operator==(const CropWindow&) const = default;
+};
+
+struct FloatRange {
+  double low = 0, high = 0;
+};
+
+// Immutable; any thread.
+class RandomCropGenerator {
+ public:
+  // `area`: fraction of the image that the window covers, 0 < low <= high. `aspect_ratio`: width
+  // over height, 0 < low <= high. `num_attempts`: draws of area and aspect ratio before giving up.
+  RandomCropGenerator(FloatRange area, FloatRange aspect_ratio, int num_attempts)
+      : area_(area), ratio_(aspect_ratio), num_attempts_(num_attempts) {
+    TORCHDALI_CHECK(area.low > 0 && area.low <= area.high && std::isfinite(area.high),
+                    "`random_area` must be a range of positive numbers, got [", area.low, ", ",
+                    area.high, "]");
+    TORCHDALI_CHECK(ratio_.low > 0 && ratio_.low <= ratio_.high && std::isfinite(ratio_.high),
+                    "`random_aspect_ratio` must be a range of positive numbers, got [", ratio_.low,
+                    ", ", ratio_.high, "]");
+    TORCHDALI_CHECK(num_attempts >= 1, "`num_attempts` must be at least 1, got ", num_attempts);
+    log_low_ = std::log(ratio_.low);
+    log_high_ = std::log(ratio_.high);
+  }
+
+  // A window in an image of h rows and w columns; empty where the image is.
+  CropWindow generate(int64_t h, int64_t w, RandomStream& rng) const {
+    if (h <= 0 || w <= 0) return {};
+    const CropWindow size = draw_size(h, w, rng);
+    const int64_t y = rng.uniform_int(0, h - size.h);
+    const int64_t x = rng.uniform_int(0, w - size.w);
+    return {.y = y, .x = x, .h = size.h, .w = size.w};
+  }
+
+ private:
+  CropWindow draw_size(int64_t h, int64_t w, RandomStream& rng) const {
+    const double image_area = static_cast<double>(h) * static_cast<double>(w);
+    // The widest window of full height and the tallest one of full width.
+    const CropWindow widest{.h = h, .w = at_least_1(static_cast<double>(h) * ratio_.high)};
+    const CropWindow tallest{.h = at_least_1(static_cast<double>(w) / ratio_.low), .w = w};
+    // An image so narrow that no window can have the smallest area.
+    const double min_area = image_area * area_.low;
+    if (static_cast<double>(h) * static_cast<double>(widest.w) < min_area) return widest;
+    if (static_cast<double>(w) * static_cast<double>(tallest.h) < min_area) return tallest;
+
+    for (int attempt = 0; attempt < num_attempts_; ++attempt) {
+      const double area = image_area * between(area_.low, area_.high, rng);
+      const double ratio = std::exp(between(log_low_, log_high_, rng));
+      const CropWindow size{.h = at_least_1(std::sqrt(area / ratio) + 0.5),
+                            .w = at_least_1(std::sqrt(area * ratio) + 0.5)};
+      if (size.h > h || size.w > w) continue;
+      // Rounding can push the ratio of a small window out of the range.
+      const double rounded_ratio = static_cast<double>(size.w) / static_cast<double>(size.h);
+      if (rounded_ratio >= ratio_.low && rounded_ratio <= ratio_.high) return size;
+    }
+    // The largest window whose ratio is in the range, shrunk to the largest area.
+    const double image_ratio = static_cast<double>(w) / static_cast<double>(h);
+    CropWindow size{.h = h, .w = w};
+    if (image_ratio > ratio_.high) size = widest;
+    else if (image_ratio < ratio_.low) size = tallest;
+    const double size_area = static_cast<double>(size.h) * static_cast<double>(size.w);
+    const double scale = std::sqrt(std::min(1.0, image_area * area_.high / size_area));
+    size.h = at_least_1(static_cast<double>(size.h) * scale);
+    size.w = at_least_1(static_cast<double>(size.w) * scale);
+    return size;
+  }
+  static int64_t at_least_1(double extent) {
+    return std::max<int64_t>(1, static_cast<int64_t>(extent));
+  }
+  static double between(double low, double high, RandomStream& rng) {
+    return low + (high - low) * rng.uniform_double();
+  }
+
+  FloatRange area_, ratio_;
+  double log_low_, log_high_;
+  int num_attempts_;
+};
+
+}  // namespace torchdali

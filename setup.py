@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles csrc/**/*.cpp into ``torchdali._C``, csrc/**/*.cu into ``torchdali/_cuda.so``.
+
+There are no source lists: a file in csrc/ is part of the build. Environment variables:
+
+* ``TORCHDALI_WERROR=1``: warnings are errors.
+* ``TORCHDALI_DEBUG=1``: ``-O1 -g`` instead of ``-O3``.
+* ``TORCHDALI_CUDA=0`` leaves the ``.cu`` files out, ``1`` fails where they cannot be compiled;
+  otherwise they are compiled where nvcc is found, GPU or not.
+* ``TORCHDALI_CUDA_ARCHS``: compute capabilities, default "80 90"; the last one also as PTX.
+* ``MAX_JOBS``: compile jobs at once, default one a core.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from setuptools import Extension, setup
+from torch.utils import cpp_extension
+
+ROOT = Path(__file__).resolve().parent
+CSRC = ROOT / "csrc"
+PACKAGE = ROOT / "torchdali"
+
+# Where distributions keep ccache's links named like compilers. They work as a PATH entry only:
+# torch's build takes the whole of CXX for one program, so CXX="ccache g++" fails.
+CCACHE_LINK_DIRS = ("/usr/lib/ccache", "/usr/lib64/ccache", "/usr/lib/ccache/bin")
+
+# C++20 in device code came with CUDA 12.0.
+MIN_NVCC = (12, 0)
+
+
+class Codec(NamedTuple):
+    """A native library that is used where it is found."""
+
+    pkg_config: str  # its pkg-config name
+    macro: str
+    package: str  # what to install
+
+
+CODECS = (
+    Codec("libjpeg", "TORCHDALI_HAVE_JPEG", "libjpeg-dev (libjpeg-turbo)"),
+    Codec("libpng", "TORCHDALI_HAVE_PNG", "libpng-dev"),
+)
+
+
+def flag(name: str) -> bool:
+    """Returns whether an environment variable is set to something else than 0."""
+    return os.environ.get(name, "0") not in ("", "0")
+
+
+def pkg_config(*args: str) -> list[str] | None:
+    """Returns what pkg-config prints, split; None where it or the library is missing."""
+    program = os.environ.get("PKG_CONFIG") or shutil.which("pkg-config") or shutil.which("pkgconf")
+    if not program:
+        return None
+    found = subprocess.run([program, *args], capture_output=True, text=True, check=False)
+    return found.stdout.split() if found.returncode == 0 else None
+
+
+def set_path() -> None:
+    """Puts ccache's directory of compiler links first in PATH, this interpreter's ninja last."""
+    ccache = [d for d in CCACHE_LINK_DIRS if Path(d, "g++").exists()][:1]
+    path = [*ccache, os.environ.get("PATH", ""), str(Path(sys.executable).parent)]
+    os.environ["PATH"] = os.pathsep.join(path)
+    # Two checkouts of the same files share what was compiled.
+    os.environ.setdefault("CCACHE_BASEDIR", str(ROOT))
+
+
+def engine() -> Extension:
+    """Returns the extension ``torchdali._C``."""
+    compile_args = [
+        "-std=c++20",
+        "-fno-math-errno",
+        "-ffp-contract=off",
+        "-fvisibility=hidden",
+        "-Wall",
+        "-Wextra",
+        *(["-O1", "-g"] if flag("TORCHDALI_DEBUG") else ["-O3", "-g0"]),
+        *(["-Werror"] if flag("TORCHDALI_WERROR") else []),
+    ]
+    # As system headers, so that our warnings stay about our code.
+    for path in cpp_extension.include_paths():
+        compile_args += ["-isystem", path]
+    link_args: list[str] = []
+    for codec in CODECS:
+        compile_flags = pkg_config("--cflags", codec.pkg_config)
+        libraries = pkg_config("--libs", codec.pkg_config)
+        if compile_flags is None or libraries is None:
+            print(f"torchdali: built without {codec.pkg_config}: install {codec.package}")
+            continue
+        compile_args += [f"-D{codec.macro}=1", *compile_flags]
+        link_args += libraries
+    return Extension(
+        "torchdali._C",
+        # Relative: setuptools refuses absolute paths in a source distribution's manifest.
+        sources=sorted(str(p.relative_to(ROOT)) for p in CSRC.rglob("*.cpp")),
+        include_dirs=[str(CSRC)],
+        library_dirs=cpp_extension.library_paths(),
+        libraries=["c10", "torch", "torch_cpu", "torch_python"],
+        extra_compile_args={"cxx": compile_args},
+        extra_link_args=link_args,
+        language="c++",
+    )
+
+
+def find_nvcc() -> tuple[str, str] | str:
+    """Returns nvcc's path and version, or why there is none that can be used."""
+    homes = [os.environ[n] for n in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(n)]
+    candidates = [
+        os.environ.get("CUDACXX"),
+        *(str(Path(home, "bin", "nvcc")) for home in homes),
+        shutil.which("nvcc"),
+        "/usr/local/cuda/bin/nvcc",
+    ]
+    nvcc = next((c for c in candidates if c and os.access(c, os.X_OK)), None)
+    if nvcc is None:
+        return "no nvcc found (CUDACXX, CUDA_HOME, PATH, /usr/local/cuda)"
+    text = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"release (\d+)\.(\d+)", text)
+    if match is None:
+        return f"{nvcc} does not tell its version"
+    version = f"{match[1]}.{match[2]}"
+    if (int(match[1]), int(match[2])) < MIN_NVCC:
+        return f"{nvcc} is {version}, needed is {MIN_NVCC[0]}.{MIN_NVCC[1]}"
+    return nvcc, version
+
+
+def cuda_archs() -> str:
+    """Returns the compute capabilities to compile for, such as "80 90"."""
+    return os.environ.get("TORCHDALI_CUDA_ARCHS", "80 90")
+
+
+def cuda_flags() -> list[str]:
+    """Returns nvcc's flags. The runtime is linked in, so the library loads without CUDA."""
+    archs = cuda_archs().split()
+    flags = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
+    flags += [f"-gencode=arch=compute_{archs[-1]},code=compute_{archs[-1]}"]
+    host = "-fPIC,-fvisibility=hidden,-Wall,-Wextra"
+    flags += ["-std=c++20", "-O3", "-cudart", "static", f"-I{CSRC}", "-Xcompiler", host]
+    # The counterpart of -ffp-contract=off: CPU and GPU round the same operations.
+    flags += ["-fmad=false"]
+    if flag("TORCHDALI_WERROR"):
+        flags += ["-Werror", "all-warnings"]
+    return flags
+
+
+def ninja_rules(nvcc: str, sources: list[Path], objects: Path) -> Iterator[str]:
+    """Yields the lines of a build.ninja for ``_cuda.so``."""
+    ccache = shutil.which("ccache")
+    compiler = f"{ccache} {nvcc}" if ccache else nvcc
+    flags = " ".join(cuda_flags())
+    yield "rule compile"
+    yield f"  command = {compiler} {flags} -MD -MF $out.d -c $in -o $out"
+    yield "  depfile = $out.d"
+    yield "  deps = gcc"
+    yield "rule link"
+    yield f"  command = {nvcc} -shared -cudart static $in -o $out"
+    outputs = []
+    for source in sources:
+        output = "_".join(source.relative_to(CSRC).with_suffix(".o").parts)
+        outputs.append(output)
+        yield f"build {output}: compile {source}"
+    yield f"build {objects / '_cuda.so'}: link {' '.join(outputs)}"
+
+
+def build_cuda(objects: Path) -> tuple[Path, str] | str:
+    """Compiles csrc/**/*.cu; returns the library and CUDA's version, or why there is none."""
+    choice = os.environ.get("TORCHDALI_CUDA", "auto")
+    if choice == "0":
+        return "left out by TORCHDALI_CUDA=0"
+    sources = sorted(CSRC.rglob("*.cu"))
+    if not sources:
+        return "there are no .cu files"
+    found = find_nvcc()
+    if isinstance(found, str):
+        if choice == "1":
+            raise SystemExit(f"torchdali: TORCHDALI_CUDA=1, but {found}")
+        return found
+    nvcc, version = found
+    objects.mkdir(parents=True, exist_ok=True)
+    (objects / "build.ninja").write_text("\n".join(ninja_rules(nvcc, sources, objects)) + "\n")
+    jobs = os.environ["MAX_JOBS"]
+    try:
+        subprocess.run(["ninja", "-C", str(objects), "-j", jobs], check=True)
+    except subprocess.CalledProcessError as error:
+        hint = "TORCHDALI_CUDA=0 builds without the GPU parts"
+        raise SystemExit(f"torchdali: the .cu files did not compile; {hint}") from error
+    return objects / "_cuda.so", version
+
+
+class BuildExt(cpp_extension.BuildExtension):
+    """Builds the engine and the GPU library, and notes what they were built with."""
+
+    def finalize_options(self) -> None:
+        """Keeps objects in build/: pip's editable install names a new folder every time."""
+        super().finalize_options()
+        tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-torch{torch.__version__}"
+        self.build_temp = str(ROOT / "build" / tag)
+        # setuptools compares dates of sources; ninja also knows headers and changed flags.
+        self.force = True
+
+    def run(self) -> None:
+        """Builds into the source tree where installed as editable, else into the wheel."""
+        os.environ.setdefault("MAX_JOBS", str(len(os.sched_getaffinity(0))))
+        set_path()
+        in_place = bool(self.inplace) or bool(getattr(self, "editable_mode", False))
+        super().run()
+        package = PACKAGE if in_place else Path(self.build_lib, "torchdali")
+        package.mkdir(parents=True, exist_ok=True)
+        cuda = build_cuda(Path(self.build_temp, "cuda"))
+        (package / "_cuda.so").unlink(missing_ok=True)
+        if isinstance(cuda, str):
+            print(f"torchdali: built without the GPU library: {cuda}")
+        else:
+            shutil.copyfile(cuda[0], package / "_cuda.so")
+        library, reason = ("", cuda) if isinstance(cuda, str) else (f"CUDA {cuda[1]}", "")
+        note = [
+            '"""What this copy of torchdali was built with; written by setup.py."""\n',
+            f"VERSION = {self.distribution.get_version()!r}",
+            f"TORCH_VERSION = {str(torch.__version__)!r}",
+            f"CUDA_LIBRARY = {library!r}",
+            f"CUDA_ARCHS = {cuda_archs()!r}",
+            f"CUDA_LIBRARY_MISSING = {reason!r}",
+        ]
+        (package / "_build_info.py").write_text("\n".join(note) + "\n")
+
+
+setup(ext_modules=[engine()], cmdclass={"build_ext": BuildExt})

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may depend on whom, read off #include and import lines; CONTRIBUTING.md has the picture."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CSRC = ROOT / "csrc"
+PACKAGE = ROOT / "torchdali"
+
+# Folder of csrc -> folders that it may include, beside itself.
+CXX_RULES: dict[str, set[str]] = {
+    "core": set(),
+    "kernels": set(),
+    "io": {"core"},
+    "ops": {"core", "kernels", "io"},
+    "executor": {"core"},
+    "python": {"core", "executor"},
+    "cuda": set(),
+}
+# Files of core that see torch; the rest of the engine is std only.
+SEES_TORCH = {"core/batch.h", "core/batch.cpp", "core/stream.h", "core/stream.cpp"}
+TORCH = re.compile(r"^(torch|ATen|c10|pybind11|Python\.h)\b")
+# Vocabulary that anybody may use: element types, layouts and errors are std only, and so are the
+# kernels that use them.
+VOCABULARY = {"core/dtype.h", "core/error.h", "core/layout.h", "core/view.h", "core/cpu_features.h"}
+
+# Python module -> modules of the package that it may import, beside itself. A name stands for a
+# package and everything in it.
+PY_RULES: dict[str, set[str]] = {
+    "_build_info": set(),
+    "_extension": {"_build_info"},
+    "types": {"_extension"},
+    "errors": {"_extension"},
+    "_schema": {"_extension", "types", "errors"},
+    "_source_location": set(),
+    "info": {"_extension", "_build_info"},
+    "batch": {"_extension", "types", "errors"},
+    "graph": {"_extension", "_schema", "_source_location", "types", "errors", "batch"},
+    "_generate": {"_extension", "_schema", "graph", "types", "errors"},
+    "fn": {"_generate", "_schema", "graph", "types", "errors"},
+    "ops": {"_generate", "_schema", "graph", "types", "errors"},
+    "pipeline": {
+        "_extension",
+        "_schema",
+        "_source_location",
+        "graph",
+        "types",
+        "errors",
+        "batch",
+    },
+    "loader": {"pipeline", "batch", "types", "errors"},
+    "auto_aug": {"fn", "types"},
+}
+# Facades: they collect names for users, so they may see everything.
+FACADES = {"__init__", "plugin", "backend", "data_node", "math", "tensors"}
+
+
+def cxx_files() -> list[Path]:
+    return sorted(p for p in CSRC.rglob("*") if p.suffix in {".h", ".cpp", ".cu"})
+
+
+def includes(path: Path) -> list[str]:
+    return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', path.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", cxx_files(), ids=lambda p: str(p.relative_to(CSRC)))
+def test_a_cxx_file_includes_only_what_its_folder_may(path):
+    name = path.relative_to(CSRC)
+    folder = name.parts[0]
+    assert folder in CXX_RULES, f"csrc/{folder} has no rule in tests/test_layering.py"
+    for include in includes(path):
+        if TORCH.match(include):
+            allowed = folder in {"python", "executor"} or str(name) in SEES_TORCH
+            assert allowed, f"{name} includes {include}: the engine is std only here"
+            assert include != "torch/extension.h", f"{name}: torch/extension.h costs 15 s a file"
+            if "pybind" in include:
+                assert folder == "python", f"{name}: only csrc/python sees pybind11"
+            assert path.suffix != ".cu", f"{name}: a .cu file sees no torch header"
+        elif include.split("/")[0] in CXX_RULES:
+            target = include.split("/")[0]
+            allowed = target == folder or target in CXX_RULES[folder] or include in VOCABULARY
+            assert allowed, f"{name} includes {include}: {folder} may not depend on {target}"
+
+
+def test_every_include_of_ours_exists():
+    for path in cxx_files():
+        for include in includes(path):
+            if include.split("/")[0] in CXX_RULES:
+                assert (CSRC / include).exists(), f"{path.name} includes {include}"
+
+
+@pytest.mark.parametrize("path", cxx_files(), ids=lambda p: str(p.relative_to(CSRC)))
+def test_a_cxx_file_starts_with_its_licence_and_says_what_it_is(path):
+    first, second = path.read_text().splitlines()[:2]
+    assert first == "// SPDX-License-Identifier: Apache-2.0"
+    assert second.startswith("// "), f"{path.name}: the second line says what the file is"
+
+
+def test_the_engine_asks_nothing_of_cuda_at_compile_time():
+    for path in cxx_files():
+        if path.suffix != ".cu":
+            text = path.read_text()
+            assert not re.search(r"#\s*if.*\b(USE_CUDA|WITH_CUDA)\b", text), path
+            assert "cuda_runtime" not in text, path
+
+
+def module_name(path: Path) -> str:
+    """Returns the first part of a module's name inside the package: "fn" for fn/__init__.py."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[0]
+
+
+def imports(path: Path) -> set[str]:
+    """Returns modules of the package that a file imports, those inside functions included."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = ("torchdali", *path.relative_to(PACKAGE).parts[:-1])
+                parts = package[: len(package) - node.level + 1]
+                base = ".".join([*parts, *([node.module] if node.module else [])])
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "torchdali" and len(parts) > 1:
+                found.add(parts[1])
+    return found
+
+
+def python_files() -> list[Path]:
+    return sorted(p for p in PACKAGE.rglob("*.py") if p.name != "_build_info.py")
+
+
+@pytest.mark.parametrize("path", python_files(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_python_module_imports_only_what_it_may(path):
+    module = module_name(path)
+    if module in FACADES:
+        return
+    assert module in PY_RULES, f"torchdali/{module} has no rule in tests/test_layering.py"
+    for name in imports(path) - {module}:
+        if name in PY_RULES or (PACKAGE / f"{name}.py").exists() or (PACKAGE / name).is_dir():
+            assert name in PY_RULES[module], f"{module} may not import torchdali.{name}"
+
+
+def test_the_rules_have_no_cycle():
+    remaining = {name: set(allowed) for name, allowed in PY_RULES.items()}
+    while remaining:
+        free = {name for name, allowed in remaining.items() if not allowed & remaining.keys()}
+        assert free, f"a cycle among {sorted(remaining)}"
+        remaining = {name: allowed for name, allowed in remaining.items() if name not in free}
+
+
+@pytest.mark.parametrize("path", python_files(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_public_module_says_what_it_exports(path):
+    if path.stem.startswith("_") and path.stem != "__init__":
+        return
+    assigned = {
+        target.id
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    assert "__all__" in assigned

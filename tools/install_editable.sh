@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Compiles what changed, in place; the first time it installs the checkout as editable too:
+#   tools/install_editable.sh PYTHON
+set -euo pipefail
+
+py=$1
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+
+case $py in /*) root_py=$py ;; *) root_py=$root/$py ;; esac
+# Asked from another folder: here, the checkout itself would be found.
+where=$(cd / && "$root_py" -c 'import importlib.util as u
+spec = u.find_spec("torchdali")
+print(next(iter(spec.submodule_search_locations)) if spec else "")')
+if [ "$where" = "$root/torchdali" ]; then
+  "$root_py" setup.py -q build_ext --inplace
+elif "$root_py" -m pip --version >/dev/null 2>&1; then
+  # --no-deps: what it needs is there already, and an index may not be.
+  "$root_py" -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
+else
+  "$root_py" setup.py -q build_ext --inplace
+  site=$("$root_py" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  echo "$root" >"$site/torchdali-checkout.pth"
+fi

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints the requirements of extras in pyproject.toml, one a line.
+
+``requirements.py test lint`` prints all of them, ``--missing`` those that this interpreter does not
+have in the version asked for, ``--absent`` those that it does not have in any version. Runs on a
+bare Python >= 3.10 with pip: everything else is what is being installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import shutil
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+
+
+def first_import(*names: str) -> Any:
+    """Returns the first module that can be imported; pip and setuptools carry copies of these."""
+    for name in names:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    raise SystemExit(f"requirements.py: none of {', '.join(names)} can be imported; install pip")
+
+
+def installed_version(name: str) -> str | None:
+    """Returns the version of an installed distribution, or None."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def main() -> None:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("extras", nargs="*", help="extras; 'project' is the package's own needs")
+    parser.add_argument("--also", action="append", default=[], help="one more requirement")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--missing", action="store_true")
+    choice.add_argument("--absent", action="store_true")
+    options = parser.parse_args()
+
+    toml = first_import("tomllib", "tomli", "pip._vendor.tomli", "setuptools._vendor.tomli")
+    packaging = first_import(
+        "packaging.requirements",
+        "pip._vendor.packaging.requirements",
+        "setuptools._vendor.packaging.requirements",
+    )
+    project = toml.loads(PYPROJECT.read_text())["project"]
+    groups = {"project": project["dependencies"], **project["optional-dependencies"]}
+    wanted = [text for extra in options.extras for text in groups[extra]]
+    for text in [*wanted, *filter(None, options.also)]:
+        requirement = packaging.Requirement(text)
+        version = installed_version(requirement.name)
+        # A system's ninja does as well as PyPI's.
+        if version is None and requirement.name == "ninja" and shutil.which("ninja"):
+            continue
+        satisfied = version is not None and requirement.specifier.contains(version, True)
+        if (options.absent and version is not None) or (options.missing and satisfied):
+            continue
+        print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the programs of tests/cpp under sanitizers and runs them.
+
+A program is a ``.cpp`` file with a ``main``. Comment lines at its top name what it is made of::
+
+    // sources: csrc/core/thread_pool.cpp csrc/io/*.cpp    (patterns, beside the program)
+    // libs: libjpeg libpng                                 (pkg-config names)
+    // sanitizers: address thread                           (default: both)
+
+``address`` is ASan with UBSan. Prints one line a run and fails with the first failing program's
+output, after the others ran.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "sanitize"
+FLAGS = {
+    "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+    "thread": ["-fsanitize=thread"],
+}
+ENVIRONMENT = {
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+COMMON = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-ffp-contract=off"]
+COMMON += ["-fno-math-errno", "-Wall", "-Wextra", "-Werror", "-Icsrc", "-pthread"]
+# The macros of setup.py.
+LIBRARIES = {
+    "libjpeg": "TORCHDALI_HAVE_JPEG",
+    "jpeg": "TORCHDALI_HAVE_JPEG",
+    "libpng": "TORCHDALI_HAVE_PNG",
+    "png": "TORCHDALI_HAVE_PNG",
+}
+TIMEOUT_S = 600
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program under one sanitizer."""
+
+    source: Path
+    sanitizer: str
+    sources: tuple[Path, ...]
+    cflags: tuple[str, ...] = field(default=())
+    libs: tuple[str, ...] = field(default=())
+
+    @property
+    def label(self) -> str:
+        """Name to print."""
+        return f"{self.source.stem} [{self.sanitizer}]"
+
+
+def pkg_config(option: str, name: str) -> list[str]:
+    """Returns flags of a library that the program cannot do without."""
+    name = name if name.startswith("lib") else f"lib{name}"
+    found = subprocess.run(["pkg-config", option, name], capture_output=True, text=True, check=True)
+    return found.stdout.split()
+
+
+def programs(source: Path, only: str | None) -> list[Program]:
+    """Returns the runs that the comments at the top of a program ask for."""
+    values: dict[str, list[str]] = {"sources": [], "libs": [], "sanitizers": list(FLAGS)}
+    for line in source.read_text().splitlines():
+        if not line.startswith("//"):
+            break
+        match = re.match(r"//\s*(sources|libs|sanitizers):\s*(.*)", line)
+        if match and match[1] == "sources":
+            values["sources"] += match[2].split()
+        elif match:
+            values[match[1]] = match[2].split()
+    sources = [source]
+    for pattern in values["sources"]:
+        found = sorted(ROOT.glob(pattern))
+        if not found:
+            raise SystemExit(f"{source.name}: no file matches {pattern}")
+        sources += [path for path in found if path not in sources]
+    cflags, libs = [], []
+    for name in values["libs"]:
+        cflags += [f"-D{LIBRARIES[name]}=1", *pkg_config("--cflags", name)]
+        libs += pkg_config("--libs", name)
+    return [
+        Program(source, sanitizer, tuple(sources), tuple(cflags), tuple(libs))
+        for sanitizer in values["sanitizers"]
+        if only in (None, sanitizer)
+    ]
+
+
+def object_path(program: Program, source: Path) -> Path:
+    """Returns where an object goes; programs with the same flags share it."""
+    folder = "-".join([program.sanitizer, *sorted(f for f in program.cflags if f.startswith("-D"))])
+    return BUILD / folder / "_".join(source.relative_to(ROOT).with_suffix(".o").parts)
+
+
+def compile_object(output: Path, command: list[str]) -> None:
+    """Compiles one file; ccache makes the second time quick."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(command, check=True, cwd=ROOT)
+
+
+def run(program: Program, compiler: str) -> str | None:
+    """Links and runs a program; returns what it printed where it failed."""
+    binary = BUILD / program.sanitizer / program.source.stem
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    objects = [str(object_path(program, source)) for source in program.sources]
+    link = [compiler, *FLAGS[program.sanitizer], *objects, "-pthread", *program.libs]
+    subprocess.run([*link, "-o", str(binary)], check=True, cwd=ROOT)
+    command = [str(binary)]
+    if program.sanitizer == "thread" and shutil.which("setarch"):
+        # TSan's shadow memory does not fit around the widest address randomisation.
+        command = ["setarch", platform.machine(), "-R", *command]
+    start = time.monotonic()
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=ENVIRONMENT | dict(os.environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        failure = None if done.returncode == 0 else f"{done.stdout}\nexit status {done.returncode}"
+    except subprocess.TimeoutExpired as expired:
+        failure = f"{expired.stdout!r}\nstill running after {TIMEOUT_S} s"
+    state = "ok" if failure is None else "FAILED"
+    print(f"{program.label}: {state} ({time.monotonic() - start:.1f} s)", flush=True)
+    return failure
+
+
+def main() -> None:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", nargs="*", type=Path, help="default: all of tests/cpp")
+    parser.add_argument("--only", choices=sorted(FLAGS), help="one sanitizer")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    options = parser.parse_args()
+
+    for directory in ("/usr/lib/ccache", "/usr/lib64/ccache"):
+        if Path(directory).exists():
+            os.environ["PATH"] = f"{directory}:{os.environ['PATH']}"
+            break
+    compiler = os.environ.get("CXX", "g++")
+    sources = [p.resolve() for p in options.programs] or sorted((ROOT / "tests/cpp").glob("*.cpp"))
+    runs = [program for source in sources for program in programs(source, options.only)]
+    commands = {}
+    for program in runs:
+        for source in program.sources:
+            output = object_path(program, source)
+            flags = [*COMMON, *FLAGS[program.sanitizer], *program.cflags]
+            relative = str(source.relative_to(ROOT))
+            commands[output] = [compiler, *flags, "-c", relative, "-o", str(output)]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(compile_object, commands.keys(), commands.values()))
+    failures = [(p.label, text) for p in runs if (text := run(p, compiler)) is not None]
+    for label, text in failures:
+        print(f"\n--- {label}\n{text}")
+    print(f"sanitize: {len(runs) - len(failures)} passed, {len(failures)} failed")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes a virtual environment that can build and test torchdali, and installs only what is missing:
+#   tools/setup_env.sh VENV EXTRA...       (EXTRA: names from pyproject.toml)
+# System packages come from apt, where there is apt; TORCHDALI_APT=0 leaves it alone. A torch that
+# PYTHON can import is kept. TORCH, for example torch==2.9.0, asks for a certain one. Needs no
+# network where everything is there already.
+set -euo pipefail
+
+venv=$1
+shift
+python=${PYTHON:-python3}
+here=$(cd "$(dirname "$0")" && pwd)
+
+say() { printf 'setup: %s\n' "$*"; }
+die() {
+  printf 'setup: %s\n' "$*" >&2
+  exit 1
+}
+
+have_python() { "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; }
+have_venv() { [ -x "$venv/bin/python" ] || "$python" -c 'import ensurepip, venv' 2>/dev/null; }
+have_headers() {
+  "$python" -c 'import os, sysconfig, sys
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' 2>/dev/null
+}
+have_compiler() {
+  echo 'int main() {}' | "${CXX:-c++}" -std=c++20 -x c++ -fsyntax-only - 2>/dev/null
+}
+have_library() { pkg-config --exists "$1" 2>/dev/null; }
+torch_home() { # the site-packages of a torch >= 2.8 that $1 can import, else nothing
+  "$1" -c 'import os, torch
+major, minor = torch.__version__.split(".")[:2]
+if (int(major), int(minor)) >= (2, 8):
+    print(os.path.dirname(os.path.dirname(torch.__file__)))' 2>/dev/null || true
+}
+
+# System packages: the ones to compile with, then those that only make something better.
+needed=() wanted=()
+have_python || needed+=(python3)
+have_venv || needed+=(python3-venv)
+have_headers || needed+=(python3-dev)
+have_compiler || needed+=(g++)
+command -v pkg-config >/dev/null || wanted+=(pkg-config)
+have_library libjpeg || wanted+=(libjpeg-dev)
+have_library libpng || wanted+=(libpng-dev)
+command -v ccache >/dev/null || wanted+=(ccache)
+packages=("${needed[@]}" "${wanted[@]}")
+if [ ${#packages[@]} -gt 0 ] && [ "${TORCHDALI_APT:-1}" != 0 ] && command -v apt-get >/dev/null; then
+  sudo=()
+  [ "$(id -u)" = 0 ] || sudo=(sudo)
+  say "apt-get install ${packages[*]}"
+  if ! { "${sudo[@]}" apt-get update -q &&
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y -q --no-install-recommends "${packages[@]}"; }; then
+    say "apt-get failed; going on with what is there"
+  fi
+fi
+have_python || die "needs Python 3.10 or newer as $python (PYTHON=... names another)"
+have_headers || die "needs the headers of $python (Debian: python3-dev)"
+have_compiler || die "needs a C++20 compiler as ${CXX:-c++} (Debian: g++)"
+have_library libjpeg || say "no libjpeg found: this build will not decode JPEG (Debian: libjpeg-dev)"
+have_library libpng || say "no libpng found: this build will not decode PNG (Debian: libpng-dev)"
+
+# The environment. It sees the torch of $python, wherever that comes from.
+if [ ! -x "$venv/bin/python" ]; then
+  say "making $venv"
+  shared=$(torch_home "$python")
+  options=()
+  [ -z "$shared" ] || options+=(--system-site-packages)
+  if ! "$python" -m venv "${options[@]}" "$venv" >/dev/null; then
+    # No ensurepip: the system's pip will do, and none is needed where nothing is missing.
+    "$python" -m venv --clear --without-pip --system-site-packages "$venv"
+  fi
+  # $python may be of a virtual environment itself, which --system-site-packages looks past.
+  if [ -n "$shared" ] && [ -z "$(torch_home "$venv/bin/python")" ]; then
+    echo "$shared" >"$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch-of-parent.pth"
+  fi
+fi
+py=$venv/bin/python
+
+install() { # install --also REQUIREMENT | EXTRA...
+  mapfile -t missing < <("$py" "$here/requirements.py" --missing "$@")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "pip install ${missing[*]}"
+  if ! "$py" -m pip install -q --disable-pip-version-check "${missing[@]}"; then
+    mapfile -t absent < <("$py" "$here/requirements.py" --absent "$@")
+    [ ${#absent[@]} -eq 0 ] || die "could not install ${absent[*]}"
+    say "could not install ${missing[*]}; going on with the versions that are there"
+  fi
+}
+
+if [ -n "${TORCH:-}" ]; then
+  install --also "$TORCH"
+elif [ -z "$(torch_home "$py")" ]; then
+  install torch
+fi
+install project "$@"
+"$py" -c 'import sys, torch
+print(f"setup: Python {sys.version.split()[0]}, torch {torch.__version__}")'

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs clang-tidy on C++ files: those named, else those changed since main.
+
+The compile commands come from the build's own ninja file, so the checks see the flags of the build.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def output_of(*command: str) -> str:
+    """Returns what a command that has to succeed prints."""
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def changed_files() -> list[str]:
+    """Returns C++ files under csrc that differ from where this branch left main."""
+    for name in ("origin/main", "main"):
+        base = subprocess.run(
+            ["git", "merge-base", "HEAD", name],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if base.returncode == 0:
+            break
+    commit = base.stdout.strip() or "HEAD~1"
+    names = output_of("git", "diff", "--name-only", "--diff-filter=d", commit).split()
+    return [n for n in names if n.startswith("csrc/") and n.endswith(".cpp")]
+
+
+def main() -> None:
+    """See the module's docstring."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    tidy, ninja = shutil.which("clang-tidy", path=path), shutil.which("ninja", path=path)
+    if tidy is None or ninja is None:
+        raise SystemExit("tidy.py: needs clang-tidy and ninja: run `make tidy`")
+    builds = sorted(ROOT.glob("build/cp*/build.ninja"), key=lambda p: p.stat().st_mtime)
+    if not builds:
+        raise SystemExit("tidy.py: needs a build: run `make build`")
+    database = ROOT / "build" / "compile_commands.json"
+    database.write_text(output_of(ninja, "-C", str(builds[-1].parent), "-t", "compdb"))
+    files = sys.argv[1:] or changed_files()
+
+    def check(name: str) -> int:
+        command = [tidy, "-p", str(database.parent), "--quiet", name]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        sys.stdout.write(done.stdout)
+        return done.returncode
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        results = list(pool.map(check, files))
+    print(f"clang-tidy: {len(files)} files, {sum(map(bool, results))} with findings")
+    sys.exit(any(results))
+
+
+if __name__ == "__main__":
+    main()

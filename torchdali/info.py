@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this installation of torchdali is made of: ``python -m torchdali.info``."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from torchdali import _build_info
+from torchdali._extension import _C
+
+__all__ = ["CudaDevice", "CudaState", "cuda_state", "describe", "load_cuda_library"]
+
+_CUDA_LIBRARY = Path(__file__).with_name("_cuda.so")
+_NAME_BYTES = 256  # cudaDeviceProp::name
+
+
+@dataclass(frozen=True)
+class CudaDevice:
+    """One GPU, as the CUDA runtime sees it."""
+
+    name: str
+    capability: tuple[int, int]
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class CudaState:
+    """What the GPU library could find out.
+
+    Attributes:
+        runtime: version of the CUDA runtime linked into the library.
+        driver: newest CUDA version that the driver supports; None where there is no driver.
+        devices: the GPUs, in CUDA's order.
+        error: CUDA's message where the devices could not be asked, else "".
+    """
+
+    runtime: str
+    driver: str | None
+    devices: tuple[CudaDevice, ...]
+    error: str
+
+
+def load_cuda_library() -> ctypes.CDLL:
+    """Returns the GPU library, which loads on machines without CUDA too.
+
+    Raises:
+        OSError: there is none in this build, or it could not be loaded.
+    """
+    if not _CUDA_LIBRARY.exists():
+        reason = _build_info.CUDA_LIBRARY_MISSING or "it was deleted"
+        raise OSError(f"torchdali was built without its GPU library: {reason}")
+    return ctypes.CDLL(str(_CUDA_LIBRARY))
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def cuda_state() -> CudaState:
+    """Returns what the CUDA runtime in the GPU library sees.
+
+    Raises:
+        OSError: as load_cuda_library().
+    """
+    library = load_cuda_library()
+    library.torchdali_cuda_error_string.restype = ctypes.c_char_p
+    runtime, driver, count = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    status = library.torchdali_cuda_versions(ctypes.byref(runtime), ctypes.byref(driver))
+    status = status or library.torchdali_cuda_device_count(ctypes.byref(count))
+    devices = []
+    for index in range(0 if status else count.value):
+        name = ctypes.create_string_buffer(_NAME_BYTES)
+        major, minor, memory = ctypes.c_int(), ctypes.c_int(), ctypes.c_longlong()
+        pointers = [ctypes.byref(value) for value in (major, minor, memory)]
+        status = library.torchdali_cuda_device(index, name, _NAME_BYTES, *pointers)
+        if status:
+            break
+        capability = (major.value, minor.value)
+        devices.append(CudaDevice(name.value.decode(), capability, memory.value))
+    return CudaState(
+        runtime=_version(runtime.value),
+        driver=_version(driver.value) if driver.value else None,
+        devices=tuple(devices),
+        error=library.torchdali_cuda_error_string(status).decode() if status else "",
+    )
+
+
+def _cuda_lines() -> Iterator[str]:
+    version = torch.version.cuda
+    yield f"  torch built with:   {'CUDA ' + version if version else 'no CUDA'}"
+    try:
+        state = cuda_state()
+    except OSError as error:
+        yield f"  GPU library:        {error}"
+        return
+    yield f"  GPU library:        loads; CUDA runtime {state.runtime}, sm: {_build_info.CUDA_ARCHS}"
+    yield f"  driver:             {'CUDA ' + state.driver if state.driver else 'none found'}"
+    if state.error and state.driver:
+        yield f"  devices:            none: {state.error}"
+    for index, device in enumerate(state.devices):
+        major, minor = device.capability
+        memory = f"{device.memory_bytes / 2**30:.1f} GiB"
+        yield f"  device {index}:           {device.name}, capability {major}.{minor}, {memory}"
+
+
+def describe() -> str:
+    """Returns the report that ``python -m torchdali.info`` prints."""
+    python = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
+    lines = [
+        f"torchdali {_build_info.VERSION}",
+        f"  python:             {python}",
+        f"  torch:              {torch.__version__}; built against {_build_info.TORCH_VERSION}",
+        f"  instruction set:    {_C.instruction_set()}",
+        "codecs",
+    ]
+    for name, version, package in _C.codecs():
+        state = version if version is not None else f"not in this build: install {package}, rebuild"
+        lines.append(f"  {name + ':':<20}{state}")
+    lines += ["CUDA", *_cuda_lines()]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(describe() + "\n")
