@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registry as dictionaries, from which Python makes functions, classes, stubs and pages.
+#include "core/cpu_features.h"
 #include "core/operator.h"
 #include "core/random.h"
 #include "executor/graph.h"
@@ -134,6 +135,10 @@ void bind_registry(py::module_& m) {
   m.def("schemas", &schemas, "All operators, sorted by name, as dictionaries.");
   m.def("num_outputs", &num_outputs, py::arg("op"), py::arg("args"), py::arg("tensor_args"),
         py::arg("num_inputs"), "Number of outputs of one use of an operator.");
+  (void)active_isa();  // an unknown name in TORCHDALI_ISA is an error of the import
+  m.def(
+      "instruction_set", [] { return isa_name(active_isa()); },
+      "The instruction set that kernels use.");
   m.def("derive_seed", &derive_seed, py::arg("seed"), py::arg("stream"),
         "The seed of the operator with number `stream` in a pipeline with seed `seed`.");
 }
