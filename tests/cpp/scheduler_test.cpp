@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// executor/scheduler: order of delivery, errors, cancelling, closing; small enough for TSan.
+// sources: csrc/executor/scheduler.cpp
+// sanitizers: address thread
+#include "executor/scheduler.h"
+
+#include <functional>
+#include <random>
+#include <stdexcept>
+
+#include "expect.h"
+
+namespace {
+
+using torchdali::Job;
+using torchdali::Scheduler;
+using torchdali::StageTraits;
+using namespace std::chrono_literals;
+
+// Counts how often each task ran; may wait, may fail.
+class CountingJob : public Job {
+ public:
+  CountingJob(int id, std::vector<int> tasks) : id(id), tasks_(std::move(tasks)) {
+    for (int n : tasks_) runs_.emplace_back(n);
+  }
+  int num_tasks(int stage) const override { return tasks_[stage]; }
+  void run(int stage, int task, int worker) override {
+    EXPECT(worker >= 0);
+    // Stages of a job never overlap: all of the stage before has run.
+    if (stage > 0)
+      for (auto& n : runs_[stage - 1]) EXPECT(n.load() == 1);
+    if (before) before(stage, task);
+    ++runs_[stage][task];
+  }
+  bool all_ran_once() const {
+    for (const auto& stage : runs_)
+      for (const auto& n : stage)
+        if (n.load() != 1) return false;
+    return true;
+  }
+  int runs(int stage, int task) const { return runs_[stage][task]; }
+  const int id;
+  std::function<void(int, int)> before;
+
+ private:
+  std::vector<int> tasks_;
+  std::vector<std::vector<std::atomic<int>>> runs_;
+};
+
+std::shared_ptr<CountingJob> take(Scheduler& s) {
+  return std::static_pointer_cast<CountingJob>(s.wait(10s));
+}
+
+void jobs_come_back_in_order_whatever_finished_first() {
+  for (int threads : {1, 2, 8}) {
+    Scheduler s(threads, {{}, {}, {}});
+    std::mt19937 random(7);
+    int next = 0;
+    for (int i = 0; i < 300; ++i) {
+      auto job = std::make_shared<CountingJob>(
+          i, std::vector<int>{static_cast<int>(random() % 9), static_cast<int>(random() % 70), 1});
+      const int nap_us = static_cast<int>(random() % 50);
+      job->before = [nap_us](int, int) {
+        std::this_thread::sleep_for(std::chrono::microseconds(nap_us));
+      };
+      if (i % 3 == 0) job->before = nullptr;
+      s.submit(job);
+      if (s.pending() > 4) {
+        const auto done = take(s);
+        EXPECT(done->id == next++ && done->all_ran_once());
+      }
+    }
+    while (s.pending() > 0) EXPECT(take(s)->id == next++);
+    EXPECT(next == 300);
+  }
+}
+
+void ordered_stage_sees_jobs_one_at_a_time_in_order() {
+  Scheduler s(4, {{}, {.ordered = true}, {}});
+  std::atomic<int> inside{0};
+  int last = -1;  // unsynchronised on purpose: the ordered stage alone must protect it
+  for (int i = 0; i < 200; ++i) {
+    auto job = std::make_shared<CountingJob>(i, std::vector<int>{5, 1, 3});
+    job->before = [&, i](int stage, int) {
+      if (stage != 1) return;
+      EXPECT(++inside == 1);
+      EXPECT(last == i - 1);
+      last = i;
+      --inside;
+    };
+    s.submit(job);
+    if (s.pending() > 3) EXPECT(take(s)->all_ran_once());
+  }
+  while (s.pending() > 0) take(s);
+  EXPECT(last == 199);
+}
+
+void the_lowest_failing_task_is_reported_and_later_jobs_go_on() {
+  for (int threads : {1, 2, 8}) {
+    for (int round = 0; round < 50; ++round) {
+      Scheduler s(threads, {{}});
+      auto bad = std::make_shared<CountingJob>(0, std::vector<int>{64});
+      bad->before = [](int, int task) {
+        if (task % 10 == 7) throw std::runtime_error(std::to_string(task));
+      };
+      auto good = std::make_shared<CountingJob>(1, std::vector<int>{64});
+      s.submit(bad);
+      s.submit(good);
+      try {
+        take(s);
+        EXPECT(false);
+      } catch (const std::runtime_error& e) {
+        EXPECT(std::string(e.what()) == "7");
+      }
+      for (int t = 0; t < 7; ++t) EXPECT(bad->runs(0, t) == 1);
+      EXPECT(take(s)->all_ran_once() && s.pending() == 0);
+    }
+  }
+}
+
+void wait_gives_up_after_its_timeout() {
+  Scheduler s(1, {{}});
+  std::atomic<bool> go{false};
+  auto job = std::make_shared<CountingJob>(0, std::vector<int>{1});
+  job->before = [&](int, int) {
+    while (!go) std::this_thread::sleep_for(1ms);
+  };
+  s.submit(job);
+  EXPECT(s.wait(5ms) == nullptr && s.pending() == 1);
+  go = true;
+  EXPECT(take(s)->id == 0);
+}
+
+void cancel_drops_all_and_leaves_the_scheduler_usable() {
+  Scheduler s(2, {{}, {}});
+  for (int round = 0; round < 100; ++round) {
+    std::vector<std::weak_ptr<Job>> jobs;
+    for (int i = 0; i < 4; ++i) {
+      auto job = std::make_shared<CountingJob>(i, std::vector<int>{16, 16});
+      job->before = [](int, int) { std::this_thread::sleep_for(20us); };
+      jobs.push_back(job);
+      s.submit(std::move(job));
+    }
+    s.cancel();
+    EXPECT(s.pending() == 0);
+    for (const auto& job : jobs) EXPECT(job.expired());
+    s.submit(std::make_shared<CountingJob>(9, std::vector<int>{3, 3}));
+    EXPECT(take(s)->all_ran_once());
+  }
+}
+
+void closing_with_work_in_flight_is_prompt() {
+  for (int i = 0; i < 50; ++i) {
+    Scheduler s(4, {{}});
+    for (int j = 0; j < 3; ++j) {
+      auto job = std::make_shared<CountingJob>(j, std::vector<int>{100000});
+      job->before = [](int, int) { std::this_thread::sleep_for(10us); };
+      s.submit(job);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    s.close();
+    s.close();
+    EXPECT(std::chrono::steady_clock::now() - start < 5s);
+  }
+}
+
+void empty_jobs_finish() {
+  Scheduler s(2, {{}, {}});
+  s.submit(std::make_shared<CountingJob>(0, std::vector<int>{0, 0}));
+  EXPECT(take(s)->id == 0);
+}
+
+}  // namespace
+
+int main() {
+  jobs_come_back_in_order_whatever_finished_first();
+  ordered_stage_sees_jobs_one_at_a_time_in_order();
+  the_lowest_failing_task_is_reported_and_later_jobs_go_on();
+  wait_gives_up_after_its_timeout();
+  cancel_drops_all_and_leaves_the_scheduler_usable();
+  closing_with_work_in_flight_is_prompt();
+  empty_jobs_finish();
+  std::puts("scheduler_test: ok");
+}
