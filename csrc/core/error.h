@@ -29,10 +29,17 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message_.c_str(); }
   ErrorKind kind() const { return kind_; }
   const std::string& message() const { return message_; }
+  // Of a fused operator: the work of its producer failed, so that line of the user's is named.
+  bool in_producer() const { return in_producer_; }
+  Error& set_in_producer() {
+    in_producer_ = true;
+    return *this;
+  }
 
  private:
   ErrorKind kind_;
   std::string message_;
+  bool in_producer_ = false;
 };
 
 template <class... Parts>

@@ -104,6 +104,9 @@ struct OpSpec {
   std::map<std::string, ArgValue, std::less<>> constants;  // given by the user
   std::map<std::string, int, std::less<>> tensors;  // argument -> index of the argument input
 
+  // Of a fused operator (executor/rewrite.h): the operator whose work it also does.
+  std::shared_ptr<const OpSpec> producer;
+
   // Given by the user, as a constant or as a tensor.
   bool has(std::string_view arg) const { return constants.contains(arg) || tensors.contains(arg); }
   bool has_tensor(std::string_view arg) const { return tensors.contains(arg); }

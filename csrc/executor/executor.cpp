@@ -5,6 +5,8 @@
 
 #include <new>
 
+#include "executor/rewrite.h"
+
 namespace torchdali {
 namespace {
 
@@ -20,6 +22,16 @@ std::vector<int> allowed_cpus() {
 // Outputs that the user has let go are kept for the iterations in flight and a few more.
 constexpr size_t kKeptStorages = 6;
 
+Plan prepare(Graph graph, const ExecutorOptions& options) {
+  TORCHDALI_CHECK(options.max_batch_size > 0, "`batch_size` must be positive, got ",
+                  options.max_batch_size);
+  TORCHDALI_CHECK(options.num_threads > 0, "`num_threads` must be positive, got ",
+                  options.num_threads);
+  verify(graph);
+  if (options.fuse) graph = rewrite(std::move(graph));
+  return make_plan(std::move(graph), options.max_batch_size, options.num_threads);
+}
+
 }  // namespace
 
 class Executor::Iteration final : public Job, public IterationData {
@@ -33,12 +45,7 @@ class Executor::Iteration final : public Job, public IterationData {
 };
 
 Executor::Executor(Graph graph, const ExecutorOptions& options)
-    : plan_(make_plan(std::move(graph), options.max_batch_size, options.num_threads)),
-      options_(options) {
-  TORCHDALI_CHECK(options.max_batch_size > 0, "`batch_size` must be positive, got ",
-                  options.max_batch_size);
-  TORCHDALI_CHECK(options.num_threads > 0, "`num_threads` must be positive, got ",
-                  options.num_threads);
+    : plan_(prepare(std::move(graph), options)), options_(options) {
   for (int i = 0; i < plan_.num_batches; ++i)
     pools_.push_back(std::make_shared<StoragePool>(kKeptStorages));
   for (int i = 0; i < options.num_threads; ++i)

@@ -17,6 +17,7 @@ struct ExecutorOptions {
   int max_batch_size = 1;
   int num_threads = 1;
   bool set_affinity = false;  // bind workers to the processors this process may use
+  bool fuse = true;           // docs/design/fusion.md
 };
 
 // One consumer thread; see Scheduler.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ struct Node {
   std::map<std::string, ArgValue, std::less<>> args;
   uint64_t seed = 0;
   std::string location;  // of the user's code that made it, several lines, for errors
+
+  // Set by a rewrite: this node also does the work of `producer`, and the user called it
+  // `fused_schema`.
+  std::shared_ptr<const Node> producer = nullptr;
+  const Schema* fused_schema = nullptr;
 };
 
 struct Graph {
@@ -41,8 +47,11 @@ void verify(const Graph& graph);
 // Thrown by all of the engine that works for one node: carries the error and where it belongs.
 class OperatorError : public Error {
  public:
-  OperatorError(const Error& cause, const Node& node)
-      : Error(cause), op(node.schema->name), location(node.location) {}
+  OperatorError(const Error& cause, const Node& node) : Error(cause) {
+    const Node& culprit = cause.in_producer() && node.producer ? *node.producer : node;
+    op = (culprit.fused_schema ? culprit.fused_schema : culprit.schema)->name;
+    location = culprit.location;
+  }
   std::string op, location;
   std::string source;  // path or key of the sample, may be empty
   int sample = -1;     // in the batch; -1: not about one sample

@@ -32,6 +32,7 @@ struct Plan {
   std::vector<int> output_batches;  // pipeline output -> batch
 };
 
+// `graph` was verified.
 Plan make_plan(Graph graph, int max_batch_size, int num_threads);
 
 }  // namespace torchdali

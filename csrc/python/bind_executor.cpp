@@ -81,12 +81,14 @@ std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string
 class PyExecutor {
  public:
   PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
-             bool set_affinity) {
+             bool set_affinity, bool fuse) {
     Graph graph;
     for (const auto d : nodes) graph.nodes.push_back(to_node(py::cast<py::dict>(d)));
     for (const auto e : outputs) graph.outputs.push_back(to_edge(e));
-    const ExecutorOptions options{
-        .max_batch_size = batch_size, .num_threads = num_threads, .set_affinity = set_affinity};
+    const ExecutorOptions options{.max_batch_size = batch_size,
+                                  .num_threads = num_threads,
+                                  .set_affinity = set_affinity,
+                                  .fuse = fuse};
     const py::gil_scoped_release release;
     executor_ = std::make_unique<Executor>(std::move(graph), options);
   }
@@ -172,9 +174,9 @@ class PyExecutor {
 
 void bind_executor(py::module_& m) {
   py::class_<PyExecutor>(m, "Executor")
-      .def(py::init<const py::list&, const py::list&, int, int, bool>(), py::arg("nodes"),
+      .def(py::init<const py::list&, const py::list&, int, int, bool, bool>(), py::arg("nodes"),
            py::arg("outputs"), py::kw_only(), py::arg("batch_size"), py::arg("num_threads"),
-           py::arg("set_affinity") = false)
+           py::arg("set_affinity") = false, py::arg("fuse") = true)
       .def("schedule", &PyExecutor::schedule)
       .def("wait", &PyExecutor::wait)
       .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "")

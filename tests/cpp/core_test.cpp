@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // core: binary16, Philox against its published test vectors, layouts, the registry; and the
 // executor's parts that need no torch: graph checks, plans, scratch memory.
-// sources: csrc/core/schema.cpp csrc/executor/graph.cpp csrc/executor/plan.cpp
+// sources: csrc/core/schema.cpp csrc/executor/graph.cpp csrc/executor/plan.cpp csrc/executor/rewrite.cpp
 // sanitizers: address
 #include <cmath>
 #include <cstring>
@@ -10,6 +10,7 @@
 
 #include "core/operator.h"
 #include "executor/plan.h"
+#include "executor/rewrite.h"
 #include "executor/scratch.h"
 #include "expect.h"
 
@@ -113,6 +114,18 @@ TORCHDALI_OPERATOR("test.use")
     .required_arg("mode", ArgType::kString, "How.")
     .cpu<Nothing>();
 
+// Stand-ins under the names that the rewrites know.
+TORCHDALI_OPERATOR("decoders.image").input("data", "").output("image", "").cpu<Nothing>();
+TORCHDALI_OPERATOR("random_resized_crop").input("data", "").output("image", "").cpu<Nothing>();
+TORCHDALI_OPERATOR("fused.decode_random_resized_crop")
+    .input("data", "")
+    .output("image", "")
+    .arg("count", 1, "")
+    .arg("factor", 1.f, "")
+    .optional_arg("weights", ArgType::kFloatVec, "")
+    .hidden()
+    .cpu<Nothing>();
+
 Node node(const char* op, std::vector<Edge> inputs = {}) {
   Node n;
   n.schema = find_schema(op);
@@ -174,6 +187,30 @@ void plans_release_each_value_after_its_last_use() {
           plan.steps[2].arguments == std::vector<int>{0}));
 }
 
+void decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image() {
+  const Graph plain{
+      {node("test.make"), node("decoders.image", {{0, 0}}), node("test.use", {{0, 0}}),
+       node("random_resized_crop", {{1, 0}}), node("test.use", {{3, 0}})},
+      {{4, 0}, {2, 0}}};
+  const Graph fused = rewrite(plain);
+  EXPECT(fused.nodes.size() == 4 &&
+         fused.nodes[2].schema->name == "fused.decode_random_resized_crop");
+  EXPECT((fused.nodes[2].inputs == std::vector<Edge>{{0, 0}}));
+  EXPECT((fused.nodes[3].inputs == std::vector<Edge>{{2, 0}}));
+  EXPECT((fused.outputs == std::vector<Edge>{{3, 0}, {1, 0}}));
+  // Errors name the operator that the user wrote.
+  EXPECT(OperatorError(Error(ErrorKind::kData, ""), fused.nodes[2]).op == "random_resized_crop");
+  EXPECT(OperatorError(Error(ErrorKind::kData, "").set_in_producer(), fused.nodes[2]).op ==
+         "decoders.image");
+
+  Graph shown = plain;
+  shown.outputs.push_back({1, 0});
+  EXPECT(rewrite(shown).nodes.size() == 5);
+  Graph used_twice = plain;
+  used_twice.nodes[4].argument_inputs["factor"] = {1, 0};
+  EXPECT(rewrite(used_twice).nodes.size() == 5);
+}
+
 void scratch_blocks_are_reused_and_giants_given_back() {
   ScratchPool pool;
   auto* a = pool.acquire(100000);
@@ -204,6 +241,7 @@ int main() {
   argument_values_convert_or_say_why_not();
   graphs_with_mistakes_are_refused_with_the_users_line();
   plans_release_each_value_after_its_last_use();
+  decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image();
   scratch_blocks_are_reused_and_giants_given_back();
   std::puts("core_test: ok");
 }
