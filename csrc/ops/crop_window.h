@@ -40,7 +40,7 @@ inline SchemaBuilder& add_crop_args(SchemaBuilder& schema) {
   return schema
       .optional_arg("crop", ArgType::kFloatVec,
                     "Size of the window, in pixels: (height, width) or (depth, height, width); "
-                    "fractions are cut off. 0 or less keeps the whole axis. Excludes `crop_h`, "
+                    "fractions are cut off. Less than 1 keeps the whole axis. Excludes `crop_h`, "
                     "`crop_w` and `crop_d`.",
                     kPerSample)
       .arg("crop_d", 0.0f,
@@ -132,7 +132,7 @@ class CropArgs {
     constexpr float kMaxExtent = 1e15f;
     TORCHDALI_CHECK(size <= kMaxExtent, "the window cannot be ", size, " pixels large");
     const int64_t extent = window.shape[axis];
-    if (size > 0) window.shape[axis] = static_cast<int64_t>(size);
+    if (size >= 1) window.shape[axis] = static_cast<int64_t>(size);
     const float start = pos * static_cast<float>(extent - window.shape[axis]);
     window.anchor[axis] = static_cast<int64_t>(truncate_ ? start : std::round(start));
   }

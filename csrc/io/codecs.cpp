@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of codecs; versions are those of the headers torchdali was built with.
+#include "io/codecs.h"
+
+#ifdef TORCHDALI_HAVE_JPEG
+#include <cstdio>
+// jpeglib.h needs <cstdio> before it.
+#include <jpeglib.h>
+#endif
+#ifdef TORCHDALI_HAVE_PNG
+#include <png.h>
+#endif
+
+#define TORCHDALI_STRING_(x) #x
+#define TORCHDALI_STRING(x) TORCHDALI_STRING_(x)
+
+namespace torchdali::io {
+namespace {
+
+constexpr Codec kCodecs[] = {
+#ifdef TORCHDALI_HAVE_JPEG
+    {"JPEG", "libjpeg-turbo " TORCHDALI_STRING(LIBJPEG_TURBO_VERSION), "libjpeg-dev"},
+#else
+    {"JPEG", "", "libjpeg-dev"},
+#endif
+#ifdef TORCHDALI_HAVE_PNG
+    {"PNG", "libpng " PNG_LIBPNG_VER_STRING, "libpng-dev"},
+#else
+    {"PNG", "", "libpng-dev"},
+#endif
+    {"BMP", "built in", ""},
+    {"PNM", "built in", ""},
+};
+
+}  // namespace
+
+std::span<const Codec> codecs() { return kCodecs; }
+
+}  // namespace torchdali::io

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recognises formats by their first bytes and hands over to the decoders.
+#include "io/image.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "io/image_formats.h"
+
+namespace torchdali::io {
+namespace {
+
+using namespace std::string_view_literals;
+
+bool starts_with(Bytes bytes, std::string_view signature, size_t at = 0) {
+  return bytes.size() >= at + signature.size() &&
+         std::memcmp(bytes.data() + at, signature.data(), signature.size()) == 0;
+}
+
+bool is_pnm(Bytes b) {
+  if (b.size() < 3 || b[0] != 'P' || b[1] < '1' || b[1] > '6') return false;
+  return b[2] == '#' || b[2] == ' ' || (b[2] >= '\t' && b[2] <= '\r');
+}
+
+// Formats that are known by sight only; their names, or nullptr.
+const char* unsupported_format(Bytes b) {
+  if (starts_with(b, "II*\0"sv) || starts_with(b, "MM\0*"sv) || starts_with(b, "II+\0"sv) ||
+      starts_with(b, "MM\0+"sv))
+    return "TIFF";
+  if (starts_with(b, "RIFF"sv) && starts_with(b, "WEBP"sv, 8)) return "WebP";
+  if (starts_with(b, "\0\0\0\x0CjP  \r\n\x87\n"sv) || starts_with(b, "\xFF\x4F\xFF\x51"sv))
+    return "JPEG 2000";
+  if (starts_with(b, "GIF87a"sv) || starts_with(b, "GIF89a"sv)) return "GIF";
+  if (starts_with(b, "P7\n"sv)) return "PAM";
+  if (starts_with(b, "\xFF\x0A"sv) || starts_with(b, "\0\0\0\x0CJXL \r\n\x87\n"sv))
+    return "JPEG XL";
+  if (starts_with(b, "ftypavif"sv, 4) || starts_with(b, "ftypavis"sv, 4)) return "AVIF";
+  if (starts_with(b, "ftyphei"sv, 4) || starts_with(b, "ftypmif1"sv, 4)) return "HEIF";
+  return nullptr;
+}
+
+// "ff d8 ff" and so on, for people who look at files in a hex editor.
+std::string first_bytes(Bytes bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  constexpr size_t kShown = 12;
+  std::string out;
+  for (uint8_t b : bytes.first(std::min(bytes.size(), kShown))) {
+    if (!out.empty()) out += ' ';
+    out += kDigits[b >> 4];
+    out += kDigits[b & 15];
+  }
+  return out + (bytes.size() > kShown ? " ..." : "");
+}
+
+}  // namespace
+
+const char* image_format_name(ImageFormat format) {
+  constexpr const char* kNames[] = {"JPEG", "PNG", "BMP", "PNM"};
+  return kNames[static_cast<int>(format)];
+}
+
+void check_size(const ImageInfo& info, Bytes bytes, uint64_t max_pixels) {
+  const char* name = image_format_name(info.format);
+  TORCHDALI_CHECK_KIND(kData, info.height > 0 && info.width > 0, "the ", name,
+                       " file is broken: it claims ", info.height, " x ", info.width, " pixels");
+  // Extents are below 2^32 in every format, so this cannot overflow 64 bits.
+  const uint64_t pixels = static_cast<uint64_t>(info.height) * static_cast<uint64_t>(info.width);
+  TORCHDALI_CHECK_KIND(kData, pixels <= max_pixels, "the ", name,
+                       " file is broken or truncated: its header claims ", info.height, " x ",
+                       info.width, " pixels, more than its ", bytes.size(), " bytes can hold");
+}
+
+ImageInfo peek_image(Bytes bytes) {
+  TORCHDALI_CHECK_KIND(kData, !bytes.empty(), "the file is empty (0 bytes), not an image");
+  if (starts_with(bytes, "\xFF\xD8\xFF"sv)) return peek_jpeg(bytes);
+  if (starts_with(bytes, "\x89PNG\r\n\x1A\n"sv)) return peek_png(bytes);
+  if (starts_with(bytes, "BM"sv)) return peek_bmp(bytes);
+  if (is_pnm(bytes)) return peek_pnm(bytes);
+  if (const char* name = unsupported_format(bytes))
+    raise(ErrorKind::kUnsupported, "this is ", name, ", which torchdali does not decode ",
+          "yet, only JPEG, PNG, BMP and PNM. Convert the file, or leave it out");
+  raise(ErrorKind::kData, "not an image: no known format begins with the bytes ",
+        first_bytes(bytes), " (", bytes.size(),
+        " bytes in all). Decoded are JPEG, PNG, BMP and PNM");
+}
+
+ImageShape decoded_shape(const ImageInfo& info, ImageType type, bool adjust_orientation) {
+  ImageShape shape{.height = info.height, .width = info.width, .channels = 3};
+  if (adjust_orientation && info.orientation >= 5) std::swap(shape.height, shape.width);
+  if (type == ImageType::kGray) shape.channels = 1;
+  else if (type == ImageType::kAnyData) shape.channels = info.channels;
+  return shape;
+}
+
+void decode_image(Bytes bytes, const ImageInfo& info, const DecodeOptions& options, void* out,
+                  int64_t row_stride, ScratchMemory& scratch) {
+  PixelTarget target(info, options, out, row_stride, scratch);
+  if (target.region().height == 0 || target.region().width == 0) return;
+  switch (info.format) {
+    case ImageFormat::kJpeg: return decode_jpeg(bytes, info, options.fast_idct, target);
+    case ImageFormat::kPng: return decode_png(bytes, info, target);
+    case ImageFormat::kBmp: return decode_bmp(bytes, info, target);
+    case ImageFormat::kPnm: return decode_pnm(bytes, info, target);
+  }
+}
+
+}  // namespace torchdali::io

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoded images: what a file says about itself, and its pixels. JPEG and PNG through their
+// libraries where the build found them; BMP and PNM are decoded here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/dtype.h"
+#include "core/schema.h"
+
+namespace torchdali::io {
+
+using Bytes = std::span<const uint8_t>;
+
+enum class ImageFormat : int8_t { kJpeg, kPng, kBmp, kPnm };
+const char* image_format_name(ImageFormat format);  // "JPEG", ...
+
+// What the header says. Sizes are those of the stored pixels, before orientation.
+struct ImageInfo {
+  ImageFormat format = ImageFormat::kJpeg;
+  int64_t height = 0;
+  int64_t width = 0;
+  int channels = 0;     // of ImageType::kAnyData: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA or CMYK
+  int bit_depth = 8;    // of one stored sample (of an index, where there is a palette)
+  int orientation = 1;  // EXIF 2.32, tag 0x0112; 1 where the file says nothing or nonsense
+  bool palette = false;
+  bool alpha = false;
+  bool cmyk = false;
+};
+
+// A rectangle of the image as it is seen: after orientation, where that is applied.
+struct Region {
+  int64_t y = 0;
+  int64_t x = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+};
+
+struct DecodeOptions {
+  ImageType type = ImageType::kRGB;
+  DType dtype = DType::kUInt8;  // uint8, int8, uint16, int16, uint32, int32 or float32
+  bool adjust_orientation = true;
+  bool fast_idct = false;        // JPEG: a faster, less exact inverse DCT
+  std::optional<Region> region;  // whole image where absent
+};
+
+// Height, width and channels of the decoded whole image.
+struct ImageShape {
+  int64_t height = 0;
+  int64_t width = 0;
+  int channels = 0;
+};
+
+// Temporary memory for a decoder: 64-byte aligned, valid until decode_image() returns.
+class ScratchMemory {
+ public:
+  virtual ~ScratchMemory() = default;
+  virtual void* allocate(size_t bytes) = 0;
+};
+
+// Reads the header, without decoding. Microseconds; bounded by the size of `bytes`.
+// Raises kData where the bytes are no image or its header is broken or claims a size that so short
+// a file cannot hold; kUnsupported for formats that are recognised but not decoded.
+ImageInfo peek_image(Bytes bytes);
+
+ImageShape decoded_shape(const ImageInfo& info, ImageType type, bool adjust_orientation);
+
+// Writes the pixels of `options.region` as [height, width, channels] of `options.dtype`, rows
+// `row_stride` bytes apart, to `out`. `info` is what peek_image(bytes) gave. Integers span their
+// type's range (255 becomes the largest value), floats span 0 to 1. Alpha is kept by kAnyData only;
+// CMYK as kAnyData is ink coverage: 0 is none. A region gives exactly the pixels of the whole
+// image, and stops reading after its last row. Any thread.
+// Raises kData where the file is broken or ends before the region does; `out` is then undefined.
+// kUnsupported where the codec was not there when torchdali was built.
+void decode_image(Bytes bytes, const ImageInfo& info, const DecodeOptions& options, void* out,
+                  int64_t row_stride, ScratchMemory& scratch);
+
+// Raises kType where decode_image() cannot make this dtype.
+void check_decoder_dtype(DType dtype);
+
+}  // namespace torchdali::io

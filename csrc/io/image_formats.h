@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each format implements for io/image.cpp. Inside io/ only. peek_*() gets bytes that begin
+// with the format's signature; decode_*() writes the rows of target.region().
+#pragma once
+
+#include "io/image.h"
+#include "io/pixel_target.h"
+
+namespace torchdali::io {
+
+ImageInfo peek_jpeg(Bytes bytes);
+ImageInfo peek_png(Bytes bytes);
+ImageInfo peek_bmp(Bytes bytes);
+ImageInfo peek_pnm(Bytes bytes);
+
+void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget& target);
+void decode_png(Bytes bytes, const ImageInfo& info, PixelTarget& target);
+void decode_bmp(Bytes bytes, const ImageInfo& info, PixelTarget& target);
+void decode_pnm(Bytes bytes, const ImageInfo& info, PixelTarget& target);
+
+// Refuses sizes that are zero, or that `bytes` cannot hold even at the best compression of the
+// format, before any memory is taken for them.
+void check_size(const ImageInfo& info, Bytes bytes, uint64_t max_pixels);
+
+}  // namespace torchdali::io

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// JPEG (ITU-T T.81) through libjpeg-turbo: baseline and progressive, gray, YCbCr, RGB, CMYK and
+// YCCK, and decoding of a region. The header is read here, so that peeking needs no library.
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+
+#include "io/bytes.h"
+#include "io/exif.h"
+#include "io/image_formats.h"
+
+#ifdef TORCHDALI_HAVE_JPEG
+// jpeglib.h needs <cstdio> before it.
+#include <jerror.h>
+#include <jpeglib.h>
+#if !defined(LIBJPEG_TURBO_VERSION_NUMBER) || LIBJPEG_TURBO_VERSION_NUMBER < 2000000
+#error "torchdali needs libjpeg-turbo 2.0 or newer (Debian: libjpeg-dev)"
+#endif
+#endif
+
+namespace torchdali::io {
+namespace {
+
+// Pixels that one byte can stand for. A full-resolution component has a block every 64 pixels, and
+// each block costs a DC code of at least one bit; arithmetic coding gets below one bit.
+constexpr uint64_t kPixelsPerByte = 64 * 8, kPixelsPerByteArithmetic = kPixelsPerByte * 64;
+
+bool is_start_of_frame(uint8_t marker) {
+  // C4, C8 and CC are tables (T.81, table B.1).
+  return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
+}
+
+}  // namespace
+
+ImageInfo peek_jpeg(Bytes bytes) {
+  constexpr uint8_t kExif[] = {'E', 'x', 'i', 'f', 0, 0};
+  ImageInfo info{.format = ImageFormat::kJpeg};
+  ByteReader reader(bytes, Endian::kBig);
+  reader.skip(2);
+  for (;;) {
+    // Bytes that belong to no segment are skipped, as libjpeg does.
+    while (reader.u8() != 0xFF) {
+    }
+    uint8_t marker = 0xFF;
+    while (marker == 0xFF) marker = reader.u8();
+    const bool standalone = marker == 0 || marker == 0x01 || (marker >= 0xD0 && marker <= 0xD8);
+    if (standalone) continue;
+    TORCHDALI_CHECK_KIND(kData, marker != 0xD9 && marker != 0xDA,
+                         "the JPEG file is broken: it has no frame header");
+    const size_t length = reader.u16();
+    TORCHDALI_CHECK_KIND(kData, length >= 2, "the JPEG file is broken: a segment of ", length,
+                         " bytes");
+    if (is_start_of_frame(marker)) {
+      ByteReader frame(reader.take(6), Endian::kBig);
+      info.bit_depth = frame.u8();
+      info.height = frame.u16();
+      info.width = frame.u16();
+      info.channels = frame.u8();
+      info.cmyk = info.channels == 4;
+      TORCHDALI_CHECK_KIND(kUnsupported,
+                           info.channels == 1 || info.channels == 3 || info.channels == 4,
+                           "JPEG files with ", info.channels, " components are not supported");
+      TORCHDALI_CHECK_KIND(kUnsupported, info.bit_depth == 8, "JPEG files with ", info.bit_depth,
+                           " bits per sample are not supported, only 8");
+      const bool arithmetic = marker >= 0xC9;
+      check_size(info, bytes,
+                 bytes.size() * (arithmetic ? kPixelsPerByteArithmetic : kPixelsPerByte));
+      return info;
+    }
+    const auto segment = reader.take(length - 2);
+    if (marker == 0xE1 && segment.size() > sizeof(kExif) &&
+        std::memcmp(segment.data(), kExif, sizeof(kExif)) == 0)
+      info.orientation = exif_orientation(segment.subspan(sizeof(kExif)));
+  }
+}
+
+#ifdef TORCHDALI_HAVE_JPEG
+namespace {
+
+// libjpeg leaves by longjmp(). It may only ever cross C frames and functions whose locals are
+// trivial: everything that has a destructor lives in the callers of the functions that setjmp().
+struct Decoder {
+  jpeg_decompress_struct cinfo;
+  jpeg_error_mgr errors;
+  jpeg_source_mgr source;
+  jpeg_progress_mgr progress;
+  std::jmp_buf on_error;
+  char message[JMSG_LENGTH_MAX];
+  bool in_header;
+  bool past_end;   // the decoder asked for bytes after the last one
+  bool truncated;  // ... and had to invent pixels
+  static Decoder& of(j_common_ptr c) { return *static_cast<Decoder*>(c->client_data); }
+  static Decoder& of(j_decompress_ptr c) { return of(reinterpret_cast<j_common_ptr>(c)); }
+};
+
+void on_error_exit(j_common_ptr cinfo) {
+  Decoder& d = Decoder::of(cinfo);
+  cinfo->err->format_message(cinfo, d.message);
+  std::longjmp(d.on_error, 1);
+}
+
+void fail(Decoder& d, const char* message) {
+  std::snprintf(d.message, sizeof(d.message), "%s", message);
+  std::longjmp(d.on_error, 1);
+}
+
+// Warnings are tolerated, as DALI and every viewer do: real datasets are full of them. But pixels
+// are not invented for a file that ends too early.
+void on_message(j_common_ptr cinfo, int level) {
+  if (level >= 0) return;
+  ++cinfo->err->num_warnings;
+  Decoder& d = Decoder::of(cinfo);
+  if (d.past_end && cinfo->err->msg_code == JWRN_HIT_MARKER) d.truncated = true;
+}
+
+void do_nothing(j_decompress_ptr) {}
+
+// After the last byte comes an end marker: the entropy decoder reads ahead, so asking for more is
+// no error by itself. It warns (JWRN_HIT_MARKER) once it needs bits that are not there.
+boolean on_end_of_data(j_decompress_ptr cinfo) {
+  static const JOCTET kEnd[2] = {0xFF, JPEG_EOI};
+  Decoder& d = Decoder::of(cinfo);
+  if (d.in_header) fail(d, "the file ends within its header");
+  d.past_end = true;
+  d.source.next_input_byte = kEnd;
+  d.source.bytes_in_buffer = sizeof(kEnd);
+  return TRUE;
+}
+
+void on_skip(j_decompress_ptr cinfo, long count) {
+  if (count <= 0) return;
+  Decoder& d = Decoder::of(cinfo);
+  if (static_cast<size_t>(count) > d.source.bytes_in_buffer) {
+    on_end_of_data(cinfo);
+    return;
+  }
+  d.source.next_input_byte += count;
+  d.source.bytes_in_buffer -= static_cast<size_t>(count);
+}
+
+// A small file with thousands of scans over a large image would keep a worker busy for minutes.
+void on_progress(j_common_ptr cinfo) {
+  constexpr int kMaxScans = 500;
+  const auto d = reinterpret_cast<j_decompress_ptr>(cinfo);
+  if (d->input_scan_number > kMaxScans) fail(Decoder::of(cinfo), "it has too many scans");
+}
+
+// Reads the header and starts decompression with region columns [x, x + width) (rounded outwards
+// by libjpeg). False with d.message on error.
+struct Plan {
+  const Region* region;
+  J_COLOR_SPACE color;
+  J_DCT_METHOD dct;
+  JDIMENSION height, width;  // expected
+  int components;
+  bool adobe;           // out: CMYK samples are inverted
+  JDIMENSION first_x;   // out: column of the first decoded pixel
+  JDIMENSION skip_y;    // out: rows to skip
+  JDIMENSION margin_y;  // out: rows to decode and drop after that
+};
+
+bool start(Decoder& d, Bytes bytes, Plan& plan) {
+  jpeg_decompress_struct& cinfo = d.cinfo;
+  cinfo.err = jpeg_std_error(&d.errors);
+  d.errors.error_exit = on_error_exit;
+  d.errors.emit_message = on_message;
+  cinfo.client_data = &d;
+  if (setjmp(d.on_error)) return false;
+  jpeg_create_decompress(&cinfo);
+  d.source.next_input_byte = bytes.data();
+  d.source.bytes_in_buffer = bytes.size();
+  d.source.init_source = do_nothing;
+  d.source.fill_input_buffer = on_end_of_data;
+  d.source.skip_input_data = on_skip;
+  d.source.resync_to_restart = jpeg_resync_to_restart;
+  d.source.term_source = do_nothing;
+  cinfo.src = &d.source;
+  d.progress.progress_monitor = on_progress;
+  cinfo.progress = &d.progress;
+  d.in_header = true;
+  jpeg_read_header(&cinfo, TRUE);
+  d.in_header = false;
+  if (cinfo.image_height != plan.height || cinfo.image_width != plan.width ||
+      cinfo.num_components != plan.components)
+    fail(d, "its frame headers contradict each other");
+  plan.adobe = cinfo.saw_Adobe_marker;
+  cinfo.out_color_space = plan.color;
+  cinfo.dct_method = plan.dct;
+  cinfo.do_fancy_upsampling = TRUE;
+  jpeg_start_decompress(&cinfo);
+
+  // Smooth chroma upsampling looks at neighbours; in a cropped decode the first and last pixels
+  // have none, so a margin is decoded around the region.
+  constexpr JDIMENSION kMarginX = 2, kMarginY = 2;
+  const bool subsampled_x = cinfo.max_h_samp_factor > 1, subsampled_y = cinfo.max_v_samp_factor > 1;
+  const auto x = static_cast<JDIMENSION>(plan.region->x);
+  const auto y = static_cast<JDIMENSION>(plan.region->y);
+  const auto end = static_cast<JDIMENSION>(plan.region->x + plan.region->width);
+  const JDIMENSION margin_x = subsampled_x ? kMarginX : 0;
+  plan.first_x = x > margin_x ? x - margin_x : 0;
+  JDIMENSION count = std::min(cinfo.output_width, end + margin_x) - plan.first_x;
+  if (count < cinfo.output_width) jpeg_crop_scanline(&cinfo, &plan.first_x, &count);
+  plan.margin_y = subsampled_y ? std::min(y, kMarginY) : 0;
+  plan.skip_y = y - plan.margin_y;
+  return true;
+}
+
+bool skip_rows(Decoder& d, JDIMENSION count) {
+  if (setjmp(d.on_error)) return false;
+  jpeg_skip_scanlines(&d.cinfo, count);
+  return true;
+}
+
+// Decodes rows until `rows` of them, or the library has no more at hand; their number, or -1.
+int read_rows(Decoder& d, JSAMPARRAY rows, int count) {
+  if (setjmp(d.on_error)) return -1;
+  int done = 0;
+  while (done < count) {
+    const int got = static_cast<int>(
+        jpeg_read_scanlines(&d.cinfo, rows + done, static_cast<JDIMENSION>(count - done)));
+    if (got == 0) break;
+    done += got;
+  }
+  return done;
+}
+
+// A progressive file that ends between two scans needs no bits that are missing, yet lacks some of
+// its detail.
+bool lacks_scans(const jpeg_decompress_struct& cinfo) {
+  if (!cinfo.progressive_mode || !cinfo.coef_bits) return false;
+  for (int c = 0; c < cinfo.num_components; ++c)
+    for (int k = 0; k < DCTSIZE2; ++k)
+      if (cinfo.coef_bits[c][k] != 0) return true;
+  return false;
+}
+
+// CMYK as ink removed (0 is full ink) to RGB: each ink and black multiply, rounded down as DALI
+// does. `inverted` says that the samples are that already (Adobe's files).
+void cmyk_to_rgb(const uint8_t* in, uint8_t* out, int64_t count, bool inverted) {
+  const uint8_t flip = inverted ? 0 : 255;
+  for (int64_t i = 0; i < count; ++i, in += 4, out += 3) {
+    const int black = in[3] ^ flip;
+    for (int c = 0; c < 3; ++c) out[c] = static_cast<uint8_t>((in[c] ^ flip) * black / 255);
+  }
+}
+
+}  // namespace
+
+void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget& target) {
+  const Region& region = target.region();
+  const ImageType type = target.type();
+  const bool to_gray = type == ImageType::kGray && !info.cmyk;
+  const bool gray = to_gray || info.channels == 1;
+  const bool ink = info.cmyk && type == ImageType::kAnyData;
+  const bool bgr = !gray && !info.cmyk && type == ImageType::kBGR;
+
+  // jpeg_destroy() is safe from here on, also where jpeg_create_decompress() never ran.
+  struct Guard {
+    Decoder d = {};
+    ~Guard() { jpeg_destroy_decompress(&d.cinfo); }
+  } guard;
+  Decoder& d = guard.d;
+  Plan plan{.region = &region,
+            .color = gray        ? JCS_GRAYSCALE
+                     : info.cmyk ? JCS_CMYK
+                     : bgr       ? JCS_EXT_BGR
+                                 : JCS_RGB,
+            .dct = fast_idct ? JDCT_IFAST : JDCT_ISLOW,
+            .height = static_cast<JDIMENSION>(info.height),
+            .width = static_cast<JDIMENSION>(info.width),
+            .components = info.channels,
+            .adobe = false,
+            .first_x = 0,
+            .skip_y = 0,
+            .margin_y = 0};
+  const auto check = [&d](bool good) {
+    TORCHDALI_CHECK_KIND(kData, good, "the JPEG file is broken: ", d.message);
+    TORCHDALI_CHECK_KIND(kData, !d.truncated,
+                         "the JPEG file is truncated: it ends before the picture does");
+  };
+  target.open({.model = gray  ? PixelModel::kGray
+                        : ink ? PixelModel::kCMYK
+                        : bgr ? PixelModel::kBGR
+                              : PixelModel::kRGB,
+               .gray_rule = GrayRule::kLibpng});
+  check(start(d, bytes, plan));
+  if (d.past_end && lacks_scans(d.cinfo)) d.truncated = true;
+  check(true);
+  if (plan.skip_y) check(skip_rows(d, plan.skip_y));
+
+  // One row more than the library makes at a time costs nothing and saves calls.
+  constexpr int kMaxRows = 4;
+  const int rows_at_once = std::clamp(d.cinfo.rec_outbuf_height, 1, kMaxRows);
+  const int samples = d.cinfo.out_color_components;
+  const auto row_bytes = static_cast<size_t>(d.cinfo.output_width) * samples;
+  auto* buffer = static_cast<uint8_t*>(target.scratch().allocate(row_bytes * rows_at_once));
+  auto* rgb =
+      info.cmyk && !ink
+          ? static_cast<uint8_t*>(target.scratch().allocate(static_cast<size_t>(region.width) * 3))
+          : nullptr;
+  const size_t left = (static_cast<size_t>(region.x) - plan.first_x) * samples;
+  // In place where the library decodes just the columns that are wanted.
+  const bool whole_rows = d.cinfo.output_width == static_cast<JDIMENSION>(region.width);
+  JSAMPROW rows[kMaxRows];
+
+  for (int64_t row = -static_cast<int64_t>(plan.margin_y); row < region.height;) {
+    const int count = static_cast<int>(std::min<int64_t>(
+        row < 0 ? std::min<int64_t>(-row, rows_at_once) : rows_at_once, region.height - row));
+    for (int i = 0; i < count; ++i) {
+      void* direct = row >= 0 && whole_rows && !info.cmyk ? target.direct(row + i) : nullptr;
+      rows[i] = direct ? static_cast<JSAMPROW>(direct) : buffer + i * row_bytes;
+    }
+    const int got = read_rows(d, rows, count);
+    check(got >= 0);
+    TORCHDALI_CHECK_KIND(kData, got > 0, "the JPEG file is broken: it has too few rows");
+    for (int i = 0; row >= 0 && i < got; ++i) {
+      uint8_t* pixels = rows[i] + left;
+      if (rows[i] != buffer + i * row_bytes) continue;  // already where it belongs
+      if (rgb) {
+        cmyk_to_rgb(pixels, rgb, region.width, plan.adobe);
+        pixels = rgb;
+      } else if (ink && plan.adobe) {
+        for (int64_t k = 0; k < region.width * 4; ++k) pixels[k] ^= 0xFF;
+      }
+      target.write(row + i, pixels);
+    }
+    row += got;
+  }
+}
+
+#else
+
+void decode_jpeg(Bytes, const ImageInfo&, bool, PixelTarget&) {
+  raise(ErrorKind::kUnsupported,
+        "this build of torchdali cannot decode JPEG: libjpeg-turbo's headers were missing. Install "
+        "them (Debian, Ubuntu: libjpeg-dev) and build torchdali again");
+}
+
+#endif
+
+}  // namespace torchdali::io
