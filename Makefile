@@ -12,10 +12,14 @@ JOBS ?= $(shell nproc)
 ENGINE := $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu')
 CXX_FILES = $(shell find csrc tests/cpp -name '*.cpp' -o -name '*.h' -o -name '*.cu')
 export PYTHON TORCH
+# Where `make dali` was run, the parity tests and benchmarks find it.
+ifneq ($(wildcard .venv-dali/bin/python),)
+export TORCHDALI_DALI_PYTHON ?= $(CURDIR)/.venv-dali/bin/python
+endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize \
-  bench docs build clean
+  bench docs build clean lint-tools dali
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -62,6 +66,8 @@ lint: $(SETUP_LINT) types ## ruff, mypy --strict, clang-format; nothing is chang
 	$(PY) -m ruff format --check .
 	PATH="$(VENV)/bin:$$PATH" clang-format --dry-run -Werror $(CXX_FILES)
 
+lint-tools: $(SETUP_LINT)
+
 types: $(SETUP_LINT)
 	$(PY) -m mypy
 
@@ -86,6 +92,9 @@ bench: $(BUILT) ## benchmark against the peers found (DATA=DIR); one JSON and on
 docs: $(BUILT) ## reference pages, and the tables of README and docs from benchmarks/results
 	$(PY) -m torchdali._generate
 	$(PY) -m benchmarks.report
+
+dali: ## .venv-dali with real DALI 1.35.0, for parity tests and as a peer of the benchmarks
+	@tools/setup_dali.sh .venv-dali
 
 clean: ## remove what was built; .venv stays
 	rm -rf build dist out *.egg-info torchdali/*.so torchdali/_build_info.py $(BUILT)

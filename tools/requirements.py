@@ -55,7 +55,7 @@ def main() -> None:
     project = toml.loads(PYPROJECT.read_text())["project"]
     groups = {"project": project["dependencies"], **project["optional-dependencies"]}
     wanted = [text for extra in options.extras for text in groups[extra]]
-    for text in [*wanted, *filter(None, options.also)]:
+    for text in dict.fromkeys([*wanted, *filter(None, options.also)]):
         requirement = packaging.Requirement(text)
         version = installed_version(requirement.name)
         # A system's ninja does as well as PyPI's.

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures peers in interleaved rounds; results are medians with their spread, as plain data."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers import Peer, PeerError
+
+# Of the JSON. Raised when old files can no longer be compared.
+SCHEMA = 1
+
+
+def spread(values: list[float]) -> dict[str, Any]:
+    """Returns median, extremes and all values of a metric's rounds."""
+    return {
+        "median": statistics.median(values),
+        "low": min(values),
+        "high": max(values),
+        "rounds": values,
+    }
+
+
+def throughput(measured: dict[str, float]) -> dict[str, float]:
+    """Metrics of a pipeline: images a second, and a second of CPU time over all threads."""
+    return {
+        "images_per_s": measured["samples"] / measured["wall_s"],
+        "images_per_cpu_s": measured["samples"] / measured["cpu_s"],
+    }
+
+
+def iteration_time(measured: dict[str, float]) -> dict[str, float]:
+    """Metrics of an iteration that does next to nothing."""
+    return {"us_per_iteration": 1e6 * measured["wall_s"] / measured["batches"]}
+
+
+def measure(
+    benchmark: str,
+    peers: list[str],
+    axes: dict[str, Any],
+    metrics: Callable[[dict[str, float]], dict[str, float]],
+    *,
+    rounds: int,
+    seconds: float,
+    warm_up: int,
+) -> list[dict[str, Any]]:
+    """Returns one result a peer.
+
+    Args:
+        benchmark: module with ``make(peer, axes)``.
+        peers: names; those that cannot run are reported with the reason.
+        axes: what the benchmark varies, and where its data is.
+        metrics: one round's measurements -> metrics.
+        rounds: every peer runs once in each, one after the other, so that what else the machine
+            does falls on all of them.
+        seconds: length of a peer's part of a round.
+        warm_up: batches in front of it that are not counted.
+    """
+    running: list[Peer] = []
+    results: list[dict[str, Any]] = []
+    # Where the data lies is nobody's business.
+    shown = {name: value for name, value in axes.items() if name != "data"}
+    for name in peers:
+        entry: dict[str, Any] = {"benchmark": benchmark, "peer": name, "axes": shown}
+        try:
+            running.append(Peer(name, benchmark, axes))
+            entry["versions"] = running[-1].versions
+        except PeerError as error:
+            entry["absent"] = str(error)
+        results.append(entry)
+    values: dict[str, dict[str, list[float]]] = {peer.name: {} for peer in running}
+    try:
+        for number in range(rounds):
+            for peer in running:
+                for metric, value in metrics(peer.measure(seconds, warm_up)).items():
+                    values[peer.name].setdefault(metric, []).append(value)
+            progress(f"{benchmark} {shown}: round {number + 1} of {rounds}")
+    finally:
+        for peer in running:
+            peer.close()
+    for entry in results:
+        if "absent" not in entry:
+            measured = values[entry["peer"]]
+            entry["metrics"] = {metric: spread(v) for metric, v in measured.items()}
+    return results
+
+
+def progress(text: str) -> None:
+    """Shows what is being measured; the table is all that goes to stdout."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def machine() -> dict[str, Any]:
+    """Returns what of the machine the numbers depend on."""
+    model = platform.processor() or platform.machine()
+    flags: set[str] = set()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "model name":
+            model = value.strip()
+        elif key.strip() == "flags":
+            flags = set(value.split())
+    sets = ["sse4_1", "avx2", "avx512f", "avx512_vnni"]
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "cpu": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "instruction_sets": [name for name in sets if name in flags],
+        "memory_gib": round(memory / 2**30, 1),
+        "system": f"{platform.system()} {platform.release()}",
+    }
+
+
+def document(settings: dict[str, Any], results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns what is written to benchmarks/results."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return {
+        "schema": SCHEMA,
+        "created": now.isoformat(timespec="seconds"),
+        "machine": machine(),
+        "settings": settings,
+        "results": results,
+    }

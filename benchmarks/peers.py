@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Peers: torchdali, real DALI, torch's DataLoader, each in a process of its own.
+
+A benchmark is a module with ``make(peer, axes)``, which returns a function that makes one batch and
+returns its number of samples. This file is both ends of the pipe: the harness uses ``Peer``; a
+peer's process runs the file and serves requests, one JSON a line. So all peers are measured by the
+same code, DALI in the Python of its own venv, and idle peers hold no threads of the one measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class PeerError(RuntimeError):
+    """A peer that is absent, or failed; the text says why."""
+
+
+class Peer:
+    """A peer in its process. One request at a time."""
+
+    def __init__(self, name: str, benchmark: str, axes: dict[str, Any]) -> None:
+        self.name = name
+        python = sys.executable
+        if name.startswith("dali"):
+            python = os.environ.get("TORCHDALI_DALI_PYTHON", "")
+            if not python:
+                raise PeerError("TORCHDALI_DALI_PYTHON names no Python with DALI (`make dali`)")
+        self._process = subprocess.Popen(
+            [python, "-m", "benchmarks.peers"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            self.versions: dict[str, str] = self.ask(
+                "make", benchmark=benchmark, peer=name, axes=axes
+            )
+        except PeerError:
+            self.close()
+            raise
+
+    def ask(self, request: str, **arguments: Any) -> Any:
+        """Returns the answer of the peer's process."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps({"request": request, **arguments}) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass
+        line = self._process.stdout.readline()
+        if not line:
+            raise PeerError(f"{self.name}: its process ended with {self._process.wait()}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise PeerError(f"{self.name}: {answer['error']}")
+        return answer["result"]
+
+    def measure(self, seconds: float, warm_up: int) -> dict[str, float]:
+        """Returns samples, batches, wall and CPU seconds of a round."""
+        result: dict[str, float] = self.ask("measure", seconds=seconds, warm_up=warm_up)
+        return result
+
+    def close(self) -> None:
+        """Ends the process."""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.communicate(timeout=60)
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            for child in (task / "children").read_text().split():
+                found += [int(child), *_children(int(child))]
+    return found
+
+
+def cpu_seconds() -> float:
+    """Returns CPU time of this process with all threads, and of its children, dead or alive."""
+    times = os.times()
+    total = times.user + times.system + times.children_user + times.children_system
+    for pid in _children(os.getpid()):
+        with contextlib.suppress(OSError):
+            # Fields 14 to 17 of proc(5); the name in front of them may hold spaces.
+            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            total += sum(map(int, stat[11:15])) / TICKS_PER_S
+    return total
+
+
+def resident_bytes() -> int:
+    """Returns the resident memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE_BYTES
+
+
+def api(peer: str) -> Any:
+    """Returns the module with DALI's language: torchdali's, or DALI's own."""
+    return importlib.import_module("nvidia.dali" if peer.startswith("dali") else "torchdali")
+
+
+def versions(peer: str) -> dict[str, str]:
+    """Returns versions of what the peer is made of."""
+    found = {"python": sys.version.split()[0]}
+    names = {"torchdali": ["torchdali", "torch"], "dali": ["nvidia.dali", "numpy"]}
+    for name in names.get(peer.split("-")[0], ["torch", "torchvision", "PIL", "numpy"]):
+        with contextlib.suppress(ImportError):
+            found[name] = str(importlib.import_module(name).__version__)
+    return found
+
+
+class _Server:
+    """The other end: serves one benchmark of one peer."""
+
+    def __init__(self) -> None:
+        self._step: Callable[[], int] | None = None
+
+    def make(self, benchmark: str, peer: str, axes: dict[str, Any]) -> dict[str, str]:
+        self._step = importlib.import_module(benchmark).make(peer, axes)
+        return versions(peer)
+
+    def measure(self, seconds: float, warm_up: int) -> dict[str, float]:
+        step = self._step
+        assert step is not None
+        # Batches that were made while the others were measured are not counted.
+        for _ in range(warm_up):
+            step()
+        samples = batches = 0
+        cpu, start = cpu_seconds(), time.perf_counter()
+        end = start + seconds
+        while (now := time.perf_counter()) < end:
+            samples += step()
+            batches += 1
+        return {
+            "samples": samples,
+            "batches": batches,
+            "wall_s": now - start,
+            "cpu_s": cpu_seconds() - cpu,
+        }
+
+    def run(self, samples: int) -> dict[str, float]:
+        """Makes that many samples at least; returns resident memory before and after."""
+        step = self._step
+        assert step is not None
+        before, made = resident_bytes(), 0
+        while made < samples:
+            made += step()
+        return {"samples": made, "before_bytes": before, "after_bytes": resident_bytes()}
+
+
+def _serve() -> None:
+    # Libraries print on stdout: it is theirs, the answers go elsewhere.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    server = _Server()
+    for line in sys.stdin:
+        message = json.loads(line)
+        try:
+            answer = {"result": getattr(server, message.pop("request"))(**message)}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    _serve()

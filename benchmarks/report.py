@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes benchmark results into the docs: ``python -m benchmarks.report``, part of ``make docs``.
+
+In README.md and docs/**/*.md, what stands between ``<!-- benchmarks:NAME -->`` and
+``<!-- /benchmarks -->`` is replaced by the table NAME of the newest file in benchmarks/results; the
+chart is docs/benchmarks.svg. No number in the docs is typed by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+CHART = ROOT / "docs" / "benchmarks.svg"
+MARKED = re.compile(r"(<!-- benchmarks:(\w+) -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
+TITLES = {
+    "torchdali": "torchdali",
+    "torchdali-plain": "torchdali",
+    "torchdali-fused": "torchdali, `decoders.image_random_crop`",
+    "dali": "DALI",
+    "dali-plain": "DALI",
+    "dali-fused": "DALI, `decoders.image_random_crop`",
+    "dataloader": "torch `DataLoader`",
+}
+# What a ratio is taken of: the same definition, written by the user.
+REFERENCE = "torchdali-plain"
+
+
+def title(result: dict[str, Any]) -> str:
+    """Returns a peer's name with its version."""
+    versions = result.get("versions", {})
+    name = TITLES.get(result["peer"], result["peer"])
+    if "nvidia.dali" in versions:
+        return name.replace("DALI", f"DALI {versions['nvidia.dali']}", 1)
+    if result["peer"] == "dataloader" and versions:
+        return f"{name}, {'torchvision' if 'torchvision' in versions else 'Pillow'}"
+    return name
+
+
+def markdown(header: list[str], rows: Iterable[list[str]]) -> str:
+    """Returns a table; the first column is left-aligned, the others hold numbers."""
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def median(result: dict[str, Any], metric: str) -> float:
+    """Returns the median of a metric."""
+    value: float = result["metrics"][metric]["median"]
+    return value
+
+
+def number(result: dict[str, Any], metric: str) -> str:
+    """Returns the median, with half the width of its rounds' spread."""
+    values = result["metrics"][metric]
+    digits = 0 if values["median"] >= 100 else 1
+    half = (values["high"] - values["low"]) / 2
+    return f"{values['median']:.{digits}f} ± {half:.{digits}f}"
+
+
+def paired_ratio(ours: dict[str, Any], theirs: dict[str, Any], metric: str) -> float:
+    """Returns the median over rounds of ours / theirs: what slowed one round slowed both."""
+    pairs = zip(ours["metrics"][metric]["rounds"], theirs["metrics"][metric]["rounds"], strict=True)
+    ratios = sorted(a / b for a, b in pairs)
+    return ratios[len(ratios) // 2]
+
+
+def of(document: dict[str, Any], benchmark: str) -> list[dict[str, Any]]:
+    """Returns the results of one benchmark."""
+    return [r for r in document["results"] if r["benchmark"].split(".")[-1] == benchmark]
+
+
+def pipeline_table(document: dict[str, Any]) -> str:
+    """Images a second and per CPU-second, by peer and threads."""
+    results = of(document, "imagenet")
+    by_key = {(r["peer"], r["axes"]["threads"]): r for r in results}
+    threads = sorted({r["axes"]["threads"] for r in results})
+    header = ["file → decode → random resized crop 224 → flip → float CHW"]
+    for count in threads:
+        unit = "thread" if count == 1 else "threads"
+        header += [f"images/s, {count} {unit}", "per CPU-second", "torchdali is"]
+    rows = []
+    for peer in dict.fromkeys(r["peer"] for r in results):
+        row = [title(by_key[peer, threads[0]])]
+        for count in threads:
+            result, ours = by_key[peer, count], by_key.get((REFERENCE, count))
+            if "absent" in result:
+                row += ["absent", "", ""]
+                continue
+            row += [number(result, m) for m in ("images_per_s", "images_per_cpu_s")]
+            if ours is None or "absent" in ours or peer.startswith("torchdali"):
+                row.append("")
+            else:
+                row.append(f"{paired_ratio(ours, result, 'images_per_s'):.2f} times")
+        rows.append(row)
+    return markdown(header, rows)
+
+
+def overhead_table(document: dict[str, Any]) -> str:
+    """Microseconds of an iteration that does nothing, and of each further operator."""
+    results = of(document, "overhead")
+    by_key = {(r["peer"], r["axes"]["source"], r["axes"]["operators"]): r for r in results}
+    counts = sorted({r["axes"]["operators"] for r in results})
+    header = ["64 samples of 48 bytes, 2 threads", "µs an iteration", "µs each further operator"]
+    rows = []
+    for source in dict.fromkeys(r["axes"]["source"] for r in results):
+        for peer in dict.fromkeys(r["peer"] for r in results):
+            first, last = by_key[peer, source, counts[0]], by_key[peer, source, counts[-1]]
+            what = "a Python source" if source == "python" else "a native source"
+            row = [f"{title(first)}, {what}"]
+            if "absent" in first or "absent" in last:
+                row += ["absent", ""]
+            else:
+                metric = "us_per_iteration"
+                step = (median(last, metric) - median(first, metric)) / (counts[-1] - counts[0])
+                row += [number(first, metric), f"{step:.1f}"]
+            rows.append(row)
+    return markdown(header, rows)
+
+
+def memory_table(document: dict[str, Any]) -> str:
+    """Growth of resident memory."""
+    header = ["resident memory", "epochs", "growth after the first two", "at the end"]
+    rows = []
+    for result in of(document, "memory"):
+        row = [title(result), str(result["axes"]["epochs"])]
+        if "absent" in result:
+            row += ["absent", ""]
+        else:
+            row += [f"{median(result, m):.1f} MB" for m in ("growth_mb", "resident_mb")]
+        rows.append(row)
+    return markdown(header, rows)
+
+
+def setup_text(document: dict[str, Any]) -> str:
+    """Says what the numbers were measured on."""
+    machine, settings = document["machine"], document["settings"]
+    sets = ", ".join(machine["instruction_sets"]) or "no vector extension"
+    versions = next((r["versions"] for r in document["results"] if "versions" in r), {})
+    absent = sorted({r["absent"] for r in document["results"] if "absent" in r})
+    text = (
+        f"{document['created'][:10]}, {machine['cpu']} ({sets}), {machine['cores']} cores, torch "
+        f"{versions.get('torch', '?')}. {settings['files']} JPEG files, "
+        f"{settings['file_bytes'] / settings['files'] / 1000:.0f} kB on average; batches of "
+        f"{settings['batch']}; medians of {settings['rounds']} interleaved rounds of "
+        f"{settings['seconds']:g} s, ± half of their range."
+    )
+    return text + "".join(f"\nAbsent: {reason}." for reason in absent)
+
+
+SECTIONS = {
+    "pipeline": ("imagenet", pipeline_table),
+    "overhead": ("overhead", overhead_table),
+    "memory": ("memory", memory_table),
+}
+
+
+def tables(document: dict[str, Any]) -> str:
+    """Returns everything that was measured, as Markdown."""
+    parts = [table(document) for name, table in SECTIONS.values() if of(document, name)]
+    return "\n\n".join([*parts, setup_text(document)])
+
+
+def chart(document: dict[str, Any]) -> str:
+    """Returns an SVG of images a second with the most threads measured."""
+    results = [r for r in of(document, "imagenet") if "absent" not in r]
+    threads = max(r["axes"]["threads"] for r in results)
+    bars = [r for r in results if r["axes"]["threads"] == threads]
+    bars.sort(key=lambda r: -median(r, "images_per_s"))
+    top = max(r["metrics"]["images_per_s"]["high"] for r in bars)
+    left, width, step, bar = 290, 380, 34, 22
+    height = 46 + step * len(bars)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 90} {height}" '
+        'font-family="system-ui, sans-serif" font-size="14">',
+        f'<rect width="100%" height="{height}" fill="#fff"/>',
+        f'<text x="12" y="24" font-weight="600">Images per second, {threads} threads: JPEG file to '
+        "augmented float tensor</text>",
+    ]
+    for index, result in enumerate(bars):
+        y = 44 + step * index
+        values = result["metrics"]["images_per_s"]
+        length = width * values["median"] / top
+        low, high = left + width * values["low"] / top, left + width * values["high"] / top
+        colour = "#1a7f64" if result["peer"].startswith("torchdali") else "#9aa5b1"
+        middle, name = y + bar / 2, escape(title(result).replace("`", ""))
+        lines += [
+            f'<text x="{left - 10}" y="{middle + 5}" text-anchor="end">{name}</text>',
+            f'<rect x="{left}" y="{y}" width="{length:.1f}" height="{bar}" fill="{colour}"/>',
+            f'<path d="M{low:.1f} {middle}H{high:.1f}" stroke="#222" stroke-width="1.5"/>',
+            f'<text x="{max(high, left + length) + 8:.1f}" y="{middle + 5}">'
+            f"{values['median']:.0f}</text>",
+        ]
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def newest() -> dict[str, Any] | None:
+    """Returns the newest result, or None."""
+    documents = [json.loads(p.read_text()) for p in sorted(RESULTS.glob("*.json"))]
+    return max(documents, key=lambda d: d["created"], default=None)
+
+
+def filled(text: str, document: dict[str, Any]) -> str:
+    """Returns a page with its tables replaced."""
+
+    def replace(match: re.Match[str]) -> str:
+        name = match[2]
+        content = setup_text(document) if name == "setup" else SECTIONS[name][1](document)
+        return f"{match[1]}{content}\n{match[3]}"
+
+    return MARKED.sub(replace, text)
+
+
+def main() -> None:
+    """See the module's docstring."""
+    document = newest()
+    if document is None:
+        raise SystemExit("report: benchmarks/results holds no result: run `make bench DATA=DIR`")
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        before = page.read_text()
+        after = filled(before, document)
+        if after != before:
+            page.write_text(after)
+            print(f"report: {page.relative_to(ROOT)}")
+    CHART.write_text(chart(document))
+    print(f"report: {CHART.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the benchmarks: ``python -m benchmarks.run --data DIR``, or ``make bench DATA=DIR``.
+
+Writes one JSON in benchmarks/results and prints one table. Peers that are not installed are named
+as absent. With ``--quick`` it takes a minute, for a look while working; such results are not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks import harness, memory, report
+from benchmarks.ops import overhead
+from benchmarks.pipelines import imagenet
+
+RESULTS = Path(__file__).resolve().parent / "results"
+PARTS = ("imagenet", "overhead", "memory")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Returns the document with all results."""
+    rounds, seconds = (2, 1.0) if options.quick else (options.rounds, options.seconds)
+    epochs = 10 if options.quick else options.epochs
+    results: list[dict[str, Any]] = []
+    settings = {
+        "rounds": rounds,
+        "seconds": seconds,
+        "epochs": epochs,
+        "batch": options.batch,
+        "seed": options.seed,
+        "files": len(imagenet.find_files(options.data)),
+        "file_bytes": sum(Path(f).stat().st_size for f in imagenet.find_files(options.data)),
+    }
+    axes = {"batch": options.batch, "seed": options.seed, "data": options.data}
+    if "imagenet" in options.parts:
+        for threads in options.threads:
+            results += harness.measure(
+                imagenet.__name__,
+                [p for p in imagenet.PEERS if p.startswith(tuple(options.peers))],
+                {"threads": threads, **axes},
+                harness.throughput,
+                rounds=rounds,
+                seconds=seconds,
+                warm_up=4,
+            )
+    if "overhead" in options.parts:
+        for source in ("native", "python"):
+            for operators in (0, 1, 5):
+                results += harness.measure(
+                    overhead.__name__,
+                    [p for p in overhead.PEERS if p.startswith(tuple(options.peers))],
+                    {"threads": 2, "source": source, "operators": operators},
+                    harness.iteration_time,
+                    rounds=rounds,
+                    seconds=min(seconds, 0.5),
+                    warm_up=200,
+                )
+    if "memory" in options.parts:
+        results += memory.measure(["torchdali-plain"], {"threads": 2, **axes}, epochs=epochs)
+    return harness.document(settings, results)
+
+
+def main() -> None:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", required=True, help="folder with JPEG files, at any depth")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--peers", nargs="+", default=["torchdali", "dali", "dataloader"])
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=2.5, help="of a peer's part of a round")
+    parser.add_argument("--epochs", type=int, default=50, help="of the memory benchmark")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--out", type=Path, help="JSON to write; default: in benchmarks/results")
+    options = parser.parse_args()
+    options.data = str(Path(options.data).resolve())
+
+    document = run(options)
+    print(report.tables(document))
+    name = document["created"][:19].replace(":", "").replace("-", "") + ".json"
+    path = options.out or (None if options.quick else RESULTS / name)
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document, indent=1) + "\n")
+        print(f"\nwritten: {path}")
+
+
+if __name__ == "__main__":
+    main()

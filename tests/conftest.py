@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Markers, devices, data folders and isolation for every test.
+
+``TORCHDALI_REQUIRE=cuda,dali`` turns the skips of those markers into failures, where a job is there
+to run them. ``TORCHDALI_DATA`` names a folder of real files; tests that want one skip without it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, settings
+
+REQUIRED = {name for name in os.environ.get("TORCHDALI_REQUIRE", "").split(",") if name}
+# A thread that was told to stop has this long to be gone.
+THREAD_EXIT_S = 2.0
+
+
+def _cuda_missing() -> str | None:
+    if not torch.cuda.is_available():
+        return "no CUDA device, or a torch without CUDA"
+    if not (Path(__file__).parents[1] / "torchdali" / "_cuda.so").exists():
+        return "the GPU library was not built: nvcc is needed"
+    return None
+
+
+def _dali_missing() -> str | None:
+    python = os.environ.get("TORCHDALI_DALI_PYTHON")
+    if not python:
+        return "TORCHDALI_DALI_PYTHON does not name a Python with DALI 1.35.0"
+    if not os.access(python, os.X_OK):
+        return f"TORCHDALI_DALI_PYTHON is {python}, which cannot be run"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = {"cuda": _cuda_missing(), "dali": _dali_missing()}
+    for item in items:
+        for name, reason in missing.items():
+            if reason and item.get_closest_marker(name) and name not in REQUIRED:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def _required_machinery_is_there(request: pytest.FixtureRequest) -> None:
+    for name, missing in (("cuda", _cuda_missing), ("dali", _dali_missing)):
+        if name in REQUIRED and request.node.get_closest_marker(name):
+            reason = missing()
+            if reason:
+                pytest.fail(f"TORCHDALI_REQUIRE has {name}, but {reason}")
+
+
+@pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.cuda)])
+def device(request: pytest.FixtureRequest) -> str:
+    """Runs a test on each device; the second run is skipped where there is no GPU."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Returns the folder of real files, or skips."""
+    name = os.environ.get("TORCHDALI_DATA")
+    if not name:
+        pytest.skip("TORCHDALI_DATA does not name a folder of real files")
+    path = Path(name).resolve()
+    assert path.is_dir(), f"TORCHDALI_DATA is {name}, which is not a folder"
+    return path
+
+
+@pytest.fixture(scope="session")
+def dali_python() -> str:
+    """Returns the Python that has DALI 1.35.0; for tests marked ``dali``."""
+    return os.environ["TORCHDALI_DALI_PYTHON"]
+
+
+# NumPy's old global state is what a test must not change.
+def _random_state() -> tuple[object, ...]:
+    numpy_state = np.random.get_state()  # noqa: NPY002
+    return random.getstate(), numpy_state[1].tobytes(), torch.get_rng_state().numpy().tobytes()
+
+
+@pytest.fixture(autouse=True)
+def _leaves_things_as_they_were(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that leaves another environment, random state or Python thread behind."""
+    environment, directory = dict(os.environ), Path.cwd()
+    python_threads = set(threading.enumerate())
+    # Hypothesis manages the random state of the tests that it runs.
+    uses_hypothesis = hasattr(getattr(request.node, "obj", None), "hypothesis")
+    state = None if uses_hypothesis else _random_state()
+    yield
+    changed = {
+        name
+        for name in environment.keys() | os.environ.keys()
+        if name != "PYTEST_CURRENT_TEST" and environment.get(name) != os.environ.get(name)
+    }
+    os.environ.update(environment)
+    for name in changed - environment.keys():
+        os.environ.pop(name, None)
+    assert not changed, f"the test changed environment variables {sorted(changed)}"
+    assert Path.cwd() == directory, "the test changed the working directory"
+    if state is not None:
+        assert _random_state() == state, "the test changed a global random state"
+    deadline = time.monotonic() + THREAD_EXIT_S
+    while set(threading.enumerate()) - python_threads and time.monotonic() < deadline:
+        time.sleep(0.01)
+    left = set(threading.enumerate()) - python_threads
+    assert not left, f"the test left threads running: {sorted(t.name for t in left)}"
+
+
+# A shared CI machine is slow now and then: a deadline would make tests fail by chance.
+settings.register_profile(
+    "torchdali", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.register_profile("ci", parent=settings.get_profile("torchdali"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "torchdali")
