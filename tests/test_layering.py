@@ -20,7 +20,7 @@ CXX_RULES: dict[str, set[str]] = {
     "io": {"core"},
     "ops": {"core", "kernels", "io"},
     "executor": {"core"},
-    "python": {"core", "executor"},
+    "python": {"core", "executor", "io"},  # io: the list of codecs
     "cuda": set(),
 }
 # Files of core that see torch; the rest of the engine is std only.

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "python/bind.h"
 
 namespace torchdali {
@@ -11,6 +13,12 @@ namespace {
 
 // How soon a wait notices Ctrl-C.
 constexpr auto kSignalPeriod = std::chrono::milliseconds(50);
+
+// A switch to compare and to find faults with; docs/design/fusion.md.
+bool fusion_enabled() {
+  const char* value = std::getenv("TORCHDALI_FUSION");
+  return value == nullptr || std::string_view(value) != "0";
+}
 
 Edge to_edge(py::handle pair) {
   const auto [node, output] = py::cast<std::pair<int, int>>(pair);
@@ -81,14 +89,14 @@ std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string
 class PyExecutor {
  public:
   PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
-             bool set_affinity, bool fuse) {
+             bool set_affinity) {
     Graph graph;
     for (const auto d : nodes) graph.nodes.push_back(to_node(py::cast<py::dict>(d)));
     for (const auto e : outputs) graph.outputs.push_back(to_edge(e));
     const ExecutorOptions options{.max_batch_size = batch_size,
                                   .num_threads = num_threads,
                                   .set_affinity = set_affinity,
-                                  .fuse = fuse};
+                                  .fuse = fusion_enabled()};
     const py::gil_scoped_release release;
     executor_ = std::make_unique<Executor>(std::move(graph), options);
   }
@@ -174,9 +182,9 @@ class PyExecutor {
 
 void bind_executor(py::module_& m) {
   py::class_<PyExecutor>(m, "Executor")
-      .def(py::init<const py::list&, const py::list&, int, int, bool, bool>(), py::arg("nodes"),
+      .def(py::init<const py::list&, const py::list&, int, int, bool>(), py::arg("nodes"),
            py::arg("outputs"), py::kw_only(), py::arg("batch_size"), py::arg("num_threads"),
-           py::arg("set_affinity") = false, py::arg("fuse") = true)
+           py::arg("set_affinity") = false)
       .def("schedule", &PyExecutor::schedule)
       .def("wait", &PyExecutor::wait)
       .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "")

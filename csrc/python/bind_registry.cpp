@@ -4,6 +4,7 @@
 #include "core/operator.h"
 #include "core/random.h"
 #include "executor/graph.h"
+#include "io/codecs.h"
 #include "python/bind.h"
 
 namespace torchdali {
@@ -139,6 +140,17 @@ void bind_registry(py::module_& m) {
   m.def(
       "instruction_set", [] { return isa_name(active_isa()); },
       "The instruction set that kernels use.");
+  m.def(
+      "codecs",
+      [] {
+        py::list out;
+        for (const io::Codec& c : io::codecs())
+          out.append(py::make_tuple(
+              c.format, c.library.empty() ? py::object(py::none()) : py::cast(c.library),
+              c.package));
+        return out;
+      },
+      "The image codecs of this build: (format, library or None, package that brings it).");
   m.def("derive_seed", &derive_seed, py::arg("seed"), py::arg("stream"),
         "The seed of the operator with number `stream` in a pipeline with seed `seed`.");
 }
