@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pipeline's ends are clean and prompt: close, Ctrl-C, exceptions, interpreter exit, fork.
+
+Each scenario is a program of its own: it may hang or crash without taking the tests along.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+PREAMBLE = """
+import os, sys, threading, time
+from torchdali import fn, pipeline_def, types
+
+@pipeline_def(num_threads=2, device_id=None, seed=1)
+def numbers(count=1000):
+    return fn.random.normal(shape=[count])
+
+def engine_threads():
+    names = []
+    for task in os.listdir("/proc/self/task"):
+        try:
+            names.append(open(f"/proc/self/task/{task}/comm").read().strip())
+        except FileNotFoundError:
+            pass
+    return [n for n in names if n.startswith("torchdali-")]
+"""
+# A batch of this is seconds of work, a sample a few tenths.
+SLOW = "numbers(count=10_000_000, batch_size=16)"
+TIMEOUT_S = 60
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PREAMBLE + textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+def expect_clean(program: str) -> str:
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_exit_with_batches_in_flight_is_clean():
+    expect_clean("""
+        pipe = numbers(batch_size=8, prefetch_queue_depth=4)
+        pipe.build()
+        pipe.run()
+    """)
+
+
+def test_exit_does_not_wait_for_the_whole_batch():
+    out = expect_clean(f"""
+        pipe = {SLOW}
+        pipe.build()
+        pipe.schedule_run()
+        print(time.time(), flush=True)
+    """)
+    # A worker finishes the sample in hand; sixteen samples would take several seconds more.
+    assert time.time() - float(out) < 10
+
+
+def test_exit_through_an_unhandled_exception_is_clean():
+    done = run("""
+        pipe = numbers(batch_size=8)
+        pipe.build()
+        for i in range(3):
+            out = pipe.run()
+        raise ValueError("mine")
+    """)
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith("ValueError: mine")
+
+
+def test_sys_exit_in_the_loop_is_clean():
+    assert (
+        run("""
+        pipe = numbers(batch_size=8)
+        pipe.build()
+        pipe.run()
+        sys.exit(3)
+    """).returncode
+        == 3
+    )
+
+
+def test_deleting_a_pipeline_ends_its_threads_at_once():
+    out = expect_clean(f"""
+        for make in (lambda: numbers(batch_size=8), lambda: {SLOW}):
+            pipe = make()
+            pipe.build()
+            pipe.schedule_run()
+            assert len(engine_threads()) == 2, engine_threads()
+            del pipe
+            print(len(engine_threads()))
+    """)
+    assert out.split() == ["0", "0"]
+
+
+def test_a_pipeline_deleted_in_another_thread_ends_cleanly():
+    expect_clean("""
+        pipe = numbers(batch_size=8)
+        pipe.build()
+        pipe.run()
+        holder = [pipe]
+        del pipe
+        t = threading.Thread(target=holder.clear)
+        t.start()
+        t.join()
+        assert engine_threads() == []
+    """)
+
+
+def test_outputs_outlive_the_pipeline():
+    expect_clean("""
+        pipe = numbers(batch_size=8)
+        pipe.build()
+        kept = [pipe.run()[0].as_torch() for _ in range(20)]
+        copies = [k.clone() for k in kept]
+        for _ in range(20):
+            pipe.run()
+        del pipe
+        assert all((k == c).all() for k, c in zip(kept, copies))
+    """)
+
+
+def interrupt(program: str) -> tuple[str, float]:
+    """Sends Ctrl-C once the program has said that it waits; returns its stderr and how long it took."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", PREAMBLE + textwrap.dedent(program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.3)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=TIMEOUT_S)
+        return stderr, time.monotonic() - start
+    finally:
+        process.kill()
+
+
+def test_ctrl_c_while_waiting_for_a_batch_ends_the_program():
+    stderr, seconds = interrupt(f"""
+        pipe = {SLOW}
+        pipe.build()
+        print("waiting", flush=True)
+        pipe.run()
+    """)
+    assert stderr.strip().endswith("KeyboardInterrupt")
+    assert seconds < 10  # the batch in flight alone would take longer on two threads
+
+
+def test_after_a_caught_ctrl_c_the_pipeline_goes_on():
+    stderr, _ = interrupt("""
+        pipe = numbers(count=2_000_000, batch_size=16, prefetch_queue_depth=1)
+        pipe.build()
+        print("waiting", flush=True)
+        caught = 0
+        while not caught:
+            try:
+                pipe.run()
+            except KeyboardInterrupt:
+                caught = 1
+        assert len(pipe.run()[0]) == 16
+        sys.stderr.write("went on")
+    """)
+    assert stderr == "went on"
+
+
+def test_a_forked_child_is_told_to_build_its_own():
+    out = expect_clean("""
+        pipe = numbers(batch_size=8)
+        pipe.build()
+        pipe.run()
+        child = os.fork()
+        if child == 0:
+            try:
+                pipe.run()
+            except RuntimeError as e:
+                print(e, flush=True)
+            del pipe
+            own = numbers(batch_size=4)
+            own.build()
+            assert len(own.run()[0]) == 4
+            sys.exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert len(pipe.run()[0]) == 8
+    """)
+    assert "forked" in out
+
+
+@pytest.mark.slow
+def test_thousands_of_batches_and_many_pipelines_leave_nothing_behind():
+    expect_clean("""
+        import gc
+        def resident_kb():
+            return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+        def work(rounds):
+            for _ in range(rounds):
+                pipe = numbers(count=20_000, batch_size=32)
+                pipe.build()
+                for _ in range(20):
+                    pipe.run()
+                del pipe
+        work(10)
+        gc.collect()
+        before, files = resident_kb(), len(os.listdir("/proc/self/fd"))
+        work(100)
+        gc.collect()
+        grown = resident_kb() - before
+        assert grown < 20_000, grown
+        assert len(os.listdir("/proc/self/fd")) == files
+    """)
