@@ -13,13 +13,17 @@ case $py in /*) root_py=$py ;; *) root_py=$root/$py ;; esac
 where=$(cd / && "$root_py" -c 'import importlib.util as u
 spec = u.find_spec("torchdali")
 print(next(iter(spec.submodule_search_locations)) if spec else "")')
+
+# One short line a file instead of ninja's long commands; what compilers say stays.
+"$root_py" setup.py -q build_ext --inplace 2>&1 |
+  sed -uE -e '/^ninja: /d' -e 's|^(\[[0-9]+/[0-9]+\]).* -c [^ ]*/(csrc/[^ ]+) .*|\1 \2|'
+
 if [ "$where" = "$root/torchdali" ]; then
-  "$root_py" setup.py -q build_ext --inplace
+  exit
 elif "$root_py" -m pip --version >/dev/null 2>&1; then
   # --no-deps: what it needs is there already, and an index may not be.
   "$root_py" -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
 else
-  "$root_py" setup.py -q build_ext --inplace
   site=$("$root_py" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   echo "$root" >"$site/torchdali-checkout.pth"
 fi
