@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The build: what it notes, what it leaves out, and what the import says where something is off."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def python(code: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, **options
+    )
+
+
+def load_backend():
+    spec = importlib.util.spec_from_file_location("backend", ROOT / "tools" / "build_backend.py")
+    backend = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(backend)
+    return backend
+
+
+def test_info_names_versions_codecs_instruction_set_and_cuda():
+    done = subprocess.run(
+        [sys.executable, "-m", "torchdali.info"], capture_output=True, text=True, check=True
+    )
+    for part in ("torchdali ", torch.__version__, "instruction set", "JPEG", "PNG", "CUDA"):
+        assert part in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_gpu_library_loads_without_a_gpu():
+    from torchdali import info
+
+    try:
+        state = info.cuda_state()
+    except OSError as error:
+        pytest.skip(str(error))
+    assert int(state.runtime.split(".")[0]) >= 12
+    assert bool(state.devices) == torch.cuda.is_available() or torch.version.cuda is None
+
+
+@pytest.mark.cuda
+def test_the_gpu_library_sees_the_devices_that_torch_sees():
+    from torchdali import info
+
+    devices = info.cuda_state().devices
+    assert len(devices) == torch.cuda.device_count()
+    assert devices[0].capability == torch.cuda.get_device_capability(0)
+
+
+def test_a_torch_of_another_minor_version_is_refused_with_both_versions():
+    done = python("import torch; torch.__version__ = '2.3.1'; import torchdali")
+    assert done.returncode != 0
+    built = torch.__version__
+    assert f"compiled against torch {built}, but torch 2.3.1 is installed" in done.stderr
+    assert "make build" in done.stderr
+
+
+def test_an_engine_that_was_not_compiled_says_how_to_compile_it():
+    done = python("import sys; sys.modules['torchdali._build_info'] = None; import torchdali")
+    assert done.returncode != 0
+    assert "the engine has not been compiled" in done.stderr
+    assert "make build" in done.stderr
+
+
+def test_an_isolated_build_uses_the_torch_of_the_environment(tmp_path, monkeypatch):
+    backend = load_backend()
+    site = tmp_path / "site-packages"
+    (site / "torch").mkdir(parents=True)
+    monkeypatch.setattr(backend, "_environment_paths", lambda: [str(site)])
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delenv("TORCHDALI_BUILD_TORCH", raising=False)
+    assert backend.get_requires_for_build_wheel() == ["torch>=2.8", "numpy"]
+
+    (site / "torch" / "version.py").write_text("__version__ = '2.7.1+cpu'\n")
+    assert backend.get_requires_for_build_wheel() == ["torch>=2.8", "numpy"]
+
+    (site / "torch" / "version.py").write_text("__version__ = '2.13.0+cpu'\n")
+    assert backend.get_requires_for_build_wheel() == []
+    assert sys.path[-1] == str(site)
+
+
+def test_requirements_are_pinned_and_missing_ones_are_found():
+    def requirements(*arguments: str) -> list[str]:
+        command = [sys.executable, str(ROOT / "tools" / "requirements.py"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    assert all("==" in line for line in requirements("lint", "torch"))
+    assert requirements("--missing", "project") == []
+    absent = "no-such-package-of-ours>=1"
+    assert requirements("--absent", "--also", absent, "project") == [absent]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_without_codecs_it_builds_and_says_at_use_which_package_is_missing(tmp_path):
+    for name in ("csrc", "torchdali", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so"))
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    # The base directory of this checkout lets ccache share what does not see the codecs.
+    environment = {**os.environ, "PKG_CONFIG": "false", "TORCHDALI_CUDA": "0"}
+    built = subprocess.run(
+        [sys.executable, "setup.py", "build_ext", "--inplace"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout[-2000:] + built.stderr[-2000:]
+    assert "built without libjpeg: install libjpeg-dev" in built.stdout
+    assert "built without libpng: install libpng-dev" in built.stdout
+
+    run = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path)}}
+    report = python("import torchdali.info as i; print(i.__file__); print(i.describe())", **run)
+    assert str(tmp_path) in report.stdout, report.stderr
+    assert "not in this build: install libjpeg" in report.stdout
+    assert "left out by TORCHDALI_CUDA=0" in report.stdout
+
+    # A JPEG header is enough: the format is recognised before it is decoded.
+    use = python(
+        """
+import numpy as np
+from torchdali import fn, pipeline_def
+
+@pipeline_def(batch_size=1, num_threads=1, device_id=None)
+def decode():
+    return fn.decoders.image(fn.external_source(name="bytes"))
+
+pipe = decode()
+pipe.build()
+jpeg = bytes.fromhex("ffd8ffe000104a46494600010100000100010000")
+pipe.feed_input("bytes", [np.frombuffer(jpeg, np.uint8)])
+try:
+    pipe.run()
+except RuntimeError as error:
+    print(error)
+""",
+        **run,
+    )
+    assert "libjpeg" in use.stdout, use.stdout + use.stderr

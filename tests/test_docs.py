@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages: short where they promise it, no dead links, no tables typed by hand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(
+    p
+    for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("csrc/**/*.md")]
+    if not p.name.startswith(".")
+)
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(page):
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_make_targets_that_the_pages_name_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        for name in re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.MULTILINE):
+            assert name in targets, f"{page.name}: make {name}"
+
+
+def test_a_changelog_has_its_unreleased_part():
+    assert "\n## Unreleased\n" in (ROOT / "CHANGELOG.md").read_text()

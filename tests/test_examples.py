@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples, README's included, run as a user would run them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def run(*command: object, cwd: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, *map(str, command)], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def make_photos(folder: Path, count: int, suffix: str) -> None:
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(0)
+    for name, colour in (("dark", 40), ("light", 200)):
+        (folder / name).mkdir(parents=True)
+        for index in range(count):
+            size = tuple(rng.integers(60, 200, 2))
+            pixels = rng.integers(colour - 40, colour + 40, (*size, 3))
+            image.fromarray(pixels.astype(np.uint8)).save(folder / name / f"{index}{suffix}")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_every_example_explains_itself(path, tmp_path):
+    text = run(path, "--help", cwd=tmp_path)
+    assert "usage:" in text
+    assert "--data" in text
+
+
+@pytest.mark.slow
+def test_the_quickstart_learns_handwritten_digits(tmp_path):
+    pytest.importorskip("sklearn")
+    pytest.importorskip("PIL")
+    text = run(ROOT / "examples" / "train_classifier.py", "--at-least", 97, cwd=tmp_path)
+    for part in ("images/s", "first batch after", "waited for data", "held-out accuracy"):
+        assert part in text
+    assert len(list((tmp_path / "out" / "digits").rglob("*.jpg"))) == 1797
+    sheet = tmp_path / "out" / "augmented.png"
+    assert sheet.read_bytes().startswith(PNG_SIGNATURE)
+    from PIL import Image
+
+    # Digits are white on black: a sheet of one grey would mean that nothing was decoded.
+    pixels = np.asarray(Image.open(sheet).convert("L"))
+    assert pixels.min() < 20
+    assert pixels.std() > 40
+
+
+def test_the_quickstart_trains_on_any_folder_of_images(tmp_path):
+    make_photos(tmp_path / "photos", 20, ".png")
+    arguments = ["--data", tmp_path / "photos", "--epochs", 3, "--batch", 8, "--size", 32]
+    text = run(ROOT / "examples" / "train_classifier.py", *arguments, cwd=tmp_path)
+    assert "32 images to train on, 8 held out, 2 classes" in text
+
+
+def test_the_quickstart_names_what_is_wrong_with_a_folder(tmp_path):
+    example = ROOT / "examples" / "train_classifier.py"
+    done = subprocess.run(
+        [sys.executable, str(example), "--data", str(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "at least two sub-folders with images" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_example_of_the_readme_runs(tmp_path):
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 16
+    make_photos(tmp_path / "photos", 20, ".jpg")
+    (tmp_path / "example.py").write_text(code)
+    text = run("example.py", cwd=tmp_path)
+    assert text.splitlines()[0] == "torch.Size([32, 3, 224, 224]) torch.Size([32, 1])"
