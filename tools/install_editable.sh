@@ -18,12 +18,10 @@ print(next(iter(spec.submodule_search_locations)) if spec else "")')
 "$root_py" setup.py -q build_ext --inplace 2>&1 |
   sed -uE -e '/^ninja: /d' -e 's|^(\[[0-9]+/[0-9]+\]).* -c [^ ]*/(csrc/[^ ]+) .*|\1 \2|'
 
-if [ "$where" = "$root/torchdali" ]; then
-  exit
-elif "$root_py" -m pip --version >/dev/null 2>&1; then
-  # --no-deps: what it needs is there already, and an index may not be.
-  "$root_py" -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .
-else
+[ "$where" != "$root/torchdali" ] || exit 0
+# --no-deps: what it needs is there already, and an index may not be.
+if ! "$root_py" -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -e .; then
+  echo "pip could not install the checkout; adding it to the path of $py instead"
   site=$("$root_py" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   echo "$root" >"$site/torchdali-checkout.pth"
 fi
