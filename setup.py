@@ -234,4 +234,4 @@ class BuildExt(cpp_extension.BuildExtension):
         (package / "_build_info.py").write_text("\n".join(note) + "\n")
 
 
-setup(ext_modules=[engine()], cmdclass={"build_ext": BuildExt})
+setup(license="Apache-2.0", ext_modules=[engine()], cmdclass={"build_ext": BuildExt})
