@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoding a region of a JPEG gives exactly the pixels of the whole image: every sampling that
-// libjpeg can write, many random regions, all orientations. Needs csrc/io and libjpeg-turbo.
+// libjpeg can write, many random regions, all orientations.
+// sources: csrc/io/*.cpp
+// libs: libjpeg libpng
+// sanitizers: address
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -41,9 +44,7 @@ std::vector<uint8_t> encode(const Encoding& e, std::mt19937& random) {
   c.image_width = static_cast<JDIMENSION>(e.width);
   c.image_height = static_cast<JDIMENSION>(e.height);
   c.input_components = e.components;
-  c.in_color_space = e.components == 1   ? JCS_GRAYSCALE
-                     : e.components == 3 ? JCS_RGB
-                                         : JCS_CMYK;
+  c.in_color_space = e.components == 1 ? JCS_GRAYSCALE : e.components == 3 ? JCS_RGB : JCS_CMYK;
   jpeg_set_defaults(&c);
   if (e.components == 4) jpeg_set_colorspace(&c, JCS_YCCK);
   jpeg_set_quality(&c, 92, TRUE);
@@ -55,8 +56,8 @@ std::vector<uint8_t> encode(const Encoding& e, std::mt19937& random) {
   c.restart_in_rows = e.restart_rows;
   jpeg_start_compress(&c, TRUE);
   if (e.orientation != 1) {
-    uint8_t exif[] = {'E', 'x', 'i', 'f', 0, 0, 'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0,
-                      0x12, 1, 3, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    uint8_t exif[] = {'E',  'x', 'i', 'f', 0, 0, 'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0,
+                      0x12, 1,   3,   0,   1, 0, 0,   0,   0,  0, 0, 0, 0, 0, 0, 0};
     exif[24] = static_cast<uint8_t>(e.orientation);
     jpeg_write_marker(&c, JPEG_APP0 + 1, exif, sizeof(exif));
   }
@@ -100,7 +101,9 @@ bool check(const Encoding& e, std::mt19937& random, int regions) {
     const ImageShape shape = decoded_shape(info, type, true);
     const Pixels whole = decode(bytes, info, options);
     for (int i = 0; i < regions; ++i) {
-      const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % (n < 1 ? 1 : n)); };
+      const auto below = [&](int64_t n) {
+        return static_cast<int64_t>(random() % (n < 1 ? 1 : n));
+      };
       Region r;
       r.height = 1 + (i % 3 ? below(shape.height) : below(4) % shape.height);
       r.width = 1 + (i % 5 ? below(shape.width) : below(4) % shape.width);
@@ -111,17 +114,16 @@ bool check(const Encoding& e, std::mt19937& random, int regions) {
       const Pixels part = decode(bytes, info, options);
       ++compared;
       for (int64_t y = 0; y < r.height; ++y) {
-        const uint8_t* expected =
-            whole.data.data() + (r.y + y) * whole.row + r.x * shape.channels;
-        if (std::memcmp(part.data.data() + y * part.row, expected,
-                        static_cast<size_t>(part.row)) == 0)
+        const uint8_t* expected = whole.data.data() + (r.y + y) * whole.row + r.x * shape.channels;
+        if (std::memcmp(part.data.data() + y * part.row, expected, static_cast<size_t>(part.row)) ==
+            0)
           continue;
         std::printf(
             "region y=%d x=%d h=%d w=%d of a %d x %d image differs in row %d: components %d, "
             "sampling %dx%d %dx%d, progressive %d, restart %d, orientation %d, type %d\n",
             static_cast<int>(r.y), static_cast<int>(r.x), static_cast<int>(r.height),
-            static_cast<int>(r.width), e.height, e.width, static_cast<int>(y), e.components,
-            e.h[0], e.v[0], e.h[1], e.v[1], e.progressive, e.restart_rows, e.orientation,
+            static_cast<int>(r.width), e.height, e.width, static_cast<int>(y), e.components, e.h[0],
+            e.v[0], e.h[1], e.v[1], e.progressive, e.restart_rows, e.orientation,
             static_cast<int>(type));
         return false;
       }
@@ -148,8 +150,14 @@ int main(int argc, char** argv) {
             const int orientation = variant == 3 ? 2 + static_cast<int>(random() % 7) : 1;
             const int width = 1 + static_cast<int>(random() % 150);
             const int height = 1 + static_cast<int>(random() % 150);
-            failures += !check({width, height, 3, {h, ch, ch, 1}, {v, cv, cv, 1}, progressive,
-                                restart, orientation},
+            failures += !check({width,
+                                height,
+                                3,
+                                {h, ch, ch, 1},
+                                {v, cv, cv, 1},
+                                progressive,
+                                restart,
+                                orientation},
                                random, regions);
           }
         }
