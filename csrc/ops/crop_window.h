@@ -133,7 +133,7 @@ class CropArgs {
     TORCHDALI_CHECK(size <= kMaxExtent, "the window cannot be ", size, " pixels large");
     const int64_t extent = window.shape[axis];
     if (size >= 1) window.shape[axis] = static_cast<int64_t>(size);
-    const float start = pos * static_cast<float>(extent - window.shape[axis]);
+    const double start = double{pos} * static_cast<double>(extent - window.shape[axis]);
     window.anchor[axis] = static_cast<int64_t>(truncate_ ? start : std::round(start));
   }
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.decoders.image_crop: a window of fixed size of an encoded image.
+#include "ops/crop_window.h"
+#include "ops/decoders/image_decoder.h"
+
+namespace torchdali {
+namespace {
+
+class DecodeImageCrop final : public Operator {
+ public:
+  explicit DecodeImageCrop(const OpSpec& spec) : decoder_(spec), crop_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const io::Bytes bytes = encoded_bytes(ctx.input(0));
+    const io::ImageInfo info = io::peek_image(bytes);
+    const Shape size = decoder_.size(info);
+    const Window w = crop_(ctx, size, "HW");
+    w.check_inside(size);
+    decoder_.decode(ctx, bytes, info, io::Region{w.anchor[0], w.anchor[1], w.shape[0], w.shape[1]});
+  }
+
+ private:
+  ImageDecoder decoder_;
+  CropArgs crop_;
+};
+
+TORCHDALI_OPERATOR("decoders.image_crop")
+    .doc(
+        "Decodes a window of an image: what decoders.image and crop give, without decoding what "
+        "is cut off.")
+    .input("data", "The bytes of one image file a sample, uint8.")
+    .output("image", "The window, layout \"HWC\".")
+    .with(add_image_decoder_args)
+    .with(add_crop_args)
+    .cpu<DecodeImageCrop>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/decoders/image_decoder.h"
+
+namespace torchdali {
+namespace {
+
+constexpr const char* kGpuOnly = "Of decoding on a GPU only; accepted and without effect here.";
+
+class ContextScratch final : public io::ScratchMemory {
+ public:
+  explicit ContextScratch(SampleContext& ctx) : ctx_(ctx) {}
+  void* allocate(size_t bytes) override { return ctx_.scratch<uint8_t>(bytes).data(); }
+
+ private:
+  SampleContext& ctx_;
+};
+
+}  // namespace
+
+SchemaBuilder& add_image_decoder_args(SchemaBuilder& schema) {
+  constexpr int64_t kDeviceMemory = 16777216, kHostMemory = 8388608, kHybridPixels = 1000000;
+  return schema
+      .arg("output_type", ImageType::kRGB,
+           "Colours of the output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop "
+           "alpha; ANY_DATA keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or "
+           "CMYK as coverage of ink (0: none).")
+      .arg("dtype", DType::kUInt8,
+           "Type of the output: uint8, int8, uint16, int16, uint32, int32 or float32. Full "
+           "intensity is the largest integer of the type, or 1.0.")
+      .arg("adjust_orientation", true, "Turn the image as its EXIF orientation says.")
+      .arg("use_fast_idct", false,
+           "JPEG: a faster inverse cosine transform that is a little less exact.")
+      .arg("jpeg_fancy_upsampling", false,
+           "The CPU always upsamples JPEG's chroma smoothly, so this changes nothing here.")
+      .arg("affine", true, kGpuOnly)
+      .arg("device_memory_padding", kDeviceMemory, kGpuOnly)
+      .arg("device_memory_padding_jpeg2k", int64_t{0}, kGpuOnly)
+      .arg("host_memory_padding", kHostMemory, kGpuOnly)
+      .arg("host_memory_padding_jpeg2k", int64_t{0}, kGpuOnly)
+      .arg("hw_decoder_load", 0.65f, kGpuOnly)
+      .arg("hybrid_huffman_threshold", kHybridPixels, kGpuOnly)
+      .arg("preallocate_height_hint", int64_t{0}, kGpuOnly)
+      .arg("preallocate_width_hint", int64_t{0}, kGpuOnly)
+      .deprecated_arg("memory_stats", ArgType::kBool, "Without effect.")
+      .deprecated_arg("split_stages", ArgType::kBool, "Without effect.")
+      .deprecated_arg("use_chunk_allocator", ArgType::kBool, "Without effect.");
+}
+
+io::Bytes encoded_bytes(const SampleView& input) {
+  TORCHDALI_CHECK_KIND(kType, input.dtype == DType::kUInt8 && input.shape.ndim() == 1,
+                       "takes encoded images, 1-D tensors of uint8, got ", dtype_name(input.dtype),
+                       " of shape ", input.shape);
+  return {input.as<const uint8_t>(), static_cast<size_t>(input.volume())};
+}
+
+ImageDecoder::ImageDecoder(const OpSpec& spec)
+    : options_{.type = spec.get<ImageType>("output_type"),
+               .dtype = spec.get<DType>("dtype"),
+               .adjust_orientation = spec.get<bool>("adjust_orientation"),
+               .fast_idct = spec.get<bool>("use_fast_idct")} {
+  io::check_decoder_dtype(options_.dtype);
+}
+
+Shape ImageDecoder::size(const io::ImageInfo& info) const {
+  const auto shape = io::decoded_shape(info, options_.type, options_.adjust_orientation);
+  return {shape.height, shape.width};
+}
+
+void ImageDecoder::decode(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
+                          std::optional<io::Region> region) const {
+  io::DecodeOptions options = options_;
+  options.region = region;
+  const auto whole = io::decoded_shape(info, options.type, options.adjust_orientation);
+  const Shape shape{region ? region->height : whole.height, region ? region->width : whole.width,
+                    whole.channels};
+  const SampleView& output = ctx.output(0, options.dtype, shape, "HWC");
+  ContextScratch scratch(ctx);
+  io::decode_image(bytes, info, options, output.data, shape[1] * shape[2] * itemsize(options.dtype),
+                   scratch);
+}
+
+}  // namespace torchdali

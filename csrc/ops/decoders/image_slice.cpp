@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.decoders.image_slice: a window of an encoded image, given by coordinates.
+#include "ops/decoders/image_decoder.h"
+#include "ops/slice_window.h"
+
+namespace torchdali {
+namespace {
+
+class DecodeImageSlice final : public Operator {
+ public:
+  explicit DecodeImageSlice(const OpSpec& spec) : decoder_(spec), slice_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const io::Bytes bytes = encoded_bytes(ctx.input(0));
+    const io::ImageInfo info = io::peek_image(bytes);
+    const Shape size = decoder_.size(info);
+    const Window w = slice_(ctx, size, "HW");
+    w.check_inside(size);
+    decoder_.decode(ctx, bytes, info, io::Region{w.anchor[0], w.anchor[1], w.shape[0], w.shape[1]});
+  }
+
+ private:
+  ImageDecoder decoder_;
+  SliceArgs slice_;
+};
+
+TORCHDALI_OPERATOR("decoders.image_slice")
+    .doc(
+        "Decodes a window of an image: what decoders.image and slice give, without decoding what "
+        "is cut off. Axes are those of the picture, 0 or \"H\" and 1 or \"W\".")
+    .input("data", "The bytes of one image file a sample, uint8.")
+    .optional_input("anchor", "First pixel of the window, one value an axis.")
+    .optional_input("shape", "Extent of the window, one value an axis.")
+    .output("image", "The window, layout \"HWC\".")
+    .with(add_image_decoder_args)
+    .with(add_slice_args)
+    .cpu<DecodeImageSlice>();
+
+}  // namespace
+}  // namespace torchdali
