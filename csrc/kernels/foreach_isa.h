@@ -95,12 +95,12 @@
 #define TORCHDALI_ISA_NAMESPACE isa_baseline
 
 #if TORCHDALI_ISA_PASSES > 1
-#define TORCHDALI_ISA_PICK(function)                                              \
-  (::torchdali::active_isa() == ::torchdali::Isa::kAvx512 ? &isa_avx512::function \
-   : ::torchdali::active_isa() == ::torchdali::Isa::kAvx2 ? &isa_avx2::function   \
-                                                          : &isa_baseline::function)
+#define TORCHDALI_ISA_PICK(...)                                                      \
+  (::torchdali::active_isa() == ::torchdali::Isa::kAvx512 ? &isa_avx512::__VA_ARGS__ \
+   : ::torchdali::active_isa() == ::torchdali::Isa::kAvx2 ? &isa_avx2::__VA_ARGS__   \
+                                                          : &isa_baseline::__VA_ARGS__)
 #else
-#define TORCHDALI_ISA_PICK(function) (&isa_baseline::function)
+#define TORCHDALI_ISA_PICK(...) (&isa_baseline::__VA_ARGS__)
 #endif
 
 #endif  // TORCHDALI_ISA_PASSES

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives the row loops over a sample: which pass comes first, which rows are kept, what can be
+// copied. Knows no instruction set.
+#include "kernels/resample.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "core/error.h"
+#include "kernels/resample_rows.h"
+#include "kernels/resample_table.h"
+
+namespace torchdali::kernels {
+namespace {
+
+constexpr int kMaxFixedChannels = 4;
+enum Axis { kD, kH, kW };
+
+struct Strides {
+  int64_t outer, slice, row;
+};
+Strides strides_of(const ResampleJob& job, bool in) {
+  const auto extent = [&](Axis a) { return in ? job.axes[a].in : job.axes[a].out; };
+  Strides s = in ? Strides{job.in_outer_stride, job.in_slice_stride, job.in_row_stride}
+                 : Strides{job.out_outer_stride, job.out_slice_stride, job.out_row_stride};
+  if (s.row == 0) s.row = extent(kW) * job.channels;
+  if (s.slice == 0) s.slice = extent(kH) * s.row;
+  if (s.outer == 0) s.outer = extent(kD) * s.slice;
+  return s;
+}
+
+// Whether every filter copies: same extent, whole region. (The Gaussian blurs even then.)
+bool keeps(const ResampleAxis& axis) {
+  return axis.in == axis.out && axis.low == 0 && axis.high == static_cast<float>(axis.in) &&
+         axis.mag_filter != ResampleFilter::kGaussian;
+}
+bool all_nearest(const ResampleJob& job) {
+  return std::all_of(job.axes.begin(), job.axes.end(), [](const ResampleAxis& axis) {
+    return axis_filter(axis) == ResampleFilter::kNearest || keeps(axis);
+  });
+}
+
+// --- Nearest neighbour: pixels are copied -----------------------------------------------------
+
+template <int kBytes>
+void gather_pixels(const std::byte* row, const int32_t* start, int64_t n, int64_t bytes,
+                   std::byte* out) {
+  const size_t size = static_cast<size_t>(kBytes ? kBytes : bytes);
+  for (int64_t x = 0; x < n; ++x, out += size)
+    std::memcpy(out, row + static_cast<int64_t>(size) * start[x], size);
+}
+
+void gather_row(const std::byte* row, const AxisTable& t, int64_t bytes, std::byte* out) {
+  if (t.identity)
+    return void(std::memcpy(out, row + t.source.begin * bytes, static_cast<size_t>(t.out * bytes)));
+  switch (bytes) {
+    case 1: return gather_pixels<1>(row, t.start, t.out, bytes, out);
+    case 2: return gather_pixels<2>(row, t.start, t.out, bytes, out);
+    case 3: return gather_pixels<3>(row, t.start, t.out, bytes, out);
+    case 4: return gather_pixels<4>(row, t.start, t.out, bytes, out);
+    case 6: return gather_pixels<6>(row, t.start, t.out, bytes, out);
+    case 8: return gather_pixels<8>(row, t.start, t.out, bytes, out);
+    case 12: return gather_pixels<12>(row, t.start, t.out, bytes, out);
+    case 16: return gather_pixels<16>(row, t.start, t.out, bytes, out);
+    default: return gather_pixels<0>(row, t.start, t.out, bytes, out);
+  }
+}
+
+void run_nearest(const ResampleJob& job, const void* in, void* out, ScratchArena& arena) {
+  AxisTable t[3];
+  for (int a = 0; a < 3; ++a) t[a] = build_nearest_table(job.axes[a], a != kW, arena);
+  if (arena.counting()) return;
+  const int64_t size = itemsize(job.in_type), pixel = size * job.channels;
+  const Strides from = strides_of(job, true), to = strides_of(job, false);
+  for (int64_t o = 0; o < job.outer; ++o) {
+    for (int64_t d = 0; d < t[kD].out; ++d) {
+      const std::byte* slice =
+          static_cast<const std::byte*>(in) + (o * from.outer + t[kD].start[d] * from.slice) * size;
+      std::byte* target = static_cast<std::byte*>(out) + (o * to.outer + d * to.slice) * size;
+      for (int64_t h = 0; h < t[kH].out; ++h, target += to.row * size) {
+        if (h > 0 && t[kH].start[h] == t[kH].start[h - 1])
+          std::memcpy(target, target - to.row * size, static_cast<size_t>(t[kW].out * pixel));
+        else gather_row(slice + t[kH].start[h] * from.row * size, t[kW], pixel, target);
+      }
+    }
+  }
+}
+
+// --- Filters ----------------------------------------------------------------------------------
+
+// Weights for `Mid`. Fixed point: whole numbers that add up to 65536, so that a flat area stays
+// flat; a weight of 1 does not fit and becomes 65535, which rounding makes good.
+void quantize(const float* weights, int taps, uint16_t* result) {
+  constexpr int32_t kOne = 65536;
+  int32_t sum = 0;
+  int largest = 0;
+  for (int k = 0; k < taps; ++k) {
+    const int32_t q = static_cast<int32_t>(weights[k] * kOne + 0.5f);
+    sum += q;
+    result[k] = static_cast<uint16_t>(std::min(q, kOne - 1));
+    if (weights[k] > weights[largest]) largest = k;
+  }
+  result[largest] = static_cast<uint16_t>(std::min(result[largest] + kOne - sum, kOne - 1));
+}
+
+const uint16_t* vertical_weights(const AxisTable& t, ScratchArena& arena, uint16_t*) {
+  uint16_t* result = arena.take<uint16_t>(t.out * t.taps);
+  if (!arena.counting())
+    for (int64_t i = 0; i < t.out; ++i)
+      quantize(t.weights + i * t.taps, t.taps, result + i * t.taps);
+  return result;
+}
+const float* vertical_weights(const AxisTable& t, ScratchArena&, float*) { return t.weights; }
+
+const uint16_t* horizontal_weights(const AxisTable& t, ScratchArena& arena, uint16_t*) {
+  constexpr int kSlots = 4, kStep = kPixelGroup * kSlots;
+  const int64_t groups = (t.out + kPixelGroup - 1) / kPixelGroup;
+  uint16_t* result = arena.take<uint16_t>(groups * t.taps * kStep);
+  if (arena.counting()) return result;
+  uint16_t quantized[kMaxFixedTaps];
+  for (int64_t x = 0; x < groups * kPixelGroup; ++x) {
+    if (x < t.out) quantize(t.weights + x * t.taps, t.taps, quantized);
+    uint16_t* to = result + (x / kPixelGroup * t.taps * kPixelGroup + x % kPixelGroup) * kSlots;
+    for (int k = 0; k < t.taps; ++k, to += kStep)
+      std::fill(to, to + kSlots, x < t.out ? quantized[k] : uint16_t{0});
+  }
+  return result;
+}
+const float* horizontal_weights(const AxisTable& t, ScratchArena&, float*) { return t.weights; }
+
+template <class Mid>
+HorizontalTable<Mid> horizontal_table(const AxisTable& t, int64_t channels, ScratchArena& arena) {
+  const int64_t padded = (t.out + kPixelGroup - 1) / kPixelGroup * kPixelGroup;
+  int32_t* offset = arena.take<int32_t>(padded);
+  if (!arena.counting())
+    for (int64_t x = 0; x < padded; ++x)
+      offset[x] = x < t.out ? static_cast<int32_t>((t.start[x] - t.source.begin) * channels) : 0;
+  return {.out = t.out,
+          .taps = t.taps,
+          .offset = offset,
+          .weights = horizontal_weights(t, arena, static_cast<Mid*>(nullptr))};
+}
+
+// Source rows (or slices) that went through the first pass, as many as the second one sees at once.
+template <class Mid>
+class Ring {
+ public:
+  Ring(int64_t capacity, int64_t elements, ScratchArena& arena)
+      : capacity_(capacity), stride_((elements + kRowPadding + 31) / 32 * 32) {
+    rows_ = arena.take<Mid>(capacity_ * stride_);
+    held_ = arena.take<int64_t>(capacity_);
+  }
+  void clear() { std::fill(held_, held_ + capacity_, -1); }
+  template <class Make>
+  const Mid* get(int64_t source, Make make) {
+    Mid* row = rows_ + source % capacity_ * stride_;
+    if (int64_t& held = held_[source % capacity_]; held != source) {
+      make(row);
+      held = source;
+    }
+    return row;
+  }
+
+ private:
+  int64_t capacity_, stride_;
+  Mid* rows_;
+  int64_t* held_;  // source row in each place, -1: none
+};
+
+// Two-dimensional resampling; the tables and rows serve every slice and frame of a job.
+template <class In, class Mid, class Out>
+class PlaneResampler {
+ public:
+  PlaneResampler(const ResampleJob& job, ScratchArena& arena)
+      : channels_(job.channels),
+        h_(build_table(job.axes[kH], true, arena)),
+        w_(build_table(job.axes[kW], false, arena)),
+        weights_(vertical_weights(h_, arena, static_cast<Mid*>(nullptr))),
+        table_(horizontal_table<Mid>(w_, channels_, arena)),
+        ring_(max_taps(job.axes[kH]), w_.out * channels_, arena) {
+    const ResampleRange columns = resample_source_range(job.axes[kW]);
+    row_ = arena.take<Mid>((columns.end - columns.begin) * channels_ + kRowPadding);
+    buffer_ = arena.take<Mid>(w_.out * channels_ + kRowPadding);
+    in_rows_ = arena.take<const In*>(max_taps(job.axes[kH]));
+    mid_rows_ = arena.take<const Mid*>(max_taps(job.axes[kH]));
+    if (!arena.counting()) vertical_first_ = is_vertical_first();
+  }
+
+  void run(const In* in, int64_t in_stride, Out* out, int64_t out_stride) {
+    in += w_.source.begin * channels_;
+    const int64_t in_width = (w_.source.end - w_.source.begin) * channels_;
+    const int64_t out_width = w_.out * channels_;
+    ring_.clear();
+    for (int64_t y = 0; y < h_.out; ++y, out += out_stride) {
+      const In* first = in + h_.start[y] * in_stride;
+      const Mid* weights = weights_ + y * h_.taps;
+      if (w_.identity) {
+        copy_or_blend(first, in_stride, weights, out_width, out);
+      } else if (vertical_first_) {
+        if (h_.identity) kernels_.to_mid(first, in_width, row_);
+        else kernels_.blend_to_mid(source_rows(first, in_stride), weights, h_.taps, in_width, row_);
+        kernels_.horizontal(row_, table_, channels_, buffer_, out);
+      } else {
+        for (int k = 0; k < h_.taps; ++k) {
+          mid_rows_[k] = ring_.get(h_.start[y] + k, [&](Mid* place) {
+            kernels_.to_mid(first + k * in_stride, in_width, row_);
+            kernels_.horizontal_to_mid(row_, table_, channels_, place);
+          });
+        }
+        kernels_.blend_mid(mid_rows_, weights, h_.taps, out_width, buffer_, out);
+      }
+    }
+  }
+
+ private:
+  // The pass over fewer elements comes first; the horizontal one costs more for each.
+  bool is_vertical_first() const {
+    constexpr double kHorizontalCost = 1.5;
+    const double in_h = static_cast<double>(h_.source.end - h_.source.begin);
+    const double in_w = static_cast<double>(w_.source.end - w_.source.begin);
+    const double out_h = static_cast<double>(h_.out), out_w = static_cast<double>(w_.out);
+    const double vertical = h_.taps, horizontal = kHorizontalCost * w_.taps;
+    return h_.identity || out_h * (in_w * vertical + out_w * horizontal) <=
+                              out_w * (in_h * horizontal + out_h * vertical);
+  }
+  const In* const* source_rows(const In* first, int64_t stride) {
+    for (int k = 0; k < h_.taps; ++k) in_rows_[k] = first + k * stride;
+    return in_rows_;
+  }
+  void copy_or_blend(const In* first, int64_t stride, const Mid* weights, int64_t n, Out* out) {
+    if constexpr (std::is_same_v<In, Out>) {
+      if (h_.identity) return void(std::memcpy(out, first, static_cast<size_t>(n) * sizeof(Out)));
+    }
+    kernels_.blend(source_rows(first, stride), weights, h_.taps, n, buffer_, out);
+  }
+
+  const RowKernels<In, Mid, Out>& kernels_ = row_kernels<In, Mid, Out>();
+  int64_t channels_;
+  AxisTable h_, w_;
+  const Mid* weights_;
+  HorizontalTable<Mid> table_;
+  Ring<Mid> ring_;
+  Mid *row_, *buffer_;
+  const In** in_rows_;
+  const Mid** mid_rows_;
+  bool vertical_first_ = true;
+};
+
+template <class In, class Mid, class Out>
+void run_planes(const ResampleJob& job, const void* in, void* out, ScratchArena& arena) {
+  const AxisTable depth = build_table(job.axes[kD], true, arena);
+  PlaneResampler<In, Mid, Out> planes(job, arena);
+  if (arena.counting()) return;
+  const Strides from = strides_of(job, true), to = strides_of(job, false);
+  for (int64_t o = 0; o < job.outer; ++o)
+    for (int64_t d = 0; d < depth.out; ++d)
+      planes.run(static_cast<const In*>(in) + o * from.outer + depth.start[d] * from.slice,
+                 from.row, static_cast<Out*>(out) + o * to.outer + d * to.slice, to.row);
+}
+
+// Volumes whose depth changes: every slice that is needed is resampled once, then blended.
+template <class In, class Out>
+void run_volumes(const ResampleJob& job, const void* in, void* out, ScratchArena& arena) {
+  const AxisTable depth = build_table(job.axes[kD], true, arena);
+  PlaneResampler<In, float, float> planes(job, arena);
+  const int64_t height = job.axes[kH].out, width = job.axes[kW].out * job.channels;
+  const int max_depth_taps = max_taps(job.axes[kD]);
+  Ring<float> slices(max_depth_taps, height * width, arena);
+  const float** rows = arena.take<const float*>(max_depth_taps);
+  float* buffer = arena.take<float>(width);
+  if (arena.counting()) return;
+  const auto& kernels = row_kernels<float, float, Out>();
+  const Strides from = strides_of(job, true), to = strides_of(job, false);
+  for (int64_t o = 0; o < job.outer; ++o) {
+    const In* source = static_cast<const In*>(in) + o * from.outer;
+    slices.clear();
+    for (int64_t d = 0; d < depth.out; ++d) {
+      for (int k = 0; k < depth.taps; ++k) {
+        const int64_t slice = depth.start[d] + k;
+        rows[k] = slices.get(slice, [&](float* place) {
+          planes.run(source + slice * from.slice, from.row, place, width);
+        });
+      }
+      Out* target = static_cast<Out*>(out) + o * to.outer + d * to.slice;
+      const float* weights = depth.weights + d * depth.taps;
+      for (int64_t h = 0; h < height; ++h, target += to.row) {
+        kernels.blend(rows, weights, depth.taps, width, buffer, target);
+        for (int k = 0; k < depth.taps; ++k) rows[k] += width;
+      }
+    }
+  }
+}
+
+// --- Choice -----------------------------------------------------------------------------------
+
+bool is_positive(ResampleFilter filter) {
+  return filter != ResampleFilter::kCubic && filter != ResampleFilter::kLanczos3;
+}
+bool fits_fixed_point(const ResampleJob& job) {
+  const auto fits = [](const ResampleAxis& axis) {
+    return is_positive(axis_filter(axis)) && max_taps(axis) <= kMaxFixedTaps;
+  };
+  return job.in_type == DType::kUInt8 && job.out_type == DType::kUInt8 &&
+         job.channels <= kMaxFixedChannels && fits(job.axes[kH]) && fits(job.axes[kW]);
+}
+
+template <class In, class Out>
+void run_float(const ResampleJob& job, bool flat, const void* in, void* out, ScratchArena& arena) {
+  if (flat) run_planes<In, float, Out>(job, in, out, arena);
+  else run_volumes<In, Out>(job, in, out, arena);
+}
+
+template <class In>
+void run_from(const ResampleJob& job, bool flat, const void* in, void* out, ScratchArena& arena) {
+  if (job.out_type == job.in_type) run_float<In, In>(job, flat, in, out, arena);
+  else run_float<In, float>(job, flat, in, out, arena);
+}
+
+void run_any(const ResampleJob& job, const void* in, void* out, ScratchArena& arena) {
+  if (job.in_type == job.out_type && all_nearest(job)) return run_nearest(job, in, out, arena);
+  // The depth is that of an image, or copied slice by slice.
+  const ResampleAxis& depth = job.axes[kD];
+  const bool flat = axis_filter(depth) == ResampleFilter::kNearest || keeps(depth);
+  if (flat && fits_fixed_point(job))
+    return run_planes<uint8_t, uint16_t, uint8_t>(job, in, out, arena);
+  switch (job.in_type) {
+    case DType::kUInt8: return run_from<uint8_t>(job, flat, in, out, arena);
+    case DType::kUInt16: return run_from<uint16_t>(job, flat, in, out, arena);
+    case DType::kInt16: return run_from<int16_t>(job, flat, in, out, arena);
+    default: return run_from<float>(job, flat, in, out, arena);
+  }
+}
+
+// False where there is nothing to do.
+bool check(const ResampleJob& job) {
+  const DType in = job.in_type, out = job.out_type;
+  TORCHDALI_CHECK_KIND(
+      kType,
+      in == DType::kUInt8 || in == DType::kInt16 || in == DType::kUInt16 || in == DType::kFloat,
+      "cannot resample ", dtype_name(in), ", expected uint8, int16, uint16 or float32");
+  TORCHDALI_CHECK_KIND(kType, out == in || out == DType::kFloat, "cannot resample ", dtype_name(in),
+                       " to ", dtype_name(out), ", expected the same type or float32");
+  int64_t elements = job.outer * job.channels;
+  for (const ResampleAxis& axis : job.axes) {
+    check_axis(axis);
+    elements *= axis.out;
+  }
+  return elements > 0;
+}
+
+}  // namespace
+
+size_t resample_scratch_bytes(const ResampleJob& job) {
+  if (!check(job)) return 0;
+  ScratchArena arena(nullptr);
+  run_any(job, nullptr, nullptr, arena);
+  return arena.used();
+}
+
+void resample(const ResampleJob& job, const void* in, void* out, void* scratch) {
+  if (!check(job)) return;
+  ScratchArena arena(scratch);
+  run_any(job, in, out, arena);
+}
+
+}  // namespace torchdali::kernels

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loops of resampling, over rows of elements, one set per instruction set. A row goes
+// through "middle" elements between the two passes: float, or for uint8 with filters that have no
+// negative weights uint16 fixed point (256 times the value; weights are 65536 times theirs).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace torchdali::kernels {
+
+// Weights of the horizontal pass, in the order in which its loop reads them.
+template <class Mid>
+struct HorizontalTable {
+  int64_t out = 0;
+  int taps = 0;
+  const int32_t* offset = nullptr;  // [out] of the first tap in the row, in elements
+  // Fixed point: [ceil(out / 4), taps, 4 pixels, 4 equal numbers]; float: [out, taps].
+  const Mid* weights = nullptr;
+};
+
+// Pixels that one step of the fixed-point horizontal pass makes.
+inline constexpr int kPixelGroup = 4;
+// Elements that may be read past the end of a middle row, and written past its end.
+inline constexpr int kRowPadding = 64;
+// More would need more than 16 bits for the rounding term.
+inline constexpr int kMaxFixedTaps = 64;
+
+template <class In, class Mid, class Out>
+struct RowKernels {
+  // result[i] = sum over k of rows[k][i] * weights[k], for n elements. `buffer`, n elements, is
+  // used where the taps do not fit in registers.
+  void (*blend_to_mid)(const In* const* rows, const Mid* weights, int taps, int64_t n, Mid* result);
+  void (*blend)(const In* const* rows, const Mid* weights, int taps, int64_t n, Mid* buffer,
+                Out* result);
+  void (*blend_mid)(const Mid* const* rows, const Mid* weights, int taps, int64_t n, Mid* buffer,
+                    Out* result);
+  void (*to_mid)(const In* row, int64_t n, Mid* result);
+  // Horizontal pass. `row` has kRowPadding readable elements more than the taps need. In
+  // horizontal_to_mid, `result` has kRowPadding writable elements more; horizontal writes exactly
+  // out * channels and uses `buffer` (as result in horizontal_to_mid).
+  void (*horizontal_to_mid)(const Mid* row, const HorizontalTable<Mid>& table, int64_t channels,
+                            Mid* result);
+  void (*horizontal)(const Mid* row, const HorizontalTable<Mid>& table, int64_t channels,
+                     Mid* buffer, Out* result);
+};
+
+// uint8 -> uint8 in fixed point; uint8, uint16, int16, float -> same or float in float.
+template <class In, class Mid, class Out>
+const RowKernels<In, Mid, Out>& row_kernels();
+
+}  // namespace torchdali::kernels
