@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading whole files: POSIX calls, interrupted ones repeated, each failure with the path in it.
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace torchdali::io {
+namespace {
+
+// Linux moves at most 0x7ffff000 bytes a call (read(2)).
+constexpr int64_t kMaxRead = int64_t{1} << 30;
+
+std::string error_text(int error) {
+  return std::generic_category().message(error);  // strerror is not thread-safe
+}
+
+// O_NONBLOCK: a pipe without a writer must not hang the worker; regular files ignore the flag.
+int open_for_reading(const char* path) {
+  int descriptor;
+  do descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
+const char* kind_name(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+}  // namespace
+
+File::File(const char* path) : path_(path), descriptor_(open_for_reading(path)) {
+  if (descriptor_ < 0) {
+    const int error = errno;
+    raise(ErrorKind::kFile, "cannot open \"", path, "\": ", error_text(error),
+          error == EMFILE || error == ENFILE ? ". Raise the limit of open files (ulimit -n)" : "");
+  }
+  struct stat status;
+  int failure = 0;
+  if (::fstat(descriptor_, &status) != 0) failure = errno;
+  if (failure != 0 || !S_ISREG(status.st_mode)) {
+    ::close(descriptor_);  // the destructor does not run for a half-made object
+    TORCHDALI_CHECK_KIND(kFile, failure == 0, "cannot read the size of \"", path,
+                         "\": ", error_text(failure));
+    raise(ErrorKind::kFile, "cannot read \"", path, "\": it is ", kind_name(status.st_mode),
+          ", expected a regular file");
+  }
+  size_bytes_ = status.st_size;
+}
+
+File::~File() { ::close(descriptor_); }
+
+void File::read(void* to, int64_t count) const {
+  auto* bytes = static_cast<std::byte*>(to);
+  for (int64_t done = 0; done < count;) {
+    const ssize_t got = ::pread(descriptor_, bytes + done,
+                                static_cast<size_t>(std::min(count - done, kMaxRead)), done);
+    if (got < 0 && errno == EINTR) continue;
+    TORCHDALI_CHECK_KIND(kFile, got >= 0, "cannot read \"", path_, "\": ", error_text(errno));
+    TORCHDALI_CHECK_KIND(kFile, got > 0, "\"", path_, "\" ended after ", done, " of ", count,
+                         " bytes: it was truncated while it was read");
+    done += got;
+  }
+}
+
+void read_ahead(const char* path) {
+  const int descriptor = open_for_reading(path);
+  if (descriptor < 0) return;
+  ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_WILLNEED);
+  ::close(descriptor);
+}
+
+}  // namespace torchdali::io

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading whole files with open/fstat/pread. Never mapped: a file that is truncated while it is
+// mapped kills the process (SIGBUS), a short read is an error like any other.
+#pragma once
+
+#include <cstdint>
+
+namespace torchdali::io {
+
+// A regular file, open for reading. Raises kFile, naming the path, where it is missing, not
+// permitted, a directory, a device, a pipe or a socket. Opening never blocks on a pipe.
+class File {
+ public:
+  explicit File(const char* path);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  // At the time of opening.
+  int64_t size_bytes() const { return size_bytes_; }
+  // Fills `to` with the bytes from the start; raises kFile if the file has become shorter than
+  // `count` bytes.
+  void read(void* to, int64_t count) const;
+
+ private:
+  const char* path_;
+  int descriptor_ = -1;
+  int64_t size_bytes_ = 0;
+};
+
+// Asks the kernel to load the file into its cache, without waiting for the data. Errors are left to
+// the read that follows.
+void read_ahead(const char* path);
+
+}  // namespace torchdali::io

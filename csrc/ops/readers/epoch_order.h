@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// EpochOrder: which sample of a data set comes at which position of a reader's endless stream,
+// with shards, padding and shuffling. Knows numbers only, no files. The law: docs/design/epochs.md.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace torchdali {
+
+enum class Shuffle : int8_t {
+  kNone,
+  kShard,       // `random_shuffle`: each epoch permutes the samples of the shard
+  kWholeEpoch,  // `shuffle_after_epoch`: each epoch permutes the data set, then cuts it into shards
+};
+
+struct EpochOrderOptions {
+  int64_t size = 0;  // samples of the whole data set
+  int shard_id = 0;
+  int num_shards = 1;
+  int batch_size = 1;  // padded epochs are whole batches
+  bool stick_to_shard = false;
+  bool pad_last_batch = false;
+  Shuffle shuffle = Shuffle::kNone;
+  uint64_t seed = 0;
+};
+
+// Immutable; every function may be called from any thread. at() is random access: the position
+// alone is the state to save and to resume from.
+class EpochOrder {
+ public:
+  struct Item {
+    int64_t index;  // in the data set, 0 <= index < size
+    int64_t epoch;  // an epoch is one pass over one shard
+    bool padding;   // repeats the last sample of its epoch
+  };
+
+  // Raises kValue where a shard would be empty or the options contradict each other.
+  explicit EpochOrder(const EpochOrderOptions& options);
+
+  Item at(int64_t position) const;
+  // Samples, without padding, of shard `shard`.
+  int64_t shard_size(int shard) const { return shard_begin(shard + 1) - shard_begin(shard); }
+  int64_t size() const { return options_.size; }
+  // `size`, or where epochs are padded, size of the largest shard times the number of shards.
+  int64_t padded_size() const;
+
+ private:
+  int64_t shard_begin(int shard) const;
+
+  EpochOrderOptions options_;
+  int64_t padded_epoch_ = 0;    // samples of an epoch, padding included; 0: not padded
+  std::vector<uint32_t> base_;  // kShard: the order that is cut into shards
+};
+
+// A permutation of 0..size-1 chosen by `key`: the image of `index`. Stateless, O(1) time and
+// memory.
+uint64_t permute_index(uint64_t index, uint64_t size, uint64_t key);
+
+}  // namespace torchdali

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.readers.file: the bytes and the label of one file a sample. Finding the files: file_list.h;
+// their order: epoch_order.h; reading: io/file.h.
+#include "io/file.h"
+
+#include <mutex>
+
+#include "core/operator.h"
+#include "ops/readers/epoch_order.h"
+#include "ops/readers/file_list.h"
+
+namespace torchdali {
+namespace {
+
+const std::vector<std::string> kDefaultFilters = {"*.jpg",  "*.jpeg", "*.png",  "*.bmp", "*.tif",
+                                                  "*.tiff", "*.pnm",  "*.ppm",  "*.pgm", "*.pbm",
+                                                  "*.jp2",  "*.webp", "*.flac", "*.ogg", "*.wav"};
+
+struct FileBatch final : SourceBatch {
+  struct Sample {
+    size_t path_begin;
+    int32_t label;
+  };
+  std::string paths;  // NUL-terminated
+  std::vector<Sample> samples;
+  int64_t position = 0;  // of the first sample in the reader's stream
+
+  const char* path(int i) const {
+    return paths.c_str() + samples[static_cast<size_t>(i)].path_begin;
+  }
+};
+
+class FileReader final : public Source {
+ public:
+  explicit FileReader(const OpSpec& spec) {
+    check_arguments(spec);
+    options_ = {.shard_id = spec.get<int>("shard_id"),
+                .num_shards = spec.get<int>("num_shards"),
+                .batch_size = spec.max_batch_size,
+                .stick_to_shard = spec.get<bool>("stick_to_shard"),
+                .pad_last_batch = spec.get<bool>("pad_last_batch"),
+                .seed = spec.seed};
+    if (spec.get<bool>("random_shuffle")) options_.shuffle = Shuffle::kShard;
+    if (spec.get<bool>("shuffle_after_epoch")) {
+      options_.shuffle = Shuffle::kWholeEpoch;
+      // Not the pipeline's seed: scripts give each rank its own, and the ranks must agree on how
+      // the samples are dealt out.
+      options_.seed = spec.has("shuffle_after_epoch_seed")
+                          ? static_cast<uint64_t>(spec.get<int64_t>("shuffle_after_epoch_seed"))
+                          : 0;
+    }
+    if (spec.get<bool>("read_ahead"))
+      read_ahead_ = int64_t{spec.get<int>("prefetch_queue_depth")} * spec.max_batch_size;
+    // Only what the listing needs is kept, and it is let go once the files are listed.
+    list_files_ = listing(spec);
+    if (!spec.get<bool>("lazy_init")) prepare();
+  }
+
+  std::unique_ptr<SourceBatch> next_batch(int max_size) override {
+    prepare();
+    auto batch = std::make_unique<FileBatch>();
+    batch->size = max_size;
+    batch->position = position_;
+    batch->samples.reserve(static_cast<size_t>(max_size));
+    for (int i = 0; i < max_size; ++i) {
+      const int64_t index = order_->at(position_ + i).index;
+      batch->samples.push_back({batch->paths.size(), files_.label(index)});
+      files_.append_path(index, batch->paths);
+      batch->paths.push_back('\0');
+    }
+    position_ += max_size;
+    return batch;
+  }
+
+  void run(SampleContext& ctx) const override {
+    const auto& batch = ctx.source_batch<FileBatch>();
+    const int i = ctx.index_in_batch();
+    const char* path = batch.path(i);
+    ctx.set_source_name(path);
+    if (read_ahead_ > 0) {
+      std::string later;
+      files_.append_path(order_->at(batch.position + i + read_ahead_).index, later);
+      io::read_ahead(later.c_str());
+    }
+    const io::File file(path);
+    const SampleView& bytes = ctx.output(0, DType::kUInt8, Shape{file.size_bytes()});
+    file.read(bytes.data, file.size_bytes());
+    *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() =
+        batch.samples[static_cast<size_t>(i)].label;
+  }
+
+  std::optional<ReaderMeta> meta() override {
+    prepare();
+    return ReaderMeta{.epoch_size = order_->size(),
+                      .epoch_size_padded = order_->padded_size(),
+                      .number_of_shards = options_.num_shards,
+                      .shard_id = options_.shard_id,
+                      .pad_last_batch = options_.pad_last_batch,
+                      .stick_to_shard = options_.stick_to_shard};
+  }
+
+ private:
+  static void check_arguments(const OpSpec& spec) {
+    const bool files = spec.has("files"), list = spec.has("file_list");
+    TORCHDALI_CHECK(files || list || spec.has("file_root"),
+                    "no files are given. Give `file_root` (a folder of folders), `file_list` (a "
+                    "text file) or `files` (paths)");
+    TORCHDALI_CHECK(!(files && list),
+                    "`files` and `file_list` exclude each other. Give one of them");
+    TORCHDALI_CHECK(files || !spec.has("labels"),
+                    "`labels` belongs to `files`, which is not given");
+    TORCHDALI_CHECK(
+        !(spec.get<bool>("shuffle_after_epoch") && spec.get<bool>("random_shuffle")),
+        "`shuffle_after_epoch` and `random_shuffle` exclude each other. Give one of "
+        "them; `random_shuffle` makes a new full permutation of the shard in each epoch");
+    for (const char* list_name : {"files", "file_filters", "dir_filters"})
+      TORCHDALI_CHECK(
+          !spec.has(list_name) || !spec.get<std::vector<std::string>>(list_name).empty(), "`",
+          list_name, "` is an empty list, expected one string or more");
+    for (const char* positive : {"initial_fill", "prefetch_queue_depth"})
+      TORCHDALI_CHECK(spec.get<int64_t>(positive) >= 1, "`", positive, "` is ",
+                      spec.get<int64_t>(positive), ", expected 1 or more");
+    TORCHDALI_CHECK(spec.get<int64_t>("tensor_init_bytes") >= 0, "`tensor_init_bytes` is ",
+                    spec.get<int64_t>("tensor_init_bytes"), ", expected 0 or more");
+  }
+
+  static std::function<FileList()> listing(const OpSpec& spec) {
+    using Strings = std::vector<std::string>;
+    std::string root = spec.has("file_root") ? spec.get<std::string>("file_root") : "";
+    if (spec.has("files")) {
+      std::optional<std::vector<int64_t>> labels;
+      if (spec.has("labels")) labels = spec.get<std::vector<int64_t>>("labels");
+      return [root, labels, files = spec.get<Strings>("files")] {
+        return list_of_paths(files, labels ? &*labels : nullptr, root);
+      };
+    }
+    if (spec.has("file_list")) {
+      return [root, path = spec.get<std::string>("file_list")] {
+        FileList list = read_list_file(path, root);
+        TORCHDALI_CHECK_KIND(kFile, list.size() > 0, "the list file \"", path, "\" is empty");
+        return list;
+      };
+    }
+    const bool case_sensitive = spec.get<bool>("case_sensitive_filter");
+    const Strings patterns = spec.get<Strings>("file_filters");
+    std::optional<NameFilter> dirs;
+    if (spec.has("dir_filters")) dirs.emplace(spec.get<Strings>("dir_filters"), case_sensitive);
+    return [root, case_sensitive, patterns, dirs] {
+      FileList list =
+          list_labelled_folders(root, {patterns, case_sensitive}, dirs ? &*dirs : nullptr);
+      std::string shown;
+      for (const std::string& p : patterns) shown += (shown.empty() ? "\"" : ", \"") + p + '"';
+      TORCHDALI_CHECK_KIND(kFile, list.size() > 0, "no files found in the folders in \"", root,
+                           "\". Files are looked for right inside its folders, one folder for each "
+                           "label, under names that match `file_filters`, ",
+                           shown);
+      return list;
+    };
+  }
+
+  // Lists the files, once: at construction or, with lazy_init, when they are first needed, by the
+  // thread that schedules or by one that asks for meta().
+  void prepare() {
+    std::call_once(prepared_, [this] {
+      files_ = list_files_();
+      options_.size = files_.size();
+      order_.emplace(options_);
+      list_files_ = nullptr;
+    });
+  }
+
+  EpochOrderOptions options_;
+  std::function<FileList()> list_files_;
+  std::once_flag prepared_;
+  FileList files_;
+  std::optional<EpochOrder> order_;
+  int64_t position_ = 0;    // of the next batch; with the seed, the whole state of the reader
+  int64_t read_ahead_ = 0;  // samples
+};
+
+TORCHDALI_OPERATOR("readers.file")
+    .doc(
+        "Reads files and returns their bytes and labels.\n\n"
+        "The files come from `file_root`, a folder with one folder for each label (0, 1, ... in "
+        "the order of the folders' names); from `file_list`, a text file of lines \"path label\"; "
+        "or from `files`, paths given here.\n\n"
+        "The reader never ends: when an epoch (one pass over a shard) is over, the next one "
+        "follows, in the same batch unless `pad_last_batch` is given. Files are read by the "
+        "worker threads, each into memory of its own.")
+    .output("data", "Contents of the file; uint8 [size].")
+    .output("label", "Label of the file; int32 [1].")
+    .optional_arg(
+        "file_root", ArgType::kString,
+        "Folder that holds one folder for each label; or, with `file_list` or `files`, the "
+        "folder that relative paths start from.")
+    .optional_arg("file_list", ArgType::kString,
+                  "Text file with one \"path label\" a line. The label is the last word; the path "
+                  "may hold spaces. Relative paths start from `file_root`, or without it from the "
+                  "folder of the list. Blank lines are skipped.")
+    .optional_arg("files", ArgType::kStringVec,
+                  "Paths of the files. Relative paths start from `file_root`, or without it from "
+                  "the working directory.")
+    .optional_arg("labels", ArgType::kIntVec,
+                  "Labels of `files`, one each; without it, the position in `files`.")
+    .arg("file_filters", kDefaultFilters,
+         "Glob patterns (`*`, `?`, `[a-z]`, `[!a-z]`); under `file_root`, files whose names match "
+         "none of them are left out.")
+    .optional_arg("dir_filters", ArgType::kStringVec,
+                  "Glob patterns; folders in `file_root` whose names match none of them are left "
+                  "out and take no label.")
+    .arg("case_sensitive_filter", false, "Upper and lower case differ in the patterns.")
+    .arg("num_shards", 1,
+         "Number of parts that the data set is cut into. Shard i holds samples "
+         "floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.")
+    .arg("shard_id", 0, "The shard to start with, 0 to `num_shards` - 1.")
+    .arg("stick_to_shard", false,
+         "Stay with shard `shard_id`. Otherwise each epoch goes on with the next shard.")
+    .arg(
+        "pad_last_batch", false,
+        "Fill up each epoch, by repeating its last sample, to whole batches and to as many of them "
+        "as the largest shard has. Otherwise a batch may hold the end of one epoch and the "
+        "beginning of the next.")
+    .arg("random_shuffle", false,
+         "Permute the samples of the shard anew in each epoch. Every permutation may come, "
+         "whatever `initial_fill`. To make shards alike, the data set is mixed once, in the same "
+         "way for every seed, before it is cut into shards (the same shards as DALI's).")
+    .arg(
+        "shuffle_after_epoch", false,
+        "Permute the whole data set anew in each epoch, in the same way on all ranks, and cut that "
+        "into shards; the reader keeps its place `shard_id` among them. Excludes `random_shuffle` "
+        "and `stick_to_shard`.")
+    .optional_arg("shuffle_after_epoch_seed", ArgType::kInt,
+                  "Seed of `shuffle_after_epoch`, the same on all ranks; without it, a fixed one. "
+                  "`seed` does not matter there.")
+    .arg(
+        "initial_fill", 1024,
+        "Size of DALI's shuffle buffer. No effect: a permutation of the whole shard is at least as "
+        "random and needs no buffer.")
+    .arg("lazy_init", false,
+         "List the files when they are first needed, not when the pipeline is built.")
+    .arg("read_ahead", false,
+         "Ask the operating system to load files `prefetch_queue_depth` batches before they are "
+         "read. Helps where storage is slow and the files are not in memory yet.")
+    .arg("prefetch_queue_depth", 1, "Batches that `read_ahead` looks ahead.")
+    .arg(
+        "dont_use_mmap", false,
+        "No effect: files are always read, never mapped. A mapped file that is truncated meanwhile "
+        "would kill the process.")
+    .arg("skip_cached_images", false,
+         "No effect: it belongs to the image cache of DALI's GPU decoder, which is not here.")
+    .arg("tensor_init_bytes", 1048576, "No effect: memory is allocated to the size of each file.")
+    .source()
+    .random()
+    .cpu<FileReader>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// FileList: walking folders, parsing list files. The rules are DALI 1.35.0's, found by asking it;
+// docs/design/epochs.md names the differences.
+#include "ops/readers/file_list.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <limits>
+#include <memory>
+#include <system_error>
+
+#include "core/error.h"
+#include "io/file.h"
+
+namespace torchdali {
+namespace {
+
+constexpr std::string_view kWhitespace = " \t\r\n\v\f";
+
+std::string with_slash(std::string folder) {
+  if (!folder.empty() && folder.back() != '/') folder += '/';
+  return folder;
+}
+
+// Names as NUL-terminated strings in one buffer.
+struct Names {
+  std::string text;
+  std::vector<size_t> begins;
+
+  void sort() {  // by bytes, as unsigned char
+    std::sort(begins.begin(), begins.end(), [&](size_t a, size_t b) { return view(a) < view(b); });
+  }
+  std::string_view view(size_t begin) const { return text.c_str() + begin; }
+};
+
+enum class Entry { kFile, kFolder, kOther };
+
+// What an entry is. Most file systems say it with the name (d_type); only links and file systems
+// that do not say cost a call per entry.
+Entry classify(const dirent& entry, int folder_descriptor) {
+  unsigned char type = entry.d_type;
+  if (type == DT_UNKNOWN || type == DT_LNK) {
+    struct stat status;
+    // A link to nothing is kept: a missing file should be an error that names it, not a gap.
+    if (::fstatat(folder_descriptor, entry.d_name, &status, 0) != 0) return Entry::kFile;
+    if (S_ISDIR(status.st_mode)) return Entry::kFolder;
+    return S_ISREG(status.st_mode) ? Entry::kFile : Entry::kOther;
+  }
+  return type == DT_DIR ? Entry::kFolder : type == DT_REG ? Entry::kFile : Entry::kOther;
+}
+
+// Replaces `names` by the sorted names of one kind of entries in `folder`.
+void list_folder(const std::string& folder, Entry kind, const NameFilter* filter, Names& names) {
+  names.text.clear();
+  names.begins.clear();
+  const auto close = [](DIR* d) { ::closedir(d); };
+  const std::unique_ptr<DIR, decltype(close)> dir(::opendir(folder.c_str()), close);
+  TORCHDALI_CHECK_KIND(kFile, dir != nullptr, "cannot list the folder \"", folder,
+                       "\": ", std::generic_category().message(errno));
+  for (;;) {
+    errno = 0;  // readdir says "end" and "failed" with the same value
+    const dirent* entry = ::readdir(dir.get());
+    if (entry == nullptr) {
+      TORCHDALI_CHECK_KIND(kFile, errno == 0, "cannot list the folder \"", folder,
+                           "\": ", std::generic_category().message(errno));
+      break;
+    }
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (filter != nullptr && !filter->matches(entry->d_name, name.size())) continue;
+    if (classify(*entry, ::dirfd(dir.get())) != kind) continue;
+    names.begins.push_back(names.text.size());
+    names.text.append(name).push_back('\0');
+  }
+  names.sort();
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string read_text(const std::string& path) {
+  const io::File file(path.c_str());
+  std::string text(static_cast<size_t>(file.size_bytes()), '\0');
+  file.read(text.data(), file.size_bytes());
+  return text;
+}
+
+}  // namespace
+
+int32_t FileList::add_folder(std::string folder) {
+  folders_.push_back(with_slash(std::move(folder)));
+  return static_cast<int32_t>(folders_.size()) - 1;
+}
+
+void FileList::add(int32_t folder, std::string_view name, int32_t label) {
+  names_ += name;
+  name_ends_.push_back(names_.size());
+  labels_.push_back(label);
+  file_folders_.push_back(folder);
+}
+
+void FileList::reserve(int64_t files, int64_t name_bytes) {
+  names_.reserve(static_cast<size_t>(name_bytes));
+  name_ends_.reserve(static_cast<size_t>(files));
+  labels_.reserve(static_cast<size_t>(files));
+  file_folders_.reserve(static_cast<size_t>(files));
+}
+
+void FileList::append_path(int64_t i, std::string& to) const {
+  const size_t k = static_cast<size_t>(i);
+  const uint64_t begin = k == 0 ? 0 : name_ends_[k - 1];
+  if (names_[begin] != '/') to += folders_[static_cast<size_t>(file_folders_[k])];
+  to.append(names_, begin, name_ends_[k] - begin);
+}
+
+NameFilter::NameFilter(const std::vector<std::string>& patterns, bool case_sensitive)
+    : case_sensitive_(case_sensitive) {
+  for (const std::string& pattern : patterns) {
+    const bool plain = pattern.size() > 1 && pattern[0] == '*' &&
+                       pattern.find_first_of("*?[\\", 1) == std::string::npos;
+    if (!plain) globs_.push_back(pattern);
+    else suffixes_.push_back(pattern.substr(1));
+  }
+}
+
+bool NameFilter::matches(const char* name, size_t length) const {
+  for (const std::string& suffix : suffixes_) {
+    if (suffix.size() > length) continue;
+    const char* end = name + length - suffix.size();
+    if (std::equal(suffix.begin(), suffix.end(), end, [&](char a, char b) {
+          return a == b || (!case_sensitive_ && lower(a) == lower(b));
+        }))
+      return true;
+  }
+  for (const std::string& glob : globs_)
+    if (::fnmatch(glob.c_str(), name, case_sensitive_ ? 0 : FNM_CASEFOLD) == 0) return true;
+  return false;
+}
+
+FileList list_labelled_folders(const std::string& root, const NameFilter& files,
+                               const NameFilter* dirs) {
+  FileList list;
+  Names folders, names;
+  list_folder(root, Entry::kFolder, dirs, folders);
+  for (const size_t begin : folders.begins) {
+    const std::string path = with_slash(root) + std::string(folders.view(begin));
+    const int32_t label = list.add_folder(path);
+    list_folder(path, Entry::kFile, &files, names);
+    for (const size_t name : names.begins) list.add(label, names.view(name), label);
+  }
+  return list;
+}
+
+FileList read_list_file(const std::string& path, const std::string& root) {
+  const std::string text = read_text(path);
+  const size_t slash = path.rfind('/');
+  const std::string own_folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  FileList list;
+  const int32_t folder = list.add_folder(root.empty() ? own_folder : root);
+  list.reserve(std::count(text.begin(), text.end(), '\n') + 1, static_cast<int64_t>(text.size()));
+  std::string_view rest = text;
+  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);  // a byte order mark
+  for (int64_t number = 1; !rest.empty(); ++number) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    line = line.substr(0, line.find_last_not_of(kWhitespace) + 1);
+    if (line.empty()) continue;
+    const size_t gap = line.find_last_of(kWhitespace);
+    const std::string_view word = gap == std::string_view::npos ? line : line.substr(gap + 1);
+    const std::string_view name = gap == std::string_view::npos
+                                      ? ""
+                                      : line.substr(0, line.find_last_not_of(kWhitespace, gap) + 1);
+    const bool digits = word.find_first_not_of("0123456789") == std::string_view::npos;
+    TORCHDALI_CHECK_KIND(kFile,
+                         digits && !name.empty() && line.find('\0') == std::string_view::npos,
+                         "line ", number, " of the list file \"", path, "\" is \"", line,
+                         "\", expected a path, a space and a label of digits, such as "
+                         "\"cats/1.jpg 0\"");
+    int32_t label = 0;
+    const auto result = std::from_chars(word.data(), word.data() + word.size(), label);
+    TORCHDALI_CHECK_KIND(kFile, result.ec == std::errc(), "line ", number, " of the list file \"",
+                         path, "\" has the label ", word, ", expected at most ",
+                         std::numeric_limits<int32_t>::max());
+    list.add(folder, name, label);
+  }
+  return list;
+}
+
+FileList list_of_paths(const std::vector<std::string>& paths, const std::vector<int64_t>* labels,
+                       const std::string& root) {
+  TORCHDALI_CHECK(labels == nullptr || labels->size() == paths.size(), "`labels` has ",
+                  labels == nullptr ? 0 : labels->size(), " values for the ", paths.size(),
+                  " of `files`, expected one for each");
+  FileList list;
+  const int32_t folder = list.add_folder(root);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const int64_t label = labels == nullptr ? static_cast<int64_t>(i) : (*labels)[i];
+    TORCHDALI_CHECK(label >= std::numeric_limits<int32_t>::min() &&
+                        label <= std::numeric_limits<int32_t>::max(),
+                    "`labels` has ", label, " at position ", i, ", expected a 32-bit integer");
+    TORCHDALI_CHECK(!paths[i].empty() && paths[i].find('\0') == std::string::npos,
+                    "`files` has a path that is empty or holds a zero byte at position ", i);
+    list.add(folder, paths[i], static_cast<int32_t>(label));
+  }
+  return list;
+}
+
+}  // namespace torchdali

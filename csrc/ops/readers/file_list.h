@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// FileList: the files of a data set and their labels, from a folder, a list file or arguments.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace torchdali {
+
+// A list of paths that stays small for millions of files: names lie one after another in one
+// string, folders are kept once. Immutable once made; any thread.
+class FileList {
+ public:
+  int64_t size() const { return static_cast<int64_t>(labels_.size()); }
+  int32_t label(int64_t i) const { return labels_[static_cast<size_t>(i)]; }
+  // Appends the path of file i.
+  void append_path(int64_t i, std::string& to) const;
+
+  // Index into the folders that paths start with; "" stands for none.
+  int32_t add_folder(std::string folder);
+  // `name` is relative to the folder, or absolute.
+  void add(int32_t folder, std::string_view name, int32_t label);
+  void reserve(int64_t files, int64_t name_bytes);
+
+ private:
+  std::vector<std::string> folders_;  // with a "/" at the end
+  std::string names_;
+  std::vector<uint64_t> name_ends_;
+  std::vector<int32_t> labels_;
+  std::vector<int32_t> file_folders_;
+};
+
+// Glob patterns: `*`, `?`, `[a-z]`, `[!a-z]`, and `\` before a character that stands for itself; a
+// leading dot is nothing special.
+class NameFilter {
+ public:
+  NameFilter(const std::vector<std::string>& patterns, bool case_sensitive);
+  // `name` ends with a NUL.
+  bool matches(const char* name, size_t length) const;
+
+ private:
+  std::vector<std::string> suffixes_;  // of patterns such as *.jpg, which need no glob matching
+  std::vector<std::string> globs_;
+  bool case_sensitive_;
+};
+
+// The files right inside the folders right inside `root`. Folders get the labels 0, 1, ... in the
+// order of their names' bytes, also where no file in them matches; files come in the same order.
+// Without `dirs`, every folder counts. Hidden ones are no exception; links are followed.
+FileList list_labelled_folders(const std::string& root, const NameFilter& files,
+                               const NameFilter* dirs);
+
+// A text file of lines "path label": the label is the last word, a number of digits; the path is
+// what stands before it, spaces inside it included. Blank lines are skipped. Relative paths start
+// from `root`, or where that is empty, from the folder of the list.
+FileList read_list_file(const std::string& path, const std::string& root);
+
+// Relative paths start from `root` or, where that is empty, from the working directory. Without
+// labels, each file's label is its position.
+FileList list_of_paths(const std::vector<std::string>& paths, const std::vector<int64_t>* labels,
+                       const std::string& root);
+
+}  // namespace torchdali

@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Iterators for PyTorch: forms of the outputs, resets, ends of data, errors."""
+
+import warnings
+
+import pytest
+import torch
+from fake_pipeline import FakePipeline, reader_pipeline
+from iterator_cases import case
+
+from torchdali import types
+from torchdali.plugin.pytorch import (
+    DALIClassificationIterator,
+    DALIGenericIterator,
+    DALIRaggedIterator,
+    LastBatchPolicy,
+    feed_ndarray,
+    to_torch_type,
+)
+from torchdali.tensors import TensorCPU, TensorListCPU
+
+TEN = case(10, 1, [0], 4, policy="FILL")
+RAGGED = [torch.arange(3.0), torch.arange(5.0)]
+
+
+def labels(iterator):
+    return [batch[0]["label"].flatten().tolist() for batch in iterator]
+
+
+def over_reader(**options):
+    options = {"reader_name": "files", **options}
+    return DALIGenericIterator(reader_pipeline(TEN, 0), ["label"], **options)
+
+
+def pipeline(*outputs, batch_size=2, batches=None):
+    """A pipeline that gives the same outputs `batches` times an epoch (None: for ever)."""
+    left = [batches]
+
+    def make():
+        if left[0] == 0:
+            raise StopIteration
+        left[0] = left[0] if left[0] is None else left[0] - 1
+        return list(outputs)
+
+    return FakePipeline(batch_size, make, restart=lambda: left.__setitem__(0, batches))
+
+
+# Forms of the outputs
+
+
+def test_tensors_are_the_pipeline_s_own():
+    data = torch.zeros(2, 3)
+    batch = next(DALIGenericIterator(pipeline(data), ["data"]))
+    assert batch[0]["data"].data_ptr() == data.data_ptr()
+
+
+def test_a_partial_batch_is_a_view_of_the_pipeline_s_output():
+    data = torch.zeros(2, 3)
+    iterator = DALIGenericIterator(
+        pipeline(data), ["data"], size=3, last_batch_policy=LastBatchPolicy.PARTIAL
+    )
+    last = list(iterator)[-1][0]["data"]
+    assert last.shape == (1, 3)
+    assert last.data_ptr() == data.data_ptr()
+
+
+def test_batches_stay_as_they_were_while_later_ones_come():
+    kept = [batch[0]["label"] for batch in over_reader()]
+    assert [k.flatten().tolist() for k in kept] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 0, 1]]
+
+
+def test_every_output_of_every_pipeline_has_its_name():
+    pipelines = [pipeline(torch.zeros(2, 1), torch.ones(2, 3)) for _ in range(2)]
+    batch = next(DALIGenericIterator(pipelines, ["a", "b"], size=8))
+    assert [{k: v.shape for k, v in d.items()} for d in batch] == [{"a": (2, 1), "b": (2, 3)}] * 2
+
+
+def test_classification_names_its_outputs():
+    batch = next(DALIClassificationIterator(pipeline(torch.zeros(2, 4), torch.ones(2, 1)), size=4))
+    assert set(batch[0]) == {"data", "label"}
+
+
+def test_samples_of_different_shapes_need_the_ragged_iterator():
+    with pytest.raises(RuntimeError, match=r'output "x" cannot be one tensor.*\[3\] and \[5\]'):
+        DALIGenericIterator(pipeline(RAGGED), ["x"])
+
+
+def test_ragged_outputs_come_as_dense_list_and_sparse():
+    tags = DALIRaggedIterator
+    iterator = DALIRaggedIterator(
+        pipeline(torch.zeros(2, 4), RAGGED, RAGGED),
+        ["dense", "list", "coo"],
+        output_types=[tags.DENSE_TAG, tags.SPARSE_LIST_TAG, tags.SPARSE_COO_TAG],
+    )
+    batch = next(iterator)[0]
+    assert batch["dense"].shape == (2, 4)
+    assert [t.tolist() for t in batch["list"]] == [[0, 1, 2], [0, 1, 2, 3, 4]]
+    assert batch["list"][1].data_ptr() == RAGGED[1].data_ptr()
+    # The tensor that DALI 1.35.0 gives for these samples: zeros of the data are elements too.
+    coo = batch["coo"].coalesce()
+    assert coo.shape == (2, 5)
+    assert coo.indices().tolist() == [[0, 0, 0, 1, 1, 1, 1, 1], [0, 1, 2, 0, 1, 2, 3, 4]]
+    assert coo.values().tolist() == [0, 1, 2, 0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [torch.arange(6).reshape(2, 3), torch.arange(4).reshape(2, 2) + 10],
+        [torch.tensor(3), torch.tensor(0)],
+        [torch.zeros(0, 2), torch.ones(1, 2)],
+        [torch.zeros(2, 0), torch.zeros(1, 0)],
+    ],
+    ids=["matrices", "scalars", "one empty", "all empty"],
+)
+def test_sparse_batches_hold_every_sample_in_its_corner(samples):
+    iterator = DALIRaggedIterator(pipeline(samples), ["x"], output_types=["sparse_coo"])
+    sparse = next(iterator)[0]["x"]
+    expected = torch.zeros(sparse.shape, dtype=samples[0].dtype)
+    for i, sample in enumerate(samples):
+        expected[(i, *map(slice, sample.shape))] = sample
+    assert torch.equal(sparse.to_dense(), expected)
+    assert sparse._nnz() == sum(s.numel() for s in samples)
+
+
+@pytest.mark.parametrize("form", ["sparse_list", "sparse_coo"])
+def test_ragged_batches_can_be_partial(form):
+    iterator = DALIRaggedIterator(
+        pipeline(RAGGED),
+        ["x"],
+        size=3,
+        output_types=[form],
+        last_batch_policy=LastBatchPolicy.PARTIAL,
+    )
+    last = list(iterator)[-1][0]["x"]
+    assert len(last) == 1
+    assert last[0].to_dense().tolist() == [0, 1, 2]
+
+
+def test_without_forms_ragged_outputs_are_dense():
+    assert next(DALIRaggedIterator(pipeline(torch.ones(2, 3)), ["x"]))[0]["x"].shape == (2, 3)
+    with pytest.raises(RuntimeError, match="give SPARSE_LIST_TAG"):
+        DALIRaggedIterator(pipeline(RAGGED), ["x"])
+
+
+@pytest.mark.parametrize("forms", [["dense", "dense"], ["other"], []])
+def test_wrong_forms_are_refused(forms):
+    with pytest.raises(ValueError, match="`output_types` is .*expected 1 of DENSE_TAG"):
+        DALIRaggedIterator(pipeline(torch.ones(2, 3)), ["x"], output_types=forms)
+
+
+def test_torch_types_go_with_dali_s():
+    assert to_torch_type[types.FLOAT] == torch.float32
+    assert to_torch_type[types.UINT8] == torch.uint8
+    assert len(to_torch_type) == 12
+
+
+def test_feed_ndarray_fills_the_user_s_tensor():
+    target = torch.zeros(2, 3)
+    assert feed_ndarray(TensorListCPU(torch.ones(2, 3)), target) is target
+    assert target.sum() == 6
+    strided = torch.zeros(3, 2).T
+    feed_ndarray(TensorListCPU([torch.ones(3), torch.ones(3) * 2]), strided)
+    assert strided.tolist() == [[1, 1, 1], [2, 2, 2]]
+    one = torch.zeros(3)
+    assert feed_ndarray(TensorCPU(torch.ones(3)), one).sum() == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "target", "error"),
+    [
+        (torch.ones(2, 3), torch.zeros(2, 4), ValueError),
+        (torch.ones(2, 3), torch.zeros(2, 3, dtype=torch.float64), TypeError),
+        (RAGGED, torch.zeros(2, 3), ValueError),
+    ],
+)
+def test_feed_ndarray_refuses_other_shapes_and_types(data, target, error):
+    with pytest.raises(error, match="feed_ndarray: the data"):
+        feed_ndarray(TensorListCPU(data), target)
+
+
+# Epochs and resets
+
+
+def test_an_epoch_ends_with_stopiteration_until_reset():
+    iterator = over_reader()
+    assert labels(iterator) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 0, 1]]
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            next(iterator)
+    iterator.reset()
+    assert labels(iterator) == [[2, 3, 4, 5], [6, 7, 8, 9]]
+
+
+@pytest.mark.parametrize("auto_reset", ["yes", True, "True"])
+def test_auto_reset_goes_on_with_the_next_epoch(auto_reset):
+    iterator = over_reader(auto_reset=auto_reset)
+    assert [len(labels(iterator)) for _ in range(4)] == [3, 2, 3, 2]
+    rest = list(iterator)
+    assert len(rest) == 3
+    assert next(iterator)[0]["label"].flatten().tolist() == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("auto_reset", ["no", False, None, "False"])
+def test_a_second_loop_is_a_second_epoch_without_auto_reset_too(auto_reset):
+    iterator = over_reader(auto_reset=auto_reset)
+    assert [len(labels(iterator)) for _ in range(3)] == [3, 2, 3]
+
+
+@pytest.mark.parametrize("prepare", [False, True])
+def test_ordinary_use_warns_of_nothing(prepare):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        iterator = over_reader(prepare_first_batch=prepare)
+        iterator.reset()  # nothing was taken yet
+        for _ in range(3):
+            assert len(labels(iterator)) in {2, 3}
+            iterator.reset()
+            iterator.reset()
+
+
+@pytest.mark.parametrize("again", [DALIGenericIterator.reset, iter])
+def test_a_reset_within_an_epoch_warns_and_the_epoch_goes_on(again):
+    iterator = over_reader()
+    next(iterator)
+    with pytest.warns(RuntimeWarning, match="the epoch is not over"):
+        again(iterator)
+    assert [b[0]["label"][0].item() for b in iter(lambda: next(iterator, None), None)] == [4, 8]
+
+
+def test_the_first_batch_is_taken_at_once_unless_told_otherwise():
+    asked = []
+
+    def make():
+        asked.append(1)
+        return [torch.zeros(2, 1)]
+
+    DALIGenericIterator(FakePipeline(2, make), ["x"], size=4, prepare_first_batch=False)
+    assert not asked
+    DALIGenericIterator(FakePipeline(2, make), ["x"], size=4)
+    assert asked
+
+
+def test_outputs_are_given_back_as_soon_as_they_are_taken():
+    pipe = reader_pipeline(TEN, 0)
+    for _ in DALIGenericIterator(pipe, ["label"], reader_name="files"):
+        assert pipe.shared == 0
+
+
+@pytest.mark.parametrize("auto_reset", [False, True])
+def test_without_size_an_epoch_lasts_until_the_data_ends(auto_reset):
+    iterator = DALIGenericIterator(
+        pipeline(torch.zeros(2, 1), batches=3), ["x"], auto_reset=auto_reset
+    )
+    assert iterator.size == -1
+    assert [len(list(iterator)) for _ in range(3)] == [3, 3, 3]
+
+
+def test_the_end_of_the_data_stays_the_end_until_reset():
+    iterator = DALIGenericIterator(pipeline(torch.zeros(2, 1), batches=2), ["x"])
+    assert [next(iterator, None) is None for _ in range(5)] == [False, False, True, True, True]
+    iterator.reset()
+    assert [next(iterator, None) is None for _ in range(3)] == [False, False, True]
+
+
+def test_data_that_ends_before_size_ends_the_epoch():
+    iterator = DALIGenericIterator(pipeline(torch.zeros(2, 1), batches=3), ["x"], size=100)
+    assert [len(list(iterator)) for _ in range(2)] == [3, 3]
+
+
+def test_data_of_just_that_size_starts_again():
+    iterator = DALIGenericIterator(
+        pipeline(torch.zeros(2, 1), batches=3), ["x"], size=6, auto_reset=True
+    )
+    assert [len(list(iterator)) for _ in range(3)] == [3, 3, 3]
+
+
+def test_an_iterator_of_unknown_length_has_none():
+    iterator = DALIGenericIterator(pipeline(torch.zeros(2, 1), batches=3), ["x"])
+    with pytest.raises(TypeError, match="the number of batches is not known"):
+        len(iterator)
+
+
+def test_next_is_a_method_too():
+    assert over_reader().next()[0]["label"].flatten().tolist() == [0, 1, 2, 3]
+
+
+# Errors
+
+
+def failing(batches_that_fail, batch_size=2):
+    made = [0]
+
+    def make():
+        made[0] += 1
+        if made[0] in batches_that_fail:
+            raise RuntimeError(f"batch {made[0]} is broken")
+        return [torch.full((batch_size, 1), made[0])]
+
+    return FakePipeline(batch_size, make)
+
+
+def test_an_error_comes_where_its_batch_would_and_the_epoch_goes_on():
+    iterator = DALIGenericIterator(failing({2}), ["x"], size=8)
+    assert next(iterator)[0]["x"][0].item() == 1
+    with pytest.raises(RuntimeError, match="batch 2 is broken"):
+        next(iterator)
+    with pytest.warns(RuntimeWarning):
+        assert [b[0]["x"][0].item() for b in iterator] == [3, 4]
+    iterator.reset()
+    assert [b[0]["x"][0].item() for b in iterator] == [5, 6, 7, 8]
+
+
+def test_an_error_in_one_pipeline_keeps_the_others_in_step():
+    iterator = DALIGenericIterator([failing({2}), failing(set())], ["x"], size=16)
+    next(iterator)
+    with pytest.raises(RuntimeError, match="batch 2 is broken"):
+        next(iterator)
+    assert [d["x"][0].item() for d in next(iterator)] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 10, "reader_name": "files"}, "`size` and `reader_name` exclude"),
+        ({"reader_name": "files", "last_batch_padded": True}, "`last_batch_padded` and"),
+        ({"size": 0}, "`size` is 0"),
+        ({"size": -2}, "`size` is -2"),
+        ({"last_batch_policy": 1}, "`last_batch_policy` is 1, expected a LastBatchPolicy"),
+        ({"last_batch_policy": "DROP"}, "`last_batch_policy` is 'DROP'"),
+        ({"auto_reset": "maybe"}, '`auto_reset` is "maybe", expected "yes"'),
+        ({"output_map": []}, "`output_map` is \\[\\]"),
+        ({"output_map": ["a", "a"]}, "each of them once"),
+        ({"output_map": "label"}, "expected a list of names"),
+        ({"output_map": ["a", "b"]}, "has 2 names.*1 outputs"),
+        ({"pipelines": []}, "`pipelines` is empty"),
+        ({"pipelines": None}, "`pipelines` is empty"),
+    ],
+    ids=str,
+)
+def test_arguments_that_contradict_are_refused(options, message):
+    options = {"pipelines": reader_pipeline(TEN, 0), "output_map": ["label"], **options}
+    with pytest.raises(ValueError, match=message):
+        DALIGenericIterator(**options)
+
+
+def test_size_is_a_number():
+    with pytest.raises(TypeError, match="`size` is 'many'"):
+        DALIGenericIterator(reader_pipeline(TEN, 0), ["label"], size="many")
+
+
+def test_several_pipelines_need_a_size():
+    with pytest.raises(ValueError, match="2 pipelines need to know"):
+        DALIGenericIterator([reader_pipeline(TEN, 0) for _ in range(2)], ["label"])
+
+
+def test_pipelines_agree_in_batch_size_and_data_set():
+    other = case(10, 1, [0], 3, policy="FILL")
+    with pytest.raises(ValueError, match=r"differ in batch size: \[4, 3\]"):
+        DALIGenericIterator(
+            [reader_pipeline(TEN, 0), reader_pipeline(other, 0)], ["label"], size=10
+        )
+    for key, other in {
+        "epoch_size": case(9, 1, [0], 4, policy="FILL"),
+        "number_of_shards": case(10, 2, [0], 4, policy="FILL"),
+        "pad_last_batch": case(10, 1, [0], 4, policy="FILL", pad=True),
+        "stick_to_shard": case(10, 1, [0], 4, policy="FILL", stick=True),
+    }.items():
+        with pytest.raises(ValueError, match=f"differ in `{key}`"):
+            DALIGenericIterator(
+                [reader_pipeline(TEN, 0), reader_pipeline(other, 0)],
+                ["label"],
+                reader_name="files",
+            )
+
+
+def test_no_batch_at_all_is_an_error():
+    small = case(3, 1, [0], 4, policy="DROP")
+    with pytest.raises(RuntimeError, match="an epoch has 3 samples, the batch size is 4 and"):
+        DALIGenericIterator(
+            reader_pipeline(small, 0),
+            ["label"],
+            reader_name="files",
+            last_batch_policy=LastBatchPolicy.DROP,
+        )
+    with pytest.raises(RuntimeError, match="no batch in the pipeline"):
+        DALIGenericIterator(pipeline(torch.zeros(2, 1), batches=0), ["x"])
+
+
+@pytest.mark.parametrize(("old", "sizes"), [(True, [4, 4, 4]), (False, [4, 4, 2])])
+def test_fill_last_batch_is_a_deprecated_spelling(old, sizes):
+    with pytest.warns(DeprecationWarning, match="give `last_batch_policy` instead") as caught:
+        iterator = over_reader(fill_last_batch=old)
+    assert caught[0].filename == __file__
+    assert [len(ids) for ids in labels(iterator)] == sizes

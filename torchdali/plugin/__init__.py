@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Iterators for training loops, under DALI's names."""

@@ -1,0 +1,452 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every framework's iterator shares: how many batches an epoch has, and taking them in order.
+
+Knows no framework: `_DaliBaseIterator` hands on whole batches and the number of samples of each
+that belong to the epoch. How the numbers come about: docs/design/epochs.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
+
+__all__ = ["LastBatchPolicy"]
+
+
+class LastBatchPolicy(Enum):
+    """What becomes of an epoch's last batch where the samples do not fill it.
+
+    FILL: it is returned in full; what is missing comes from the next epoch, or repeats the last
+    sample where the reader pads. DROP: it is not returned. PARTIAL: only the samples that belong to
+    the epoch are returned.
+    """
+
+    FILL = 0
+    DROP = 1
+    PARTIAL = 2
+
+
+@dataclass(frozen=True)
+class _Epoch:
+    """What one epoch takes out of the pipelines.
+
+    Attributes:
+        batches: batches to return.
+        dropped: batches to take and throw away after those.
+        size: what ``iterator.size`` says.
+        last: samples of the last batch that belong to the epoch, one number a pipeline; None: all.
+    """
+
+    batches: int
+    dropped: int
+    size: int
+    last: tuple[int, ...] | None = None
+
+
+class _Epochs(Protocol):
+    """The epochs of a run, one after the other."""
+
+    def current(self) -> _Epoch: ...
+    def advance(self) -> None: ...
+
+
+def _ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+class _EpochsBySize:
+    """Epochs of `size` samples, of all pipelines together.
+
+    Args:
+        size: samples of an epoch.
+        batch_size: of one pipeline.
+        num_pipelines: pipelines that take turns.
+        policy: what becomes of the last batch.
+        padded: each epoch begins with a batch of its own.
+    """
+
+    def __init__(
+        self, size: int, batch_size: int, num_pipelines: int, policy: LastBatchPolicy, padded: bool
+    ) -> None:
+        self._size = size
+        self._batch_size = batch_size
+        self._num_pipelines = num_pipelines
+        self._policy = policy
+        self._padded = padded
+        self._ahead = 0  # samples of this epoch that the last batch of the one before it held
+
+    def current(self) -> _Epoch:
+        step = self._batch_size * self._num_pipelines
+        if self._policy is LastBatchPolicy.DROP:
+            return _Epoch(self._size // step, int(self._size % step != 0), self._size)
+        batches = _ceil_div(self._size - self._ahead, step)
+        if self._policy is LastBatchPolicy.FILL:
+            return _Epoch(batches, 0, self._size)
+        left = self._size - (batches - 1) * step
+        last = [
+            min(self._batch_size, left - i * self._batch_size) for i in range(self._num_pipelines)
+        ]
+        return _Epoch(batches, 0, self._size, tuple(n for n in last if n > 0))
+
+    def advance(self) -> None:
+        if self._policy is LastBatchPolicy.FILL and not self._padded:
+            step = self._batch_size * self._num_pipelines
+            self._ahead = (self._ahead + self.current().batches * step) % self._size
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """What the pipelines' readers have in common, and the shard that each of them starts with."""
+
+    size: int
+    num_shards: int
+    stick_to_shard: bool
+    padded: bool
+    shards: tuple[int, ...]
+
+    def shard_size(self, shard: int) -> int:
+        shard %= self.num_shards
+        return (shard + 1) * self.size // self.num_shards - shard * self.size // self.num_shards
+
+
+class _EpochsByReader:
+    """Epochs of one shard a rank, as the reader deals them out.
+
+    All ranks, those in other processes included, get equally many batches in each epoch: ranks
+    that train together must not wait for one another.
+    """
+
+    def __init__(self, reader: _Reader, batch_size: int, policy: LastBatchPolicy) -> None:
+        self._reader = reader
+        self._batch_size = batch_size
+        self._policy = policy
+        self._epoch = 0
+        self._fill = policy is LastBatchPolicy.FILL and not reader.padded
+        # FILL without padding: samples of this epoch that each rank read in the one before it.
+        self._ahead = [0] * reader.num_shards
+
+    def _sizes(self) -> list[int]:
+        """Returns the size of the shard of every rank in this epoch."""
+        moved = 0 if self._reader.stick_to_shard else self._epoch
+        return [self._reader.shard_size(rank + moved) for rank in range(self._reader.num_shards)]
+
+    def current(self) -> _Epoch:
+        reader, size = self._reader, self._batch_size
+        largest = _ceil_div(reader.size, reader.num_shards)
+        smallest = reader.size // reader.num_shards
+        if self._policy is LastBatchPolicy.DROP:
+            batches = smallest // size
+            # A padded epoch is as long as the largest shard, whatever is dropped of it.
+            whole = largest if reader.padded else smallest
+            return _Epoch(batches, _ceil_div(whole, size) - batches, smallest)
+        if self._fill:
+            needed = max(s - a for s, a in zip(self._sizes(), self._ahead, strict=True))
+            batches = _ceil_div(needed, size)
+            return _Epoch(batches, 0, batches * size)
+        batches = _ceil_div(largest, size)
+        if self._policy is LastBatchPolicy.FILL:
+            return _Epoch(batches, 0, largest)
+        sizes = self._sizes()
+        before = (batches - 1) * size
+        last = tuple(min(size, max(0, sizes[rank] - before)) for rank in reader.shards)
+        return _Epoch(batches, 0, largest if reader.padded else batches * size, last)
+
+    def advance(self) -> None:
+        if self._fill:
+            taken = self.current().batches * self._batch_size
+            self._ahead = [a + taken - s for s, a in zip(self._sizes(), self._ahead, strict=True)]
+        self._epoch += 1
+        if self._fill and self.current().batches <= 0:
+            # Every rank has read all of this epoch already; it is passed over.
+            self._epoch += 1
+            self._ahead = [0] * self._reader.num_shards
+
+
+_AUTO_RESET = {"yes": True, "true": True, "silent": True, "no": False, "false": False}
+
+
+def _auto_reset(value: str | bool | None) -> bool:
+    if not isinstance(value, str):
+        return bool(value)
+    known = _AUTO_RESET.get(value.lower())
+    if known is None:
+        raise _make(
+            ArgumentError, f'`auto_reset` is "{value}", expected "yes", "no", True, False or None'
+        )
+    return known
+
+
+def _check_policy(
+    policy: LastBatchPolicy, fill_last_batch: bool | None, stacklevel: int
+) -> LastBatchPolicy:
+    if not isinstance(policy, LastBatchPolicy):
+        raise _make(
+            ArgumentError,
+            f"`last_batch_policy` is {policy!r}, expected a LastBatchPolicy",
+            fix="give LastBatchPolicy.FILL, LastBatchPolicy.DROP or LastBatchPolicy.PARTIAL",
+        )
+    if fill_last_batch is None:
+        return policy
+    warnings.warn(
+        "`fill_last_batch` is deprecated; give `last_batch_policy` instead (FILL for True, PARTIAL "
+        "for False)",
+        DeprecationWarning,
+        stacklevel=stacklevel,
+    )
+    return LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
+
+
+def _common_reader(pipelines: Sequence[Any], name: str) -> _Reader:
+    """Returns the facts of reader `name`, on which all pipelines must agree."""
+    metas = [pipeline.reader_meta(name) for pipeline in pipelines]
+    for key in ("epoch_size", "number_of_shards", "stick_to_shard", "pad_last_batch"):
+        values = [meta[key] for meta in metas]
+        if len(set(values)) > 1:
+            raise _make(
+                ArgumentError,
+                f'the readers "{name}" of the pipelines differ in `{key}`: {values}; they must be '
+                "shards of one data set",
+            )
+    meta = metas[0]
+    return _Reader(
+        size=int(meta["epoch_size"]),
+        num_shards=int(meta["number_of_shards"]),
+        stick_to_shard=bool(meta["stick_to_shard"]),
+        padded=bool(meta["pad_last_batch"]),
+        shards=tuple(int(m["shard_id"]) for m in metas),
+    )
+
+
+class _DaliBaseIterator:
+    """Takes batches from pipelines, epoch after epoch.
+
+    A framework's iterator derives from it and implements `_convert`.
+
+    Args:
+        pipelines: one Pipeline, or several that run side by side (one a device) and give one batch
+            each; their batch sizes agree.
+        size: samples of an epoch, of all pipelines together; -1: until the data ends.
+        reader_name: name of the reader to ask for the epoch's size, shards and padding, instead of
+            `size` and `last_batch_padded`.
+        auto_reset: the next epoch begins by itself ("yes" or True), otherwise when `reset` is
+            called or another loop starts.
+        fill_last_batch: deprecated spelling of `last_batch_policy`.
+        last_batch_padded: with `size`: the pipeline fills up an epoch's last batch itself, so that
+            an epoch begins with a batch of its own.
+        last_batch_policy: what becomes of an epoch's last batch.
+        prepare_first_batch: take the first batch at once.
+
+    Raises:
+        ArgumentError: the arguments contradict each other, or the pipelines do.
+        PipelineError: there is no batch to prepare.
+    """
+
+    def __init__(
+        self,
+        pipelines: Sequence[Any] | Any,
+        size: int = -1,
+        reader_name: str | None = None,
+        auto_reset: str | bool | None = False,
+        fill_last_batch: bool | None = None,
+        last_batch_padded: bool = False,
+        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+        prepare_first_batch: bool = True,
+    ) -> None:
+        policy = _check_policy(last_batch_policy, fill_last_batch, stacklevel=4)
+        if pipelines is None or (isinstance(pipelines, Sequence) and not pipelines):
+            raise _make(ArgumentError, "`pipelines` is empty, expected one or more")
+        self._pipelines = list(pipelines) if isinstance(pipelines, Sequence) else [pipelines]
+        self._auto_reset = _auto_reset(auto_reset)
+        sizes = [pipeline.max_batch_size for pipeline in self._pipelines]
+        if len(set(sizes)) > 1:
+            raise _make(ArgumentError, f"the pipelines differ in batch size: {sizes}")
+        self.batch_size: int = sizes[0]
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise _make(ArgumentTypeError, f"`size` is {size!r}, expected an integer")
+        if size == 0 or size < -1:
+            raise _make(
+                ArgumentError,
+                f"`size` is {size}, expected the samples of an epoch, or -1 for as many as there "
+                "are",
+            )
+        if reader_name is not None and size != -1:
+            raise _make(ArgumentError, "`size` and `reader_name` exclude each other")
+        if reader_name is not None and last_batch_padded:
+            raise _make(
+                ArgumentError,
+                "`last_batch_padded` and `reader_name` exclude each other: the reader knows",
+            )
+        if reader_name is None and size == -1 and len(self._pipelines) > 1:
+            raise _make(
+                ArgumentError,
+                f"{len(self._pipelines)} pipelines need to know the size of an epoch",
+                fix="give `reader_name` or `size`",
+            )
+        for pipeline in self._pipelines:
+            pipeline.build()
+        self._epochs: _Epochs | None = None
+        if reader_name is not None:
+            reader = _common_reader(self._pipelines, reader_name)
+            self._epochs = _EpochsByReader(reader, self.batch_size, policy)
+        elif size != -1:
+            self._epochs = _EpochsBySize(
+                size, self.batch_size, len(self._pipelines), policy, last_batch_padded
+            )
+        self._taken = 0  # batches of this epoch
+        self._ended = False  # the pipeline has no more data
+        self._scheduled = False
+        self._first: Any = None
+        if prepare_first_batch:
+            try:
+                self._first = self._next()
+            except StopIteration:
+                raise _make(PipelineError, self._no_batch()) from None
+
+    def _no_batch(self) -> str:
+        message = "there is no batch in the pipeline"
+        if self._epochs is None or self._ended:
+            return message
+        return (
+            f"{message}: an epoch has {self._epochs.current().size} samples, the batch size is "
+            f"{self.batch_size} and LastBatchPolicy.DROP leaves out what does not fill a batch"
+        )
+
+    def _convert(self, outputs: list[tuple[Any, ...]], valid: tuple[int, ...] | None) -> Any:
+        """Returns what the user gets.
+
+        Args:
+            outputs: a tuple of TensorList a pipeline.
+            valid: how many samples of each pipeline's batch belong to the epoch (pipelines past
+                its end have none and no entry); None: all.
+        """
+        raise NotImplementedError
+
+    def _take(self) -> list[tuple[Any, ...]]:
+        """Returns the next batch of every pipeline, and schedules the one after those in flight.
+
+        A failing pipeline does not get out of step with the others: its batch counts as taken.
+        """
+        if not self._scheduled:
+            for pipeline in self._pipelines:
+                pipeline.schedule_run()
+            self._scheduled = True
+        outputs: list[tuple[Any, ...]] = []
+        failure: Exception | None = None
+        for pipeline in self._pipelines:
+            try:
+                outputs.append(tuple(pipeline.share_outputs()))
+                # The tensors belong to whoever holds them: releasing them at once costs no copy.
+                pipeline.release_outputs()
+            except StopIteration:
+                self._ended = True
+                raise
+            except Exception as error:
+                failure = failure or error
+            pipeline.schedule_run()
+        if failure is not None:
+            raise failure
+        return outputs
+
+    def _is_over(self) -> bool:
+        if self._ended:
+            return True
+        return self._epochs is not None and self._taken >= self._epochs.current().batches
+
+    def _next(self) -> Any:
+        if self._first is not None:
+            batch, self._first = self._first, None
+            return batch
+        try:
+            if self._is_over():
+                raise StopIteration
+            outputs = self._take()
+        except StopIteration:
+            if self._auto_reset:
+                self.reset()
+            raise
+        except Exception:
+            self._taken += 1  # the batch that failed
+            raise
+        self._taken += 1
+        valid: tuple[int, ...] | None = None
+        if self._epochs is not None:
+            epoch = self._epochs.current()
+            if self._taken == epoch.batches:
+                valid = epoch.last
+        return self._convert(outputs, valid)
+
+    def __next__(self) -> Any:
+        return self._next()
+
+    def next(self) -> Any:
+        """Returns the next batch, as ``next(iterator)`` does."""
+        return next(self)
+
+    def __iter__(self) -> _DaliBaseIterator:
+        if self._is_over() and self._first is None:
+            self.reset()
+        elif self._taken > int(self._first is not None):
+            self._warn_of_reset()
+        return self
+
+    def _warn_of_reset(self) -> None:
+        warnings.warn(
+            "the epoch is not over yet; it goes on where it is. DALI's iterators start a new epoch "
+            "only after the last batch of this one",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+    def reset(self) -> None:
+        """Starts the next epoch, after the last batch of this one was returned.
+
+        Within an epoch it does nothing but warn, as in DALI.
+        """
+        if not self._is_over() or self._first is not None:
+            if self._taken > int(self._first is not None):
+                self._warn_of_reset()
+            return
+        if self._epochs is not None:
+            if not self._ended:
+                for _ in range(self._epochs.current().dropped):
+                    self._drop()
+            self._epochs.advance()
+        self._taken = 0
+        self._ended = False
+        for pipeline in self._pipelines:
+            pipeline.reset()
+            if self._scheduled and pipeline.empty():
+                pipeline.schedule_run()
+
+    def _drop(self) -> None:
+        # What nobody gets to see cannot fail either, nor end the data of the next epoch.
+        with contextlib.suppress(Exception):
+            self._take()
+
+    def __len__(self) -> int:
+        """Returns the batches of this epoch.
+
+        Raises:
+            TypeError: neither `size` nor `reader_name` was given, so nobody knows.
+        """
+        if self._epochs is None:
+            raise _make(
+                ArgumentTypeError,
+                "the iterator has no length: the number of batches is not known in advance",
+                fix="give `reader_name` or `size`",
+            )
+        return max(0, self._epochs.current().batches)
+
+    @property
+    def size(self) -> int:
+        """Samples of this epoch in one shard (with `size`, in all pipelines); -1: not known.
+
+        Where FILL takes samples of the next epoch, they count.
+        """
+        return -1 if self._epochs is None else self._epochs.current().size

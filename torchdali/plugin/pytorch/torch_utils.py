@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outputs of pipelines as torch tensors, and copies of them into the user's tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torchdali import types
+from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.tensors import TensorCPU, TensorListCPU
+
+__all__ = ["feed_ndarray", "to_torch_tensor", "to_torch_type"]
+
+#: DALI's element types and the torch types that hold them.
+to_torch_type: dict[types.DALIDataType, torch.dtype] = {
+    types.FLOAT: torch.float32,
+    types.FLOAT64: torch.float64,
+    types.FLOAT16: torch.float16,
+    types.UINT8: torch.uint8,
+    types.UINT16: torch.uint16,
+    types.UINT32: torch.uint32,
+    types.UINT64: torch.uint64,
+    types.INT8: torch.int8,
+    types.BOOL: torch.bool,
+    types.INT16: torch.int16,
+    types.INT32: torch.int32,
+    types.INT64: torch.int64,
+}
+
+
+def to_torch_tensor(dali_tensor: TensorCPU | TensorListCPU, copy: bool = False) -> torch.Tensor:
+    """Returns a torch tensor of a sample, or of a batch whose samples have one shape.
+
+    Args:
+        dali_tensor: the sample or batch.
+        copy: make a copy; otherwise the tensor is the pipeline's output itself, the caller's for
+            ever.
+    """
+    tensor = dali_tensor.as_torch()
+    return tensor.clone() if copy else tensor
+
+
+def feed_ndarray(
+    dali_tensor: TensorCPU | TensorListCPU,
+    arr: torch.Tensor,
+    cuda_stream: Any = None,  # noqa: ARG001
+) -> torch.Tensor:
+    """Copies a sample or batch into a tensor of the same shape and type.
+
+    Args:
+        dali_tensor: TensorCPU, or TensorListCPU whose samples have one shape.
+        arr: the tensor to write, on any device, contiguous or not.
+        cuda_stream: no effect on the CPU.
+
+    Returns:
+        `arr`.
+
+    Raises:
+        ArgumentTypeError: the element types differ.
+        ArgumentError: the shapes differ.
+    """
+    expected = to_torch_type[dali_tensor.dtype]
+    if arr.dtype != expected:
+        raise _make(
+            ArgumentTypeError, f"feed_ndarray: the data is {expected}, the tensor is {arr.dtype}"
+        )
+    uniform = not isinstance(dali_tensor, TensorListCPU) or dali_tensor.is_dense_tensor()
+    source = dali_tensor.as_torch() if uniform else None
+    if source is None or source.shape != arr.shape:
+        shape = dali_tensor.shape() if source is None else list(source.shape)
+        raise _make(
+            ArgumentError,
+            f"feed_ndarray: the data has shape {shape}, the tensor has {list(arr.shape)}",
+        )
+    arr.copy_(source)
+    return arr
