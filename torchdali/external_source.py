@@ -49,15 +49,15 @@ def external_source(
     layout: str | Sequence[str] | None = None,
     dtype: DALIDataType | Sequence[DALIDataType] | None = None,
     ndim: int | Sequence[int] | None = None,
-    cuda_stream: Any = None,
-    use_copy_kernel: bool | None = None,
+    cuda_stream: Any = None,  # noqa: ARG001
+    use_copy_kernel: bool | None = None,  # noqa: ARG001
     blocking: bool | None = None,
     batch: bool | None = True,
     repeat_last: bool = False,
     parallel: bool | None = None,
     no_copy: bool | None = None,
-    prefetch_queue_depth: int | None = None,
-    bytes_per_sample_hint: int | None = None,
+    prefetch_queue_depth: int | None = None,  # noqa: ARG001
+    bytes_per_sample_hint: int | None = None,  # noqa: ARG001
     batch_info: bool | None = None,
     **kwargs: Any,
 ) -> Any:
@@ -282,9 +282,7 @@ def _num_parameters(function: Callable[..., Any]) -> tuple[int, int]:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # some builtins do not say
         return 0, 0
-    positional = [
-        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return sum(p.default is p.empty for p in positional), len(positional)
 
 
@@ -444,9 +442,7 @@ class Input:
         except (ArgumentError, ArgumentTypeError, UnsupportedError) as error:
             raise self._error(type(error), str(error)) from None
         if isinstance(tensors, torch.Tensor) and tensors.dim() == 0:
-            raise self._error(
-                ArgumentError, "a batch needs an axis for its samples, got a scalar"
-            )
+            raise self._error(ArgumentError, "a batch needs an axis for its samples, got a scalar")
         if len(tensors) > self._batch_size:
             raise self._error(
                 ArgumentError,

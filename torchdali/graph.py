@@ -211,15 +211,15 @@ class DataNode:
     def __getitem__(self, key: Any) -> NoReturn:
         self._not_yet("indexing")
 
-    def shape(self, *, dtype: Any = None, device: str = "cpu") -> NoReturn:
+    def shape(self, **_options: Any) -> NoReturn:
         """Not available in this version: raises UnsupportedError."""
         self._not_yet("shape()")
 
-    def property(self, key: str, *, device: str = "cpu") -> NoReturn:
+    def property(self, key: str, **_options: Any) -> NoReturn:
         """Not available in this version: raises UnsupportedError."""
-        self._not_yet("property()")
+        self._not_yet(f"property({key!r})")
 
-    def source_info(self, *, device: str = "cpu") -> NoReturn:
+    def source_info(self, **_options: Any) -> NoReturn:
         """Not available in this version: raises UnsupportedError."""
         self._not_yet("source_info()")
 
@@ -358,7 +358,7 @@ def _refuse_input(
     name = schema.inputs[min(position, len(schema.inputs) - 1)].name
     if isinstance(item, (*_ARRAYS, bool, int, float)):
         raise _make(
-            UnsupportedError,
+            ArgumentTypeError,
             f"input `{name}` is a constant ({type(item).__name__}); constants as inputs are not "
             "available in this version",
             operator=schema.fn_name,

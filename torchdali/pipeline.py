@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 import atexit
-import enum
 import functools
 import inspect
-import operator
-import secrets
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, TypeVar, cast, overload
+from typing import Any, NoReturn, TypeVar, cast, overload
 
 from torchdali import external_source as _external
 from torchdali import graph
 from torchdali._arguments import unknown_name
 from torchdali._extension import _C
+from torchdali._options import OperatorConcurrency, PipelineOptions, StreamPolicy
+from torchdali._planning import make_plan, reachable
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -29,7 +28,7 @@ from torchdali.errors import (
 )
 from torchdali.graph import DataNode, OpNode
 from torchdali.tensors import TensorListCPU, wrap
-from torchdali.types import DALIDataType, PipelineAPIType, to_dali_type
+from torchdali.types import DALIDataType, PipelineAPIType
 
 __all__ = [
     "DataNode",
@@ -42,8 +41,6 @@ __all__ = [
 
 _T = TypeVar("_T")
 _Batches = tuple[TensorListCPU, ...]
-_START_METHODS = ("fork", "spawn", "forkserver")
-_UINT64 = (1 << 64) - 1
 
 _live: weakref.WeakSet[Pipeline] = weakref.WeakSet()
 
@@ -55,62 +52,7 @@ def _close_all() -> None:
         pipeline.close()
 
 
-class StreamPolicy(enum.Enum):
-    """How GPU operators share streams; without effect on CPU operators."""
-
-    UNSPECIFIED = 0
-    SINGLE = 1
-    PER_BACKEND = 2
-    PER_OPERATOR = 3
-
-
-class OperatorConcurrency(enum.Enum):
-    """Which operators may run at the same time; CPU operators always may."""
-
-    UNSPECIFIED = 0
-    NONE = 1
-    BACKEND = 2
-    FULL = 3
-
-
-def _integer(name: str, value: Any, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise _make(
-            ArgumentTypeError,
-            f"Pipeline: `{name}` takes an integer, got {value!r} ({type(value).__name__})",
-        ) from None
-    if number < least:
-        raise _make(ArgumentError, f"Pipeline: `{name}` is at least {least}, got {number}")
-    return number
-
-
-def _optional_integer(name: str, value: Any) -> int | None:
-    """Returns None for None and DALI's -1, otherwise a positive integer."""
-    if value is None or (isinstance(value, int) and value == -1):
-        return None
-    return _integer(name, value, 1)
-
-
-def _depths(depth: Any) -> tuple[int, int]:
-    """Returns how many iterations are in flight on the CPU and on the GPU."""
-    if isinstance(depth, Mapping):
-        if set(depth) != {"cpu_size", "gpu_size"}:
-            raise _make(
-                ArgumentError,
-                'Pipeline: `prefetch_queue_depth` as a dict has the keys "cpu_size" and '
-                f'"gpu_size", got {sorted(map(str, depth))}',
-            )
-        return (
-            _integer("prefetch_queue_depth", depth["cpu_size"], 1),
-            _integer("prefetch_queue_depth", depth["gpu_size"], 1),
-        )
-    both = _integer("prefetch_queue_depth", depth, 1)
-    return both, both
-
-
-class Pipeline:
+class Pipeline(PipelineOptions):
     """Data processing as a graph of operators, run by native threads ahead of its user.
 
     The graph is defined in a `with pipeline:` block that ends in set_outputs(), in define_graph()
@@ -150,85 +92,7 @@ class Pipeline:
         UnsupportedError: an argument asks for something that this version does not have.
     """
 
-    def __init__(
-        self,
-        batch_size: int | None = None,
-        num_threads: int | None = None,
-        device_id: int | None = None,
-        seed: int | None = None,
-        exec_pipelined: bool = True,
-        prefetch_queue_depth: int | Mapping[str, int] = 2,
-        exec_async: bool = True,
-        bytes_per_sample: int = 0,
-        set_affinity: bool = False,
-        max_streams: int | None = None,
-        default_cuda_stream_priority: int | None = None,
-        *,
-        enable_memory_stats: bool = False,
-        enable_checkpointing: bool = False,
-        checkpoint: Any = None,
-        py_num_workers: int = 1,
-        py_start_method: str = "fork",
-        py_callback_pickler: Any = None,
-        output_dtype: Any = None,
-        output_ndim: Any = None,
-        output_layout: Any = None,
-        exec_dynamic: bool | None = None,
-        experimental_exec_dynamic: bool | None = None,
-        stream_policy: StreamPolicy | None = None,
-        concurrency: OperatorConcurrency | None = None,
-    ) -> None:
-        for name, wanted in {
-            "enable_memory_stats": enable_memory_stats,
-            "enable_checkpointing": enable_checkpointing,
-            "checkpoint": checkpoint,
-            "py_callback_pickler": py_callback_pickler,
-        }.items():
-            if wanted:
-                raise _make(
-                    UnsupportedError, f"Pipeline: `{name}` is not available in this version"
-                )
-        self._max_batch_size = _optional_integer("batch_size", batch_size)
-        self._num_threads = _optional_integer("num_threads", num_threads)
-        if device_id is not None:
-            _integer("device_id", device_id, -1)
-        self._device_id = None if device_id == -1 else device_id
-        self._given_seed = None
-        if seed is not None:
-            number = _integer("seed", seed, -(1 << 63))
-            if number > _UINT64:
-                raise _make(ArgumentError, f"Pipeline: `seed` has at most 64 bits, got {number}")
-            self._given_seed = number if number >= 0 else None
-        self._exec_pipelined = bool(exec_pipelined)
-        self._exec_async = bool(exec_async)
-        self._depth_given = prefetch_queue_depth
-        self._cpu_depth, self._gpu_depth = _depths(prefetch_queue_depth)
-        if isinstance(prefetch_queue_depth, Mapping) and not (exec_async and exec_pipelined):
-            raise _make(
-                ArgumentError,
-                "Pipeline: separate depths for CPU and GPU need exec_async and exec_pipelined",
-            )
-        self._bytes_per_sample = _integer("bytes_per_sample", bytes_per_sample, 0)
-        self._set_affinity = bool(set_affinity)
-        self._max_streams = -1 if max_streams is None else _integer("max_streams", max_streams, -1)
-        self._stream_priority = default_cuda_stream_priority or 0
-        self._py_num_workers = _integer("py_num_workers", py_num_workers, 0)
-        if py_start_method not in _START_METHODS:
-            raise _make(
-                ArgumentError,
-                f"Pipeline: `py_start_method` is one of {', '.join(_START_METHODS)}, got "
-                f"{py_start_method!r}",
-            )
-        self._py_start_method = py_start_method
-        self._output_specs = {
-            "dtype": _spec("output_dtype", output_dtype, _dtype_spec),
-            "ndim": _spec("output_ndim", output_ndim, _ndim_spec),
-            "layout": _spec("output_layout", output_layout, _layout_spec),
-        }
-        self._exec_dynamic = bool(exec_dynamic or experimental_exec_dynamic)
-        self._stream_policy = stream_policy or StreamPolicy.UNSPECIFIED
-        self._concurrency = concurrency or OperatorConcurrency.UNSPECIFIED
-
+    def _prepare(self) -> None:
         # The definition.
         self._scope = graph.Scope()
         self._outputs: list[DataNode] | None = None
@@ -250,113 +114,6 @@ class Pipeline:
         self._scheduled_before = False
         self._api: PipelineAPIType | None = None
         self._api_check = True
-
-    # -- properties
-
-    @property
-    def batch_size(self) -> int:
-        """The greatest number of samples in a batch; -1 where it was not given."""
-        return -1 if self._max_batch_size is None else self._max_batch_size
-
-    @property
-    def max_batch_size(self) -> int:
-        """The same as batch_size."""
-        return self.batch_size
-
-    @property
-    def num_threads(self) -> int:
-        """Number of worker threads; -1 where it was not given."""
-        return -1 if self._num_threads is None else self._num_threads
-
-    @property
-    def device_id(self) -> int | None:
-        """GPU of the pipeline, or None."""
-        return self._device_id
-
-    @property
-    def seed(self) -> int | None:
-        """The seed that was given, or None where it is a new one each time."""
-        return self._given_seed
-
-    @property
-    def exec_pipelined(self) -> bool:
-        """Whether the pipeline runs ahead of its user."""
-        return self._exec_pipelined
-
-    @property
-    def exec_async(self) -> bool:
-        """As it was given."""
-        return self._exec_async
-
-    @property
-    def exec_separated(self) -> bool:
-        """Whether CPU and GPU have depths of their own."""
-        return isinstance(self._depth_given, Mapping)
-
-    @property
-    def exec_dynamic(self) -> bool:
-        """As it was given."""
-        return self._exec_dynamic
-
-    @property
-    def prefetch_queue_depth(self) -> int | Mapping[str, int]:
-        """As it was given."""
-        return self._depth_given
-
-    @property
-    def cpu_queue_size(self) -> int:
-        """Number of iterations in flight on the CPU."""
-        return self._cpu_depth
-
-    @property
-    def gpu_queue_size(self) -> int:
-        """Number of iterations in flight on the GPU."""
-        return self._gpu_depth
-
-    @property
-    def set_affinity(self) -> bool:
-        """Whether worker threads are bound to processors."""
-        return self._set_affinity
-
-    @property
-    def max_streams(self) -> int:
-        """As it was given."""
-        return self._max_streams
-
-    @property
-    def default_cuda_stream_priority(self) -> int:
-        """As it was given."""
-        return self._stream_priority
-
-    @property
-    def enable_memory_stats(self) -> bool:
-        """False: there are no such statistics in this version."""
-        return False
-
-    @property
-    def py_num_workers(self) -> int:
-        """As it was given."""
-        return self._py_num_workers
-
-    @property
-    def py_start_method(self) -> str:
-        """As it was given."""
-        return self._py_start_method
-
-    @property
-    def stream_policy(self) -> StreamPolicy:
-        """As it was given."""
-        return self._stream_policy
-
-    @property
-    def concurrency(self) -> OperatorConcurrency:
-        """As it was given."""
-        return self._concurrency
-
-    @property
-    def is_restored_from_checkpoint(self) -> bool:
-        """False: there are no checkpoints in this version."""
-        return False
 
     @property
     def num_outputs(self) -> int:
@@ -480,92 +237,19 @@ class Pipeline:
                     f"{len(self._outputs)} outputs",
                 )
             self._checks_outputs |= declared is not None
-        self._plan()
-        _live.add(self)
-
-    def _plan(self) -> None:
-        """Prunes, checks, merges, names; makes the executor."""
-        assert self._outputs is not None
-        edges = [(node.source, node.index) for node in self._outputs]
-        roots = [source for source, _ in edges if source is not None] + self._scope.sinks
-        nodes = _reachable(roots)
-        for node in nodes:
-            if node.scope is not None and node.scope is not self._scope.token:
-                raise graph.foreign(node)
-            if not node.schema.devices:
-                raise _make(
-                    UnsupportedError,
-                    "DataNode.gpu() needs a GPU stage, which this version does not have",
-                    location=node.location,
-                    fix='leave it out, and move the batch with `.to("cuda", non_blocking=True)`',
-                )
-        names = self._settle_names(nodes)
-        seeds = self._derive_seeds(nodes)
-        merged = _merge(nodes, seeds)
-        kept = [node for node in nodes if merged[node.ordinal] is node]
-        position = {node.ordinal: i for i, node in enumerate(kept)}
-
-        def edge(node: DataNode) -> tuple[int, int]:
-            assert node.source is not None
-            return position[merged[node.source.ordinal].ordinal], node.index
-
-        executor = _C.Executor(
-            [
-                {
-                    "op": node.schema.name,
-                    "name": names[node.ordinal],
-                    "inputs": [edge(i) for i in node.inputs],
-                    "arg_inputs": {name: edge(i) for name, i in node.arg_inputs.items()},
-                    "args": dict(node.args),
-                    "seed": seeds[node.ordinal],
-                    "location": str(node.location) if node.location else "",
-                }
-                for node in kept
-            ],
-            [edge(node) for node in self._outputs],
+        assert self._max_batch_size is not None
+        assert self._num_threads is not None
+        plan = make_plan(self._outputs, self._scope, self._given_seed)
+        self._executor = _C.Executor(
+            plan.engine_nodes,
+            plan.outputs,
             batch_size=self._max_batch_size,
             num_threads=self._num_threads,
             set_affinity=self._set_affinity,
         )
-        self._nodes = kept
-        self._names = {o: names[merged[o].ordinal] for o in names}
-        self._make_inputs(kept)
-        self._executor = executor
-
-    def _settle_names(self, nodes: Sequence[OpNode]) -> dict[int, str]:
-        """Returns the name of every node: the user's, or one that depends on this pipeline only."""
-        names: dict[int, str] = {}
-        used: dict[str, OpNode] = {}
-        for node in (n for n in nodes if not n.provisional):
-            if node.name in used:
-                raise _make(
-                    ArgumentError,
-                    f"two operators of one pipeline are named `{node.name}`",
-                    operator=node.schema.fn_name,
-                    location=node.location,
-                )
-            used[node.name] = node
-            names[node.ordinal] = node.name
-        for node in (n for n in nodes if n.provisional):
-            name = graph.auto_name(node.schema.class_name, self._scope)
-            while name in used:
-                name = graph.auto_name(node.schema.class_name, self._scope)
-            used[name] = node
-            names[node.ordinal] = name
-        return names
-
-    def _derive_seeds(self, nodes: Sequence[OpNode]) -> dict[int, int]:
-        """Returns the seed of every node: the user's, or one from the pipeline's seed."""
-        base = secrets.randbits(64) if self._given_seed is None else self._given_seed
-        seeds: dict[int, int] = {}
-        stream = 0  # counts operators that draw, so that others do not change what is drawn
-        for node in nodes:
-            seeds[node.ordinal] = 0 if node.seed is None else node.seed & _UINT64
-            if node.schema.random:
-                if node.seed is None:
-                    seeds[node.ordinal] = _C.derive_seed(base, stream)
-                stream += 1
-        return seeds
+        self._nodes, self._names = plan.nodes, plan.names
+        self._make_inputs(plan.nodes)
+        _live.add(self)
 
     def _make_inputs(self, kept: Sequence[OpNode]) -> None:
         """Makes the Python side of every external source."""
@@ -585,7 +269,12 @@ class Pipeline:
 
     # -- run
 
-    def run(self, cuda_stream: Any = None, /, **pipeline_inputs: Any) -> _Batches:
+    def run(
+        self,
+        cuda_stream: Any = None,  # noqa: ARG002
+        /,
+        **pipeline_inputs: Any,
+    ) -> _Batches:
         """Returns the next iteration's outputs and lets the pipeline run on ahead.
 
         Args:
@@ -903,9 +592,7 @@ class Pipeline:
             return metas
         if name not in metas:
             known = ", ".join(f"`{known}`" for known in metas) or "none"
-            raise _make(
-                ArgumentError, f"the pipeline has no reader named `{name}`; it has {known}"
-            )
+            raise _make(ArgumentError, f"the pipeline has no reader named `{name}`; it has {known}")
         return cast("dict[str, Any]", metas[name])
 
     def epoch_size(self, name: str | None = None) -> Any:
@@ -946,7 +633,9 @@ class Pipeline:
         lines = ["digraph graphname {"]
         for node in self._nodes:
             own = self._names[node.ordinal]
-            color = ' style=filled fillcolor="lightblue"' if use_colors and node.schema.source else ""
+            color = (
+                ' style=filled fillcolor="lightblue"' if use_colors and node.schema.source else ""
+            )
             lines.append(f'  "{own}" [label="{label(node)}\\n{node.schema.fn_name}"{color}]')
             for parent in (*node.inputs, *node.arg_inputs.values()):
                 assert parent.source is not None
@@ -961,27 +650,6 @@ class Pipeline:
         with open(filename, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
-    def serialize(self, define_graph: Any = None, filename: str | None = None) -> bytes:
-        """Not available in this version: raises UnsupportedError."""
-        raise _make(UnsupportedError, "Pipeline: serialize() is not available in this version")
-
-    @classmethod
-    def deserialize(
-        cls, serialized_pipeline: Any = None, filename: str | None = None, **kwargs: Any
-    ) -> Pipeline:
-        """Not available in this version: raises UnsupportedError."""
-        raise _make(UnsupportedError, "Pipeline: deserialize() is not available in this version")
-
-    def deserialize_and_build(self, serialized_pipeline: Any) -> None:
-        """Not available in this version: raises UnsupportedError."""
-        raise _make(
-            UnsupportedError, "Pipeline: deserialize_and_build() is not available in this version"
-        )
-
-    def checkpoint(self, filename: str | None = None) -> bytes:
-        """Not available in this version: raises UnsupportedError."""
-        raise _make(UnsupportedError, "Pipeline: checkpoint() is not available in this version")
-
     def __repr__(self) -> str:
         state = "closed" if self._closed else "built" if self._executor is not None else "not built"
         head = (
@@ -990,38 +658,11 @@ class Pipeline:
         )
         nodes = self._nodes
         if not nodes and self._outputs:
-            nodes = _reachable([n.source for n in self._outputs if n.source] + self._scope.sinks)
+            nodes = reachable([n.source for n in self._outputs if n.source] + self._scope.sinks)
         lines = [f"  {node!r}" for node in nodes]
         if self._outputs:
             lines.append(f"  return {', '.join(node.name for node in self._outputs)}")
         return "\n".join([head, *lines])
-
-
-def _spec(name: str, value: Any, convert: Callable[[str, Any], Any]) -> Any:
-    """Returns what is declared about the outputs: one value for all, or a list."""
-    if isinstance(value, (list, tuple)):
-        return [None if item is None else convert(name, item) for item in value]
-    return None if value is None else convert(name, value)
-
-
-def _dtype_spec(name: str, value: Any) -> DALIDataType | None:
-    try:
-        dtype = to_dali_type(value)
-    except TypeError:
-        raise _make(
-            ArgumentTypeError, f"Pipeline: `{name}` takes types.DALIDataType, got {value!r}"
-        ) from None
-    return None if dtype is DALIDataType.NO_TYPE else dtype
-
-
-def _ndim_spec(name: str, value: Any) -> int:
-    return _integer(name, value, 0)
-
-
-def _layout_spec(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise _make(ArgumentTypeError, f"Pipeline: `{name}` takes strings, got {value!r}")
-    return value
 
 
 def _check_output(index: int, node: Any) -> None:
@@ -1055,48 +696,18 @@ def _as_outputs(made: Any) -> list[Any]:
     return outputs
 
 
-def _reachable(roots: Sequence[OpNode]) -> list[OpNode]:
-    """Returns the roots and all they depend on, in the order of creation."""
-    found: dict[int, OpNode] = {}
-    todo = list(roots)
-    while todo:
-        node = todo.pop()
-        if node.ordinal in found:
-            continue
-        found[node.ordinal] = node
-        parents = (*node.inputs, *node.arg_inputs.values())
-        todo += [parent.source for parent in parents if parent.source is not None]
-    return [found[ordinal] for ordinal in sorted(found)]
+def _unavailable(name: str) -> Callable[..., NoReturn]:
+    def method(*_args: Any, **_kwargs: Any) -> NoReturn:
+        raise _make(UnsupportedError, f"Pipeline: {name}() is not available in this version")
+
+    method.__doc__ = "Not available in this version: raises UnsupportedError."
+    method.__name__ = name
+    return method
 
 
-def _merge(nodes: Sequence[OpNode], seeds: Mapping[int, int]) -> dict[int, OpNode]:
-    """Returns for each node, by ordinal, the one that stands for it.
-
-    Nodes are equal where operator, arguments, inputs and seed are; those that the user named, with
-    side effects or with data from outside are like no other.
-    """
-    merged: dict[int, OpNode] = {}
-    first: dict[Any, OpNode] = {}
-
-    def edge(node: DataNode) -> tuple[int, int]:
-        assert node.source is not None
-        return merged[node.source.ordinal].ordinal, node.index
-
-    for node in nodes:
-        merged[node.ordinal] = node
-        if node.named or node.schema.side_effects or node.group is not None:
-            continue
-        key = (
-            node.schema.name,
-            node.device,
-            seeds[node.ordinal],
-            tuple(edge(i) for i in node.inputs),
-            tuple(sorted((name, edge(i)) for name, i in node.arg_inputs.items())),
-            # repr tells 1 from 1.0 and True, which are equal but not the same argument
-            tuple(sorted((name, repr(value)) for name, value in node.args.items())),
-        )
-        merged[node.ordinal] = first.setdefault(key, node)
-    return merged
+for _name in ("serialize", "deserialize_and_build", "checkpoint", "output_stream"):
+    setattr(Pipeline, _name, _unavailable(_name))
+Pipeline.deserialize = staticmethod(_unavailable("deserialize"))  # type: ignore[attr-defined]
 
 
 # -- pipeline_def

@@ -39,11 +39,18 @@ def _writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if array.flags.writeable:
         return array
 
-    class Alias:
-        __array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
-        base = array
+    return np.asarray(_Alias(array))
 
-    return np.asarray(Alias())
+
+class _Alias:
+    """An array's memory, declared writable."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self.base = array
+        self.__array_interface__ = {
+            **array.__array_interface__,
+            "data": (array.ctypes.data, False),
+        }
 
 
 def _from_numpy(array: npt.NDArray[Any]) -> _Tensor:
@@ -93,7 +100,7 @@ def as_tensor(data: Any, *, numbers: bool = False) -> tuple[_Tensor, str]:
     if isinstance(data, TensorListCPU):
         return data.as_torch(), data._layout
     if hasattr(data, "__dlpack__"):
-        return _supported(torch.from_dlpack(data)), ""
+        return _supported(torch.utils.dlpack.from_dlpack(data)), ""
     if hasattr(data, "__array_interface__") or isinstance(data, np.generic):
         return _from_numpy(np.asarray(data)), ""
     if type(data).__name__ == "PyCapsule":
@@ -118,11 +125,16 @@ def _check_layout(layout: str | None, ndim: int, default: str = "") -> str:
     return str(layout)
 
 
+def _address(pointer: Any) -> int:
+    value = pointer.value if isinstance(pointer, ctypes.c_void_p) else operator.index(pointer)
+    if not value:
+        raise _make(ArgumentError, "copy_to_external: the address is null")
+    return int(value)
+
+
 def _copy_out(tensor: _Tensor, pointer: Any) -> None:
     """Copies a tensor, densely packed, to an address (``ctypes.c_void_p`` or int)."""
-    address = pointer.value if isinstance(pointer, ctypes.c_void_p) else operator.index(pointer)
-    if not address:
-        raise _make(ArgumentError, "copy_to_external: the address is null")
+    address = _address(pointer)
     packed = tensor.contiguous()
     ctypes.memmove(address, packed.data_ptr(), packed.numel() * packed.element_size())
 
@@ -246,7 +258,7 @@ class TensorCPU:
 
     def __buffer__(self, flags: int) -> memoryview:
         """Returns a view for ``memoryview(tensor)`` (Python 3.12 and later)."""
-        return memoryview(self._tensor.numpy())
+        return memoryview(self._tensor.numpy())  # type: ignore[arg-type]  # as of 3.10
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._tensor.__dlpack__(**options)
@@ -336,8 +348,7 @@ class TensorListCPU:
             raise _make(
                 PipelineError,
                 f"the samples have different shapes: {_shown_shapes(self.shape())}",
-                fix="make them equal, e.g. with fn.crop or fn.resize, or take "
-                "`as_torch_list()`",
+                fix="make them equal, e.g. with fn.crop or fn.resize, or take `as_torch_list()`",
             )
         self._data = dense = torch.stack(data) if data else torch.empty(0)
         return dense
@@ -351,7 +362,7 @@ class TensorListCPU:
 
     def as_array(self) -> npt.NDArray[Any]:
         """Returns the batch as one NumPy array; as `as_torch`."""
-        return cast("npt.NDArray[Any]", self.as_torch().numpy())
+        return self.as_torch().numpy()
 
     def as_tensor(self) -> TensorCPU:
         """Returns the batch as one TensorCPU with "N" before the layout; as `as_torch`."""
@@ -375,7 +386,7 @@ class TensorListCPU:
 
     def at(self, index: int) -> npt.NDArray[Any]:
         """Returns one sample as a NumPy array; no copy."""
-        return cast("npt.NDArray[Any]", self._sample(index).numpy())
+        return self._sample(index).numpy()
 
     def is_dense_tensor(self) -> bool:
         """Returns whether all samples have one shape."""
@@ -436,7 +447,7 @@ class TensorListCPU:
         if isinstance(data, _Tensor):
             _copy_out(data, ptr)
             return
-        address = ptr.value if isinstance(ptr, ctypes.c_void_p) else operator.index(ptr)
+        address = _address(ptr)
         for sample in data:
             _copy_out(sample, address)
             address += sample.numel() * sample.element_size()
@@ -468,7 +479,7 @@ class TensorListCPU:
 
     def __buffer__(self, flags: int) -> memoryview:
         """Returns a view for ``memoryview(batch)`` (Python 3.12 and later)."""
-        return memoryview(self.as_array())
+        return memoryview(self.as_array())  # type: ignore[arg-type]  # as of 3.10
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.as_torch().__dlpack__(**options)
@@ -544,9 +555,7 @@ def _samples(items: Sequence[Any], *, numbers: bool = False) -> tuple[list[_Tens
     return [tensor for tensor, _ in pairs], layout
 
 
-def _array(
-    tensor: _Tensor, dtype: npt.DTypeLike | None, copy: bool | None
-) -> npt.NDArray[Any]:
+def _array(tensor: _Tensor, dtype: npt.DTypeLike | None, copy: bool | None) -> npt.NDArray[Any]:
     array: npt.NDArray[Any] = tensor.numpy()
     if dtype is not None and array.dtype != np.dtype(dtype):
         if copy is False:
