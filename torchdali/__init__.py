@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A data loader for PyTorch with the language of NVIDIA DALI and a native engine."""
+
+from torchdali import backend, data_node, errors, fn, ops, pipeline, tensors, types
+from torchdali._build_info import VERSION as __version__
+from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
+
+__all__ = [
+    "OperatorConcurrency",
+    "Pipeline",
+    "StreamPolicy",
+    "__version__",
+    "backend",
+    "data_node",
+    "errors",
+    "fn",
+    "ops",
+    "pipeline",
+    "pipeline_def",
+    "tensors",
+    "types",
+]

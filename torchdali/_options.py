@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of Pipeline's constructor: checked once, then read-only properties."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
+from torchdali.types import DALIDataType, to_dali_type
+
+__all__ = ["OperatorConcurrency", "PipelineOptions", "StreamPolicy"]
+
+_START_METHODS = ("fork", "spawn", "forkserver")
+_UINT64 = (1 << 64) - 1
+
+
+class StreamPolicy(enum.Enum):
+    """How GPU operators share streams; without effect on CPU operators."""
+
+    UNSPECIFIED = 0
+    SINGLE = 1
+    PER_BACKEND = 2
+    PER_OPERATOR = 3
+
+
+class OperatorConcurrency(enum.Enum):
+    """Which operators may run at the same time; CPU operators always may."""
+
+    UNSPECIFIED = 0
+    NONE = 1
+    BACKEND = 2
+    FULL = 3
+
+
+def _integer(name: str, value: Any, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise _make(
+            ArgumentTypeError,
+            f"Pipeline: `{name}` takes an integer, got {value!r} ({type(value).__name__})",
+        ) from None
+    if number < least:
+        raise _make(ArgumentError, f"Pipeline: `{name}` is at least {least}, got {number}")
+    return number
+
+
+def _optional_integer(name: str, value: Any) -> int | None:
+    """Returns None for None and DALI's -1, otherwise a positive integer."""
+    if value is None or (isinstance(value, int) and value == -1):
+        return None
+    return _integer(name, value, 1)
+
+
+def _depths(depth: Any) -> tuple[int, int]:
+    """Returns how many iterations are in flight on the CPU and on the GPU."""
+    if isinstance(depth, Mapping):
+        if set(depth) != {"cpu_size", "gpu_size"}:
+            raise _make(
+                ArgumentError,
+                'Pipeline: `prefetch_queue_depth` as a dict has the keys "cpu_size" and '
+                f'"gpu_size", got {sorted(map(str, depth))}',
+            )
+        return (
+            _integer("prefetch_queue_depth", depth["cpu_size"], 1),
+            _integer("prefetch_queue_depth", depth["gpu_size"], 1),
+        )
+    both = _integer("prefetch_queue_depth", depth, 1)
+    return both, both
+
+
+class PipelineOptions:
+    """What a pipeline was asked for. Base of Pipeline, whose docstring says what is what."""
+
+    def __init__(
+        self,
+        batch_size: int | None = None,
+        num_threads: int | None = None,
+        device_id: int | None = None,
+        seed: int | None = None,
+        exec_pipelined: bool = True,
+        prefetch_queue_depth: int | Mapping[str, int] = 2,
+        exec_async: bool = True,
+        bytes_per_sample: int = 0,
+        set_affinity: bool = False,
+        max_streams: int | None = None,
+        default_cuda_stream_priority: int | None = None,
+        *,
+        enable_memory_stats: bool = False,
+        enable_checkpointing: bool = False,
+        checkpoint: Any = None,
+        py_num_workers: int = 1,
+        py_start_method: str = "fork",
+        py_callback_pickler: Any = None,
+        output_dtype: Any = None,
+        output_ndim: Any = None,
+        output_layout: Any = None,
+        exec_dynamic: bool | None = None,
+        experimental_exec_dynamic: bool | None = None,
+        stream_policy: StreamPolicy | None = None,
+        concurrency: OperatorConcurrency | None = None,
+    ) -> None:
+        for name, wanted in {
+            "enable_memory_stats": enable_memory_stats,
+            "enable_checkpointing": enable_checkpointing,
+            "checkpoint": checkpoint,
+            "py_callback_pickler": py_callback_pickler,
+        }.items():
+            if wanted:
+                raise _make(
+                    UnsupportedError, f"Pipeline: `{name}` is not available in this version"
+                )
+        self._max_batch_size = _optional_integer("batch_size", batch_size)
+        self._num_threads = _optional_integer("num_threads", num_threads)
+        if device_id is not None:
+            _integer("device_id", device_id, -1)
+        self._device_id = None if device_id == -1 else device_id
+        self._given_seed = None
+        if seed is not None:
+            number = _integer("seed", seed, -(1 << 63))
+            if number > _UINT64:
+                raise _make(ArgumentError, f"Pipeline: `seed` has at most 64 bits, got {number}")
+            self._given_seed = number if number >= 0 else None
+        self._exec_pipelined = bool(exec_pipelined)
+        self._exec_async = bool(exec_async)
+        self._depth_given = prefetch_queue_depth
+        self._cpu_depth, self._gpu_depth = _depths(prefetch_queue_depth)
+        if isinstance(prefetch_queue_depth, Mapping) and not (exec_async and exec_pipelined):
+            raise _make(
+                ArgumentError,
+                "Pipeline: separate depths for CPU and GPU need exec_async and exec_pipelined",
+            )
+        self._bytes_per_sample = _integer("bytes_per_sample", bytes_per_sample, 0)
+        self._set_affinity = bool(set_affinity)
+        self._max_streams = -1 if max_streams is None else _integer("max_streams", max_streams, -1)
+        self._stream_priority = default_cuda_stream_priority or 0
+        self._py_num_workers = _integer("py_num_workers", py_num_workers, 0)
+        if py_start_method not in _START_METHODS:
+            raise _make(
+                ArgumentError,
+                f"Pipeline: `py_start_method` is one of {', '.join(_START_METHODS)}, got "
+                f"{py_start_method!r}",
+            )
+        self._py_start_method = py_start_method
+        self._output_specs = {
+            "dtype": _spec("output_dtype", output_dtype, _dtype_spec),
+            "ndim": _spec("output_ndim", output_ndim, _ndim_spec),
+            "layout": _spec("output_layout", output_layout, _layout_spec),
+        }
+        self._exec_dynamic = bool(exec_dynamic or experimental_exec_dynamic)
+        self._stream_policy = stream_policy or StreamPolicy.UNSPECIFIED
+        self._concurrency = concurrency or OperatorConcurrency.UNSPECIFIED
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Makes the rest of the pipeline's state."""
+
+    @property
+    def batch_size(self) -> int:
+        """The greatest number of samples in a batch; -1 where it was not given."""
+        return -1 if self._max_batch_size is None else self._max_batch_size
+
+    @property
+    def max_batch_size(self) -> int:
+        """The same as batch_size."""
+        return self.batch_size
+
+    @property
+    def num_threads(self) -> int:
+        """Number of worker threads; -1 where it was not given."""
+        return -1 if self._num_threads is None else self._num_threads
+
+    @property
+    def device_id(self) -> int | None:
+        """GPU of the pipeline, or None."""
+        return self._device_id
+
+    @property
+    def seed(self) -> int | None:
+        """The seed that was given, or None where it is a new one each time."""
+        return self._given_seed
+
+    @property
+    def exec_pipelined(self) -> bool:
+        """Whether the pipeline runs ahead of its user."""
+        return self._exec_pipelined
+
+    @property
+    def exec_async(self) -> bool:
+        """As it was given."""
+        return self._exec_async
+
+    @property
+    def exec_separated(self) -> bool:
+        """Whether CPU and GPU have depths of their own."""
+        return isinstance(self._depth_given, Mapping)
+
+    @property
+    def exec_dynamic(self) -> bool:
+        """As it was given."""
+        return self._exec_dynamic
+
+    @property
+    def prefetch_queue_depth(self) -> int | Mapping[str, int]:
+        """As it was given."""
+        return self._depth_given
+
+    @property
+    def cpu_queue_size(self) -> int:
+        """Number of iterations in flight on the CPU."""
+        return self._cpu_depth
+
+    @property
+    def gpu_queue_size(self) -> int:
+        """Number of iterations in flight on the GPU."""
+        return self._gpu_depth
+
+    @property
+    def set_affinity(self) -> bool:
+        """Whether worker threads are bound to processors."""
+        return self._set_affinity
+
+    @property
+    def max_streams(self) -> int:
+        """As it was given."""
+        return self._max_streams
+
+    @property
+    def default_cuda_stream_priority(self) -> int:
+        """As it was given."""
+        return self._stream_priority
+
+    @property
+    def enable_memory_stats(self) -> bool:
+        """False: there are no such statistics in this version."""
+        return False
+
+    @property
+    def py_num_workers(self) -> int:
+        """As it was given."""
+        return self._py_num_workers
+
+    @property
+    def py_start_method(self) -> str:
+        """As it was given."""
+        return self._py_start_method
+
+    @property
+    def stream_policy(self) -> StreamPolicy:
+        """As it was given."""
+        return self._stream_policy
+
+    @property
+    def concurrency(self) -> OperatorConcurrency:
+        """As it was given."""
+        return self._concurrency
+
+    @property
+    def is_restored_from_checkpoint(self) -> bool:
+        """False: there are no checkpoints in this version."""
+        return False
+
+
+def _spec(name: str, value: Any, convert: Callable[[str, Any], Any]) -> Any:
+    """Returns what is declared about the outputs: one value for all, or a list."""
+    if isinstance(value, (list, tuple)):
+        return [None if item is None else convert(name, item) for item in value]
+    return None if value is None else convert(name, value)
+
+
+def _dtype_spec(name: str, value: Any) -> DALIDataType | None:
+    try:
+        dtype = to_dali_type(value)
+    except TypeError:
+        raise _make(
+            ArgumentTypeError, f"Pipeline: `{name}` takes types.DALIDataType, got {value!r}"
+        ) from None
+    return None if dtype is DALIDataType.NO_TYPE else dtype
+
+
+def _ndim_spec(name: str, value: Any) -> int:
+    return _integer(name, value, 0)
+
+
+def _layout_spec(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _make(ArgumentTypeError, f"Pipeline: `{name}` takes strings, got {value!r}")
+    return value

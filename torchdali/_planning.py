@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a definition to the engine's list of nodes: prune, check, name, seed, merge."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torchdali import graph
+from torchdali._extension import _C
+from torchdali.errors import ArgumentError, UnsupportedError, _make
+from torchdali.graph import DataNode, OpNode, Scope
+
+__all__ = ["Plan", "make_plan", "reachable"]
+
+_UINT64 = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is left of a definition.
+
+    Attributes:
+        nodes: the operators that run, in topological order.
+        names: name of every operator by its ordinal, merged ones under the name of what stands for
+            them.
+        engine_nodes: `nodes` as the engine takes them.
+        outputs: (index in `nodes`, output) of each output of the pipeline.
+    """
+
+    nodes: list[OpNode]
+    names: dict[int, str]
+    engine_nodes: list[dict[str, Any]]
+    outputs: list[tuple[int, int]]
+
+
+def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int | None) -> Plan:
+    """Returns the plan of a definition.
+
+    Args:
+        outputs: of the pipeline.
+        scope: of the pipeline: its operators that must run, and where names come from.
+        seed: of the pipeline; None: a new one.
+
+    Raises:
+        TorchdaliError: the definition is wrong; the text names the line.
+    """
+    nodes = reachable([n.source for n in outputs if n.source is not None] + scope.sinks)
+    for node in nodes:
+        if node.scope is not None and node.scope is not scope.token:
+            raise graph.foreign(node)
+        if not node.schema.devices:
+            raise _make(
+                UnsupportedError,
+                "DataNode.gpu() needs a GPU stage, which this version does not have",
+                location=node.location,
+                fix='leave it out, and move the batch with `.to("cuda", non_blocking=True)`',
+            )
+    names = _settle_names(nodes, scope)
+    seeds = _derive_seeds(nodes, secrets.randbits(64) if seed is None else seed)
+    merged = _merge(nodes, seeds)
+    kept = [node for node in nodes if merged[node.ordinal] is node]
+    position = {node.ordinal: i for i, node in enumerate(kept)}
+
+    def edge(node: DataNode) -> tuple[int, int]:
+        assert node.source is not None
+        return position[merged[node.source.ordinal].ordinal], node.index
+
+    engine_nodes = [
+        {
+            "op": node.schema.name,
+            "name": names[node.ordinal],
+            "inputs": [edge(i) for i in node.inputs],
+            "arg_inputs": {name: edge(i) for name, i in node.arg_inputs.items()},
+            "args": dict(node.args),
+            "seed": seeds[node.ordinal],
+            "location": str(node.location) if node.location else "",
+        }
+        for node in kept
+    ]
+    return Plan(
+        kept,
+        {node.ordinal: names[merged[node.ordinal].ordinal] for node in nodes},
+        engine_nodes,
+        [edge(node) for node in outputs],
+    )
+
+
+def reachable(roots: Sequence[OpNode]) -> list[OpNode]:
+    """Returns the roots and all they depend on, in the order of creation."""
+    found: dict[int, OpNode] = {}
+    todo = list(roots)
+    while todo:
+        node = todo.pop()
+        if node.ordinal in found:
+            continue
+        found[node.ordinal] = node
+        parents = (*node.inputs, *node.arg_inputs.values())
+        todo += [parent.source for parent in parents if parent.source is not None]
+    return [found[ordinal] for ordinal in sorted(found)]
+
+
+def _settle_names(nodes: Sequence[OpNode], scope: Scope) -> dict[int, str]:
+    """Returns the name of every node: the user's, or one that depends on this pipeline only."""
+    names: dict[int, str] = {}
+    used: dict[str, OpNode] = {}
+    for node in (n for n in nodes if not n.provisional):
+        if node.name in used:
+            raise _make(
+                ArgumentError,
+                f"two operators of one pipeline are named `{node.name}`",
+                operator=node.schema.fn_name,
+                location=node.location,
+            )
+        used[node.name] = node
+        names[node.ordinal] = node.name
+    for node in (n for n in nodes if n.provisional):
+        name = graph.auto_name(node.schema.class_name, scope)
+        while name in used:
+            name = graph.auto_name(node.schema.class_name, scope)
+        used[name] = node
+        names[node.ordinal] = name
+    return names
+
+
+def _derive_seeds(nodes: Sequence[OpNode], base: int) -> dict[int, int]:
+    """Returns the seed of every node: the user's, or one from the pipeline's seed."""
+    seeds: dict[int, int] = {}
+    stream = 0  # counts operators that draw, so that others do not change what is drawn
+    for node in nodes:
+        seeds[node.ordinal] = 0 if node.seed is None else node.seed & _UINT64
+        if node.schema.random:
+            if node.seed is None:
+                seeds[node.ordinal] = _C.derive_seed(base, stream)
+            stream += 1
+    return seeds
+
+
+def _merge(nodes: Sequence[OpNode], seeds: Mapping[int, int]) -> dict[int, OpNode]:
+    """Returns for each node, by ordinal, the one that stands for it.
+
+    Nodes are equal where operator, arguments, inputs and seed are; those that the user named, with
+    side effects or with data from outside are like no other.
+    """
+    merged: dict[int, OpNode] = {}
+    first: dict[Any, OpNode] = {}
+
+    def edge(node: DataNode) -> tuple[int, int]:
+        assert node.source is not None
+        return merged[node.source.ordinal].ordinal, node.index
+
+    for node in nodes:
+        merged[node.ordinal] = node
+        if node.named or node.schema.side_effects or node.group is not None:
+            continue
+        key = (
+            node.schema.name,
+            node.device,
+            seeds[node.ordinal],
+            tuple(edge(i) for i in node.inputs),
+            tuple(sorted((name, edge(i)) for name, i in node.arg_inputs.items())),
+            # repr tells 1 from 1.0 and True, which are equal but not the same argument
+            tuple(sorted((name, repr(value)) for name, value in node.args.items())),
+        )
+        merged[node.ordinal] = first.setdefault(key, node)
+    return merged

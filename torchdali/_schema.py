@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's registry of operators as frozen dataclasses, and the Python names it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from torchdali._extension import _C
+from torchdali.types import DALIDataType, DALIImageType, DALIInterpType
+
+__all__ = [
+    "ALIASES",
+    "UNIVERSAL",
+    "Argument",
+    "InputSpec",
+    "OperatorSchema",
+    "OutputSpec",
+    "class_name",
+    "registry",
+]
+
+ENUMS: dict[str, type[DALIDataType] | type[DALIImageType] | type[DALIInterpType]] = {
+    "DALIDataType": DALIDataType,
+    "DALIImageType": DALIImageType,
+    "DALIInterpType": DALIInterpType,
+}
+
+# Words that DALI's class names do not spell as one capital and the rest small.
+_WORDS = {
+    "bbox": "BBox",
+    "coco": "COCO",
+    "dl": "DL",
+    "mfcc": "MFCC",
+    "mxnet": "MXNet",
+    "rms": "RMS",
+    "roi": "ROI",
+    "tfrecord": "TFRecord",
+}
+
+# Old names of operators that DALI still takes, with a DeprecationWarning.
+ALIASES: dict[str, str] = {
+    "audio_decoder": "decoders.audio",
+    "caffe2_reader": "readers.caffe2",
+    "caffe_reader": "readers.caffe",
+    "coco_reader": "readers.coco",
+    "coin_flip": "random.coin_flip",
+    "experimental.audio_resample": "audio_resample",
+    "experimental.debayer": "debayer",
+    "experimental.decoders.image": "decoders.image",
+    "experimental.decoders.image_crop": "decoders.image_crop",
+    "experimental.decoders.image_random_crop": "decoders.image_random_crop",
+    "experimental.decoders.image_slice": "decoders.image_slice",
+    "experimental.decoders.video": "decoders.video",
+    "experimental.equalize": "equalize",
+    "experimental.filter": "filter",
+    "experimental.inflate": "decoders.inflate",
+    "experimental.peek_image_shape": "peek_image_shape",
+    "experimental.tensor_resize": "tensor_resize",
+    "fast_resize_crop_mirror": "resize_crop_mirror",
+    "file_reader": "readers.file",
+    "image_decoder": "decoders.image",
+    "image_decoder_crop": "decoders.image_crop",
+    "image_decoder_random_crop": "decoders.image_random_crop",
+    "image_decoder_slice": "decoders.image_slice",
+    "mxnet_reader": "readers.mxnet",
+    "nemo_asr_reader": "readers.nemo_asr",
+    "normal_distribution": "random.normal",
+    "numpy_reader": "readers.numpy",
+    "tfrecord_reader": "readers.tfrecord",
+    "transform_translation": "transforms.translation",
+    "uniform": "random.uniform",
+    "video_reader": "readers.video",
+    "video_reader_resize": "readers.video_resize",
+}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One keyword argument of an operator.
+
+    `type` is one of bool, int, float, str, DALIDataType, DALIImageType, DALIInterpType, layout,
+    int_list, float_list, str_list.
+    """
+
+    name: str
+    type: str
+    doc: str = ""
+    has_default: bool = False
+    default: Any = None
+    required: bool = False
+    per_sample: bool = False
+    deprecated: bool = False
+    ignored: bool = False
+    renamed_to: str = ""
+
+    def type_text(self) -> str:
+        """Returns the type as a reader sees it, such as "float or list of float"."""
+        if self.type.endswith("_list"):
+            text = f"{self.type[:-5]} or list of {self.type[:-5]}"
+        elif self.type == "layout":
+            text = "layout str"
+        elif self.type in ENUMS:
+            text = f"types.{self.type}"
+        else:
+            text = self.type
+        return f"{text} or DataNode" if self.per_sample else text
+
+    def default_text(self) -> str:
+        """Returns the default as Python source."""
+        if not self.has_default:
+            return "None"
+        if self.type in ENUMS:
+            return f"types.{ENUMS[self.type](self.default)}"
+        if self.type == "bool":
+            return repr(bool(self.default))
+        return repr(self.default)
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """One positional input of an operator."""
+
+    name: str
+    doc: str = ""
+    layouts: tuple[str, ...] = ()  # empty: any
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """One output of an operator."""
+
+    name: str
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class OperatorSchema:
+    """All that the engine says about an operator."""
+
+    name: str  # "decoders.image"
+    doc: str = ""
+    inputs: tuple[InputSpec, ...] = ()
+    outputs: tuple[OutputSpec, ...] = ()
+    args: tuple[Argument, ...] = ()
+    variable_outputs: bool = False
+    devices: tuple[str, ...] = ("cpu",)
+    random: bool = False
+    side_effects: bool = False
+    source: bool = False
+    hidden: bool = False
+    sequences: bool = False
+    volumes: bool = False
+    by_name: dict[str, Argument] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The modules it lives in and its own name, such as ("decoders", "image")."""
+        return tuple(self.name.split("."))
+
+    @property
+    def fn_name(self) -> str:
+        """Its name in messages, such as "fn.decoders.image"."""
+        return f"fn.{self.name}"
+
+    @property
+    def class_name(self) -> str:
+        """Name of its class in ``ops``, without the module, such as "Image"."""
+        return class_name(self.name)
+
+    @property
+    def min_inputs(self) -> int:
+        """The least number of inputs."""
+        return sum(not i.optional for i in self.inputs)
+
+    @property
+    def max_inputs(self) -> int:
+        """The greatest number of inputs."""
+        return len(self.inputs)
+
+
+# What every operator accepts beside its own arguments.
+UNIVERSAL: tuple[Argument, ...] = (
+    Argument(
+        "device",
+        "str",
+        'Where the operator runs: "cpu", or for operators that have a GPU implementation "gpu" or '
+        '"mixed" (CPU inputs, GPU outputs).',
+        has_default=True,
+        default="cpu",
+    ),
+    Argument(
+        "name",
+        "str",
+        "Name of the operator in its pipeline, for `reader_meta`, `feed_input` and messages; by "
+        "default made from the operator and a number.",
+    ),
+    Argument(
+        "seed",
+        "int",
+        "Seed of the operator's random values; -1 derives it from the seed of the pipeline. "
+        "Operators with the same seed draw the same values.",
+        has_default=True,
+        default=-1,
+    ),
+    Argument(
+        "preserve",
+        "bool",
+        "Run the operator even where nothing uses its outputs.",
+        has_default=True,
+        default=False,
+    ),
+    Argument(
+        "bytes_per_sample_hint",
+        "int_list",
+        "Accepted for compatibility; memory is sized by what samples need.",
+        has_default=True,
+        default=[0],
+    ),
+)
+
+
+def class_name(name: str) -> str:
+    """Returns the name of an operator's class in ``ops``: "decoders.image_crop" -> "ImageCrop"."""
+    words = name.rpartition(".")[2].split("_")
+    return "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in words)
+
+
+def _schema(raw: dict[str, Any]) -> OperatorSchema:
+    """Returns the dataclass of what the engine hands over as plain dicts and lists."""
+    args = tuple(Argument(**arg) for arg in raw["args"])
+    return OperatorSchema(
+        name=raw["name"],
+        doc=raw["doc"],
+        inputs=tuple(
+            InputSpec(i["name"], i["doc"], tuple(i["layouts"]), i["optional"])
+            for i in raw["inputs"]
+        ),
+        outputs=tuple(OutputSpec(o["name"], o["doc"]) for o in raw["outputs"]),
+        args=args,
+        variable_outputs=raw["variable_outputs"],
+        devices=tuple(raw["devices"]),
+        random=raw["random"],
+        side_effects=raw["side_effects"],
+        source=raw["source"],
+        hidden=raw["hidden"],
+        sequences=raw["sequences"],
+        volumes=raw["volumes"],
+        by_name={arg.name: arg for arg in args},
+    )
+
+
+_registry: dict[str, OperatorSchema] = {}
+
+
+def registry() -> dict[str, OperatorSchema]:
+    """Returns the operators by name, sorted; hidden ones are left out."""
+    if not _registry:
+        schemas = sorted((_schema(raw) for raw in _C.schemas()), key=lambda s: s.name)
+        _registry.update({s.name: s for s in schemas if not s.hidden})
+    return _registry

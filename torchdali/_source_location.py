@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the line of user code that created an operator, for errors raised later in a worker."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from dataclasses import dataclass
+from types import FrameType
+
+__all__ = ["SourceLocation", "find_user_location", "user_stack_level"]
+
+_PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A line of the user's code. Its text is read when it is shown, not before."""
+
+    filename: str
+    lineno: int
+    function: str
+
+    def __str__(self) -> str:
+        """Returns "train.py:42, in make_pipeline:" and the line itself below it."""
+        where = f"{_short(self.filename)}:{self.lineno}, in {self.function}"
+        line = linecache.getline(self.filename, self.lineno).strip()
+        return f"{where}:\n      {line}" if line else where
+
+    def short(self) -> str:
+        """Returns "train.py:42"."""
+        return f"{_short(self.filename)}:{self.lineno}"
+
+
+def _short(filename: str) -> str:
+    """Returns the path relative to the working directory where it lies below that."""
+    try:
+        relative = os.path.relpath(filename)
+    except (OSError, ValueError):  # the working directory is gone; another drive
+        return filename
+    return filename if relative.startswith(os.pardir) else relative
+
+
+def find_user_location() -> SourceLocation | None:
+    """Returns the innermost frame outside ``torchdali``, or None where there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE_DIR):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    return SourceLocation(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def user_stack_level() -> int:
+    """Returns the ``stacklevel`` with which the caller's warning points at the user's line."""
+    level = 1
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE_DIR):
+        frame = frame.f_back
+        level += 1
+    return level

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exceptions of torchdali, and how their text is put together.
+
+Every class is a ``TorchdaliError``, which is a ``RuntimeError``: DALI programs catch that for
+errors of build and run. Most are also a ``ValueError``, ``TypeError``, ``IndexError`` or
+``OSError``, so that a plain ``except`` works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "DataError",
+    "FileError",
+    "InternalError",
+    "LayoutError",
+    "OutOfRangeError",
+    "PipelineError",
+    "TorchdaliError",
+    "UnsupportedError",
+]
+
+_FIX = "To fix it:"
+
+
+class TorchdaliError(RuntimeError):
+    """Base of all errors of torchdali.
+
+    Attributes:
+        operator: the operator it happened in, such as "fn.flip"; None where it was none.
+        sample: index of the sample in its batch; None where it is not about one sample.
+        batch_size: number of samples in that batch; None where unknown.
+        source: where the sample came from (a path, a key); None where unknown.
+        location: where the operator was defined, as text of one or more lines; None where unknown.
+    """
+
+    operator: str | None = None
+    sample: int | None = None
+    batch_size: int | None = None
+    source: str | None = None
+    location: str | None = None
+
+
+class PipelineError(TorchdaliError):
+    """A pipeline that is used in a way it cannot be, or that fails for want of resources."""
+
+
+class ArgumentError(TorchdaliError, ValueError):
+    """An argument with a wrong value."""
+
+
+class ArgumentTypeError(TorchdaliError, TypeError):
+    """An argument of a wrong type, an unknown or a missing one."""
+
+
+class OutOfRangeError(TorchdaliError, IndexError):
+    """A subscript outside its range."""
+
+
+class LayoutError(TorchdaliError, ValueError):
+    """A layout that does not fit the data or the operator."""
+
+
+class FileError(TorchdaliError, OSError):
+    """A file or folder that is missing or cannot be read."""
+
+
+class DataError(TorchdaliError, ValueError):
+    """Data that is damaged, or that is not what it claims to be."""
+
+
+class UnsupportedError(TorchdaliError, NotImplementedError):
+    """Something that this version or this build of torchdali cannot do."""
+
+
+class InternalError(TorchdaliError):
+    """A mistake of torchdali's own; please report it."""
+
+
+_KINDS: dict[str, type[TorchdaliError]] = {
+    "runtime": PipelineError,
+    "value": ArgumentError,
+    "type": ArgumentTypeError,
+    "index": OutOfRangeError,
+    "layout": LayoutError,
+    "file": FileError,
+    "data": DataError,
+    "unsupported": UnsupportedError,
+    "internal": InternalError,
+}
+
+
+def _compose(
+    message: str,
+    *,
+    operator: str | None = None,
+    sample: int | None = None,
+    batch_size: int | None = None,
+    source: str | None = None,
+    location: str | None = None,
+    fix: str | None = None,
+) -> str:
+    """Returns the text of an error: what failed, which sample, where defined, what to do."""
+    message, _, in_message = message.partition(_FIX)
+    message, fix = message.strip(), fix or in_message.strip()
+    if operator and not message.startswith(f"{operator}: "):
+        message = f"{operator}: {message}"
+    lines = [message]
+    if sample is not None:
+        lines.append(f"  sample {sample}" + (f" of {batch_size}" if batch_size else ""))
+    if source:
+        lines.append(f'  source "{source}"')
+    if location:
+        lines.append(f"  defined at {location}")
+    if fix:
+        lines.append(f"  {_FIX} {fix}")
+    return "\n".join(lines)
+
+
+def _make(
+    cls: type[TorchdaliError],
+    message: str,
+    *,
+    operator: str | None = None,
+    location: object = None,
+    fix: str | None = None,
+) -> TorchdaliError:
+    """Returns an error found in Python. `location` is a SourceLocation or text."""
+    where = None if location is None else str(location)
+    error = cls(_compose(message, operator=operator, location=where, fix=fix))
+    error.operator, error.location = operator, where
+    return error
+
+
+def _from_engine(kind: str, message: str, details: Mapping[str, Any]) -> TorchdaliError:
+    """Returns the exception for an error of the engine.
+
+    Args:
+        kind: one of "runtime", "value", "type", "index", "layout", "file", "data", "unsupported",
+            "internal".
+        message: what failed; may end in a sentence that starts with "To fix it:".
+        details: any of operator, sample, batch_size, source, location; empty or negative values
+            count as absent.
+    """
+    operator = details.get("operator") or None
+    if operator and not operator.startswith("fn."):
+        operator = f"fn.{operator}"
+    sample = details.get("sample")
+    sample = None if sample is None or sample < 0 else int(sample)
+    batch_size = details.get("batch_size") or None
+    source = details.get("source") or None
+    location = details.get("location") or None
+    error = _KINDS.get(kind, InternalError)(
+        _compose(
+            message,
+            operator=operator,
+            sample=sample,
+            batch_size=batch_size,
+            source=source,
+            location=location,
+        )
+    )
+    error.operator, error.sample, error.batch_size = operator, sample, batch_size
+    error.source, error.location = source, location
+    return error

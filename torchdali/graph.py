@@ -1,0 +1,554 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a definition records: DataNode and OpNode. Nothing here runs anything."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, cast
+
+import numpy as np
+import torch
+
+from torchdali import _arguments
+from torchdali._extension import _C
+from torchdali._schema import UNIVERSAL, OperatorSchema
+from torchdali._source_location import SourceLocation, find_user_location
+from torchdali.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    LayoutError,
+    PipelineError,
+    UnsupportedError,
+    _make,
+)
+from torchdali.tensors import TensorCPU, TensorListCPU
+
+__all__ = ["DataNode", "OpNode", "Scope", "create", "current_owner", "pop_scope", "push_scope"]
+
+_DEVICES = ("cpu", "gpu", "mixed")
+_UNIVERSAL = {arg.name: arg for arg in UNIVERSAL}
+_ARRAYS = (np.ndarray, np.generic, torch.Tensor, TensorCPU, TensorListCPU)
+
+# Inputs exist before the operators that use them, so this order is topological.
+_ordinals = itertools.count()
+_free_names = itertools.count()
+
+
+class Scope:
+    """What a pipeline collects while it is current: names and operators that must run.
+
+    Operators know the scope by its token, never the pipeline, so that no cycle keeps one alive.
+    """
+
+    __slots__ = ("names", "sinks", "token")
+
+    def __init__(self) -> None:
+        self.token = object()
+        self.names = itertools.count()
+        self.sinks: list[OpNode] = []
+
+
+class _Stack(threading.local):
+    """The pipelines that are current in this thread, innermost last, with their scopes."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[Scope, Any]] = []
+
+
+_stack = _Stack()
+
+
+def push_scope(scope: Scope, owner: Any) -> None:
+    """Makes `scope` the current one of this thread."""
+    _stack.entries.append((scope, owner))
+
+
+def pop_scope() -> None:
+    """Makes the scope before the current one current again.
+
+    Raises:
+        IndexError: there is none.
+    """
+    _stack.entries.pop()
+
+
+def current_owner() -> Any:
+    """Returns the pipeline that is current in this thread, or None."""
+    return _stack.entries[-1][1] if _stack.entries else None
+
+
+def _current_scope() -> Scope | None:
+    return _stack.entries[-1][0] if _stack.entries else None
+
+
+@dataclass(frozen=True, eq=False)
+class OpNode:
+    """One use of an operator, as the user wrote it.
+
+    Attributes:
+        schema: what the operator is.
+        name: in its pipeline; the user's, or made up.
+        named: whether the user gave the name.
+        inputs: what its positional inputs are.
+        arg_inputs: arguments that are data nodes.
+        args: arguments that are constants, as plain values.
+        seed: the user's; None: derived from the pipeline's.
+        device: "cpu", "gpu" or "mixed".
+        preserve: runs although nothing uses its outputs.
+        num_outputs: how many data nodes it makes.
+        location: the user's line.
+        scope: token of the pipeline it belongs to; None where it may be used in any.
+        provisional: the name was made up outside a pipeline, and is settled at build.
+        ordinal: its place in the order of creation.
+        group: what ties nodes together that get their data from one Python source.
+        group_index: which output of the group it is.
+    """
+
+    schema: OperatorSchema
+    name: str
+    named: bool
+    inputs: tuple[DataNode, ...]
+    arg_inputs: Mapping[str, DataNode]
+    args: Mapping[str, Any]
+    seed: int | None
+    device: str
+    preserve: bool
+    num_outputs: int
+    location: SourceLocation | None
+    scope: object | None
+    provisional: bool = False
+    ordinal: int = field(default_factory=_ordinals.__next__)
+    group: Any = None
+    group_index: int = 0
+
+    @property
+    def outputs(self) -> tuple[DataNode, ...]:
+        """The data nodes that it makes."""
+        device = "cpu" if self.device == "cpu" else "gpu"
+        layout = self.args.get("layout") if self.schema.name == "external_source" else None
+        return tuple(
+            DataNode(
+                f"{self.name}[{i}]" if self.num_outputs > 1 else self.name,
+                device,
+                self,
+                i,
+                layout=layout,
+            )
+            for i in range(self.num_outputs)
+        )
+
+    def __repr__(self) -> str:
+        inputs = [node.name for node in self.inputs]
+        constants = {**self.args, **({} if self.seed is None else {"seed": self.seed})}
+        inputs += [f"{name}={value!r}" for name, value in constants.items()]
+        inputs += [f"{name}={node.name}" for name, node in self.arg_inputs.items()]
+        where = f"  # {self.location.short()}" if self.location else ""
+        return f"{self.name} = {self.schema.fn_name}({', '.join(inputs)}){where}"
+
+
+class DataNode:
+    """A batch that will be: an output of an operator, an input of others, or of the pipeline.
+
+    Args:
+        name: as it appears in messages.
+        device: "cpu" or "gpu", where the batch will be.
+        source: the operator that makes it.
+        index: which of the operator's outputs it is.
+        ndim: number of dimensions of a sample; None where unknown.
+        dtype: type of the elements; None where unknown.
+        layout: letters of the axes of a sample; None where unknown.
+    """
+
+    __slots__ = ("device", "dtype", "index", "layout", "name", "ndim", "source")
+
+    def __init__(
+        self,
+        name: str,
+        device: str = "cpu",
+        source: OpNode | None = None,
+        index: int = 0,
+        ndim: int | None = None,
+        dtype: Any = None,
+        layout: str | None = None,
+    ) -> None:
+        self.name = name
+        self.device = device
+        self.source = source
+        self.index = index
+        self.ndim = ndim
+        self.dtype = dtype
+        self.layout = layout
+
+    def gpu(self) -> DataNode:
+        """Returns the batch on the GPU; needs a build with a GPU stage, which build() checks."""
+        return self if self.device == "gpu" else _transfer(self, "gpu")
+
+    def cpu(self) -> DataNode:
+        """Returns the batch on the CPU."""
+        return self if self.device == "cpu" else _transfer(self, "cpu")
+
+    def __repr__(self) -> str:
+        return f'DataNode(name="{self.name}", device="{self.device}")'
+
+    def __iter__(self) -> Iterator[DataNode]:
+        raise _make(
+            ArgumentTypeError,
+            f"{self!r} cannot be iterated over: it stands for one output",
+            location=find_user_location(),
+        )
+
+    def __bool__(self) -> bool:
+        raise _make(
+            ArgumentTypeError,
+            f"{self!r} has no truth value while the pipeline is being defined; `if`, `and`, `or` "
+            "and `not` on data nodes are not available in this version",
+            location=find_user_location(),
+        )
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        self._not_yet("indexing")
+
+    def shape(self, **_options: Any) -> NoReturn:
+        """Not available in this version: raises UnsupportedError."""
+        self._not_yet("shape()")
+
+    def property(self, key: str, **_options: Any) -> NoReturn:
+        """Not available in this version: raises UnsupportedError."""
+        self._not_yet(f"property({key!r})")
+
+    def source_info(self, **_options: Any) -> NoReturn:
+        """Not available in this version: raises UnsupportedError."""
+        self._not_yet("source_info()")
+
+    def _not_yet(self, what: str) -> NoReturn:
+        raise _make(
+            UnsupportedError,
+            f"{what} of a DataNode is not available in this version",
+            location=find_user_location(),
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # as in DALI: == is arithmetic
+
+
+def _arithmetic(symbol: str) -> Callable[..., NoReturn]:
+    def method(self: DataNode, *_: Any) -> NoReturn:
+        self._not_yet(f"the operator `{symbol}`")
+
+    return method
+
+
+for _name, _symbol in {
+    **dict.fromkeys(["add", "radd", "pos"], "+"),
+    **dict.fromkeys(["sub", "rsub", "neg"], "-"),
+    **dict.fromkeys(["mul", "rmul"], "*"),
+    **dict.fromkeys(["truediv", "rtruediv"], "/"),
+    **dict.fromkeys(["floordiv", "rfloordiv"], "//"),
+    **dict.fromkeys(["mod", "rmod"], "%"),
+    **dict.fromkeys(["pow", "rpow"], "**"),
+    **dict.fromkeys(["and", "rand"], "&"),
+    **dict.fromkeys(["or", "ror"], "|"),
+    **dict.fromkeys(["xor", "rxor"], "^"),
+    **dict.fromkeys(["lshift", "rlshift"], "<<"),
+    **dict.fromkeys(["rshift", "rrshift"], ">>"),
+    "invert": "~",
+    "abs": "abs",
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+}.items():
+    setattr(DataNode, f"__{_name}__", _arithmetic(_symbol))
+
+
+def _transfer(node: DataNode, device: str) -> DataNode:
+    """Returns a node that copies to another device; it exists for build() to refuse it."""
+    schema = OperatorSchema(name=f"copy to {device}", devices=())
+    scope = _current_scope()
+    source = OpNode(
+        schema=schema,
+        name=f"{node.name}_{device}",
+        named=False,
+        inputs=(node,),
+        arg_inputs={},
+        args={},
+        seed=None,
+        device="mixed" if device == "gpu" else "cpu",
+        preserve=False,
+        num_outputs=1,
+        location=find_user_location(),
+        scope=scope.token if scope else None,
+    )
+    return source.outputs[0]
+
+
+def auto_name(class_name: str, scope: Scope | None) -> str:
+    """Returns a name for an operator that the user did not name."""
+    number = next(_free_names if scope is None else scope.names)
+    return f"__{class_name}_{number}"
+
+
+def check_device(schema: OperatorSchema, device: str, location: SourceLocation | None) -> None:
+    """Raises UnsupportedError where the operator cannot run on `device`."""
+    if device not in _DEVICES:
+        raise _make(
+            ArgumentError,
+            f'argument `device` takes "cpu", "gpu" or "mixed", got {device!r}',
+            operator=schema.fn_name,
+            location=location,
+        )
+    if device not in schema.devices:
+        raise _make(
+            UnsupportedError,
+            f'has no implementation for device="{device}" in this version; it runs on '
+            f"{', '.join(schema.devices)}",
+            operator=schema.fn_name,
+            location=location,
+            fix='leave out `device`, and move the batch with `.to("cuda", non_blocking=True)`',
+        )
+
+
+def _input_sets(
+    schema: OperatorSchema, inputs: Sequence[Any], location: SourceLocation | None
+) -> list[tuple[DataNode, ...]] | tuple[DataNode, ...]:
+    """Returns the inputs of one use, or of several where lists of nodes were passed."""
+    given = list(inputs)
+    while given and given[-1] is None:  # an optional input left out
+        given.pop()
+    least, most = schema.min_inputs, schema.max_inputs
+    if not least <= len(given) <= most:
+        wanted = str(least) if least == most else f"{least} to {most}"
+        names = ", ".join(f"`{i.name}`" for i in schema.inputs)
+        raise _make(
+            ArgumentError,
+            f"takes {wanted} input{'s' * (wanted != '1')}{f' ({names})' if names else ''}, "
+            f"got {len(given)}",
+            operator=schema.fn_name,
+            location=location,
+        )
+    lengths = {len(value) for value in given if isinstance(value, (list, tuple))}
+    for position, value in enumerate(given):
+        items = value if isinstance(value, (list, tuple)) else [value]
+        for item in items:
+            if not isinstance(item, DataNode):
+                _refuse_input(schema, position, item, location)
+    if not lengths:
+        return tuple(given)
+    if len(lengths) > 1:
+        raise _make(
+            ArgumentError,
+            f"lists of inputs have one length, got {sorted(lengths)}",
+            operator=schema.fn_name,
+            location=location,
+        )
+    count = lengths.pop()
+    return [
+        tuple(value[i] if isinstance(value, (list, tuple)) else value for value in given)
+        for i in range(count)
+    ]
+
+
+def _refuse_input(
+    schema: OperatorSchema, position: int, item: Any, location: SourceLocation | None
+) -> NoReturn:
+    name = schema.inputs[min(position, len(schema.inputs) - 1)].name
+    if isinstance(item, (*_ARRAYS, bool, int, float)):
+        raise _make(
+            ArgumentTypeError,
+            f"input `{name}` is a constant ({type(item).__name__}); constants as inputs are not "
+            "available in this version",
+            operator=schema.fn_name,
+            location=location,
+            fix="bring it in with fn.external_source",
+        )
+    raise _make(
+        ArgumentTypeError,
+        f"input `{name}` takes a DataNode, got {type(item).__name__}",
+        operator=schema.fn_name,
+        location=location,
+    )
+
+
+def _check_layout(
+    schema: OperatorSchema, inputs: Sequence[DataNode], location: SourceLocation | None
+) -> None:
+    for spec, node in zip(schema.inputs, inputs, strict=False):
+        if node.layout and spec.layouts and node.layout not in spec.layouts:
+            expected = ", ".join(f'"{layout}"' for layout in spec.layouts)
+            raise _make(
+                LayoutError,
+                f'input `{spec.name}` has layout "{node.layout}", expected one of {expected}',
+                operator=schema.fn_name,
+                location=location,
+            )
+
+
+def _universal(
+    schema: OperatorSchema, name: str, kwargs: dict[str, Any], location: SourceLocation | None
+) -> Any:
+    """Takes an argument that every operator has out of `kwargs`; returns its value."""
+    arg = _UNIVERSAL[name]
+    value = kwargs.pop(name, None)
+    if value is None:
+        return arg.default
+    if name in ("name", "device") and not isinstance(value, str):
+        raise _make(
+            ArgumentTypeError,
+            f"argument `{name}` takes a string, got {value!r} ({type(value).__name__})",
+            operator=schema.fn_name,
+            location=location,
+        )
+    return _arguments.coerce(schema.fn_name, arg, value, location)
+
+
+def resolve(
+    schema: OperatorSchema, kwargs: Mapping[str, Any], location: SourceLocation | None
+) -> dict[str, Any]:
+    """Returns the arguments as plain values and data nodes, after all checks of their own.
+
+    The arguments that every operator takes stay among them.
+    """
+    _arguments.check_names(schema, kwargs, location)
+    result: dict[str, Any] = {}
+    for name, value in _arguments.without_deprecated(schema, kwargs, location).items():
+        arg = schema.by_name.get(name)
+        if arg is None:
+            result[name] = value
+        elif isinstance(value, DataNode):
+            if not arg.per_sample:
+                raise _make(
+                    ArgumentTypeError,
+                    f"argument `{name}` takes a constant ({arg.type_text()}), got a DataNode",
+                    operator=schema.fn_name,
+                    location=location,
+                )
+            result[name] = value
+        elif isinstance(value, (list, tuple)) and any(isinstance(v, DataNode) for v in value):
+            raise _make(
+                ArgumentTypeError,
+                f"argument `{name}` takes one DataNode that holds the list of values of a sample, "
+                "got a list of data nodes",
+                operator=schema.fn_name,
+                location=location,
+            )
+        else:
+            result[name] = _arguments.coerce(schema.fn_name, arg, value, location)
+    return result
+
+
+def create(
+    schema: OperatorSchema,
+    inputs: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    group: Any = None,
+    group_index: int = 0,
+    location: SourceLocation | None = None,
+) -> Any:
+    """Records one use of an operator.
+
+    Returns:
+        A DataNode, a list of them for operators with more outputs, None for those with none. Lists
+        of nodes as inputs make one use for each position, and lists of the above.
+
+    Raises:
+        ArgumentError, ArgumentTypeError, LayoutError, UnsupportedError: the call is wrong.
+    """
+    location = location or find_user_location()
+    values = resolve(schema, kwargs, location)
+    device = _universal(schema, "device", values, location)
+    name = _universal(schema, "name", values, location)
+    seed = _universal(schema, "seed", values, location)
+    preserve = _universal(schema, "preserve", values, location)
+    _universal(schema, "bytes_per_sample_hint", values, location)
+    check_device(schema, device, location)
+    for arg in schema.args:
+        if arg.required and arg.name not in values:
+            raise _make(
+                ArgumentTypeError,
+                f"needs the argument `{arg.name}` ({arg.type_text()})",
+                operator=schema.fn_name,
+                location=location,
+            )
+    arg_inputs = {key: value for key, value in values.items() if isinstance(value, DataNode)}
+    args = {key: value for key, value in values.items() if key not in arg_inputs}
+
+    scope = _current_scope()
+
+    def use(chosen: tuple[DataNode, ...], own_name: str | None) -> Any:
+        owner = scope.token if scope else None
+        for node in (*chosen, *arg_inputs.values()):
+            if node.source is None:
+                raise _make(
+                    ArgumentError,
+                    f"{node!r} was made by no operator",
+                    operator=schema.fn_name,
+                    location=location,
+                )
+            token = node.source.scope
+            if token is not None and owner is not None and token is not owner:
+                raise foreign(node.source)
+            owner = owner or token
+        _check_layout(schema, chosen, location)
+        num_outputs = len(schema.outputs)
+        if schema.variable_outputs:
+            num_outputs = _C.num_outputs(schema.name, args, list(arg_inputs), len(chosen))
+        made = OpNode(
+            schema=schema,
+            name=own_name or auto_name(schema.class_name, scope),
+            named=own_name is not None,
+            inputs=chosen,
+            arg_inputs=arg_inputs,
+            args=args,
+            seed=None if seed < 0 else seed,
+            device=device,
+            preserve=preserve,
+            num_outputs=num_outputs,
+            location=location,
+            scope=owner,
+            provisional=scope is None and own_name is None,
+            group=group,
+            group_index=group_index,
+        )
+        if preserve or schema.side_effects or num_outputs == 0:
+            if scope is None:
+                raise _make(
+                    PipelineError,
+                    "an operator that is to run although nothing uses its outputs has to be made "
+                    "inside a pipeline",
+                    operator=schema.fn_name,
+                    location=location,
+                    fix="define it in a pipeline_def function or in a `with pipeline:` block",
+                )
+            scope.sinks.append(made)
+        outputs = made.outputs
+        if num_outputs == 0:
+            return None
+        return outputs[0] if num_outputs == 1 else list(outputs)
+
+    sets = _input_sets(schema, inputs, location)
+    if isinstance(sets, tuple):
+        return use(sets, name)
+    results = [use(s, f"{name}[{i}]" if name else None) for i, s in enumerate(sets)]
+    # As in DALI: an operator with several outputs gives one list for each of them.
+    if results and isinstance(results[0], list):
+        return [list(column) for column in zip(*results, strict=True)]
+    return results
+
+
+def foreign(source: OpNode) -> PipelineError:
+    """Returns the error for a node that belongs to another pipeline."""
+    return cast(
+        PipelineError,
+        _make(
+            PipelineError,
+            f"`{source.name}` belongs to another pipeline",
+            operator=source.schema.fn_name,
+            location=source.location,
+            fix="make the operator in the pipeline that uses it",
+        ),
+    )

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators as classes: ``ops.Resize(size=224)(images)``; the older spelling of ``fn``.
+
+Everything here is made from the engine's registry when the module is imported; the stubs beside
+this file (``make generate``) say the same to editors and type checkers.
+"""
+
+import sys
+
+from torchdali import _callables
+
+__all__: list[str] = []
+
+_callables.install(sys.modules[__name__])

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DALI's enumerations, with its numbers, and their counterparts in NumPy and torch."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+import torch
+
+__all__ = [
+    "ANY_DATA",
+    "BGR",
+    "BOOL",
+    "CPU_ONLY_DEVICE_ID",
+    "DATA_TYPE",
+    "FEATURE",
+    "FLOAT",
+    "FLOAT16",
+    "FLOAT64",
+    "GRAY",
+    "IMAGE_TYPE",
+    "INT8",
+    "INT16",
+    "INT32",
+    "INT64",
+    "INTERP_CUBIC",
+    "INTERP_GAUSSIAN",
+    "INTERP_LANCZOS3",
+    "INTERP_LINEAR",
+    "INTERP_NN",
+    "INTERP_TRIANGULAR",
+    "INTERP_TYPE",
+    "NCHW",
+    "NFCHW",
+    "NFHWC",
+    "NHWC",
+    "NO_TYPE",
+    "PYTHON_OBJECT",
+    "RGB",
+    "SAME",
+    "STRING",
+    "TENSOR_LAYOUT",
+    "UINT8",
+    "UINT16",
+    "UINT32",
+    "UINT64",
+    "BatchInfo",
+    "DALIDataType",
+    "DALIImageType",
+    "DALIInterpType",
+    "PipelineAPIType",
+    "SampleInfo",
+    "TensorLayout",
+    "YCbCr",
+    "to_dali_type",
+    "to_numpy_type",
+    "to_torch_type",
+]
+
+
+class _Enum(enum.IntEnum):
+    """Shows the name where a plain IntEnum shows the number."""
+
+    __str__ = enum.Enum.__str__
+    __format__ = enum.Enum.__format__
+
+
+class DALIDataType(_Enum):
+    """Type of a tensor's elements, or of an argument."""
+
+    NO_TYPE = -1
+    UINT8 = 0
+    UINT16 = 1
+    UINT32 = 2
+    UINT64 = 3
+    INT8 = 4
+    INT16 = 5
+    INT32 = 6
+    INT64 = 7
+    FLOAT16 = 8
+    FLOAT = 9
+    FLOAT64 = 10
+    BOOL = 11
+    STRING = 12
+    _BOOL_VEC = 13
+    _INT32_VEC = 14
+    _STRING_VEC = 15
+    _FLOAT_VEC = 16
+    FEATURE = 17
+    _FEATURE_VEC = 18
+    _FEATURE_DICT = 19
+    IMAGE_TYPE = 20
+    DATA_TYPE = 21
+    INTERP_TYPE = 22
+    TENSOR_LAYOUT = 23
+    PYTHON_OBJECT = 24
+    _TENSOR_LAYOUT_VEC = 25
+    _DATA_TYPE_VEC = 26
+    _INT64_VEC = 27
+
+
+class DALIImageType(_Enum):
+    """Colour space and order of channels."""
+
+    RGB = 0
+    BGR = 1
+    GRAY = 2
+    YCbCr = 3
+    ANY_DATA = 4
+
+
+class DALIInterpType(_Enum):
+    """Filter of a resampling."""
+
+    INTERP_NN = 0
+    INTERP_LINEAR = 1
+    INTERP_CUBIC = 2
+    INTERP_LANCZOS3 = 3
+    INTERP_TRIANGULAR = 4
+    INTERP_GAUSSIAN = 5
+
+
+class PipelineAPIType(enum.Enum):
+    """Which family of methods a pipeline is driven by; they are not to be mixed."""
+
+    BASIC = 0
+    ITERATOR = 1
+    SCHEDULED = 2
+
+
+NO_TYPE = DALIDataType.NO_TYPE
+UINT8 = DALIDataType.UINT8
+UINT16 = DALIDataType.UINT16
+UINT32 = DALIDataType.UINT32
+UINT64 = DALIDataType.UINT64
+INT8 = DALIDataType.INT8
+INT16 = DALIDataType.INT16
+INT32 = DALIDataType.INT32
+INT64 = DALIDataType.INT64
+FLOAT16 = DALIDataType.FLOAT16
+FLOAT = DALIDataType.FLOAT
+FLOAT64 = DALIDataType.FLOAT64
+BOOL = DALIDataType.BOOL
+STRING = DALIDataType.STRING
+FEATURE = DALIDataType.FEATURE
+IMAGE_TYPE = DALIDataType.IMAGE_TYPE
+DATA_TYPE = DALIDataType.DATA_TYPE
+INTERP_TYPE = DALIDataType.INTERP_TYPE
+TENSOR_LAYOUT = DALIDataType.TENSOR_LAYOUT
+PYTHON_OBJECT = DALIDataType.PYTHON_OBJECT
+
+RGB = DALIImageType.RGB
+BGR = DALIImageType.BGR
+GRAY = DALIImageType.GRAY
+YCbCr = DALIImageType.YCbCr
+ANY_DATA = DALIImageType.ANY_DATA
+
+INTERP_NN = DALIInterpType.INTERP_NN
+INTERP_LINEAR = DALIInterpType.INTERP_LINEAR
+INTERP_CUBIC = DALIInterpType.INTERP_CUBIC
+INTERP_LANCZOS3 = DALIInterpType.INTERP_LANCZOS3
+INTERP_TRIANGULAR = DALIInterpType.INTERP_TRIANGULAR
+INTERP_GAUSSIAN = DALIInterpType.INTERP_GAUSSIAN
+
+# Layouts under DALI's old names, which count the batch; a layout does not.
+NHWC, NCHW, NFHWC, NFCHW, SAME = "HWC", "CHW", "FHWC", "FCHW", ""
+
+CPU_ONLY_DEVICE_ID = -99999
+
+_TORCH: dict[DALIDataType, torch.dtype] = {
+    UINT8: torch.uint8,
+    UINT16: torch.uint16,
+    UINT32: torch.uint32,
+    UINT64: torch.uint64,
+    INT8: torch.int8,
+    INT16: torch.int16,
+    INT32: torch.int32,
+    INT64: torch.int64,
+    FLOAT16: torch.float16,
+    FLOAT: torch.float32,
+    FLOAT64: torch.float64,
+    BOOL: torch.bool,
+}
+_NUMPY: dict[DALIDataType, type[Any]] = {
+    UINT8: np.uint8,
+    UINT16: np.uint16,
+    UINT32: np.uint32,
+    UINT64: np.uint64,
+    INT8: np.int8,
+    INT16: np.int16,
+    INT32: np.int32,
+    INT64: np.int64,
+    FLOAT16: np.float16,
+    FLOAT: np.float32,
+    FLOAT64: np.float64,
+    BOOL: np.bool_,
+}
+_FROM_TORCH = {dtype: dali for dali, dtype in _TORCH.items()}
+_FROM_NUMPY = {np.dtype(dtype): dali for dali, dtype in _NUMPY.items()}
+
+
+def to_numpy_type(dali_type: DALIDataType) -> type[Any]:
+    """Returns the NumPy scalar type, such as ``np.float32`` for FLOAT.
+
+    Raises:
+        KeyError: `dali_type` is not the type of a tensor's elements.
+    """
+    return _NUMPY[dali_type]
+
+
+def to_torch_type(dali_type: DALIDataType) -> torch.dtype:
+    """Returns the torch dtype, such as ``torch.float32`` for FLOAT.
+
+    Raises:
+        KeyError: `dali_type` is not the type of a tensor's elements.
+    """
+    return _TORCH[dali_type]
+
+
+def to_dali_type(framework_type: Any) -> DALIDataType:
+    """Returns the DALI type of a NumPy or torch type, or of its name.
+
+    Args:
+        framework_type: a ``torch.dtype``, ``np.dtype``, NumPy scalar type, or a name such as
+            "uint8" or "torch.uint8".
+
+    Raises:
+        TypeError: DALI has no such type.
+    """
+    if isinstance(framework_type, DALIDataType):
+        return framework_type
+    if isinstance(framework_type, torch.dtype):
+        found = _FROM_TORCH.get(framework_type)
+    else:
+        name = framework_type
+        if isinstance(name, str):
+            name = name.rpartition(".")[2]
+        try:
+            found = _FROM_NUMPY.get(np.dtype(name))
+        except TypeError:
+            found = None
+    if found is None:
+        raise TypeError(f"{framework_type!r} has no counterpart in DALIDataType")
+    return found
+
+
+class TensorLayout(str):
+    """Axes of a tensor as letters, outermost first, such as "HWC"; a ``str`` by another name."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torchdali.types.TensorLayout({str(self)!r})"
+
+
+class SampleInfo:
+    """Which sample an ``external_source`` callable is asked for.
+
+    Attributes:
+        idx_in_epoch: index of the sample in the epoch.
+        idx_in_batch: index of the sample in its batch.
+        iteration: index of the batch in the epoch.
+        epoch_idx: index of the epoch.
+    """
+
+    __slots__ = ("epoch_idx", "idx_in_batch", "idx_in_epoch", "iteration")
+
+    def __init__(
+        self, idx_in_epoch: int, idx_in_batch: int, iteration: int, epoch_idx: int
+    ) -> None:
+        self.idx_in_epoch = idx_in_epoch
+        self.idx_in_batch = idx_in_batch
+        self.iteration = iteration
+        self.epoch_idx = epoch_idx
+
+    def __repr__(self) -> str:
+        return (
+            f"SampleInfo(idx_in_epoch={self.idx_in_epoch}, idx_in_batch={self.idx_in_batch}, "
+            f"iteration={self.iteration}, epoch_idx={self.epoch_idx})"
+        )
+
+
+class BatchInfo:
+    """Which batch an ``external_source`` callable is asked for.
+
+    Attributes:
+        iteration: index of the batch in the epoch.
+        epoch_idx: index of the epoch.
+    """
+
+    __slots__ = ("epoch_idx", "iteration")
+
+    def __init__(self, iteration: int, epoch_idx: int) -> None:
+        self.iteration = iteration
+        self.epoch_idx = epoch_idx
+
+    def __repr__(self) -> str:
+        return f"BatchInfo(iteration={self.iteration}, epoch_idx={self.epoch_idx})"
