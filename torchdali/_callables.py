@@ -45,12 +45,19 @@ def parameters(schema: OperatorSchema) -> list[Argument]:
     return own + universal
 
 
+def _input_name(schema: OperatorSchema, name: str) -> str:
+    """Returns the parameter's name of an input; one that an argument has too gets a suffix."""
+    return f"{name}_input" if any(a.name == name for a in schema.args) else name
+
+
 def signature(schema: OperatorSchema) -> inspect.Signature:
     """Returns the signature of an operator's function."""
     empty = inspect.Parameter.empty
     params = [
         inspect.Parameter(
-            i.name, inspect.Parameter.POSITIONAL_ONLY, default=None if i.optional else empty
+            _input_name(schema, i.name),
+            inspect.Parameter.POSITIONAL_ONLY,
+            default=None if i.optional else empty,
         )
         for i in schema.inputs
     ]
@@ -109,7 +116,8 @@ def docstring(schema: OperatorSchema, width: int = 92) -> str:
     for i in schema.inputs:
         layouts = f" Layouts: {', '.join(i.layouts)}." if i.layouts else ""
         optional = " Optional." if i.optional else ""
-        lines += _entry(i.name, f"DataNode. {i.doc}{layouts}{optional}", width)
+        name = _input_name(schema, i.name)
+        lines += _entry(name, f"DataNode. {i.doc}{layouts}{optional}", width)
     for arg in parameters(schema):
         if arg.required:
             kind = f"{arg.type_text()}, required."
