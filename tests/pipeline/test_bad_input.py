@@ -235,11 +235,10 @@ def test_a_wrong_layout_names_those_that_fit():
 
 
 def test_decoding_to_an_unknown_type_is_refused():
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def pipeline():
+        encoded, _ = fn.readers.file(files=["a.jpg"])
+        return fn.decoders.image(encoded, output_type=types.FLOAT)
+
     with pytest.raises((TypeError, ValueError), match="output_type"):
-
-        @pipeline_def(batch_size=2, num_threads=1, device_id=None)
-        def pipeline():
-            encoded, _ = fn.readers.file(files=["a.jpg"])
-            return fn.decoders.image(encoded, output_type=types.FLOAT)
-
         pipeline().build()

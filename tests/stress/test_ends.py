@@ -137,7 +137,7 @@ def test_outputs_outlive_the_pipeline():
 
 
 def interrupt(program: str) -> tuple[str, float]:
-    """Sends Ctrl-C once the program has said that it waits; returns its stderr and how long it took."""
+    """Sends Ctrl-C once the program waits; returns its stderr and how long it went on."""
     process = subprocess.Popen(
         [sys.executable, "-c", PREAMBLE + textwrap.dedent(program)],
         stdout=subprocess.PIPE,
@@ -211,7 +211,8 @@ def test_thousands_of_batches_and_many_pipelines_leave_nothing_behind():
     expect_clean("""
         import gc
         def resident_kb():
-            return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+            pages = int(open("/proc/self/statm").read().split()[1])
+            return pages * os.sysconf("SC_PAGE_SIZE") // 1024
         def work(rounds):
             for _ in range(rounds):
                 pipe = numbers(count=20_000, batch_size=32)
