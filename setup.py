@@ -211,7 +211,6 @@ class BuildExt(cpp_extension.BuildExtension):
     def run(self) -> None:
         """Builds into the source tree where installed as editable, else into the wheel."""
         os.environ.setdefault("MAX_JOBS", str(len(os.sched_getaffinity(0))))
-        set_path()
         in_place = bool(self.inplace) or bool(getattr(self, "editable_mode", False))
         super().run()
         package = PACKAGE if in_place else Path(self.build_lib, "torchdali")
@@ -234,4 +233,6 @@ class BuildExt(cpp_extension.BuildExtension):
         (package / "_build_info.py").write_text("\n".join(note) + "\n")
 
 
+# Before setup(): torch looks for ninja when the command is made.
+set_path()
 setup(license="Apache-2.0", ext_modules=[engine()], cmdclass={"build_ext": BuildExt})
