@@ -14,6 +14,7 @@ output, after the others ran.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import platform
 import re
@@ -111,6 +112,16 @@ def compile_object(output: Path, command: list[str]) -> None:
     subprocess.run(command, check=True, cwd=ROOT)
 
 
+@functools.cache
+def fixed_addresses() -> tuple[str, ...]:
+    """Returns a prefix for TSan, whose memory does not fit around the widest randomisation."""
+    prefix = ("setarch", platform.machine(), "-R")
+    if shutil.which("setarch") is None:
+        return ()
+    allowed = subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
+    return prefix if allowed else ()
+
+
 def run(program: Program, compiler: str) -> str | None:
     """Links and runs a program; returns what it printed where it failed."""
     binary = BUILD / program.sanitizer / program.source.stem
@@ -118,10 +129,7 @@ def run(program: Program, compiler: str) -> str | None:
     objects = [str(object_path(program, source)) for source in program.sources]
     link = [compiler, *FLAGS[program.sanitizer], *objects, "-pthread", *program.libs]
     subprocess.run([*link, "-o", str(binary)], check=True, cwd=ROOT)
-    command = [str(binary)]
-    if program.sanitizer == "thread" and shutil.which("setarch"):
-        # TSan's shadow memory does not fit around the widest address randomisation.
-        command = ["setarch", platform.machine(), "-R", *command]
+    command = [*(fixed_addresses() if program.sanitizer == "thread" else ()), str(binary)]
     start = time.monotonic()
     try:
         done = subprocess.run(
