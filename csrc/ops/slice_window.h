@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows given by coordinates: the arguments `start`, `end`, `shape` and their `rel_` forms, or
-// the inputs `anchor` and `shape`, along `axes` or `axis_names`. Shared by slice and
+// the inputs `anchor` and `extent`, along `axes` or `axis_names`. Shared by slice and
 // decoders.image_slice.
 #pragma once
 
@@ -14,7 +14,8 @@
 namespace torchdali {
 
 // The arguments of SliceArgs, for SchemaBuilder::with(). The inputs are the operator's own: the
-// data, then optionally `anchor` and `shape`.
+// data, then optionally `anchor` and `extent`
+// (DALI's "shape", which is the name of an argument too).
 inline SchemaBuilder& add_slice_args(SchemaBuilder& schema) {
   constexpr auto kPerSample = Arity::kPerSample;
   return schema
@@ -41,7 +42,7 @@ inline SchemaBuilder& add_slice_args(SchemaBuilder& schema) {
            "Whether a floating-point input `anchor` holds fractions of the extent; integers are "
            "always elements.")
       .arg("normalized_shape", true,
-           "Whether a floating-point input `shape` holds fractions of the extent.");
+           "Whether a floating-point input `extent` holds fractions of the extent.");
 }
 
 // Reads the arguments of add_slice_args() and places the window. Immutable; any thread.
@@ -64,16 +65,16 @@ class SliceArgs {
         positional_(spec.num_inputs == 3) {
     TORCHDALI_CHECK(!(spec.has("axes") && spec.has("axis_names")),
                     "`axes` and `axis_names` exclude each other");
-    TORCHDALI_CHECK(spec.num_inputs != 2, "the input `anchor` needs the input `shape`");
+    TORCHDALI_CHECK(spec.num_inputs != 2, "the input `anchor` needs the input `extent`");
     const int starts = start_.given() + rel_start_.given();
     const int ends = end_.given() + rel_end_.given() + shape_.given() + rel_shape_.given();
     TORCHDALI_CHECK(starts <= 1, "`start` and `rel_start` exclude each other");
     TORCHDALI_CHECK(ends <= 1, "`end`, `rel_end`, `shape` and `rel_shape` exclude each other");
     TORCHDALI_CHECK(!positional_ || starts + ends == 0,
-                    "the inputs `anchor` and `shape` exclude the arguments `start`, `end`, "
+                    "the inputs `anchor` and `extent` exclude the arguments `start`, `end`, "
                     "`shape` and their `rel_` forms");
     TORCHDALI_CHECK(positional_ || starts + ends > 0,
-                    "needs a window: the inputs `anchor` and `shape`, or `start`, `end`, `shape` "
+                    "needs a window: the inputs `anchor` and `extent`, or `start`, `end`, `shape` "
                     "or their `rel_` forms");
   }
 
@@ -86,7 +87,7 @@ class SliceArgs {
     static thread_local std::vector<double> from, to;
     if (positional_) {
       coordinates(ctx.input(1), "anchor", normalized_anchor_, shape, axes, from);
-      coordinates(ctx.input(2), "shape", normalized_shape_, shape, axes, to);
+      coordinates(ctx.input(2), "extent", normalized_shape_, shape, axes, to);
       for (size_t i = 0; i < count; ++i) check_extent(to[i]), to[i] += from[i];
     } else {
       const bool has_start = read(ctx, start_, "start", count, from) ||
