@@ -175,8 +175,11 @@ class Arg {
   T read(const SampleView& value) const {
     TORCHDALI_CHECK(value.volume() == 1, "argument `", name_,
                     "` takes one value a sample, got a tensor of shape ", value.shape);
-    return dispatch_dtype(value.dtype,
-                          [&]<class S>() { return static_cast<T>(*value.as<const S>()); });
+    return dispatch_dtype(value.dtype, [&]<class S>() {
+      const S& number = *value.as<const S>();
+      if constexpr (std::is_enum_v<T>) return static_cast<T>(static_cast<int64_t>(number));
+      else return static_cast<T>(number);
+    });
   }
   std::string name_;
   std::optional<T> constant_;

@@ -32,7 +32,8 @@ Strides strides_of(const ResampleJob& job, bool in) {
 
 // Whether every filter copies: same extent, whole region. (The Gaussian blurs even then.)
 bool keeps(const ResampleAxis& axis) {
-  return axis.in == axis.out && axis.low == 0 && axis.high == static_cast<float>(axis.in) &&
+  return axis.in == axis.out && (axis.full == 0 || axis.full == axis.out) && axis.begin == 0 &&
+         !axis.mirror && axis.low == 0 && axis.high == static_cast<float>(axis.in) &&
          axis.mag_filter != ResampleFilter::kGaussian;
 }
 bool all_nearest(const ResampleJob& job) {

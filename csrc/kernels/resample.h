@@ -22,18 +22,24 @@ struct ResampleAxis {
   // The part of the source that becomes the result, in source pixels. low > high mirrors. It may
   // reach outside the source (border pixels repeat), and filters read around it where they can.
   float low = 0, high = 1;
-  ResampleFilter min_filter = ResampleFilter::kLinear;  // |high - low| > out
+  ResampleFilter min_filter = ResampleFilter::kLinear;  // where pixels become fewer
   ResampleFilter mag_filter = ResampleFilter::kLinear;  // otherwise
   bool antialias = true;  // min_filter, other than kNearest, is widened by the scale
+  // A window of the result: [low, high] becomes `full` pixels (0: `out`), of which those from
+  // `begin` on are wanted; `mirror` then reverses them. The same pixels, to the bit, as a crop and
+  // a flip of the whole result. The window may reach outside [0, full).
+  int64_t full = 0, begin = 0;
+  bool mirror = false;
 };
 
 // A sample, or a part of a larger one, seen as [outer, D, H, W, channels].
 struct ResampleJob {
-  DType in_type = DType::kUInt8;     // uint8, int16, uint16, float
-  DType out_type = DType::kUInt8;    // in_type or float
-  std::array<ResampleAxis, 3> axes;  // D, H, W; what the sample lacks stays as it is by default
-  int64_t outer = 1;                 // frames, planes
-  int64_t channels = 1;              // elements from one W position to the next
+  DType in_type = DType::kUInt8;   // uint8, int16, uint16, float
+  DType out_type = DType::kUInt8;  // in_type or float
+  std::array<ResampleAxis, 3> axes =
+      {};                // D, H, W; what the sample lacks stays as it is by default
+  int64_t outer = 1;     // frames, planes
+  int64_t channels = 1;  // elements from one W position to the next
   // Elements from one outer index, slice (D) or row (H) to the next; 0 stands for dense.
   int64_t in_outer_stride = 0, in_slice_stride = 0, in_row_stride = 0;
   int64_t out_outer_stride = 0, out_slice_stride = 0, out_row_stride = 0;

@@ -84,18 +84,33 @@ float axis_radius(const ResampleAxis& axis) {
   return support_radius(axis_filter(axis)) * (axis.antialias && scale > 1 ? scale : 1.0f);
 }
 
+int64_t full_extent(const ResampleAxis& axis) { return axis.full > 0 ? axis.full : axis.out; }
+
+// The distance between the centres of neighbouring result pixels, in source pixels.
+float axis_step(const ResampleAxis& axis) {
+  const Region region = region_of(axis);
+  return (region.high - region.low) / static_cast<float>(full_extent(axis));
+}
+
+// Where pixel i of the whole result is written in the window.
+int64_t place_of(const ResampleAxis& axis, int64_t i) {
+  return axis.mirror ? axis.out - 1 - (i - axis.begin) : i - axis.begin;
+}
+
 int64_t to_index(float x) { return static_cast<int64_t>(std::clamp(x, -0x1p40f, 0x1p40f)); }
 
 void fill_nearest(const ResampleAxis& axis, bool add_up, AxisTable& table) {
-  const Region region = region_of(axis);
-  const float step = (region.high - region.low) / static_cast<float>(axis.out);
-  const float origin = 0.5f * step + region.low;
+  const float step = axis_step(axis);
+  const float origin = 0.5f * step + region_of(axis).low;
+  const int64_t end = axis.begin + axis.out;
   float sum = origin;
-  for (int64_t i = 0; i < axis.out; ++i, sum += step) {
-    const float x = add_up ? sum : static_cast<float>(i) * step + origin;
-    const int64_t at = to_index(std::floor(x));
-    table.start[i] = static_cast<int32_t>(std::clamp<int64_t>(at, 0, axis.in - 1));
-    table.weights[i] = 1;
+  for (int64_t i = std::min<int64_t>(axis.begin, 0); i < end; ++i) {
+    const float x = add_up && i >= 0 ? sum : static_cast<float>(i) * step + origin;
+    if (i >= 0) sum += step;
+    if (i < axis.begin) continue;
+    const int64_t at = to_index(std::floor(x)), place = place_of(axis, i);
+    table.start[place] = static_cast<int32_t>(std::clamp<int64_t>(at, 0, axis.in - 1));
+    table.weights[place] = 1;
   }
 }
 
@@ -116,7 +131,7 @@ template <class Filter>
 void fill_table(const ResampleAxis& axis, float bias, Filter filter, AxisTable& table) {
   const Region region = region_of(axis);
   const float radius = axis_radius(axis);
-  const float step = (region.high - region.low) / static_cast<float>(axis.out);
+  const float step = axis_step(axis);
   // Positions count from a pixel near the region, where floats are finest.
   const int64_t base = to_index(std::clamp(std::floor(std::min(region.low, region.high) - radius),
                                            0.0f, static_cast<float>(axis.in)));
@@ -124,13 +139,14 @@ void fill_table(const ResampleAxis& axis, float bias, Filter filter, AxisTable& 
   const int64_t count = static_cast<int64_t>(std::ceil(2 * radius));
   const int taps = table.taps;
   const int64_t last_start = axis.in - taps;
-  for (int64_t i = 0; i < axis.out; ++i) {
+  for (int64_t i = axis.begin; i < axis.begin + axis.out; ++i) {
+    const int64_t place = place_of(axis, i);
     const float left = static_cast<float>(i) * step + origin;
     const float first_position = std::ceil(left);
     const int64_t first = to_index(first_position) + base;
     const int64_t start = std::clamp<int64_t>(first, 0, last_start);
-    float* weights = table.weights + i * taps;
-    table.start[i] = static_cast<int32_t>(start);
+    float* weights = table.weights + place * taps;
+    table.start[place] = static_cast<int32_t>(start);
     const float distance = first_position - left;
     float sum = 0;
     if (first == start && count <= taps) {
@@ -176,10 +192,7 @@ void trim(AxisTable& table) {
 
 }  // namespace
 
-float axis_scale(const ResampleAxis& axis) {
-  const Region region = region_of(axis);
-  return std::abs(region.high - region.low) / static_cast<float>(std::max<int64_t>(axis.out, 1));
-}
+float axis_scale(const ResampleAxis& axis) { return axis.out == 0 ? 1 : std::abs(axis_step(axis)); }
 
 ResampleFilter axis_filter(const ResampleAxis& axis) {
   return axis_scale(axis) > 1 ? axis.min_filter : axis.mag_filter;
@@ -193,15 +206,16 @@ int max_taps(const ResampleAxis& axis) {
 
 void check_axis(const ResampleAxis& axis) {
   constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max();
-  TORCHDALI_CHECK(axis.in >= 0 && axis.out >= 0 && axis.in <= kMaxExtent && axis.out <= kMaxExtent,
-                  "cannot resample an extent of ", axis.in, " to ", axis.out,
+  const auto fits = [](int64_t extent) { return extent >= 0 && extent <= kMaxExtent; };
+  TORCHDALI_CHECK(fits(axis.in) && fits(axis.out) && fits(axis.full) && fits(std::abs(axis.begin)),
+                  "cannot resample an extent of ", axis.in, " to ", full_extent(axis),
                   ": extents must be in [0, ", kMaxExtent, "]");
   if (axis.out == 0) return;
   TORCHDALI_CHECK(axis.in > 0, "cannot resample an empty axis to an extent of ", axis.out);
   TORCHDALI_CHECK(std::isfinite(axis.low) && std::isfinite(axis.high),
                   "the region of interest must be finite, got [", axis.low, ", ", axis.high, "]");
   TORCHDALI_CHECK(axis_scale(axis) <= kMaxScale, "the region of interest [", axis.low, ", ",
-                  axis.high, "] is too large for an output extent of ", axis.out);
+                  axis.high, "] is too large for an output extent of ", full_extent(axis));
 }
 
 AxisTable build_table(const ResampleAxis& axis, bool add_up, ScratchArena& arena) {
@@ -253,13 +267,15 @@ AxisTable build_nearest_table(const ResampleAxis& axis, bool add_up, ScratchAren
 ResampleRange resample_source_range(const ResampleAxis& axis) {
   check_axis(axis);
   if (axis.out == 0) return {};
-  const Region region = region_of(axis);
+  const float low = region_of(axis).low, step = axis_step(axis);
+  const float first = low + static_cast<float>(axis.begin) * step;
+  const float last = low + static_cast<float>(axis.begin + axis.out) * step;
   // One pixel more than the filter needs on each side, for the rounding of positions.
   const float reach = axis_filter(axis) == ResampleFilter::kNearest ? 1 : axis_radius(axis) + 1;
-  const float low = std::floor(std::min(region.low, region.high) - reach);
-  const float high = std::ceil(std::max(region.low, region.high) + reach);
-  const int64_t begin = std::clamp<int64_t>(to_index(low), 0, axis.in - 1);
-  return {begin, std::clamp<int64_t>(to_index(high), begin + 1, axis.in)};
+  const float left = std::floor(std::min(first, last) - reach);
+  const float right = std::ceil(std::max(first, last) + reach);
+  const int64_t begin = std::clamp<int64_t>(to_index(left), 0, axis.in - 1);
+  return {begin, std::clamp<int64_t>(to_index(right), begin + 1, axis.in)};
 }
 
 }  // namespace torchdali::kernels

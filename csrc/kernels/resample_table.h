@@ -42,7 +42,7 @@ struct AxisTable {
   bool positive = false;      // no weight is negative
 };
 
-// |high - low| / out.
+// Source pixels that one result pixel stands for.
 float axis_scale(const ResampleAxis& axis);
 // What the axis uses: min_filter or mag_filter.
 ResampleFilter axis_filter(const ResampleAxis& axis);

@@ -27,17 +27,17 @@ struct FloatRange {
 // Immutable; any thread.
 class RandomCropGenerator {
  public:
-  // `area`: fraction of the image that the window covers, 0 < low <= high. `aspect_ratio`: width
+  // `area`: fraction of the image that the window covers, 0 <= low <= high. `aspect_ratio`: width
   // over height, 0 < low <= high. `num_attempts`: draws of area and aspect ratio before giving up.
   RandomCropGenerator(FloatRange area, FloatRange aspect_ratio, int num_attempts)
       : area_(area), ratio_(aspect_ratio), num_attempts_(num_attempts) {
-    TORCHDALI_CHECK(area.low > 0 && area.low <= area.high && std::isfinite(area.high),
-                    "`random_area` must be a range of positive numbers, got [", area.low, ", ",
+    TORCHDALI_CHECK(area.low >= 0 && area.low <= area.high && std::isfinite(area.high),
+                    "`random_area` must be a range of numbers from 0, got [", area.low, ", ",
                     area.high, "]");
     TORCHDALI_CHECK(ratio_.low > 0 && ratio_.low <= ratio_.high && std::isfinite(ratio_.high),
                     "`random_aspect_ratio` must be a range of positive numbers, got [", ratio_.low,
                     ", ", ratio_.high, "]");
-    TORCHDALI_CHECK(num_attempts >= 1, "`num_attempts` must be at least 1, got ", num_attempts);
+    TORCHDALI_CHECK(num_attempts >= 0, "`num_attempts` must not be negative, got ", num_attempts);
     log_low_ = std::log(ratio_.low);
     log_high_ = std::log(ratio_.high);
   }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.resize_crop_mirror: resize, crop and flip in one; only the pixels of the window are computed.
+#include "core/operator.h"
+#include "ops/crop_window.h"
+#include "ops/input_layout.h"
+#include "ops/resize_attr.h"
+#include "ops/resize_filter.h"
+
+namespace torchdali {
+namespace {
+
+// Bits of `mirror`.
+constexpr int kHorizontal = 1, kVertical = 2, kDepthwise = 4;
+
+class ResizeCropMirror final : public Operator {
+ public:
+  explicit ResizeCropMirror(const OpSpec& spec)
+      : layout_(spec, 0), size_(spec), crop_(spec), resample_(spec), mirror_(spec, "mirror") {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = layout_(in);
+    const SpatialAxes axes = SpatialAxes::of(layout);
+    const ResizeGeometry geometry = size_(ctx, in.shape.span().subspan(axes.first, axes.ndim));
+    const Shape resized(std::span(geometry.out.data(), static_cast<size_t>(axes.ndim)));
+    const Window crop = crop_(ctx, resized, axes.ndim == 3 ? "DHW" : "HW");
+    const int mirror = mirror_(ctx);
+    constexpr int kBits[] = {kDepthwise, kVertical, kHorizontal};
+    ResizeWindow window;
+    for (int a = 0; a < axes.ndim; ++a) {
+      window.begin[a] = crop.anchor[a];
+      // An empty input has no pixels to repeat.
+      window.out[a] = resized[a] == 0 ? 0 : crop.shape[a];
+      window.mirror[a] = (mirror & kBits[3 - axes.ndim + a]) != 0;
+    }
+    resample_.run(ctx, layout, geometry, window);
+  }
+
+ private:
+  InputLayout layout_;
+  ResizeArgs size_;
+  CropArgs crop_;
+  ResampleArgs resample_;
+  Arg<int> mirror_;
+};
+
+TORCHDALI_OPERATOR("resize_crop_mirror")
+    .doc(
+        "Resizes, crops and mirrors in one operation: the result of resize, crop and flip one "
+        "after another, but only the pixels of the window are computed. A window that reaches "
+        "outside the resized sample repeats its border.")
+    .input("data", "Images, volumes or sequences; uint8, int16, uint16 or float32.",
+           {"HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW"})
+    .output("result", "Layout of the input; element type `dtype`.")
+    .with(add_resize_args)
+    .with(add_crop_args)
+    .arg("mirror", 0, "Axes to mirror: 1 horizontal, 2 vertical, 4 depthwise, or a sum of these.",
+         Arity::kPerSample)
+    .with(add_resample_args)
+    .sequences()
+    .volumes()
+    .cpu<ResizeCropMirror>();
+
+}  // namespace
+}  // namespace torchdali
