@@ -296,7 +296,7 @@ def test_order_depends_on_seed_and_epoch_and_on_nothing_else(ten):
         assert labels(reader(num_threads=threads, depth=depth, **args), 10) == order
     assert labels(reader(initial_fill=1, **args), 10) == order
     assert labels(reader(seed=8, **args), 10) != order
-    flat = sum(order, [])
+    flat = list(itertools.chain(*order))
     assert flat[:10] != flat[10:20]
 
 
@@ -326,12 +326,12 @@ def epochs_of_ranks(files, ranks, **args):
 def test_shuffle_after_epoch_deals_all_samples_out_anew(ten):
     epochs = list(epochs_of_ranks(ten, 3, shuffle_after_epoch=True))
     for parts in epochs:
-        assert sorted(sum(parts, [])) == list(range(10))
+        assert sorted(itertools.chain(*parts)) == list(range(10))
     assert len({frozenset(parts[0]) for parts in epochs}) > 2
     assert epochs == list(epochs_of_ranks(ten, 3, shuffle_after_epoch=True, seed=99))
     other = list(epochs_of_ranks(ten, 3, shuffle_after_epoch=True, shuffle_after_epoch_seed=1))
     assert other != epochs
-    assert all(sorted(sum(parts, [])) == list(range(10)) for parts in other)
+    assert all(sorted(itertools.chain(*parts)) == list(range(10)) for parts in other)
 
 
 # Reading
