@@ -490,9 +490,9 @@ from nvidia.dali import fn, pipeline_def
 
 results = []
 for args, batches in json.load(sys.stdin):
-    @pipeline_def(batch_size=1, num_threads=1, device_id=None, seed=args.pop("pipeline_seed", 1))
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None, seed=1)
     def pipeline():
-        return fn.readers.file(name="files", **args)
+        return tuple(fn.readers.file(name="files", **args))
     pipe = pipeline()
     pipe.build()
     meta = {k: int(v) for k, v in pipe.reader_meta("files").items()}
@@ -507,7 +507,7 @@ json.dump(results, sys.stdout)
 
 def dali(python, cases):
     done = subprocess.run(
-        [python, "-c", "import sys; exec(sys.argv[1])", ORACLE.replace("**args", "**dict(args)")],
+        [python, "-c", ORACLE],
         input=json.dumps(cases),
         capture_output=True,
         text=True,
