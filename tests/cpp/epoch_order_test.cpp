@@ -2,6 +2,7 @@
 // EpochOrder against a reader that counts one sample at a time, against DALI's order of samples,
 // and its permutations against chance.
 // sources: csrc/ops/readers/epoch_order.cpp
+// sanitizers: address
 #include "ops/readers/epoch_order.h"
 
 #include <algorithm>
