@@ -158,6 +158,9 @@ template <>
 std::vector<std::string> arg_cast<std::vector<std::string>>(const ArgValue& value,
                                                             std::string_view arg) {
   if (const auto* v = std::get_if<std::vector<std::string>>(&value)) return *v;
+  // An empty list of Python says nothing of its elements, and comes as numbers.
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&value); v != nullptr && v->empty())
+    return {};
   return {to_string(value, arg)};
 }
 

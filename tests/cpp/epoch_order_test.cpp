@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // EpochOrder against a reader that counts one sample at a time, against DALI's order of samples,
-// and its permutations against chance. Exit status 0 and "ok", or a line that says what failed.
+// and its permutations against chance.
+// sources: csrc/ops/readers/epoch_order.cpp
+// sanitizers: address
 #include "ops/readers/epoch_order.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@ from torchdali.tensors import TensorListCPU
 
 
 def reader_stream(case: dict[str, Any], shard: int) -> Iterator[int]:
-    """Yields the samples of a reader without shuffling, for ever; the law of docs/design/epochs.md."""
+    """Yields the samples of a reader without shuffling, for ever (docs/design/epochs.md)."""
     size, num_shards = case["size"], case["num_shards"]
     largest = -(-size // num_shards)
     while True:

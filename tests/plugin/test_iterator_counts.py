@@ -10,11 +10,27 @@ import iterator_cases
 import pytest
 import torch
 from fake_pipeline import reader_pipeline
-from iterator_cases import GOLDEN, case, differs_on_purpose, play, random_cases, systematic
+from iterator_cases import (
+    GOLDEN,
+    case,
+    differs_on_purpose,
+    make_files,
+    play,
+    random_cases,
+    reader_pipelines,
+    systematic,
+)
 
+import torchdali
+import torchdali.fn
 from torchdali.plugin import pytorch as plugin
 
 STORED = json.loads(GOLDEN.read_text())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return make_files(str(tmp_path_factory.mktemp("files")))
 
 
 def ours(c):
@@ -47,6 +63,12 @@ def assert_same(c, actual, dali):
 @pytest.mark.parametrize("stored", STORED["cases"], ids=lambda s: short(s["case"]))
 def test_epochs_are_those_that_dali_gave(stored):
     assert_same(stored["case"], ours(stored["case"]), stored["result"])
+
+
+@pytest.mark.parametrize("stored", STORED["cases"], ids=lambda s: short(s["case"]))
+def test_epochs_of_a_real_reader_are_those_that_dali_gave(stored, files):
+    c = stored["case"]
+    assert_same(c, play(c, reader_pipelines(c, files, torchdali), plugin), stored["result"])
 
 
 def test_the_stored_cases_are_the_present_ones():

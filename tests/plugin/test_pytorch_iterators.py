@@ -145,7 +145,7 @@ def test_without_forms_ragged_outputs_are_dense():
 
 @pytest.mark.parametrize("forms", [["dense", "dense"], ["other"], []])
 def test_wrong_forms_are_refused(forms):
-    with pytest.raises(ValueError, match="`output_types` is .*expected 1 of DENSE_TAG"):
+    with pytest.raises(ValueError, match=r"`output_types` is .*expected 1 of DENSE_TAG"):
         DALIRaggedIterator(pipeline(torch.ones(2, 3)), ["x"], output_types=forms)
 
 
@@ -317,6 +317,23 @@ def test_an_error_in_one_pipeline_keeps_the_others_in_step():
     with pytest.raises(RuntimeError, match="batch 2 is broken"):
         next(iterator)
     assert [d["x"][0].item() for d in next(iterator)] == [3, 3]
+
+
+def test_an_error_while_scheduling_comes_after_the_batch_in_hand():
+    class Failing(FakePipeline):
+        scheduled = 0
+
+        def schedule_run(self):
+            self.scheduled += 1
+            if self.scheduled == 2:
+                raise RuntimeError("the source is broken")
+            super().schedule_run()
+
+    pipe = Failing(2, lambda: [torch.zeros(2, 1)], depth=1)
+    iterator = DALIGenericIterator(pipe, ["x"], size=8, prepare_first_batch=False)
+    next(iterator)
+    with pytest.raises(RuntimeError, match="the source is broken"):
+        next(iterator)
 
 
 @pytest.mark.parametrize(

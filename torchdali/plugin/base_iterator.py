@@ -301,6 +301,7 @@ class _DaliBaseIterator:
         self._taken = 0  # batches of this epoch
         self._ended = False  # the pipeline has no more data
         self._scheduled = False
+        self._late_error: Exception | None = None
         self._first: Any = None
         if prepare_first_batch:
             try:
@@ -332,6 +333,9 @@ class _DaliBaseIterator:
 
         A failing pipeline does not get out of step with the others: its batch counts as taken.
         """
+        if self._late_error is not None:
+            error, self._late_error = self._late_error, None
+            raise error
         if not self._scheduled:
             for pipeline in self._pipelines:
                 pipeline.schedule_run()
@@ -348,7 +352,10 @@ class _DaliBaseIterator:
                 raise
             except Exception as error:
                 failure = failure or error
-            pipeline.schedule_run()
+            try:
+                pipeline.schedule_run()
+            except Exception as error:  # of a later batch: this one is good
+                self._late_error = self._late_error or error
         if failure is not None:
             raise failure
         return outputs

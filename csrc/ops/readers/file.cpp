@@ -102,16 +102,17 @@ class FileReader final : public Source {
  private:
   static void check_arguments(const OpSpec& spec) {
     const bool files = spec.has("files"), list = spec.has("file_list");
-    TORCHDALI_CHECK(files || list || spec.has("file_root"),
-                    "no files are given. Give `file_root` (a folder of folders), `file_list` (a "
-                    "text file) or `files` (paths)");
+    TORCHDALI_CHECK(
+        files || list || spec.has("file_root"),
+        "no files are given. To fix it: give `file_root` (a folder of folders), `file_list` (a "
+        "text file) or `files` (paths)");
     TORCHDALI_CHECK(!(files && list),
-                    "`files` and `file_list` exclude each other. Give one of them");
+                    "`files` and `file_list` exclude each other. To fix it: give one of them");
     TORCHDALI_CHECK(files || !spec.has("labels"),
                     "`labels` belongs to `files`, which is not given");
     TORCHDALI_CHECK(
         !(spec.get<bool>("shuffle_after_epoch") && spec.get<bool>("random_shuffle")),
-        "`shuffle_after_epoch` and `random_shuffle` exclude each other. Give one of "
+        "`shuffle_after_epoch` and `random_shuffle` exclude each other. To fix it: give one of "
         "them; `random_shuffle` makes a new full permutation of the shard in each epoch");
     for (const char* list_name : {"files", "file_filters", "dir_filters"})
       TORCHDALI_CHECK(
@@ -151,9 +152,9 @@ class FileReader final : public Source {
       std::string shown;
       for (const std::string& p : patterns) shown += (shown.empty() ? "\"" : ", \"") + p + '"';
       TORCHDALI_CHECK_KIND(kFile, list.size() > 0, "no files found in the folders in \"", root,
-                           "\". Files are looked for right inside its folders, one folder for each "
-                           "label, under names that match `file_filters`, ",
-                           shown);
+                           "\", under names that match `file_filters`, ", shown,
+                           ". To fix it: put the files right inside the folders of `file_root`, "
+                           "one folder for each label, or give `file_filters`");
       return list;
     };
   }
