@@ -41,7 +41,7 @@ _STUB_TYPES = {
 
 
 def _stub_type(arg: Argument) -> str:
-    text = _STUB_TYPES[arg.type]
+    text = "str" if arg.name in ("device", "name") else _STUB_TYPES[arg.type]
     if arg.per_sample:
         text += " | DataNode"
     if not arg.required:
@@ -80,7 +80,8 @@ def _stub_inputs(schema: OperatorSchema, *, lists: bool) -> list[str]:
     lines = []
     for index, i in enumerate(schema.inputs):
         kind = "DataNode" if not lists else "list[DataNode]" if not index else "Any"
-        lines.append(f"{i.name}: {kind} | None = None," if i.optional else f"{i.name}: {kind},")
+        name = _callables.input_name(schema, i.name)
+        lines.append(f"{name}: {kind} | None = None," if i.optional else f"{name}: {kind},")
     return [*lines, "/,"] if lines else []
 
 
@@ -112,7 +113,7 @@ def _stub_function(schema: OperatorSchema) -> Iterator[str]:
         else:
             yield f") -> {_stub_result(schema, lists=False)}:"
             yield from _quoted(_callables.docstring(schema), "    ")
-        yield ""
+            yield ""
 
 
 def _stub_class(schema: OperatorSchema) -> Iterator[str]:
@@ -159,10 +160,15 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
         "from numpy.typing import NDArray",
         "",
         "from torchdali import types",
-        *(["from torchdali._callables import _Operator"] if kind == "ops" else []),
-        *[f"from {package} import {family} as {family}" for family in families],
-        *python,
-        "from torchdali.graph import DataNode",
+        *sorted(
+            [
+                *(["from torchdali._callables import _Operator"] if kind == "ops" else []),
+                *[f"from {package} import {family} as {family}" for family in families],
+                *python,
+                "from torchdali.graph import DataNode",
+            ],
+            key=lambda line: line.split()[1],
+        ),
         "",
     ]
     code = "\n".join(body)
@@ -263,9 +269,7 @@ def _index_page() -> str:
         "| operator | |",
         "|---|---|",
     ]
-    lines += [
-        f"| [`{s.fn_name}`](fn/{s.name}.md) | {_summary(s)} |" for s in registry().values()
-    ]
+    lines += [f"| [`{s.fn_name}`](fn/{s.name}.md) | {_summary(s)} |" for s in registry().values()]
     return "\n".join(lines) + "\n"
 
 
