@@ -24,7 +24,7 @@ from torchdali._schema import (
 )
 from torchdali._source_location import find_user_location, user_stack_level
 
-__all__ = ["docstring", "install", "parameters", "signature"]
+__all__ = ["docstring", "input_name", "install", "parameters", "signature"]
 
 # What the user sees of these operators is written in Python; the engine has only a part of it.
 PYTHON: dict[str, tuple[Callable[..., Any], type[Any]]] = {
@@ -45,7 +45,7 @@ def parameters(schema: OperatorSchema) -> list[Argument]:
     return own + universal
 
 
-def _input_name(schema: OperatorSchema, name: str) -> str:
+def input_name(schema: OperatorSchema, name: str) -> str:
     """Returns the parameter's name of an input; one that an argument has too gets a suffix."""
     return f"{name}_input" if any(a.name == name for a in schema.args) else name
 
@@ -55,7 +55,7 @@ def signature(schema: OperatorSchema) -> inspect.Signature:
     empty = inspect.Parameter.empty
     params = [
         inspect.Parameter(
-            _input_name(schema, i.name),
+            input_name(schema, i.name),
             inspect.Parameter.POSITIONAL_ONLY,
             default=None if i.optional else empty,
         )
@@ -116,7 +116,7 @@ def docstring(schema: OperatorSchema, width: int = 92) -> str:
     for i in schema.inputs:
         layouts = f" Layouts: {', '.join(i.layouts)}." if i.layouts else ""
         optional = " Optional." if i.optional else ""
-        name = _input_name(schema, i.name)
+        name = input_name(schema, i.name)
         lines += _entry(name, f"DataNode. {i.doc}{layouts}{optional}", width)
     for arg in parameters(schema):
         if arg.required:
@@ -239,7 +239,7 @@ def _deprecated(old: str, new: str, made: Any, prefix: str) -> Any:
     return function
 
 
-def _module(package: ModuleType, path: tuple[str, ...]) -> ModuleType:
+def _module(package: ModuleType, path: tuple[str, ...], *, export: bool) -> ModuleType:
     """Returns the submodule for a family of operators, made where it is not there yet."""
     module = package
     for part in path:
@@ -251,6 +251,7 @@ def _module(package: ModuleType, path: tuple[str, ...]) -> ModuleType:
             found.__path__ = []  # so that a submodule of it can be imported by its dotted name
             sys.modules[name] = found
             setattr(module, part, found)
+        if export:
             _export(module, part)
         module = found
     return module
@@ -293,7 +294,7 @@ def _place(
     package: ModuleType, name: str, value: Any, *, rename: bool = True, export: bool = True
 ) -> None:
     *path, own = name.split(".")
-    module = _module(package, tuple(path))
+    module = _module(package, tuple(path), export=export)
     if rename:
         value.__name__ = value.__qualname__ = own
         value.__module__ = module.__name__

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from torchdali._extension import _C
 from torchdali.types import DALIDataType, DALIImageType, DALIInterpType
@@ -114,7 +117,8 @@ class Argument:
             return f"types.{ENUMS[self.type](self.default)}"
         if self.type == "bool":
             return repr(bool(self.default))
-        return repr(self.default)
+        # JSON writes strings and lists of numbers or strings as formatters write Python.
+        return json.dumps(self.default, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -227,9 +231,18 @@ def class_name(name: str) -> str:
     return "".join(_WORDS.get(word, word[:1].upper() + word[1:]) for word in words)
 
 
+def _shortest(value: Any) -> Any:
+    """Returns a default with floats as they were written: 0.65, not 0.6499999761581421."""
+    if isinstance(value, list):
+        return [_shortest(item) for item in value]
+    if isinstance(value, float) and float(np.float32(value)) == value:
+        return float(str(np.float32(value)))
+    return value
+
+
 def _schema(raw: dict[str, Any]) -> OperatorSchema:
     """Returns the dataclass of what the engine hands over as plain dicts and lists."""
-    args = tuple(Argument(**arg) for arg in raw["args"])
+    args = tuple(Argument(**{**arg, "default": _shortest(arg["default"])}) for arg in raw["args"])
     return OperatorSchema(
         name=raw["name"],
         doc=raw["doc"],

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorListCPU and TensorCPU: views of torch tensors that speak everybody's protocol."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from torchdali import backend, errors, tensors, types
+from torchdali.tensors import TensorCPU, TensorListCPU, wrap
+
+
+def counting(*shape, dtype=torch.uint8):
+    return torch.arange(int(np.prod(shape))).reshape(shape).to(dtype)
+
+
+@pytest.fixture
+def dense():
+    return TensorListCPU(counting(2, 3, 4), layout="HW")
+
+
+@pytest.fixture
+def ragged():
+    return TensorListCPU([counting(2, 3), counting(1, 5)], layout="HW")
+
+
+def test_backend_is_the_same_module_to_dali_programs():
+    assert backend.TensorListCPU is tensors.TensorListCPU
+    assert backend.TensorCPU is TensorCPU
+
+
+def test_a_dense_batch_describes_itself(dense):
+    assert len(dense) == 2
+    assert dense.shape() == [(3, 4), (3, 4)]
+    assert dense.ndim() == 2
+    assert dense.layout() == "HW"
+    assert dense.dtype is types.UINT8
+    assert dense.is_dense_tensor()
+
+
+def test_a_ragged_batch_describes_itself(ragged):
+    assert len(ragged) == 2
+    assert ragged.shape() == [(2, 3), (1, 5)]
+    assert not ragged.is_dense_tensor()
+    assert ragged.at(1).tolist() == [[0, 1, 2, 3, 4]]
+    with pytest.raises(RuntimeError, match="different shapes"):
+        ragged.as_torch()
+    with pytest.raises(RuntimeError, match="different shapes"):
+        ragged.as_array()
+
+
+def test_nothing_is_copied(dense):
+    whole = dense.as_torch()
+    pointer = whole.data_ptr()
+    assert dense.torch().data_ptr() == pointer
+    assert dense.as_array().ctypes.data == pointer
+    assert np.asarray(dense).ctypes.data == pointer
+    assert np.asarray(dense[1]).ctypes.data == pointer + 12
+    assert dense.at(1).ctypes.data == pointer + 12
+    assert dense.as_tensor().data_ptr() == pointer
+    assert torch.from_dlpack(dense).data_ptr() == pointer
+    assert torch.from_dlpack(dense[0]).data_ptr() == pointer
+    assert [t.data_ptr() for t in dense.as_torch_list()] == [pointer, pointer + 12]
+
+
+def test_samples_outlive_the_batch(dense):
+    sample = dense[0]
+    expected = sample.as_torch().clone()
+    del dense
+    assert torch.equal(sample.as_torch(), expected)
+
+
+def test_a_list_of_equal_shapes_becomes_one_tensor_once():
+    batch = TensorListCPU([np.zeros(3, np.float32), np.ones(3, np.float32)])
+    assert batch.is_dense_tensor()
+    assert batch.as_torch().tolist() == [[0, 0, 0], [1, 1, 1]]
+    assert batch.as_torch().data_ptr() == batch.as_tensor().data_ptr()
+
+
+def test_as_tensor_puts_the_batch_before_the_layout(dense):
+    assert dense.as_tensor().layout() == "NHW"
+    assert TensorListCPU(counting(2, 3)).as_tensor().layout() == ""
+
+
+def test_as_reshaped_tensor_is_a_view(dense):
+    reshaped = dense.as_reshaped_tensor([6, 4])
+    assert reshaped.shape() == [6, 4]
+    assert reshaped.data_ptr() == dense.data_ptr()
+    with pytest.raises(RuntimeError, match="cannot become"):
+        dense.as_reshaped_tensor([5, 5])
+
+
+@pytest.mark.parametrize("index", [2, -3, 100])
+def test_a_subscript_out_of_range_is_an_index_error(dense, ragged, index):
+    for batch in (dense, ragged):
+        with pytest.raises(IndexError, match="of a batch of 2"):
+            batch[index]
+        with pytest.raises(IndexError, match="of a batch of 2"):
+            batch.at(index)
+
+
+def test_subscripts_count_from_the_end_too(dense):
+    assert torch.equal(dense[-1].as_torch(), dense[1].as_torch())
+    assert torch.equal(dense[np.int64(1)].as_torch(), dense[1].as_torch())
+    with pytest.raises(TypeError):
+        dense["0"]
+
+
+def test_iteration_gives_samples(dense, ragged):
+    assert [s.shape() for s in dense] == [[3, 4], [3, 4]]
+    assert [s.layout() for s in ragged] == ["HW", "HW"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a: a,
+        lambda a: torch.from_numpy(a),
+        lambda a: memoryview(a),
+        lambda a: TensorCPU(a),
+        lambda a: torch.utils.dlpack.to_dlpack(torch.from_numpy(a)),
+    ],
+    ids=["numpy", "torch", "buffer", "TensorCPU", "capsule"],
+)
+def test_a_sample_is_a_view_of_what_it_was_made_from(make):
+    array = np.arange(6, dtype=np.int16).reshape(2, 3)
+    sample = TensorCPU(make(array), "HW")
+    array[0, 0] = 7
+    assert sample.as_torch()[0, 0] == 7
+    assert sample.dtype is types.INT16
+    assert sample.shape() == [2, 3]
+    assert sample.layout() == "HW"
+
+
+def test_read_only_memory_is_taken_without_a_copy():
+    array = np.arange(4)
+    array.flags.writeable = False
+    assert TensorCPU(array).data_ptr() == array.ctypes.data
+    assert TensorCPU(b"abc").as_torch().tolist() == [97, 98, 99]
+
+
+def test_strides_are_kept_and_negative_ones_are_packed():
+    array = np.arange(12).reshape(3, 4)
+    assert np.array_equal(TensorCPU(array[:, ::2]), array[:, ::2])
+    assert np.array_equal(TensorCPU(array[::-1]), array[::-1])
+    big_endian = array.astype(">i4")
+    assert np.array_equal(TensorCPU(big_endian), array)
+
+
+@pytest.mark.parametrize("wrong", ["text", 5, None, object(), [1, 2], np.zeros(2, "U3"), 1j])
+def test_what_is_no_array_is_a_type_error(wrong):
+    with pytest.raises(TypeError):
+        TensorCPU(wrong)
+
+
+def test_a_type_that_dali_has_not_is_a_type_error():
+    with pytest.raises(TypeError, match="complex"):
+        TensorCPU(np.zeros(2, np.complex64))
+    with pytest.raises(TypeError, match="bfloat16"):
+        TensorListCPU(torch.zeros(2, 2, dtype=torch.bfloat16))
+
+
+def test_a_layout_has_one_letter_a_dimension():
+    with pytest.raises(errors.LayoutError, match='"HWC" has 3 axes'):
+        TensorCPU(np.zeros((2, 2)), "HWC")
+    with pytest.raises(ValueError, match='"HWC" has 3 axes'):
+        TensorListCPU(np.zeros((2, 2, 2)), "HWC")
+    batch = TensorListCPU(np.zeros((2, 2, 2)), "HW")
+    batch.set_layout(None)
+    assert batch.layout() == ""
+    with pytest.raises(ValueError, match="axes"):
+        batch[0].set_layout("A")
+
+
+@pytest.mark.parametrize(
+    ("samples", "cls", "text"),
+    [
+        ([], ValueError, "empty"),
+        ([np.zeros(2), np.zeros(2, np.float32)], TypeError, "sample 1 is torch.float32"),
+        ([np.zeros(2), np.zeros((2, 2))], ValueError, "sample 1 has shape"),
+        (np.float32(3), ValueError, "scalar"),
+    ],
+)
+def test_samples_that_make_no_batch_are_refused(samples, cls, text):
+    with pytest.raises(cls, match=text):
+        TensorListCPU(samples)
+
+
+def test_a_batch_of_samples_has_their_layout_where_they_agree():
+    first, second = TensorCPU(np.zeros((2, 3)), "HW"), TensorCPU(np.zeros((2, 3)), "HW")
+    assert TensorListCPU([first, second]).layout() == "HW"
+    second.set_layout("AB")
+    assert TensorListCPU([first, second]).layout() == ""
+    assert TensorListCPU([first, second], "XY").layout() == "XY"
+
+
+def test_a_batch_from_a_batch_keeps_its_layout(dense):
+    assert TensorListCPU(dense).layout() == "HW"
+    assert TensorListCPU(dense, "AB").layout() == "AB"
+    assert TensorListCPU(dense).data_ptr() == dense.data_ptr()
+
+
+def test_squeeze_removes_axes_in_place_and_says_whether():
+    sample = TensorCPU(np.zeros((1, 2, 1)), "HWC")
+    assert sample.squeeze(1) is False
+    assert sample.squeeze(-1) is True
+    assert (sample.shape(), sample.layout()) == ([1, 2], "HW")
+    assert sample.squeeze() is True
+    assert (sample.shape(), sample.layout()) == ([2], "W")
+    assert sample.squeeze() is False
+    with pytest.raises(IndexError, match="axis 5"):
+        sample.squeeze(5)
+
+
+def test_reinterpret_changes_the_type_and_no_bit():
+    sample = TensorCPU(np.array([1.0], np.float32))
+    sample.reinterpret(types.INT32)
+    assert sample.as_torch().tolist() == [0x3F800000]
+    with pytest.raises(ValueError, match="size"):
+        sample.reinterpret(types.UINT8)
+    batch = TensorListCPU([np.zeros(2, np.int8), np.full(3, -1, np.int8)])
+    batch.reinterpret(types.UINT8)
+    assert batch.at(1).tolist() == [255] * 3
+
+
+def test_copy_to_external_packs_densely(ragged):
+    target = (ctypes.c_uint8 * 11)()
+    ragged.copy_to_external(ctypes.c_void_p(ctypes.addressof(target)))
+    assert list(target) == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4]
+    strided = TensorCPU(np.arange(8, dtype=np.uint8)[::2])
+    strided.copy_to_external(ctypes.addressof(target))
+    assert list(target)[:4] == [0, 2, 4, 6]
+    with pytest.raises(ValueError, match="null"):
+        strided.copy_to_external(ctypes.c_void_p(None))
+    with pytest.raises(TypeError):
+        strided.copy_to_external("address")
+
+
+def test_numpy_converts_where_asked(dense):
+    assert np.array(dense, dtype=np.float32).dtype == np.float32
+    copy = np.array(dense)
+    assert copy.ctypes.data != dense.data_ptr()
+    interface = dense[0].__array_interface__
+    assert interface["shape"] == (3, 4)
+    assert interface["data"][0] == dense.data_ptr()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python asks for buffers since 3.12")
+def test_memoryview_shows_the_memory(dense):
+    assert memoryview(dense).shape == (2, 3, 4)
+    assert memoryview(dense[0]).nbytes == 12
+
+
+def test_dlpack_says_cpu(dense):
+    assert dense.__dlpack_device__() == (1, 0)
+
+
+def test_broadcast_repeats_without_memory():
+    batch = TensorListCPU.broadcast(TensorCPU(np.arange(3), "X"), 4)
+    assert batch.shape() == [(3,)] * 4
+    assert batch.layout() == "X"
+    assert batch[0].data_ptr() == batch[3].data_ptr()
+
+
+def test_from_dlpack_list_makes_a_batch():
+    batch = TensorListCPU.from_dlpack_list([torch.zeros(2), torch.ones(3)], layout="X")
+    assert batch.shape() == [(2,), (3,)]
+
+
+def test_reset_empties(dense):
+    dense.reset()
+    assert len(dense) == 0
+    assert dense.shape() == []
+    assert dense.dtype is types.NO_TYPE
+    assert list(dense) == []
+    assert "num_samples=0" in repr(dense)
+
+
+def test_repr_tells_values_type_layout_and_shapes(dense, ragged):
+    text = repr(dense)
+    assert text.startswith("TensorListCPU(\n")
+    assert "dtype=DALIDataType.UINT8" in text
+    assert 'layout="HW"' in text
+    assert "num_samples=2" in text
+    assert "shape=[(3, 4), (3, 4)]" in text
+    assert "shape=[(2, 3), (1, 5)]" in repr(ragged)
+    assert "layout=HW" in repr(dense[0])
+    assert len(repr(TensorListCPU(torch.zeros(500, 64, 64)))) < 5000
+    assert len(repr(wrap([torch.zeros(i % 9, 2) for i in range(500)], ""))) < 5000
+
+
+def test_wrapping_an_output_costs_about_a_microsecond():
+    data = torch.zeros(4, 3)
+    best = min(_seconds_per_call(lambda: wrap(data, "X")) for _ in range(5))
+    assert best < 5e-6  # about 0.3e-6 here; a shared machine may be slower
+
+
+def _seconds_per_call(call, rounds=2000):
+    import time
+
+    start = time.perf_counter()
+    for _ in range(rounds):
+        call()
+    return (time.perf_counter() - start) / rounds

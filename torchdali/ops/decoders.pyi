@@ -1,0 +1,465 @@
+# Made by `make generate` from the engine's registry; do not edit.
+import os
+from collections.abc import Sequence
+from typing import Any, overload
+
+import torch
+from numpy.typing import NDArray
+
+from torchdali import types
+from torchdali._callables import _Operator
+from torchdali.graph import DataNode
+
+__all__ = [
+    "Image",
+    "ImageCrop",
+    "ImageRandomCrop",
+    "ImageSlice",
+]
+
+class Image(_Operator):
+    """Decodes images: JPEG, PNG, BMP and PNM.
+
+    Args:
+        data: DataNode. The bytes of one image file a sample, uint8.
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
+            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
+            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
+            of ink (0: none).
+        dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
+            int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
+            of the type, or 1.0.
+        adjust_orientation: bool, default True. Turn the image as its EXIF orientation says.
+        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is a
+            little less exact.
+        jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
+            smoothly, so this changes nothing here.
+        affine: bool, default True. Of decoding on a GPU only; accepted and without effect here.
+        device_memory_padding: int, default 16777216. Of decoding on a GPU only; accepted and
+            without effect here.
+        device_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
+            without effect here.
+        host_memory_padding: int, default 8388608. Of decoding on a GPU only; accepted and
+            without effect here.
+        host_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
+            without effect here.
+        hw_decoder_load: float, default 0.65. Of decoding on a GPU only; accepted and without
+            effect here.
+        hybrid_huffman_threshold: int, default 1000000. Of decoding on a GPU only; accepted and
+            without effect here.
+        preallocate_height_hint: int, default 0. Of decoding on a GPU only; accepted and without
+            effect here.
+        preallocate_width_hint: int, default 0. Of decoding on a GPU only; accepted and without
+            effect here.
+        cache_batch_copy: bool, default True. Of the GPU's cache of decoded images; without
+            effect here.
+        cache_debug: bool, default False. Of the GPU's cache of decoded images; without effect
+            here.
+        cache_size: int, default 0. Of the GPU's cache of decoded images; without effect here.
+        cache_threshold: int, default 0. Of the GPU's cache of decoded images; without effect
+            here.
+        cache_type: str, default "". Of the GPU's cache of decoded images; without effect here.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        memory_stats: deprecated, without effect.
+        split_stages: deprecated, without effect.
+        use_chunk_allocator: deprecated, without effect.
+
+    Returns:
+        DataNode: The image, layout "HWC".
+    """
+
+    def __init__(
+        self,
+        *,
+        output_type: types.DALIImageType | None = types.DALIImageType.RGB,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
+        adjust_orientation: bool | None = True,
+        use_fast_idct: bool | None = False,
+        jpeg_fancy_upsampling: bool | None = False,
+        affine: bool | None = True,
+        device_memory_padding: int | None = 16777216,
+        device_memory_padding_jpeg2k: int | None = 0,
+        host_memory_padding: int | None = 8388608,
+        host_memory_padding_jpeg2k: int | None = 0,
+        hw_decoder_load: float | None = 0.65,
+        hybrid_huffman_threshold: int | None = 1000000,
+        preallocate_height_hint: int | None = 0,
+        preallocate_width_hint: int | None = 0,
+        cache_batch_copy: bool | None = True,
+        cache_debug: bool | None = False,
+        cache_size: int | None = 0,
+        cache_threshold: int | None = 0,
+        cache_type: str | os.PathLike[str] | None = "",
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        memory_stats: Any = None,  # deprecated
+        split_stages: Any = None,  # deprecated
+        use_chunk_allocator: Any = None,  # deprecated
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class ImageCrop(_Operator):
+    """Decodes a window of an image: what decoders.image and crop give, without decoding what is
+    cut off.
+
+    Args:
+        data: DataNode. The bytes of one image file a sample, uint8.
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
+            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
+            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
+            of ink (0: none).
+        dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
+            int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
+            of the type, or 1.0.
+        adjust_orientation: bool, default True. Turn the image as its EXIF orientation says.
+        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is a
+            little less exact.
+        jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
+            smoothly, so this changes nothing here.
+        affine: bool, default True. Of decoding on a GPU only; accepted and without effect here.
+        device_memory_padding: int, default 16777216. Of decoding on a GPU only; accepted and
+            without effect here.
+        device_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
+            without effect here.
+        host_memory_padding: int, default 8388608. Of decoding on a GPU only; accepted and
+            without effect here.
+        host_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
+            without effect here.
+        hw_decoder_load: float, default 0.65. Of decoding on a GPU only; accepted and without
+            effect here.
+        hybrid_huffman_threshold: int, default 1000000. Of decoding on a GPU only; accepted and
+            without effect here.
+        preallocate_height_hint: int, default 0. Of decoding on a GPU only; accepted and without
+            effect here.
+        preallocate_width_hint: int, default 0. Of decoding on a GPU only; accepted and without
+            effect here.
+        crop: float or list of float or DataNode, optional. Size of the window, in pixels:
+            (height, width) or (depth, height, width); fractions are cut off. Less than 1 keeps
+            the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
+        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, where
+            the sample has no depth); needs `crop_h` and `crop_w`. 0 keeps the whole axis.
+        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; goes with
+            `crop_w`. 0: all.
+        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; goes with
+            `crop_h`. 0: all.
+        crop_pos_x: float or DataNode, default 0.5. Horizontal position of the window, 0 (left)
+            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded as
+            `rounding` says.
+        crop_pos_y: float or DataNode, default 0.5. Vertical position of the window, 0 (top) to
+            1 (bottom).
+        crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
+            frames), 0 to 1.
+        rounding: str, default "round". How the first pixel of the window is made an integer:
+            "round" (to the nearest, halves away from zero) or "truncate".
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        memory_stats: deprecated, without effect.
+        split_stages: deprecated, without effect.
+        use_chunk_allocator: deprecated, without effect.
+
+    Returns:
+        DataNode: The window, layout "HWC".
+    """
+
+    def __init__(
+        self,
+        *,
+        output_type: types.DALIImageType | None = types.DALIImageType.RGB,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
+        adjust_orientation: bool | None = True,
+        use_fast_idct: bool | None = False,
+        jpeg_fancy_upsampling: bool | None = False,
+        affine: bool | None = True,
+        device_memory_padding: int | None = 16777216,
+        device_memory_padding_jpeg2k: int | None = 0,
+        host_memory_padding: int | None = 8388608,
+        host_memory_padding_jpeg2k: int | None = 0,
+        hw_decoder_load: float | None = 0.65,
+        hybrid_huffman_threshold: int | None = 1000000,
+        preallocate_height_hint: int | None = 0,
+        preallocate_width_hint: int | None = 0,
+        crop: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        crop_d: float | DataNode | None = 0.0,
+        crop_h: float | DataNode | None = 0.0,
+        crop_w: float | DataNode | None = 0.0,
+        crop_pos_x: float | DataNode | None = 0.5,
+        crop_pos_y: float | DataNode | None = 0.5,
+        crop_pos_z: float | DataNode | None = 0.5,
+        rounding: str | os.PathLike[str] | None = "round",
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        memory_stats: Any = None,  # deprecated
+        split_stages: Any = None,  # deprecated
+        use_chunk_allocator: Any = None,  # deprecated
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class ImageRandomCrop(_Operator):
+    """Decodes a window of random place, area and aspect ratio of an image, without decoding what
+    is cut off.
+
+    Args:
+        data: DataNode. The bytes of one image file a sample, uint8.
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
+            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
+            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
+            of ink (0: none).
+        dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
+            int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
+            of the type, or 1.0.
+        adjust_orientation: bool, default True. Turn the image as its EXIF orientation says.
+        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is a
+            little less exact.
+        jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
+            smoothly, so this changes nothing here.
+        affine: bool, default True. Of decoding on a GPU only; accepted and without effect here.
+        device_memory_padding: int, default 16777216. Of decoding on a GPU only; accepted and
+            without effect here.
+        device_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
+            without effect here.
+        host_memory_padding: int, default 8388608. Of decoding on a GPU only; accepted and
+            without effect here.
+        host_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
+            without effect here.
+        hw_decoder_load: float, default 0.65. Of decoding on a GPU only; accepted and without
+            effect here.
+        hybrid_huffman_threshold: int, default 1000000. Of decoding on a GPU only; accepted and
+            without effect here.
+        preallocate_height_hint: int, default 0. Of decoding on a GPU only; accepted and without
+            effect here.
+        preallocate_width_hint: int, default 0. Of decoding on a GPU only; accepted and without
+            effect here.
+        random_area: float or list of float, default [0.08, 1.0]. Range of the window's area, as
+            a fraction of the image.
+        random_aspect_ratio: float or list of float, default [0.75, 1.333333]. Range of the
+            window's width divided by its height.
+        num_attempts: int, default 10. Draws of area and aspect ratio before a window that fits
+            for certain is taken.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        memory_stats: deprecated, without effect.
+        split_stages: deprecated, without effect.
+        use_chunk_allocator: deprecated, without effect.
+
+    Returns:
+        DataNode: The window, layout "HWC".
+    """
+
+    def __init__(
+        self,
+        *,
+        output_type: types.DALIImageType | None = types.DALIImageType.RGB,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
+        adjust_orientation: bool | None = True,
+        use_fast_idct: bool | None = False,
+        jpeg_fancy_upsampling: bool | None = False,
+        affine: bool | None = True,
+        device_memory_padding: int | None = 16777216,
+        device_memory_padding_jpeg2k: int | None = 0,
+        host_memory_padding: int | None = 8388608,
+        host_memory_padding_jpeg2k: int | None = 0,
+        hw_decoder_load: float | None = 0.65,
+        hybrid_huffman_threshold: int | None = 1000000,
+        preallocate_height_hint: int | None = 0,
+        preallocate_width_hint: int | None = 0,
+        random_area: float | Sequence[float] | NDArray[Any] | None = ...,
+        random_aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
+        num_attempts: int | None = 10,
+        device: str | None = "cpu",
+        name: str | None = None,
+        seed: int | None = -1,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        memory_stats: Any = None,  # deprecated
+        split_stages: Any = None,  # deprecated
+        use_chunk_allocator: Any = None,  # deprecated
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class ImageSlice(_Operator):
+    """Decodes a window of an image: what decoders.image and slice give, without decoding what is
+    cut off. Axes are those of the picture, 0 or "H" and 1 or "W".
+
+    Args:
+        data: DataNode. The bytes of one image file a sample, uint8.
+        anchor: DataNode. First pixel of the window, one value an axis. Optional.
+        shape_input: DataNode. Extent of the window, one value an axis. Optional.
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
+            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
+            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
+            of ink (0: none).
+        dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
+            int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
+            of the type, or 1.0.
+        adjust_orientation: bool, default True. Turn the image as its EXIF orientation says.
+        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is a
+            little less exact.
+        jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
+            smoothly, so this changes nothing here.
+        affine: bool, default True. Of decoding on a GPU only; accepted and without effect here.
+        device_memory_padding: int, default 16777216. Of decoding on a GPU only; accepted and
+            without effect here.
+        device_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
+            without effect here.
+        host_memory_padding: int, default 8388608. Of decoding on a GPU only; accepted and
+            without effect here.
+        host_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
+            without effect here.
+        hw_decoder_load: float, default 0.65. Of decoding on a GPU only; accepted and without
+            effect here.
+        hybrid_huffman_threshold: int, default 1000000. Of decoding on a GPU only; accepted and
+            without effect here.
+        preallocate_height_hint: int, default 0. Of decoding on a GPU only; accepted and without
+            effect here.
+        preallocate_width_hint: int, default 0. Of decoding on a GPU only; accepted and without
+            effect here.
+        axes: int or list of int or DataNode, default [1, 0]. Axes that the coordinates are for,
+            as numbers; negative ones count from the end. Excludes `axis_names`.
+        axis_names: layout str, default "WH". Axes that the coordinates are for, as letters of
+            the layout.
+        start: int or list of int or DataNode, optional. First element of the window, one value
+            an axis.
+        rel_start: float or list of float or DataNode, optional. `start` as a fraction of the
+            extent.
+        end: int or list of int or DataNode, optional. Element after the last of the window, one
+            value an axis. Without `end` and `shape` the window reaches to the end of the
+            sample.
+        rel_end: float or list of float or DataNode, optional. `end` as a fraction of the
+            extent.
+        shape: int or list of int or DataNode, optional. Extent of the window, one value an
+            axis.
+        rel_shape: float or list of float or DataNode, optional. `shape` as a fraction of the
+            extent.
+        normalized_anchor: bool, default True. Whether a floating-point input `anchor` holds
+            fractions of the extent; integers are always elements.
+        normalized_shape: bool, default True. Whether a floating-point input `shape` holds
+            fractions of the extent.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        memory_stats: deprecated, without effect.
+        split_stages: deprecated, without effect.
+        use_chunk_allocator: deprecated, without effect.
+
+    Returns:
+        DataNode: The window, layout "HWC".
+    """
+
+    def __init__(
+        self,
+        *,
+        output_type: types.DALIImageType | None = types.DALIImageType.RGB,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
+        adjust_orientation: bool | None = True,
+        use_fast_idct: bool | None = False,
+        jpeg_fancy_upsampling: bool | None = False,
+        affine: bool | None = True,
+        device_memory_padding: int | None = 16777216,
+        device_memory_padding_jpeg2k: int | None = 0,
+        host_memory_padding: int | None = 8388608,
+        host_memory_padding_jpeg2k: int | None = 0,
+        hw_decoder_load: float | None = 0.65,
+        hybrid_huffman_threshold: int | None = 1000000,
+        preallocate_height_hint: int | None = 0,
+        preallocate_width_hint: int | None = 0,
+        axes: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+        axis_names: str | None = "WH",
+        start: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+        rel_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        end: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+        rel_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+        rel_shape: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        normalized_anchor: bool | None = True,
+        normalized_shape: bool | None = True,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        memory_stats: Any = None,  # deprecated
+        split_stages: Any = None,  # deprecated
+        use_chunk_allocator: Any = None,  # deprecated
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        anchor: DataNode | None = None,
+        shape_input: DataNode | None = None,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        anchor: Any | None = None,
+        shape_input: Any | None = None,
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...

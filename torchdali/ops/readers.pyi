@@ -1,0 +1,123 @@
+# Made by `make generate` from the engine's registry; do not edit.
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from torchdali._callables import _Operator
+from torchdali.graph import DataNode
+
+__all__ = [
+    "File",
+]
+
+class File(_Operator):
+    """Reads files and returns their bytes and labels.
+
+    The files come from `file_root`, a folder with one folder for each label (0, 1, ... in the
+    order of the folders' names); from `file_list`, a text file of lines "path label"; or from
+    `files`, paths given here.
+
+    The reader never ends: when an epoch (one pass over a shard) is over, the next one follows,
+    in the same batch unless `pad_last_batch` is given. Files are read by the worker threads,
+    each into memory of its own.
+
+    Args:
+        file_root: str, optional. Folder that holds one folder for each label; or, with
+            `file_list` or `files`, the folder that relative paths start from.
+        file_list: str, optional. Text file with one "path label" a line. The label is the last
+            word; the path may hold spaces. Relative paths start from `file_root`, or without it
+            from the folder of the list. Blank lines are skipped.
+        files: str or list of str, optional. Paths of the files. Relative paths start from
+            `file_root`, or without it from the working directory.
+        labels: int or list of int, optional. Labels of `files`, one each; without it, the
+            position in `files`.
+        file_filters: str or list of str, default ["*.jpg", "*.jpeg", "*.png", "*.bmp", "*.tif",
+            "*.tiff", "*.pnm", "*.ppm", "*.pgm", "*.pbm", "*.jp2", "*.webp", "*.flac", "*.ogg",
+            "*.wav"]. Glob patterns (`*`, `?`, `[a-z]`, `[!a-z]`); under `file_root`, files
+            whose names match none of them are left out.
+        dir_filters: str or list of str, optional. Glob patterns; folders in `file_root` whose
+            names match none of them are left out and take no label.
+        case_sensitive_filter: bool, default False. Upper and lower case differ in the patterns.
+        num_shards: int, default 1. Number of parts that the data set is cut into. Shard i holds
+            samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            goes on with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch, by repeating its last sample,
+            to whole batches and to as many of them as the largest shard has. Otherwise a batch
+            may hold the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Permute the samples of the shard anew in each
+            epoch. Every permutation may come, whatever `initial_fill`. To make shards alike,
+            the data set is mixed once, in the same way for every seed, before it is cut into
+            shards (the same shards as DALI's).
+        shuffle_after_epoch: bool, default False. Permute the whole data set anew in each epoch,
+            in the same way on all ranks, and cut that into shards; the reader keeps its place
+            `shard_id` among them. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; without it, a fixed one. `seed` does not matter there.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. List the files when they are first needed, not when the
+            pipeline is built.
+        read_ahead: bool, default False. Ask the operating system to load files
+            `prefetch_queue_depth` batches before they are read. Helps where storage is slow and
+            the files are not in memory yet.
+        prefetch_queue_depth: int, default 1. Batches that `read_ahead` looks ahead.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped. A
+            mapped file that is truncated meanwhile would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which is not here.
+        tensor_init_bytes: int, default 1048576. No effect: memory is allocated to the size of
+            each file.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        List of DataNode: `data`, `label`.
+            data: Contents of the file; uint8 [size].
+            label: Label of the file; int32 [1].
+    """
+
+    def __init__(
+        self,
+        *,
+        file_root: str | os.PathLike[str] | None = None,
+        file_list: str | os.PathLike[str] | None = None,
+        files: str | Sequence[str] | None = ...,
+        labels: int | Sequence[int] | NDArray[Any] | None = ...,
+        file_filters: str | Sequence[str] | None = ...,
+        dir_filters: str | Sequence[str] | None = ...,
+        case_sensitive_filter: bool | None = False,
+        num_shards: int | None = 1,
+        shard_id: int | None = 0,
+        stick_to_shard: bool | None = False,
+        pad_last_batch: bool | None = False,
+        random_shuffle: bool | None = False,
+        shuffle_after_epoch: bool | None = False,
+        shuffle_after_epoch_seed: int | None = None,
+        initial_fill: int | None = 1024,
+        lazy_init: bool | None = False,
+        read_ahead: bool | None = False,
+        prefetch_queue_depth: int | None = 1,
+        dont_use_mmap: bool | None = False,
+        skip_cached_images: bool | None = False,
+        tensor_init_bytes: int | None = 1048576,
+        device: str | None = "cpu",
+        name: str | None = None,
+        seed: int | None = -1,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    def __call__(
+        self,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
