@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.random_resized_crop: a random window of each sample, resized.
+// fn.random_resized_crop: a random window of each sample, resized; and its fusion with decoding.
 #include "core/operator.h"
+#include "ops/decoders/image_decoder.h"
 #include "ops/input_layout.h"
-#include "ops/random_crop.h"
+#include "ops/random_crop_args.h"
 #include "ops/resize_filter.h"
 
 namespace torchdali {
 namespace {
 
-// One number stands for both ends.
-FloatRange range_of(const OpSpec& spec, const char* name) {
-  const auto values = spec.get<std::vector<float>>(name);
-  TORCHDALI_CHECK(values.size() == 1 || values.size() == 2, "`", name, "` has ", values.size(),
-                  " values, expected the two ends of a range");
-  return {values.front(), values.back()};
-}
-
-class RandomResizedCrop final : public Operator {
+// What the operator and its fused variant share: the size, the window and the filter.
+class RandomResize {
  public:
-  explicit RandomResizedCrop(const OpSpec& spec)
-      : layout_(spec, 0),
-        resample_(spec),
-        generator_(range_of(spec, "random_area"), range_of(spec, "random_aspect_ratio"),
-                   spec.get<int>("num_attempts")) {
+  explicit RandomResize(const OpSpec& spec)
+      : resample(spec), generator_(make_random_crop_generator(spec)) {
     const auto size = spec.get<std::vector<int64_t>>("size");
     TORCHDALI_CHECK(size.size() == 1 || size.size() == 2, "`size` has ", size.size(),
                     " values, expected (height, width) or one for both");
@@ -31,27 +22,91 @@ class RandomResizedCrop final : public Operator {
     TORCHDALI_CHECK(height_ >= 0 && width_ >= 0, "`size` must not be negative, got ", height_,
                     " x ", width_);
   }
+  // Of the sample in hand, whose image has this size.
+  ResizeGeometry draw(const SampleContext& ctx, int64_t height, int64_t width) const {
+    RandomStream random = ctx.random();
+    const CropWindow crop = generator_.generate(height, width, random);
+    return {.ndim = 2,
+            .out = {height_, width_},
+            .low = {static_cast<float>(crop.y), static_cast<float>(crop.x)},
+            .high = {static_cast<float>(crop.y + crop.h), static_cast<float>(crop.x + crop.w)}};
+  }
+  const ResampleArgs resample;
 
+ private:
+  RandomCropGenerator generator_;
+  int64_t height_, width_;
+};
+
+class RandomResizedCrop final : public Operator {
+ public:
+  explicit RandomResizedCrop(const OpSpec& spec) : layout_(spec, 0), resize_(spec) {}
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     const int axis = layout.find('H');
-    RandomStream random = ctx.random();
-    const CropWindow crop = generator_.generate(in.shape[axis], in.shape[axis + 1], random);
-    const ResizeGeometry geometry{
-        .ndim = 2,
-        .out = {height_, width_},
-        .low = {static_cast<float>(crop.y), static_cast<float>(crop.x)},
-        .high = {static_cast<float>(crop.y + crop.h), static_cast<float>(crop.x + crop.w)}};
-    resample_.run(ctx, layout, geometry);
+    resize_.resample.run(ctx, layout, resize_.draw(ctx, in.shape[axis], in.shape[axis + 1]));
   }
 
  private:
   InputLayout layout_;
-  ResampleArgs resample_;
-  RandomCropGenerator generator_;
-  int64_t height_, width_;
+  RandomResize resize_;
 };
+
+// decoders.image and random_resized_crop in one: decodes only what the filter reads.
+class DecodeRandomResizedCrop final : public Operator {
+  // Errors of the decoder's part name its operator and its line.
+  template <class Fn>
+  static auto blame_decoder(Fn&& decode) {
+    try {
+      return decode();
+    } catch (Error& e) {
+      throw e.set_in_producer();
+    }
+  }
+
+ public:
+  explicit DecodeRandomResizedCrop(const OpSpec& spec) : decoder_(*spec.producer), resize_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const io::Bytes bytes = blame_decoder([&] { return encoded_bytes(ctx.input(0)); });
+    const io::ImageInfo info = blame_decoder([&] { return io::peek_image(bytes); });
+    const Shape whole = decoder_.shape(info);
+    const ResizeGeometry geometry = resize_.draw(ctx, whole[0], whole[1]);
+    auto task =
+        resize_.resample.plan(ctx, decoder_.dtype(), whole, "HWC", geometry, {.out = geometry.out});
+    const auto rows = kernels::resample_source_range(task.job.axes[1]);
+    const auto columns = kernels::resample_source_range(task.job.axes[2]);
+    const int64_t height = rows.end - rows.begin, width = columns.end - columns.begin;
+    const void* in = nullptr;
+    if (height > 0 && width > 0) {
+      const void* region = blame_decoder([&] {
+        return decoder_.decode_to_scratch(ctx, bytes, info,
+                                          {rows.begin, columns.begin, height, width});
+      });
+      // The kernel keeps the whole image's coordinates, so that nothing rounds differently. It
+      // reads inside the region alone.
+      task.job.in_row_stride = width * whole[2];
+      const int64_t offset = rows.begin * task.job.in_row_stride + columns.begin * whole[2];
+      in = reinterpret_cast<const void*>(
+          reinterpret_cast<uintptr_t>(region) -
+          static_cast<uintptr_t>(offset * itemsize(decoder_.dtype())));
+    }
+    ResampleArgs::run(ctx, task, "HWC", in);
+  }
+
+ private:
+  ImageDecoder decoder_;
+  RandomResize resize_;
+};
+
+SchemaBuilder& add_random_resize_args(SchemaBuilder& schema) {
+  return schema
+      .required_arg("size", ArgType::kIntVec,
+                    "Size of the result in pixels: (height, width), or one number for both.")
+      .with(add_random_crop_args)
+      .with(add_resample_args)
+      .random();
+}
 
 TORCHDALI_OPERATOR("random_resized_crop")
     .doc(
@@ -61,19 +116,17 @@ TORCHDALI_OPERATOR("random_resized_crop")
     .input("data", "Images or sequences; uint8, int16, uint16 or float32.",
            {"HWC", "CHW", "FHWC", "FCHW", "CFHW"})
     .output("resized", "Layout of the input; element type `dtype`.")
-    .required_arg("size", ArgType::kIntVec,
-                  "Size of the result in pixels: (height, width), or one number for both.")
-    .arg("random_area", std::vector<float>{0.08f, 1.0f},
-         "Range of the window's area, as a fraction of the input's.")
-    .arg("random_aspect_ratio", std::vector<float>{0.75f, 1.333333f},
-         "Range of the window's width over its height; drawn evenly on a logarithmic scale.")
-    .arg("num_attempts", 10,
-         "Draws of area and aspect ratio before the largest window with a permitted ratio is "
-         "taken, from a random place.")
-    .with(add_resample_args)
-    .random()
+    .with(add_random_resize_args)
     .sequences()
     .cpu<RandomResizedCrop>();
+
+TORCHDALI_OPERATOR("fused.decode_random_resized_crop")
+    .doc("decoders.image, then random_resized_crop; see docs/design/fusion.md.")
+    .input("data", "The bytes of one image file a sample, uint8.")
+    .output("resized", "Layout \"HWC\"; element type `dtype`.")
+    .with(add_random_resize_args)
+    .hidden()
+    .cpu<DecodeRandomResizedCrop>();
 
 }  // namespace
 }  // namespace torchdali

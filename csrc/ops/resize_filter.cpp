@@ -58,14 +58,21 @@ void ResampleArgs::run(SampleContext& ctx, const Layout& layout,
 void ResampleArgs::run(SampleContext& ctx, const Layout& layout, const ResizeGeometry& geometry,
                        const ResizeWindow& window) const {
   const SampleView& in = ctx.input(0);
-  const bool supported = in.dtype == DType::kUInt8 || in.dtype == DType::kInt16 ||
-                         in.dtype == DType::kUInt16 || in.dtype == DType::kFloat;
-  TORCHDALI_CHECK_KIND(kType, supported, "the input has type ", dtype_name(in.dtype),
+  run(ctx, plan(ctx, in.dtype, in.shape, layout, geometry, window), layout, in.data);
+}
+
+ResampleArgs::Task ResampleArgs::plan(const SampleContext& ctx, DType in_type,
+                                      const Shape& in_shape, const Layout& layout,
+                                      const ResizeGeometry& geometry,
+                                      const ResizeWindow& window) const {
+  const bool supported = in_type == DType::kUInt8 || in_type == DType::kInt16 ||
+                         in_type == DType::kUInt16 || in_type == DType::kFloat;
+  TORCHDALI_CHECK_KIND(kType, supported, "the input has type ", dtype_name(in_type),
                        ", expected uint8, int16, uint16 or float32. To fix it: fn.cast(...)");
-  const DType out_type = dtype_ == DType::kNone ? in.dtype : dtype_;
-  TORCHDALI_CHECK_KIND(kType, out_type == in.dtype || out_type == DType::kFloat, "`dtype` is ",
+  const DType out_type = dtype_ == DType::kNone ? in_type : dtype_;
+  TORCHDALI_CHECK_KIND(kType, out_type == in_type || out_type == DType::kFloat, "`dtype` is ",
                        dtype_name(out_type), ", expected float32 or the type of the input, ",
-                       dtype_name(in.dtype));
+                       dtype_name(in_type));
 
   const auto common = checked_filter(interp_type_(ctx), "interp_type");
   const auto min_filter =
@@ -73,15 +80,15 @@ void ResampleArgs::run(SampleContext& ctx, const Layout& layout, const ResizeGeo
   const auto mag_filter =
       mag_filter_.given() ? checked_filter(mag_filter_(ctx), "mag_filter") : common;
   const SpatialAxes axes = SpatialAxes::of(layout);
-  kernels::ResampleJob job{.in_type = in.dtype, .out_type = out_type};
-  Shape shape = in.shape;
+  kernels::ResampleJob job{.in_type = in_type, .out_type = out_type};
+  Shape shape = in_shape;
   for (int i = 0; i < shape.ndim(); ++i) {
     if (i < axes.first) job.outer *= shape[i];
     else if (i >= axes.first + axes.ndim) job.channels *= shape[i];
   }
   double elements = static_cast<double>(job.outer) * static_cast<double>(job.channels);
   for (int a = 0; a < axes.ndim; ++a) {
-    job.axes[3 - axes.ndim + a] = {.in = in.shape[axes.first + a],
+    job.axes[3 - axes.ndim + a] = {.in = in_shape[axes.first + a],
                                    .out = window.out[a],
                                    .low = geometry.low[a],
                                    .high = geometry.high[a],
@@ -95,9 +102,13 @@ void ResampleArgs::run(SampleContext& ctx, const Layout& layout, const ResizeGeo
     elements *= static_cast<double>(window.out[a]);
   }
   TORCHDALI_CHECK(elements < kMaxElements, "a result of shape ", shape, " is too large");
-  const SampleView& out = ctx.output(0, out_type, shape, layout);
-  const size_t bytes = kernels::resample_scratch_bytes(job);
-  kernels::resample(job, in.data, out.data, ctx.scratch<std::byte>(bytes).data());
+  return {job, shape};
+}
+
+void ResampleArgs::run(SampleContext& ctx, const Task& task, const Layout& layout, const void* in) {
+  const SampleView& out = ctx.output(0, task.job.out_type, task.out_shape, layout);
+  const size_t bytes = kernels::resample_scratch_bytes(task.job);
+  kernels::resample(task.job, in, out.data, ctx.scratch<std::byte>(bytes).data());
 }
 
 }  // namespace torchdali

@@ -37,6 +37,16 @@ class ResampleArgs {
   void run(SampleContext& ctx, const Layout& layout, const ResizeGeometry& geometry,
            const ResizeWindow& window) const;
 
+  // The same in two steps, for a source of which only a part is in memory.
+  struct Task {
+    kernels::ResampleJob job;
+    Shape out_shape;
+  };
+  Task plan(const SampleContext& ctx, DType in_type, const Shape& in_shape, const Layout& layout,
+            const ResizeGeometry& geometry, const ResizeWindow& window) const;
+  // Makes output 0. `in`: where the source's first element is, or would be.
+  static void run(SampleContext& ctx, const Task& task, const Layout& layout, const void* in);
+
  private:
   Arg<InterpType> interp_type_, min_filter_, mag_filter_;
   bool antialias_;

@@ -61,9 +61,9 @@ ImageDecoder::ImageDecoder(const OpSpec& spec)
   io::check_decoder_dtype(options_.dtype);
 }
 
-Shape ImageDecoder::size(const io::ImageInfo& info) const {
+Shape ImageDecoder::shape(const io::ImageInfo& info) const {
   const auto shape = io::decoded_shape(info, options_.type, options_.adjust_orientation);
-  return {shape.height, shape.width};
+  return {shape.height, shape.width, shape.channels};
 }
 
 void ImageDecoder::decode(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
@@ -77,6 +77,18 @@ void ImageDecoder::decode(SampleContext& ctx, io::Bytes bytes, const io::ImageIn
   ContextScratch scratch(ctx);
   io::decode_image(bytes, info, options, output.data, shape[1] * shape[2] * itemsize(options.dtype),
                    scratch);
+}
+
+const void* ImageDecoder::decode_to_scratch(SampleContext& ctx, io::Bytes bytes,
+                                            const io::ImageInfo& info,
+                                            const io::Region& region) const {
+  io::DecodeOptions options = options_;
+  options.region = region;
+  const int64_t row_bytes = region.width * shape(info)[2] * itemsize(options.dtype);
+  void* out = ctx.scratch<uint8_t>(static_cast<size_t>(region.height * row_bytes)).data();
+  ContextScratch scratch(ctx);
+  io::decode_image(bytes, info, options, out, row_bytes, scratch);
+  return out;
 }
 
 }  // namespace torchdali

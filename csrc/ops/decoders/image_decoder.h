@@ -19,11 +19,15 @@ io::Bytes encoded_bytes(const SampleView& input);
 class ImageDecoder {
  public:
   explicit ImageDecoder(const OpSpec& spec);
-  // Size of the image as the user sees it, [height, width]: what windows are placed in.
-  Shape size(const io::ImageInfo& info) const;
+  // Shape of the image as the user sees it, [height, width, channels]: what windows are placed in.
+  Shape shape(const io::ImageInfo& info) const;
   // Makes output 0, [height, width, channels] of the whole image or of `region`.
   void decode(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
               std::optional<io::Region> region) const;
+  // Decodes `region` to temporary memory; rows are dense.
+  const void* decode_to_scratch(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
+                                const io::Region& region) const;
+  DType dtype() const { return options_.dtype; }
 
  private:
   io::DecodeOptions options_;

@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.decoders.image_random_crop: a window of random area and aspect ratio of an encoded image.
 #include "ops/decoders/image_decoder.h"
-#include "ops/random_crop.h"
+#include "ops/random_crop_args.h"
 
 namespace torchdali {
 namespace {
 
-FloatRange range(const OpSpec& spec, const char* name) {
-  const auto values = spec.get<std::vector<double>>(name);
-  TORCHDALI_CHECK(values.size() == 2, "`", name, "` takes a range of two numbers, got ",
-                  values.size());
-  return {.low = values[0], .high = values[1]};
-}
-
 class DecodeImageRandomCrop final : public Operator {
  public:
   explicit DecodeImageRandomCrop(const OpSpec& spec)
-      : decoder_(spec),
-        windows_(range(spec, "random_area"), range(spec, "random_aspect_ratio"),
-                 spec.get<int>("num_attempts")) {}
+      : decoder_(spec), windows_(make_random_crop_generator(spec)) {}
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
     const io::ImageInfo info = io::peek_image(bytes);
-    const Shape size = decoder_.size(info);
+    const Shape size = decoder_.shape(info);
     RandomStream random = ctx.random();
     const CropWindow w = windows_.generate(size[0], size[1], random);
     decoder_.decode(ctx, bytes, info, io::Region{w.y, w.x, w.h, w.w});
@@ -40,12 +31,7 @@ TORCHDALI_OPERATOR("decoders.image_random_crop")
     .input("data", "The bytes of one image file a sample, uint8.")
     .output("image", "The window, layout \"HWC\".")
     .with(add_image_decoder_args)
-    .arg("random_area", std::vector<double>{0.08, 1.0},
-         "Range of the window's area, as a fraction of the image.")
-    .arg("random_aspect_ratio", std::vector<double>{0.75, 1.333333},
-         "Range of the window's width divided by its height.")
-    .arg("num_attempts", 10,
-         "Draws of area and aspect ratio before a window that fits for certain is taken.")
+    .with(add_random_crop_args)
     .random()
     .cpu<DecodeImageRandomCrop>();
 
