@@ -37,28 +37,28 @@ struct Half {
     return to_float(bits);
   }  // NOLINT: a half is a float wherever it is read
 
+  // Both directions select between results instead of branching, so that loops over them vectorise.
   static uint16_t from_float(float value) {
     const uint32_t x = std::bit_cast<uint32_t>(value);
-    const uint16_t sign = static_cast<uint16_t>((x >> 16) & 0x8000);
     const uint32_t magnitude = x & 0x7fffffff;
-    if (magnitude >= 0x7f800000)  // infinity, NaN (kept quiet)
-      return sign | 0x7c00 | (magnitude > 0x7f800000 ? 0x200 : 0);
-    if (magnitude >= 0x477ff000) return sign | 0x7c00;  // rounds past 65504
-    if (magnitude < 0x38800000) {                       // subnormal or zero in binary16
-      // Adding 0.5 leaves the value in the low mantissa bits, rounded to nearest even by the FPU.
-      const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
-      return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(shifted) - 0x3f000000);
-    }
     const uint32_t odd = (magnitude >> 13) & 1;
-    return sign | static_cast<uint16_t>((magnitude - 0x38000000 + 0xfff + odd) >> 13);
+    // Adding 0.5 to what is subnormal in binary16 leaves the value in the low mantissa bits, rounded
+    // to nearest even by the FPU.
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+    const uint32_t subnormal = std::bit_cast<uint32_t>(shifted) - 0x3f000000;
+    const uint32_t normal = (magnitude - 0x38000000 + 0xfff + odd) >> 13;
+    uint32_t bits = magnitude < 0x38800000 ? subnormal : normal;
+    bits = magnitude >= 0x477ff000 ? 0x7c00 : bits;  // rounds past 65504
+    bits = magnitude > 0x7f800000 ? 0x7e00 : bits;   // NaN, kept quiet
+    return static_cast<uint16_t>(bits | ((x >> 16) & 0x8000));
   }
   static float to_float(uint16_t h) {
     const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16;
-    const uint32_t magnitude = h & 0x7fff;
-    if (magnitude >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000 | (magnitude << 13));
-    if (magnitude >= 0x400) return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000));
-    const float subnormal = static_cast<float>(magnitude) * 0x1p-24f;
-    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(subnormal));
+    const uint32_t magnitude = static_cast<uint32_t>(h & 0x7fff) << 13;
+    // Exact, subnormals included: the exponents of the two formats differ by 112.
+    const uint32_t finite = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
+    const uint32_t special = magnitude | 0x7f800000;  // infinity, NaN
+    return std::bit_cast<float>(sign | (magnitude >= 0x0f800000 ? special : finite));
   }
 };
 

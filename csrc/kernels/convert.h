@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversion between element types, of one value and of arrays. Integers saturate, fractions round
+// to the nearest with halves away from zero, NaN becomes 0. Source: what DALI 1.35 does on the CPU,
+// found by running it; where that is undefined (NaN to 32 and 64 bits) or its binary16 rounding
+// differs from IEEE 754's (ties away from zero), see docs/guide/from_dali.md.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "core/dtype.h"
+
+namespace torchdali::kernels {
+
+// The type that a floating type computes in.
+template <class T>
+using Arithmetic = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+// Rounds to an integral value, halves away from zero, for all that is then converted by cutting
+// off: the largest value below 0.5 keeps 0.49999997 from becoming 1. std::round does not vectorise.
+template <class F>
+inline F round_before_truncation(F x) {
+  constexpr F kBelowHalf = std::is_same_v<F, float> ? F(0x1.fffffep-2) : F(0x1.fffffffffffffp-2);
+  return x + std::copysign(kBelowHalf, x);
+}
+
+// Cuts off the fraction; NaN becomes 0.
+template <class To, class F>
+inline To truncate_saturating(F x) {
+  using Limits = std::numeric_limits<To>;
+  constexpr F kLow = static_cast<F>(Limits::min());  // exact: 0 or a power of two
+  constexpr F kEnd = static_cast<F>(uint64_t{1} << (Limits::digits - 1)) * F(2);
+  if constexpr (sizeof(To) <= 2) {  // both limits are exact, and the loop vectorises
+    constexpr F kHigh = static_cast<F>(Limits::max());
+    x = x == x ? x : F(0);
+    x = x > kLow ? x : kLow;
+    x = x < kHigh ? x : kHigh;
+    return static_cast<To>(static_cast<int32_t>(x));
+  } else {
+    if (x != x) return 0;
+    if (x <= kLow) return Limits::min();
+    if (x >= kEnd) return Limits::max();
+    return static_cast<To>(x);
+  }
+}
+
+template <class To, class From>
+inline To convert(From x) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (std::is_same_v<To, bool>) {
+    // Rounded like any other integer: 0.3 is false.
+    if constexpr (is_floating_type<From>) return !(std::abs(Arithmetic<From>(x)) < 0.5f);
+    else return x != 0;
+  } else if constexpr (std::is_same_v<To, Half>) {
+    return Half(static_cast<float>(x));
+  } else if constexpr (std::is_floating_point_v<To>) {
+    return static_cast<To>(x);
+  } else if constexpr (is_floating_type<From>) {
+    return truncate_saturating<To>(round_before_truncation(Arithmetic<From>(x)));
+  } else if constexpr (std::is_same_v<From, bool>) {
+    return x ? 1 : 0;
+  } else {
+    using Limits = std::numeric_limits<To>;
+    if (std::cmp_less(x, Limits::min())) return Limits::min();
+    if (std::cmp_greater(x, Limits::max())) return Limits::max();
+    return static_cast<To>(x);
+  }
+}
+
+// `count` elements; `out` and `in` do not overlap. Look it up once a sample.
+using ConvertFn = void (*)(void* out, const void* in, int64_t count);
+ConvertFn converter(DType to, DType from);
+// To uint8 from any type, cutting off fractions instead of rounding; what DALI's crop does.
+ConvertFn truncating_converter_to_uint8(DType from);
+
+}  // namespace torchdali::kernels

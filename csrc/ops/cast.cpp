@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.cast: another element type. A view where the type is the one wanted.
+#include "core/operator.h"
+#include "kernels/convert.h"
+
+namespace torchdali {
+namespace {
+
+class Cast final : public Operator {
+ public:
+  explicit Cast(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    if (in.dtype == dtype_) {
+      ctx.share_input(0, 0, in);
+      return;
+    }
+    const SampleView& out = ctx.output(0, dtype_, in.shape, in.layout);
+    kernels::converter(dtype_, in.dtype)(out.data, in.data, in.volume());
+  }
+
+ private:
+  DType dtype_;
+};
+
+TORCHDALI_OPERATOR("cast")
+    .doc(
+        "Converts the elements to another type. To an integer they are rounded to the nearest, "
+        "halves away from zero, and saturate; NaN becomes 0. To bool, what rounds to 0 is false. "
+        "To "
+        "float16 they are rounded to nearest even, and become infinite past 65504.")
+    .input("data", "Any layout, any element type.")
+    .output("converted", "Shape and layout of the input.")
+    .required_arg("dtype", ArgType::kDType, "Element type of the output.")
+    .sequences()
+    .volumes()
+    .cpu<Cast>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the random operators share: the shape of what they draw, and drawing into any element type.
+// Draws come from ctx.random(): a pure function of (operator's seed, position of the sample in the
+// pipeline's stream, number of the draw), element after element in C order.
+#pragma once
+
+#include "core/operator.h"
+#include "kernels/convert.h"
+
+namespace torchdali {
+
+// Input, `dtype` and `shape`, for SchemaBuilder::with().
+inline SchemaBuilder& add_random_args(SchemaBuilder& schema) {
+  return schema
+      .optional_input("shape_like",
+                      "Each sample takes the shape of this one; its values are not used.")
+      .output("values", "Random values, of type `dtype`; without layout.")
+      .optional_arg("shape", ArgType::kIntVec,
+                    "Shape of each sample; excludes `shape_like`. Without either, a sample is one "
+                    "value (no dimensions).",
+                    Arity::kPerSample)
+      .random();
+}
+
+// Immutable; any thread.
+class RandomOutput {
+ public:
+  RandomOutput(const OpSpec& spec, DType default_dtype)
+      : shape_(spec, "shape"),
+        dtype_(spec.has("dtype") ? spec.get<DType>("dtype") : default_dtype) {
+    TORCHDALI_CHECK(!shape_.given() || spec.num_inputs == 0,
+                    "`shape` excludes the input `shape_like`: give one or the other");
+  }
+  DType dtype() const { return dtype_; }
+
+  // Makes the output and fills it with draw(), converted as fn.cast does.
+  template <class Draw>
+  void fill(SampleContext& ctx, Draw&& draw) const {
+    const SampleView& out = ctx.output(0, dtype_, shape(ctx));
+    const int64_t count = out.volume();
+    dispatch_dtype(dtype_, [&]<class T>() {
+      T* to = out.as<T>();
+      for (int64_t i = 0; i < count; ++i) to[i] = kernels::convert<T>(draw());
+    });
+  }
+  // 24 bits are too few for these: their values are drawn as double.
+  bool wants_double() const {
+    return dtype_ == DType::kFloat64 || (!is_floating(dtype_) && itemsize(dtype_) >= 4);
+  }
+
+ private:
+  Shape shape(SampleContext& ctx) const {
+    if (ctx.num_inputs() > 0) return ctx.input(0).shape;
+    Shape shape;
+    if (!shape_.given()) return shape;
+    static thread_local std::vector<int64_t> buffer;
+    for (int64_t extent : shape_(ctx, buffer)) {
+      TORCHDALI_CHECK(extent >= 0, "`shape` has a negative extent: ", extent);
+      shape.push_back(extent);
+    }
+    constexpr double kMaxElements = 0x1p40;
+    double elements = 1;
+    for (int64_t extent : shape) elements *= static_cast<double>(extent);
+    TORCHDALI_CHECK(elements <= kMaxElements, "`shape` asks for too many values: ", shape);
+    return shape;
+  }
+
+  ListArg<int64_t> shape_;
+  DType dtype_;
+};
+
+}  // namespace torchdali

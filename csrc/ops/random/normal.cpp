@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.random.normal: values of a normal distribution.
+#include "ops/random/distribution.h"
+
+namespace torchdali {
+namespace {
+
+class Normal final : public Operator {
+ public:
+  explicit Normal(const OpSpec& spec)
+      : output_(spec, DType::kFloat), mean_(spec, "mean"), stddev_(spec, "stddev") {}
+
+  void run(SampleContext& ctx) const override {
+    const float mean = mean_(ctx), stddev = stddev_(ctx);
+    RandomStream random = ctx.random();
+    if (output_.wants_double()) output_.fill(ctx, [&] { return mean + stddev * standard(random); });
+    else output_.fill(ctx, [&] { return mean + stddev * random.normal(); });
+  }
+
+ private:
+  // RandomStream::normal() in double: two draws of 53 bits a value (Box and Muller, 1958).
+  static double standard(RandomStream& random) {
+    const double u1 = 1.0 - random.uniform_double();  // (0, 1]: the logarithm is finite
+    const double u2 = random.uniform_double();
+    return std::sqrt(-2.0 * std::log(u1)) * std::cos(2.0 * 3.14159265358979323846 * u2);
+  }
+
+  RandomOutput output_;
+  Arg<float> mean_, stddev_;
+};
+
+TORCHDALI_OPERATOR("random.normal")
+    .doc(
+        "Draws from a normal distribution. The same seed gives the same values with any number of "
+        "threads and any prefetch depth. Integers are rounded and saturate.")
+    .with(add_random_args)
+    .optional_arg("dtype", ArgType::kDType, "Element type; float32 by default.")
+    .arg("mean", 0.0f, "Mean of the distribution.", Arity::kPerSample)
+    .arg("stddev", 1.0f, "Standard deviation of the distribution.", Arity::kPerSample)
+    .cpu<Normal>();
+
+}  // namespace
+}  // namespace torchdali

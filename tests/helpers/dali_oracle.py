@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real DALI as an oracle: one long-lived process of a Python that has it.
+
+``TORCHDALI_DALI_PYTHON`` names that interpreter (docs: CONTRIBUTING.md). Without it the tests that
+ask are skipped by name, or fail where ``TORCHDALI_REQUIRE`` lists ``dali``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import enum
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from .dali_worker import read_message, write_message
+
+ENVIRONMENT_VARIABLE = "TORCHDALI_DALI_PYTHON"
+_WORKER = Path(__file__).with_name("dali_worker.py")
+_process: subprocess.Popen[bytes] | None = None
+
+
+class DaliError(RuntimeError):
+    """DALI refused the graph or failed while running it; holds DALI's text."""
+
+
+@dataclass(frozen=True)
+class DaliOutput:
+    """One output of one iteration: the samples as torch tensors, and the batch's layout."""
+
+    samples: list[torch.Tensor]
+    layout: str
+
+
+def required(what: str) -> bool:
+    """Tells whether ``TORCHDALI_REQUIRE`` lists ``what``, so that a skip becomes a failure."""
+    return what in os.environ.get("TORCHDALI_REQUIRE", "").replace(",", " ").split()
+
+
+def skip_without_dali() -> None:
+    """Skips the running test, or fails it where DALI is required."""
+    if os.environ.get(ENVIRONMENT_VARIABLE):
+        return
+    message = f"real DALI is absent: {ENVIRONMENT_VARIABLE} names no Python interpreter"
+    if required("dali"):
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+def _worker() -> subprocess.Popen[bytes]:
+    global _process
+    if _process is None or _process.poll() is not None:
+        _process = subprocess.Popen(
+            [os.environ[ENVIRONMENT_VARIABLE], str(_WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        atexit.register(stop)
+    return _process
+
+
+def stop() -> None:
+    """Ends the process; the next question starts another."""
+    global _process
+    process, _process = _process, None
+    if process is None:
+        return
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
+
+
+def _plain(value: Any) -> Any:
+    """Makes an argument fit for JSON; enumerators travel as the name of their class and a value."""
+    if isinstance(value, enum.Enum):
+        return {"enum": type(value).__name__, "value": int(value.value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu().contiguous().numpy()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
+
+
+def run_graph(
+    nodes: Sequence[Mapping[str, Any]],
+    outputs: Sequence[str],
+    sources: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    batch_size: int,
+    iterations: int = 1,
+    num_threads: int = 1,
+    seed: int = 1,
+) -> list[list[DaliOutput]]:
+    """Runs a graph described as data in real DALI, on the CPU.
+
+    Args:
+        nodes: operators in order, each ``{"op": "decoders.image", "inputs": ["encoded"], "args":
+            {...}, "tensors": {"crop_pos_x": "x"}, "outputs": ["images"]}``. ``tensors`` maps an
+            argument to the value (of a source or an earlier node) that holds it per sample.
+        outputs: names of the values that the graph returns.
+        sources: name -> ``{"batches": [[sample, ...], ...], "layout": "HWC"}``, one list of torch
+            tensors or NumPy arrays for each iteration.
+        batch_size: the largest batch.
+        iterations: how many batches to run.
+        num_threads: DALI's worker threads.
+        seed: the pipeline's seed.
+
+    Returns:
+        For each iteration, the outputs in order.
+
+    Raises:
+        DaliError: DALI raised; the text is DALI's.
+    """
+    skip_without_dali()
+    request = {
+        "nodes": list(nodes),
+        "outputs": list(outputs),
+        "sources": dict(sources or {}),
+        "batch_size": batch_size,
+        "iterations": iterations,
+        "num_threads": num_threads,
+        "seed": seed,
+    }
+    process = _worker()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    write_message(process.stdin, _plain(request))  # type: ignore[arg-type]
+    try:
+        answer = read_message(process.stdout)  # type: ignore[arg-type]
+    except EOFError:
+        raise AssertionError(f"DALI's process died (exit status {process.wait()})") from None
+    if "error" in answer:
+        raise DaliError(f"{answer['type']}: {answer['error']}")
+    return [
+        [
+            DaliOutput([torch.from_numpy(np.array(s)) for s in out["samples"]], out["layout"])
+            for out in iteration
+        ]
+        for iteration in answer["result"]
+    ]

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs small graphs in real DALI for the tests; started by dali_oracle.py with DALI's own Python.
+
+Reads requests from stdin and answers on stdout until stdin closes. A message is an 8-byte
+little-endian length, a JSON document of that length, and the raw bytes of its arrays, each
+described in the document as ``{"array": index}``. Depends on numpy and DALI only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+from typing import Any, BinaryIO
+
+import numpy as np
+
+
+def write_message(stream: BinaryIO, document: Any) -> None:
+    """Writes a document that may hold NumPy arrays anywhere."""
+    arrays: list[np.ndarray] = []
+
+    def pack(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            arrays.append(np.ascontiguousarray(value).reshape(value.shape))
+            return {"array": len(arrays) - 1}
+        if isinstance(value, dict):
+            return {key: pack(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [pack(item) for item in value]
+        if isinstance(value, np.generic):
+            return value.item()
+        return value
+
+    body = pack(document)
+    described = [{"dtype": a.dtype.str, "shape": list(a.shape)} for a in arrays]
+    text = json.dumps({"body": body, "arrays": described}).encode()
+    stream.write(struct.pack("<Q", len(text)) + text)
+    for array in arrays:
+        stream.write(array.tobytes())
+    stream.flush()
+
+
+def read_message(stream: BinaryIO) -> Any:
+    """Reads what write_message wrote; raises EOFError where the stream has ended."""
+    header = stream.read(8)
+    if len(header) < 8:
+        raise EOFError("the stream has ended")
+    message = json.loads(stream.read(struct.unpack("<Q", header)[0]))
+    arrays = []
+    for described in message["arrays"]:
+        dtype, shape = np.dtype(described["dtype"]), tuple(described["shape"])
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        data = stream.read(size)
+        if len(data) < size:
+            raise EOFError("the stream has ended inside an array")
+        arrays.append(np.frombuffer(data, dtype=dtype).reshape(shape))
+
+    def unpack(value: Any) -> Any:
+        if isinstance(value, dict):
+            if set(value) == {"array"}:
+                return arrays[value["array"]]
+            return {key: unpack(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [unpack(item) for item in value]
+        return value
+
+    return unpack(message["body"])
+
+
+def _argument(value: Any, types: Any) -> Any:
+    """Turns ``{"enum": "DALIDataType", "value": 9}`` into DALI's enumerator."""
+    if isinstance(value, dict):
+        return getattr(types, value["enum"])(value["value"])
+    if isinstance(value, list):
+        return [_argument(item, types) for item in value]
+    return value
+
+
+def run_graph(graph: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Builds and runs a graph in DALI on the CPU; see dali_oracle.run_graph for its form."""
+    from nvidia.dali import fn, pipeline, types
+
+    pipe = pipeline.Pipeline(
+        batch_size=graph["batch_size"],
+        num_threads=graph.get("num_threads", 1),
+        device_id=None,
+        seed=graph.get("seed", 1),
+        exec_async=False,
+        exec_pipelined=False,
+    )
+    with pipe:
+        values: dict[str, Any] = {
+            name: fn.external_source(name=name, layout=source.get("layout") or None)
+            for name, source in graph["sources"].items()
+        }
+        for node in graph["nodes"]:
+            function: Any = fn
+            for part in node["op"].split("."):
+                function = getattr(function, part)
+            kwargs = {name: _argument(arg, types) for name, arg in node.get("args", {}).items()}
+            kwargs.update({name: values[of] for name, of in node.get("tensors", {}).items()})
+            made = function(*(values[name] for name in node.get("inputs", [])), **kwargs)
+            made = made if isinstance(made, list | tuple) else [made]
+            values.update(zip(node["outputs"], made, strict=True))
+        pipe.set_outputs(*(values[name] for name in graph["outputs"]))
+    pipe.build()
+    iterations = []
+    for iteration in range(graph.get("iterations", 1)):
+        for name, source in graph["sources"].items():
+            pipe.feed_input(name, source["batches"][iteration])
+        iterations.append(
+            [
+                {
+                    "layout": output.layout(),
+                    "samples": [np.array(output.at(i)) for i in range(len(output))],
+                }
+                for output in pipe.run()
+            ]
+        )
+    return iterations
+
+
+def main() -> None:
+    """Answers requests; DALI's own prints go to stderr, so that they cannot disturb the answers."""
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    while True:
+        try:
+            request = read_message(requests)
+        except EOFError:
+            return
+        try:
+            answer = {"result": run_graph(request)}
+        except Exception as error:  # the test decides what an error means
+            answer = {"error": str(error), "type": type(error).__name__}
+        write_message(answers, answer)
+
+
+if __name__ == "__main__":
+    main()
