@@ -66,16 +66,26 @@ Shape ImageDecoder::size(const io::ImageInfo& info) const {
   return {shape.height, shape.width};
 }
 
+Shape ImageDecoder::shape(const io::ImageInfo& info,
+                          const std::optional<io::Region>& region) const {
+  const auto whole = io::decoded_shape(info, options_.type, options_.adjust_orientation);
+  if (region) return {region->height, region->width, whole.channels};
+  return {whole.height, whole.width, whole.channels};
+}
+
 void ImageDecoder::decode(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
-                          std::optional<io::Region> region) const {
+                          const std::optional<io::Region>& region) const {
+  const SampleView& output = ctx.output(0, options_.dtype, shape(info, region), "HWC");
+  decode_into(ctx, bytes, info, region, output.data);
+}
+
+void ImageDecoder::decode_into(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
+                               const std::optional<io::Region>& region, void* out) const {
   io::DecodeOptions options = options_;
   options.region = region;
-  const auto whole = io::decoded_shape(info, options.type, options.adjust_orientation);
-  const Shape shape{region ? region->height : whole.height, region ? region->width : whole.width,
-                    whole.channels};
-  const SampleView& output = ctx.output(0, options.dtype, shape, "HWC");
+  const Shape extents = shape(info, region);
   ContextScratch scratch(ctx);
-  io::decode_image(bytes, info, options, output.data, shape[1] * shape[2] * itemsize(options.dtype),
+  io::decode_image(bytes, info, options, out, extents[1] * extents[2] * itemsize(options.dtype),
                    scratch);
 }
 

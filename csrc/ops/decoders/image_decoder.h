@@ -21,9 +21,15 @@ class ImageDecoder {
   explicit ImageDecoder(const OpSpec& spec);
   // Size of the image as the user sees it, [height, width]: what windows are placed in.
   Shape size(const io::ImageInfo& info) const;
-  // Makes output 0, [height, width, channels] of the whole image or of `region`.
+  // [height, width, channels] of the whole image or of `region`.
+  Shape shape(const io::ImageInfo& info, const std::optional<io::Region>& region) const;
+  DType dtype() const { return options_.dtype; }
+  // Makes output 0, of that shape.
   void decode(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
-              std::optional<io::Region> region) const;
+              const std::optional<io::Region>& region) const;
+  // The same into memory of the caller's (for operators that go on from there).
+  void decode_into(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
+                   const std::optional<io::Region>& region, void* out) const;
 
  private:
   io::DecodeOptions options_;
