@@ -60,6 +60,28 @@ def test_same_seed_draws_the_same_window_in_another_colour_and_dtype():
     np.testing.assert_allclose(other[..., ::-1] * 255, rgb, atol=1e-4)
 
 
+def test_window_is_the_one_of_random_resized_crop():
+    # The same seed draws the same window: resizing the whole window is resizing its decoded pixels.
+    data = jpeg(ramp(90, 80, 3), subsampling=0)
+    args = {"random_area": [0.3, 0.6], "seed": 11}
+
+    @pipeline_def(batch_size=4, num_threads=2, device_id=None)
+    def pipeline():
+        files = fn.external_source(name="files")
+        window = fn.decoders.image_random_crop(files, **args)
+        one = fn.resize(window, size=[24, 24], interp_type=types.INTERP_NN)
+        image = fn.decoders.image(files)
+        other = fn.random_resized_crop(image, size=[24, 24], interp_type=types.INTERP_NN, **args)
+        return one, other
+
+    pipe = pipeline()
+    pipe.build()
+    pipe.feed_input("files", [np.frombuffer(data, np.uint8)] * 4)
+    one, other = pipe.run()
+    for i in range(4):
+        assert np.array_equal(one.at(i), other.at(i))
+
+
 def test_one_pixel_is_an_image_too():
     assert windows(coordinates(1, 1), 4).tolist() == [[0, 0, 1, 1]] * 4
 
@@ -67,11 +89,11 @@ def test_one_pixel_is_an_image_too():
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ({"random_area": [0.0, 1.0]}, "random_area"),
-        ({"random_area": [0.5]}, "takes a range of two numbers"),
+        ({"random_area": [-0.1, 1.0]}, "random_area"),
+        ({"random_area": [0.1, 0.5, 1.0]}, "has 3 values"),
         ({"random_area": [0.8, 0.2]}, "random_area"),
         ({"random_aspect_ratio": [-1.0, 1.0]}, "random_aspect_ratio"),
-        ({"num_attempts": 0}, "num_attempts"),
+        ({"num_attempts": -1}, "num_attempts"),
     ],
 )
 def test_wrong_ranges_are_refused_at_build(args, message):

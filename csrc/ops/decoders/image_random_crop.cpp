@@ -6,18 +6,19 @@
 namespace torchdali {
 namespace {
 
-FloatRange range(const OpSpec& spec, const char* name) {
-  const auto values = spec.get<std::vector<double>>(name);
-  TORCHDALI_CHECK(values.size() == 2, "`", name, "` takes a range of two numbers, got ",
-                  values.size());
-  return {.low = values[0], .high = values[1]};
+// As floats, like random_resized_crop: the same numbers must draw the same window in both.
+FloatRange range_of(const OpSpec& spec, const char* name) {
+  const auto values = spec.get<std::vector<float>>(name);
+  TORCHDALI_CHECK(values.size() == 1 || values.size() == 2, "`", name, "` has ", values.size(),
+                  " values, expected the two ends of a range");
+  return {.low = values.front(), .high = values.back()};
 }
 
 class DecodeImageRandomCrop final : public Operator {
  public:
   explicit DecodeImageRandomCrop(const OpSpec& spec)
       : decoder_(spec),
-        windows_(range(spec, "random_area"), range(spec, "random_aspect_ratio"),
+        windows_(range_of(spec, "random_area"), range_of(spec, "random_aspect_ratio"),
                  spec.get<int>("num_attempts")) {}
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
@@ -40,9 +41,9 @@ TORCHDALI_OPERATOR("decoders.image_random_crop")
     .input("data", "The bytes of one image file a sample, uint8.")
     .output("image", "The window, layout \"HWC\".")
     .with(add_image_decoder_args)
-    .arg("random_area", std::vector<double>{0.08, 1.0},
+    .arg("random_area", std::vector<float>{0.08f, 1.0f},
          "Range of the window's area, as a fraction of the image.")
-    .arg("random_aspect_ratio", std::vector<double>{0.75, 1.333333},
+    .arg("random_aspect_ratio", std::vector<float>{0.75f, 1.333333f},
          "Range of the window's width divided by its height.")
     .arg("num_attempts", 10,
          "Draws of area and aspect ratio before a window that fits for certain is taken.")
