@@ -43,7 +43,7 @@ struct DecodeOptions {
   ImageType type = ImageType::kRGB;
   DType dtype = DType::kUInt8;  // uint8, int8, uint16, int16, uint32, int32 or float32
   bool adjust_orientation = true;
-  bool fast_idct = false;        // JPEG: a faster, less exact inverse DCT
+  bool fast_idct = false;             // JPEG: a faster, less exact inverse DCT
   std::optional<Region> region = {};  // whole image where absent
 };
 

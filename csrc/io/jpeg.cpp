@@ -121,7 +121,10 @@ void do_nothing(j_decompress_ptr) {}
 boolean on_end_of_data(j_decompress_ptr cinfo) {
   static const JOCTET kEnd[2] = {0xFF, JPEG_EOI};
   Decoder& d = Decoder::of(cinfo);
-  if (d.in_header) fail(d, "the file ends within its header");
+  if (d.in_header) {
+    d.truncated = true;
+    fail(d, "");
+  }
   d.past_end = true;
   d.source.next_input_byte = kEnd;
   d.source.bytes_in_buffer = sizeof(kEnd);
@@ -235,13 +238,23 @@ bool lacks_scans(const jpeg_decompress_struct& cinfo) {
   return false;
 }
 
-// CMYK as ink removed (0 is full ink) to RGB: each ink and black multiply, rounded down as DALI
-// does. `inverted` says that the samples are that already (Adobe's files).
-void cmyk_to_rgb(const uint8_t* in, uint8_t* out, int64_t count, bool inverted) {
+// CMYK samples to RGB or gray: what each ink leaves is multiplied by what black leaves, rounded
+// down, and so is gray, as DALI does. `inverted` says that samples are what is left (Adobe's files)
+// and not the ink.
+void mix_inks(const uint8_t* in, uint8_t* out, int64_t count, bool inverted, bool to_gray) {
+  constexpr float kLuma[3] = {0.299f, 0.587f, 0.114f};  // ITU-R BT.601-7, 2.5.1
   const uint8_t flip = inverted ? 0 : 255;
-  for (int64_t i = 0; i < count; ++i, in += 4, out += 3) {
+  for (int64_t i = 0; i < count; ++i, in += 4) {
     const int black = in[3] ^ flip;
-    for (int c = 0; c < 3; ++c) out[c] = static_cast<uint8_t>((in[c] ^ flip) * black / 255);
+    int rgb[3];
+    for (int c = 0; c < 3; ++c) rgb[c] = (in[c] ^ flip) * black / 255;
+    if (to_gray) {
+      *out++ = static_cast<uint8_t>(static_cast<float>(rgb[0]) * kLuma[0] +
+                                    static_cast<float>(rgb[1]) * kLuma[1] +
+                                    static_cast<float>(rgb[2]) * kLuma[2]);
+    } else {
+      for (int c = 0; c < 3; ++c) *out++ = static_cast<uint8_t>(rgb[c]);
+    }
   }
 }
 
@@ -250,8 +263,7 @@ void cmyk_to_rgb(const uint8_t* in, uint8_t* out, int64_t count, bool inverted) 
 void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget& target) {
   const Region& region = target.region();
   const ImageType type = target.type();
-  const bool to_gray = type == ImageType::kGray && !info.cmyk;
-  const bool gray = to_gray || info.channels == 1;
+  const bool gray = type == ImageType::kGray || info.channels == 1;
   const bool ink = info.cmyk && type == ImageType::kAnyData;
   const bool bgr = !gray && !info.cmyk && type == ImageType::kBGR;
 
@@ -262,10 +274,10 @@ void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget
   } guard;
   Decoder& d = guard.d;
   Plan plan{.region = &region,
-            .color = gray        ? JCS_GRAYSCALE
-                     : info.cmyk ? JCS_CMYK
-                     : bgr       ? JCS_EXT_BGR
-                                 : JCS_RGB,
+            .color = info.cmyk ? JCS_CMYK
+                     : gray    ? JCS_GRAYSCALE
+                     : bgr     ? JCS_EXT_BGR
+                               : JCS_RGB,
             .dct = fast_idct ? JDCT_IFAST : JDCT_ISLOW,
             .height = static_cast<JDIMENSION>(info.height),
             .width = static_cast<JDIMENSION>(info.width),
@@ -275,15 +287,14 @@ void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget
             .skip_y = 0,
             .margin_y = 0};
   const auto check = [&d](bool good) {
-    TORCHDALI_CHECK_KIND(kData, good, "the JPEG file is broken: ", d.message);
     TORCHDALI_CHECK_KIND(kData, !d.truncated,
                          "the JPEG file is truncated: it ends before the picture does");
+    TORCHDALI_CHECK_KIND(kData, good, "the JPEG file is broken: ", d.message);
   };
   target.open({.model = gray  ? PixelModel::kGray
                         : ink ? PixelModel::kCMYK
                         : bgr ? PixelModel::kBGR
-                              : PixelModel::kRGB,
-               .gray_rule = GrayRule::kLibpng});
+                              : PixelModel::kRGB});
   check(start(d, bytes, plan));
   if (d.past_end && lacks_scans(d.cinfo)) d.truncated = true;
   check(true);
@@ -295,7 +306,7 @@ void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget
   const int samples = d.cinfo.out_color_components;
   const auto row_bytes = static_cast<size_t>(d.cinfo.output_width) * samples;
   auto* buffer = static_cast<uint8_t*>(target.scratch().allocate(row_bytes * rows_at_once));
-  auto* rgb =
+  auto* mixed =
       info.cmyk && !ink
           ? static_cast<uint8_t*>(target.scratch().allocate(static_cast<size_t>(region.width) * 3))
           : nullptr;
@@ -317,9 +328,9 @@ void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget
     for (int i = 0; row >= 0 && i < got; ++i) {
       uint8_t* pixels = rows[i] + left;
       if (rows[i] != buffer + i * row_bytes) continue;  // already where it belongs
-      if (rgb) {
-        cmyk_to_rgb(pixels, rgb, region.width, plan.adobe);
-        pixels = rgb;
+      if (mixed) {
+        mix_inks(pixels, mixed, region.width, plan.adobe, gray);
+        pixels = mixed;
       } else if (ink && plan.adobe) {
         for (int64_t k = 0; k < region.width * 4; ++k) pixels[k] ^= 0xFF;
       }

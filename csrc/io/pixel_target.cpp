@@ -121,8 +121,13 @@ void PixelTarget::to_gray(const PixelTarget& target, const void* from, void* to)
   const bool libpng = target.format_.gray_rule == GrayRule::kLibpng;
   const Luma luma = libpng ? kLumaLibpng : kLumaNearest;
   const uint32_t half = libpng && sizeof(S) == 1 ? 0 : 1u << (luma.bits - 1);
-  for (int64_t i = 0, n = target.region_.width; i < n; ++i, in += stride)
-    out[i] = static_cast<S>((in[r] * luma.r + in[g] * luma.g + in[b] * luma.b + half) >> luma.bits);
+  // 8-bit gray comes from 8-bit colours, as in DALI; the low byte is cut off by the next step.
+  const int low = sizeof(S) == 2 && !libpng && target.dtype_ == DType::kUInt8 ? 8 : 0;
+  for (int64_t i = 0, n = target.region_.width; i < n; ++i, in += stride) {
+    const uint32_t red = in[r] >> low, green = in[g] >> low, blue = in[b] >> low;
+    const uint32_t gray = (red * luma.r + green * luma.g + blue * luma.b + half) >> luma.bits;
+    out[i] = static_cast<S>(gray << low);
+  }
 }
 
 // One range to another, rounded to nearest.

@@ -14,7 +14,7 @@ enum class PixelModel : int8_t { kGray, kGrayAlpha, kRGB, kBGR, kRGBA, kBGRA, kC
 // for the formats that use them.
 enum class GrayRule : int8_t {
   kNearest,  // 14 bits, rounded to nearest: BMP, PNM
-  kLibpng,   // 15 bits, 8-bit samples rounded down, wider ones to nearest: PNG, CMYK
+  kLibpng,   // 15 bits, 8-bit samples rounded down, wider ones to nearest: PNG
 };
 
 struct PixelFormat {

@@ -70,7 +70,7 @@ class DecodeRandomResizedCrop final : public Operator {
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = blame_decoder([&] { return encoded_bytes(ctx.input(0)); });
     const io::ImageInfo info = blame_decoder([&] { return io::peek_image(bytes); });
-    const Shape whole = decoder_.shape(info);
+    const Shape whole = decoder_.shape(info, std::nullopt);
     const ResizeGeometry geometry = resize_.draw(ctx, whole[0], whole[1]);
     auto task =
         resize_.resample.plan(ctx, decoder_.dtype(), whole, "HWC", geometry, {.out = geometry.out});
@@ -79,16 +79,16 @@ class DecodeRandomResizedCrop final : public Operator {
     const int64_t height = rows.end - rows.begin, width = columns.end - columns.begin;
     const void* in = nullptr;
     if (height > 0 && width > 0) {
-      const void* region = blame_decoder([&] {
-        return decoder_.decode_to_scratch(ctx, bytes, info,
-                                          {rows.begin, columns.begin, height, width});
-      });
+      const io::Region region{rows.begin, columns.begin, height, width};
+      const int64_t bytes_out = height * width * whole[2] * itemsize(decoder_.dtype());
+      const auto pixels = ctx.scratch<uint8_t>(static_cast<size_t>(bytes_out));
+      blame_decoder([&] { decoder_.decode_into(ctx, bytes, info, region, pixels.data()); });
       // The kernel keeps the whole image's coordinates, so that nothing rounds differently. It
       // reads inside the region alone.
       task.job.in_row_stride = width * whole[2];
       const int64_t offset = rows.begin * task.job.in_row_stride + columns.begin * whole[2];
       in = reinterpret_cast<const void*>(
-          reinterpret_cast<uintptr_t>(region) -
+          reinterpret_cast<uintptr_t>(pixels.data()) -
           static_cast<uintptr_t>(offset * itemsize(decoder_.dtype())));
     }
     ResampleArgs::run(ctx, task, "HWC", in);

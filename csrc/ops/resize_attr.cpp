@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of sizes. In float throughout, as in DALI, so that halves round the same way.
+// The law of sizes. In float, as in DALI, so that halves round the same way.
 #include "ops/resize_attr.h"
 
 #include <algorithm>
@@ -205,10 +205,10 @@ ResizeGeometry ResizeArgs::operator()(const SampleContext& ctx,
     g.out[a] = std::max<int64_t>(1, std::llround(size[a]));
     const float rounded = static_cast<float>(g.out[a]);
     if (subpixel_scale_ && rounded != size[a]) {
-      const float centre = 0.5f * (g.low[a] + g.high[a]);
-      const float half = 0.5f * (g.high[a] - g.low[a]) * (rounded / std::max(size[a], kMinSize));
-      g.low[a] = centre - half;
-      g.high[a] = centre + half;
+      const double centre = 0.5f * (g.low[a] + g.high[a]);
+      const double growth = static_cast<double>(rounded) / std::max(size[a], kMinSize);
+      g.low[a] = static_cast<float>(centre + (g.low[a] - centre) * growth);
+      g.high[a] = static_cast<float>(centre + (g.high[a] - centre) * growth);
     }
     if (mirror[a]) std::swap(g.low[a], g.high[a]);
   }

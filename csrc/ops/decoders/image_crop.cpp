@@ -12,7 +12,7 @@ class DecodeImageCrop final : public Operator {
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
     const io::ImageInfo info = io::peek_image(bytes);
-    const Shape size = decoder_.shape(info);
+    const Shape size = decoder_.size(info);
     const Window w = crop_(ctx, size, "HW");
     w.check_inside(size);
     decoder_.decode(ctx, bytes, info, io::Region{w.anchor[0], w.anchor[1], w.shape[0], w.shape[1]});

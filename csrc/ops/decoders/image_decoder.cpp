@@ -61,34 +61,32 @@ ImageDecoder::ImageDecoder(const OpSpec& spec)
   io::check_decoder_dtype(options_.dtype);
 }
 
-Shape ImageDecoder::shape(const io::ImageInfo& info) const {
+Shape ImageDecoder::size(const io::ImageInfo& info) const {
   const auto shape = io::decoded_shape(info, options_.type, options_.adjust_orientation);
-  return {shape.height, shape.width, shape.channels};
+  return {shape.height, shape.width};
+}
+
+Shape ImageDecoder::shape(const io::ImageInfo& info,
+                          const std::optional<io::Region>& region) const {
+  const auto whole = io::decoded_shape(info, options_.type, options_.adjust_orientation);
+  if (region) return {region->height, region->width, whole.channels};
+  return {whole.height, whole.width, whole.channels};
 }
 
 void ImageDecoder::decode(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
-                          std::optional<io::Region> region) const {
-  io::DecodeOptions options = options_;
-  options.region = region;
-  const auto whole = io::decoded_shape(info, options.type, options.adjust_orientation);
-  const Shape shape{region ? region->height : whole.height, region ? region->width : whole.width,
-                    whole.channels};
-  const SampleView& output = ctx.output(0, options.dtype, shape, "HWC");
-  ContextScratch scratch(ctx);
-  io::decode_image(bytes, info, options, output.data, shape[1] * shape[2] * itemsize(options.dtype),
-                   scratch);
+                          const std::optional<io::Region>& region) const {
+  const SampleView& output = ctx.output(0, options_.dtype, shape(info, region), "HWC");
+  decode_into(ctx, bytes, info, region, output.data);
 }
 
-const void* ImageDecoder::decode_to_scratch(SampleContext& ctx, io::Bytes bytes,
-                                            const io::ImageInfo& info,
-                                            const io::Region& region) const {
+void ImageDecoder::decode_into(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
+                               const std::optional<io::Region>& region, void* out) const {
   io::DecodeOptions options = options_;
   options.region = region;
-  const int64_t row_bytes = region.width * shape(info)[2] * itemsize(options.dtype);
-  void* out = ctx.scratch<uint8_t>(static_cast<size_t>(region.height * row_bytes)).data();
+  const Shape extents = shape(info, region);
   ContextScratch scratch(ctx);
-  io::decode_image(bytes, info, options, out, row_bytes, scratch);
-  return out;
+  io::decode_image(bytes, info, options, out, extents[1] * extents[2] * itemsize(options.dtype),
+                   scratch);
 }
 
 }  // namespace torchdali

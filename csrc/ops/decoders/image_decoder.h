@@ -19,15 +19,17 @@ io::Bytes encoded_bytes(const SampleView& input);
 class ImageDecoder {
  public:
   explicit ImageDecoder(const OpSpec& spec);
-  // Shape of the image as the user sees it, [height, width, channels]: what windows are placed in.
-  Shape shape(const io::ImageInfo& info) const;
-  // Makes output 0, [height, width, channels] of the whole image or of `region`.
-  void decode(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
-              std::optional<io::Region> region) const;
-  // Decodes `region` to temporary memory; rows are dense.
-  const void* decode_to_scratch(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
-                                const io::Region& region) const;
+  // Size of the image as the user sees it, [height, width]: what windows are placed in.
+  Shape size(const io::ImageInfo& info) const;
+  // [height, width, channels] of the whole image or of `region`.
+  Shape shape(const io::ImageInfo& info, const std::optional<io::Region>& region) const;
   DType dtype() const { return options_.dtype; }
+  // Makes output 0, of that shape.
+  void decode(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
+              const std::optional<io::Region>& region) const;
+  // The same into memory of the caller's (for operators that go on from there).
+  void decode_into(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
+                   const std::optional<io::Region>& region, void* out) const;
 
  private:
   io::DecodeOptions options_;

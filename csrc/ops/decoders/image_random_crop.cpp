@@ -13,7 +13,7 @@ class DecodeImageRandomCrop final : public Operator {
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
     const io::ImageInfo info = io::peek_image(bytes);
-    const Shape size = decoder_.shape(info);
+    const Shape size = decoder_.size(info);
     RandomStream random = ctx.random();
     const CropWindow w = windows_.generate(size[0], size[1], random);
     decoder_.decode(ctx, bytes, info, io::Region{w.y, w.x, w.h, w.w});

@@ -1,0 +1,453 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fn.decoders.image: JPEG, PNG, BMP and PNM to every colour type and dtype."""
+
+from __future__ import annotations
+
+import io
+import struct
+import time
+import zlib
+
+import numpy as np
+import pytest
+from helpers.dali_oracle import DaliError, run_graph
+from helpers.encoded_images import (
+    IMAGE_TYPES,
+    PNG_GRAY,
+    PNG_GRAY_ALPHA,
+    PNG_RGB,
+    PNG_RGBA,
+    bmp,
+    decode,
+    jpeg,
+    png,
+    png_chunk,
+    pnm,
+    ramp,
+    sample_files,
+    without_segment,
+)
+from PIL import Image, ImageOps
+
+from torchdali import fn, pipeline_def, types
+
+DTYPES = {
+    "uint8": types.UINT8,
+    "int8": types.INT8,
+    "uint16": types.UINT16,
+    "int16": types.INT16,
+    "uint32": types.UINT32,
+    "int32": types.INT32,
+    "float32": types.FLOAT,
+}
+FILES = sample_files()
+# What DALI 1.35 gets wrong on the CPU; docs/design/decoding.md says what and why ours differs.
+ANY_DATA_BROKEN_IN_DALI = {
+    "jpeg_cmyk": "three of its four channels are uninitialised memory",
+    "png_rgba8": "red and blue are swapped",
+    "png_rgba16": "red and blue are swapped",
+    "png_palette_transparent": "red and blue are swapped",
+    "png_rgb_transparent": "red and blue are swapped",
+    "png_gray_alpha8": "alpha is a copy of gray",
+    "png_gray_alpha16": "alpha is a copy of gray",
+    "bmp_32": "alpha is uninitialised memory",
+    "bmp_24_core_header": "rows are those of a gray image",
+}
+
+
+def one(data: bytes, **args) -> np.ndarray:
+    return decode("decoders.image", [data], **args)[0]
+
+
+def pillow(data: bytes) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+
+
+def full_scale(dtype: np.dtype) -> float:
+    return float(np.iinfo(dtype).max) if dtype.kind in "iu" else 1.0
+
+
+# --- against real DALI ---------------------------------------------------------------------------
+
+
+def in_dali(files: list[bytes], op: str = "experimental.decoders.image", **args) -> list:
+    node = {"op": op, "inputs": ["files"], "args": args, "outputs": ["images"]}
+    batch = [np.frombuffer(f, np.uint8) for f in files]
+    result = run_graph([node], ["images"], {"files": {"batches": [batch]}}, batch_size=len(files))
+    return [np.asarray(s) for s in result[0][0].samples]
+
+
+@pytest.mark.dali
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("image_type", IMAGE_TYPES)
+def test_gives_what_dali_gives(image_type, dtype):
+    names = [n for n in FILES if image_type != "ANY_DATA" or n not in ANY_DATA_BROKEN_IN_DALI]
+    args = {"output_type": IMAGE_TYPES[image_type], "dtype": DTYPES[dtype]}
+    files = [FILES[n] for n in names]
+    for name, actual, expected in zip(
+        names, decode("decoders.image", files, **args), in_dali(files, **args), strict=True
+    ):
+        assert actual.dtype == expected.dtype, name
+        assert actual.shape == expected.shape, name
+        difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+        if dtype == "uint8":
+            assert difference.max() <= 1, name
+            # YCbCr may differ where a value is an exact half; all else is the same to the bit.
+            assert (difference > 0).mean() <= (1e-3 if image_type == "YCbCr" else 0), name
+        else:
+            # DALI scales through float32, which has 24 bits; one step of the type, or 1e-5.
+            scale = full_scale(actual.dtype)
+            assert difference.max() / scale <= max(1 / scale, 1e-6), name
+
+
+@pytest.mark.dali
+@pytest.mark.parametrize("name", ["jpeg_444", "jpeg_422", "jpeg_420"])
+def test_fast_idct_gives_what_dalis_older_decoder_gives(name):
+    # The newer CPU decoder of DALI 1.35 ignores the argument.
+    expected = in_dali([FILES[name]], op="decoders.image", use_fast_idct=True)[0]
+    fast = one(FILES[name], use_fast_idct=True)
+    assert np.array_equal(fast, expected)
+    assert not np.array_equal(fast, one(FILES[name]))
+
+
+@pytest.mark.dali
+def test_real_files_give_what_dali_gives(real_data):
+    files = [
+        path
+        for kind in ("jpeg", "png", "bmp", "pnm")
+        for path in sorted((real_data / "formats" / kind).iterdir())
+    ]
+    assert files
+    data = [path.read_bytes() for path in files]
+    for path, actual, expected in zip(
+        files, decode("decoders.image", data), in_dali(data), strict=True
+    ):
+        assert np.array_equal(actual, expected), path
+
+
+@pytest.mark.dali
+@pytest.mark.slow
+def test_imagenet_gives_what_dali_gives(real_data):
+    files = sorted((real_data / "imagenet-500").iterdir())
+    assert len(files) == 500
+    for path in files:
+        try:
+            expected = in_dali([path.read_bytes()])[0]
+        except DaliError:  # one file has an EXIF orientation of 0, which is nonsense but harmless
+            expected = in_dali([path.read_bytes()], op="decoders.image")[0]
+        assert np.array_equal(one(path.read_bytes()), expected), path
+
+
+# --- against Pillow and arithmetic ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [n for n in FILES if n.startswith("jpeg") and "cmyk" not in n])
+def test_jpeg_gives_what_libjpeg_gives_in_pillow(name):
+    assert np.array_equal(one(FILES[name]), pillow(FILES[name]))
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("channels", [1, 3])
+def test_exif_orientation_of_a_jpeg_is_applied(orientation, channels):
+    data = jpeg(ramp(21, 34, channels), orientation=orientation)
+    upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
+    assert np.array_equal(one(data), np.asarray(upright))
+    assert np.array_equal(one(data, adjust_orientation=False), pillow(data))
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("dtype", [types.UINT8, types.INT16, types.FLOAT])
+def test_exif_orientation_of_a_png_is_applied(orientation, dtype):
+    pixels = ramp(13, 22, 4)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    chunk = png_chunk(b"eXIf", exif.tobytes().removeprefix(b"Exif\0\0"))
+    data = png(pixels, 8, PNG_RGBA, extra=[chunk])
+    flat = png(pixels, 8, PNG_RGBA)
+    turn = {
+        1: lambda a: a,
+        2: lambda a: a[:, ::-1],
+        3: lambda a: a[::-1, ::-1],
+        4: lambda a: a[::-1],
+        5: lambda a: a.transpose(1, 0, 2),
+        6: lambda a: np.rot90(a, -1),
+        7: lambda a: a[::-1, ::-1].transpose(1, 0, 2),
+        8: lambda a: np.rot90(a),
+    }[orientation]
+    args = {"output_type": types.ANY_DATA, "dtype": dtype}
+    assert np.array_equal(one(data, **args), turn(one(flat, **args)))
+    assert np.array_equal(one(data, adjust_orientation=False, **args), one(flat, **args))
+
+
+@pytest.mark.parametrize("value", [0, 9, 65535])
+def test_nonsense_exif_orientation_is_ignored(value):
+    data = jpeg(ramp(21, 34, 3), orientation=value)
+    assert np.array_equal(one(data), pillow(data))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 8, 16])
+def test_gray_png_spans_the_range_of_the_type(depth):
+    samples = ramp(9, 14, 1, peak=2**depth - 1)
+    data = png(samples, depth, PNG_GRAY)
+    peak = 2**depth - 1
+    expected = samples >> 8 if depth == 16 else samples * 255 // peak
+    assert np.array_equal(one(data, output_type=types.GRAY), expected)
+    assert np.array_equal(one(data), np.repeat(expected, 3, axis=2))
+    wide = one(data, output_type=types.GRAY, dtype=types.UINT16)
+    assert np.array_equal(wide, samples * (65535 // peak))
+    exact = one(data, output_type=types.GRAY, dtype=types.FLOAT)
+    np.testing.assert_allclose(exact, samples / peak, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(("colour_type", "channels"), [(PNG_GRAY_ALPHA, 2), (PNG_RGBA, 4)])
+def test_alpha_is_kept_by_any_data_only(colour_type, channels):
+    samples = ramp(9, 14, channels)
+    data = png(samples, 8, colour_type)
+    assert np.array_equal(one(data, output_type=types.ANY_DATA), samples)
+    opaque = samples[..., :3] if channels == 4 else np.repeat(samples[..., :1], 3, axis=2)
+    assert np.array_equal(one(data), opaque)
+    assert np.array_equal(one(data, output_type=types.BGR), opaque[..., ::-1])
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "LA", "I;16"])
+def test_pngs_of_pillow_are_read_back(mode):
+    image = Image.fromarray(ramp(19, 27, 3).astype(np.uint8))
+    if mode == "I;16":
+        samples = ramp(19, 27, 1, peak=65535)[..., 0].astype(np.uint16)
+        image = Image.fromarray(samples)
+    else:
+        image = image.convert(mode)
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    actual = one(out.getvalue())
+    if mode == "I;16":
+        assert np.array_equal(actual[..., 0], samples >> 8)
+    else:
+        assert np.array_equal(actual, np.asarray(image.convert("RGB")))
+
+
+def test_interlaced_png_is_the_same_picture():
+    # Adam7 by hand: seven passes of a gray image (ISO/IEC 15948, 8.2).
+    samples = ramp(13, 11, 1)[..., 0]
+    passes = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2)]
+    passes.append((1, 0, 2, 1))
+    raw = b""
+    for y, x, dy, dx in passes:
+        part = samples[y::dy, x::dx].astype(np.uint8)
+        if part.size:
+            raw += b"".join(b"\0" + row.tobytes() for row in part)
+    data = (
+        b"\x89PNG\r\n\x1a\n"
+        + png_chunk(b"IHDR", struct.pack(">IIBBBBB", 11, 13, 8, 0, 0, 0, 1))
+        + png_chunk(b"IDAT", zlib.compress(raw))
+        + png_chunk(b"IEND", b"")
+    )
+    assert np.array_equal(one(data, output_type=types.GRAY)[..., 0], samples)
+    part = decode("decoders.image_slice", [data], start=[3, 2], end=[9, 12])[0]
+    assert np.array_equal(part[..., 0], samples[2:12, 3:9])
+
+
+def test_cmyk_jpeg_with_and_without_adobe_marker():
+    ink = ramp(21, 34, 4)
+    data = jpeg(ink, quality=100, subsampling=0)
+    stored = np.asarray(Image.open(io.BytesIO(data))).astype(np.int64)  # 0: no ink
+    assert np.array_equal(one(data, output_type=types.ANY_DATA), stored)
+    left = 255 - stored
+    assert np.array_equal(one(data), left[..., :3] * left[..., 3:] // 255)
+    # Without the marker 255 is full ink, so the very same bytes are the negative.
+    plain = without_segment(data, 0xEE)
+    assert np.array_equal(one(plain, output_type=types.ANY_DATA), left)
+    assert np.array_equal(one(plain), stored[..., :3] * stored[..., 3:] // 255)
+
+
+def test_gray_jpeg_has_one_channel_as_any_data():
+    data = FILES["jpeg_gray"]
+    assert one(data, output_type=types.ANY_DATA).shape[2] == 1
+    assert np.array_equal(one(data), np.repeat(one(data, output_type=types.GRAY), 3, axis=2))
+
+
+def test_ycbcr_has_limited_range():
+    # ITU-R BT.601: black, white, red.
+    pixels = np.array([[[0, 0, 0], [255, 255, 255], [255, 0, 0]]])
+    expected = [[[16, 128, 128], [235, 128, 128], [81, 90, 240]]]
+    assert np.array_equal(one(png(pixels, 8, PNG_RGB), output_type=types.YCbCr), expected)
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("peak", [255, 100, 65535, 1000])
+def test_pnm_scales_its_maximum_to_full_intensity(kind, peak):
+    channels = 3 if kind in (3, 6) else 1
+    if kind in (1, 4):
+        bits = ramp(9, 14, 1) % 2
+        expected = np.repeat(255 * (1 - bits), 3, axis=2)
+        assert np.array_equal(one(pnm(kind, bits, comment=True)), expected)
+        return
+    samples = ramp(9, 14, channels, peak=peak)
+    data = pnm(kind, samples, peak, comment=True)
+    actual = one(data, output_type=types.ANY_DATA, dtype=types.FLOAT)
+    np.testing.assert_allclose(actual, samples / peak, rtol=0, atol=0.51 / min(peak, 255))
+    if peak == 65535:
+        eight_bit = np.broadcast_to(samples >> 8, (9, 14, 3))
+        assert np.array_equal(one(data), eight_bit)
+
+
+def test_plain_bitmap_needs_no_blanks_between_pixels():
+    assert one(b"P1 3 2\n010111", output_type=types.GRAY)[..., 0].tolist() == [
+        [255, 0, 255],
+        [0, 0, 0],
+    ]
+
+
+@pytest.mark.parametrize("bits", [1, 4, 8])
+@pytest.mark.parametrize("top_down", [False, True])
+def test_bmp_palette(bits, top_down):
+    rng = np.random.default_rng(bits)
+    palette = rng.integers(0, 256, (2**bits, 3))
+    indices = rng.integers(0, 2**bits, (7, 13, 1))
+    shifts = np.arange(bits - 1, -1, -1)
+    rows = [np.packbits((r >> shifts) & 1).tobytes() for r in indices]
+    data = bmp(rows, 13, bits, palette=palette, top_down=top_down)
+    assert np.array_equal(one(data), palette[indices[..., 0]])
+    assert np.array_equal(one(data, output_type=types.ANY_DATA), palette[indices[..., 0]])
+    grays = np.repeat(palette[:, :1], 3, axis=1)
+    gray = one(bmp(rows, 13, bits, palette=grays), output_type=types.ANY_DATA)
+    assert np.array_equal(gray, grays[indices[..., 0], :1])
+
+
+def test_bmp_bit_fields_in_any_order():
+    rgba = ramp(5, 7, 4)
+    rows = [r.astype(np.uint8).tobytes() for r in rgba]  # red first, unlike BGRA
+    data = bmp(rows, 7, 32, compression=3, masks=(0xFF, 0xFF00, 0xFF0000))
+    assert np.array_equal(one(data), rgba[..., :3])
+    with_alpha = bmp(rows, 7, 32, compression=6, masks=(0xFF, 0xFF00, 0xFF0000, 0xFF000000))
+    assert np.array_equal(one(with_alpha, output_type=types.ANY_DATA), rgba)
+
+
+def test_bmp_run_lengths_of_four_bits_and_steps():
+    palette = np.arange(48).reshape(16, 3)
+    stored = bytes([5, 0x12, 0, 0])  # 1 2 1 2 1, end of row
+    stored += bytes([0, 2, 2, 0, 0, 3, 0x45, 0x60, 0, 1])  # two to the right, then 4 5 6; the end
+    data = bmp([b""] * 3, 5, 4, compression=2, palette=palette, stored=stored)
+    expected = np.array([[0, 0, 0, 0, 0], [0, 0, 4, 5, 6], [1, 2, 1, 2, 1]])
+    assert np.array_equal(one(data), palette[expected])
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+def huge(data: bytes, offset: int, form: str) -> bytes:
+    size = struct.pack(form, 60_000, 60_000)
+    return data[:offset] + size + data[offset + len(size) :]
+
+
+SMALL_JPEG = jpeg(ramp(20, 30, 3))
+SMALL_PNG = png(ramp(20, 30, 3), 8, PNG_RGB)
+SMALL_BMP = bmp([bytes(90)] * 20, 30, 24)
+HUGE_PNG_HEADER = struct.pack(">IIBBBBB", 60_000, 60_000, 8, PNG_RGB, 0, 0, 0)
+BAD = {
+    "empty": (b"", "empty"),
+    "one byte": (b"\xff", "not an image: .*bytes ff"),
+    "text": (b"this is no image at all", "not an image: .*74 68 69 73"),
+    "JPEG that is only a signature": (b"\xff\xd8\xff", "truncated"),
+    "JPEG cut in its header": (SMALL_JPEG[:120], "truncated"),
+    "JPEG cut between its headers": (SMALL_JPEG[:-200], "JPEG file is truncated"),
+    "JPEG cut in its pixels": (SMALL_JPEG[:-60], "JPEG file is truncated"),
+    "progressive JPEG cut": (jpeg(ramp(80, 90, 3), progressive=True)[:-900], "truncated"),
+    "PNG cut": (SMALL_PNG[:-40], "PNG file is truncated"),
+    "PNG with a flipped bit": (
+        SMALL_PNG[:-30] + bytes([SMALL_PNG[-30] ^ 4]) + SMALL_PNG[-29:],
+        "PNG file is broken",
+    ),
+    "PNG without IHDR": (SMALL_PNG[:12] + b"IDAT" + SMALL_PNG[16:], "IHDR"),
+    "BMP cut": (SMALL_BMP[:-50], "BMP file is (broken or )?truncated"),
+    "BMP of 7 bits": (SMALL_BMP[:28] + b"\7" + SMALL_BMP[29:], "7 bits per pixel"),
+    "PNM cut": (pnm(6, ramp(9, 9, 3))[:-5], "truncated"),
+    "plain PNM with a letter": (b"P2 2 2 255\n1 2 x 4", "number is expected"),
+    "PNM of maximum 0": (b"P5 2 2 0\n1234", "maximum value"),
+    "zero width": (b"P5 0 2 255\n1234", "0 pixels"),
+    "huge JPEG": (
+        huge(SMALL_JPEG, SMALL_JPEG.index(b"\xff\xc0") + 5, ">HH"),
+        "60000 x 60000 pixels, more than",
+    ),
+    "huge PNG": (
+        SMALL_PNG[:8] + png_chunk(b"IHDR", HUGE_PNG_HEADER) + SMALL_PNG[33:],
+        "60000 x 60000 pixels, more than",
+    ),
+    "huge BMP": (huge(SMALL_BMP, 18, "<ii"), "60000 x 60000 pixels, more than"),
+    "huge PNM": (b"P6 60000 60000 255\n" + bytes(1000), "60000 x 60000 pixels, more than"),
+    "TIFF": (b"II*\0" + bytes(50), "TIFF.*does not decode"),
+    "WebP": (b"RIFF\0\0\0\0WEBPVP8 " + bytes(50), "WebP.*does not decode"),
+    "JPEG 2000": (b"\0\0\0\x0cjP  \r\n\x87\n" + bytes(50), "JPEG 2000.*does not decode"),
+    "GIF": (b"GIF89a" + bytes(50), "GIF.*does not decode"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_file_gives_a_prompt_error_that_says_what_is_wrong(kind):
+    data, message = BAD[kind]
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match=rf"fn\.decoders\.image: (?s:.*){message}") as caught:
+        decode("decoders.image", [SMALL_JPEG, data])
+    assert time.monotonic() - start < 5  # a second is the aim; shared machines stall
+    assert "sample 1 of 2" in str(caught.value)
+    assert "encoded_images.py" in str(caught.value)
+
+
+def test_flat_pictures_of_extreme_compression_are_decoded():
+    flat = np.full((3000, 3000, 1), 7)
+    for data in (png(flat, 8, PNG_GRAY), png(flat * 0, 1, PNG_GRAY), jpeg(flat, progressive=True)):
+        assert len(data) * 60 < flat.size
+        assert one(data).shape == (3000, 3000, 3)
+
+
+def test_missing_end_marker_is_tolerated_where_all_pixels_are_there():
+    assert np.array_equal(one(SMALL_JPEG[:-2]), one(SMALL_JPEG))
+
+
+def test_trailing_bytes_are_tolerated():
+    for data in (SMALL_JPEG, SMALL_PNG, SMALL_BMP):
+        assert np.array_equal(one(data + b"more" * 9), one(data))
+
+
+def test_extension_does_not_matter_and_formats_may_mix():
+    mixed = decode("decoders.image", [SMALL_PNG, SMALL_JPEG, SMALL_BMP])
+    assert [m.shape for m in mixed] == [(20, 30, 3)] * 3
+
+
+@pytest.mark.parametrize("dtype", [types.INT64, types.FLOAT16, types.BOOL])
+def test_dtype_that_dali_has_not_is_refused_at_build(dtype):
+    with pytest.raises(TypeError, match="images cannot be decoded to"):
+        one(SMALL_PNG, dtype=dtype)
+
+
+def test_input_must_be_bytes():
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def pipeline():
+        return fn.decoders.image(fn.external_source(name="x"))
+
+    pipe = pipeline()
+    pipe.build()
+    pipe.feed_input("x", [np.zeros(5, np.float32)])
+    with pytest.raises(TypeError, match="1-D tensors of uint8, got float32"):
+        pipe.run()
+
+
+def test_arguments_of_the_gpu_are_accepted():
+    args = {
+        "affine": False,
+        "cache_batch_copy": False,
+        "cache_debug": False,
+        "cache_size": 1,
+        "cache_threshold": 1,
+        "cache_type": "largest",
+        "device_memory_padding": 1,
+        "device_memory_padding_jpeg2k": 1,
+        "host_memory_padding": 1,
+        "host_memory_padding_jpeg2k": 1,
+        "hw_decoder_load": 0.1,
+        "hybrid_huffman_threshold": 1,
+        "jpeg_fancy_upsampling": True,
+        "preallocate_height_hint": 1,
+        "preallocate_width_hint": 1,
+    }
+    assert np.array_equal(one(SMALL_JPEG, **args), one(SMALL_JPEG))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every case of every operator against real DALI 1.35.0 on the CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from helpers.ops import all_cases, run_case, run_dali
+
+pytestmark = pytest.mark.dali
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far results may be from DALI's: greatest difference, and share of values that differ.
+
+    `absolute` is in units of the type for integers; for floats |a - b| <= absolute + relative * |b|.
+    """
+
+    absolute: float
+    relative: float
+    differing: float
+    reason: str
+
+
+EXACT = Tolerance(0, 0, 0, "integer arithmetic, copies, and float formulas that agree to the bit")
+# (algorithm of the case, type of the output) -> tolerance; without an entry: EXACT.
+TOLERANCES: dict[tuple[str, torch.dtype], Tolerance] = {
+    ("float16_ties", torch.float16): Tolerance(
+        2**-24,  # one subnormal step
+        2**-10,
+        1,
+        "binary16 rounds ties to even (IEEE 754); DALI on the CPU rounds them away from zero",
+    ),
+    ("normalize", torch.float32): Tolerance(
+        1e-5, 1e-6, 1, "DALI folds `shift` into another constant: the last bit may differ"
+    ),
+    ("normalize", torch.float16): Tolerance(
+        1e-3, 2**-10, 1, "the float32 difference, and ties as in float16_ties"
+    ),
+}
+
+
+def check(actual: torch.Tensor, expected: torch.Tensor, algorithm: str) -> None:
+    """Fails where a sample is further from DALI's than the table allows."""
+    assert actual.dtype == expected.dtype
+    assert tuple(actual.shape) == tuple(expected.shape)
+    tolerance = TOLERANCES.get((algorithm, actual.dtype), EXACT)
+    if tolerance is EXACT:
+        torch.testing.assert_close(actual, expected, rtol=0, atol=0, equal_nan=True)
+        return
+    a, b = actual.double(), expected.double()
+    torch.testing.assert_close(
+        a, b, rtol=tolerance.relative, atol=tolerance.absolute, equal_nan=True
+    )
+    differing = ((a != b) & ~(a.isnan() & b.isnan())).double().mean().item() if a.numel() else 0.0
+    assert differing <= tolerance.differing, f"{differing:.1%} of the values differ"
+
+
+@pytest.mark.parametrize("case", [c for c in all_cases() if not c.no_parity], ids=str)
+def test_equals_dali(case):
+    run = run_case(case)
+    outputs = run_dali(case, num_outputs=len(run.layouts))
+    for ours, layout, theirs in zip(run.samples(), run.layouts, outputs, strict=True):
+        assert layout == theirs.layout
+        for actual, expected in zip(ours, theirs.samples, strict=True):
+            check(actual, expected, case.algorithm)
+
+
+def test_every_algorithm_of_a_case_has_a_row():
+    known = {"exact"} | {algorithm for algorithm, _ in TOLERANCES}
+    assert {case.algorithm for case in all_cases()} <= known

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fn.peek_image_shape: the shape that decoding gives, from the header alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.dali_oracle import run_graph
+from helpers.encoded_images import IMAGE_TYPES, decode, jpeg, ramp, sample_files
+
+from torchdali import types
+
+FILES = sample_files()
+
+
+@pytest.mark.parametrize("image_type", IMAGE_TYPES)
+def test_is_the_shape_that_decoding_gives(image_type):
+    kind = IMAGE_TYPES[image_type]
+    files = [*FILES.values(), *(jpeg(ramp(21, 34, 3), orientation=o) for o in range(1, 9))]
+    for adjust in (True, False):
+        shapes = decode("peek_image_shape", files, image_type=kind, adjust_orientation=adjust)
+        images = decode("decoders.image", files, output_type=kind, adjust_orientation=adjust)
+        assert [tuple(s) for s in shapes] == [i.shape for i in images]
+
+
+@pytest.mark.dali
+@pytest.mark.parametrize("image_type", IMAGE_TYPES)
+def test_is_the_shape_that_dali_gives(image_type):
+    args = {"image_type": IMAGE_TYPES[image_type]}
+    node = {
+        "op": "experimental.peek_image_shape",
+        "inputs": ["files"],
+        "args": args,
+        "outputs": ["shapes"],
+    }
+    batch = [np.frombuffer(f, np.uint8) for f in FILES.values()]
+    result = run_graph([node], ["shapes"], {"files": {"batches": [batch]}}, batch_size=len(batch))
+    actual = decode("peek_image_shape", list(FILES.values()), **args)
+    for name, ours, theirs in zip(FILES, actual, result[0][0].samples, strict=True):
+        assert np.array_equal(ours, theirs), name
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        (types.INT64, np.int64),
+        (types.INT32, np.int32),
+        (types.UINT32, np.uint32),
+        (types.UINT64, np.uint64),
+        (types.FLOAT, np.float32),
+        (types.FLOAT64, np.float64),
+    ],
+)
+def test_dtype_of_the_output(dtype, expected):
+    (shape,) = decode("peek_image_shape", [FILES["png_rgb8"]], dtype=dtype)
+    assert shape.dtype == expected
+    assert shape.tolist() == [37, 51, 3]
+
+
+def test_dtypes_that_cannot_hold_an_extent_are_refused():
+    with pytest.raises(TypeError, match="`dtype` is uint8, expected int32"):
+        decode("peek_image_shape", [FILES["png_rgb8"]], dtype=types.UINT8)
+
+
+def test_pixels_are_not_needed():
+    data = FILES["jpeg_444"]
+    start_of_scan = data.index(b"\xff\xda")
+    (shape,) = decode("peek_image_shape", [data[:start_of_scan]])
+    assert shape.tolist() == [37, 51, 3]
+
+
+def test_unknown_bytes_are_an_error():
+    with pytest.raises(RuntimeError, match=r"fn\.peek_image_shape: (?s:.*)not an image"):
+        decode("peek_image_shape", [b"nothing of the kind"])

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pipeline_def, and the constructor's arguments."""
+
+from __future__ import annotations
+
+import pytest
+
+from torchdali import OperatorConcurrency, Pipeline, StreamPolicy, errors, fn, pipeline_def, types
+from torchdali.pipeline import do_not_convert
+
+
+def noise():
+    return fn.random.uniform(shape=[3])
+
+
+@pytest.mark.parametrize(
+    "decorate", [pipeline_def, pipeline_def(), pipeline_def(batch_size=9)], ids=["bare", "()", "()"]
+)
+def test_the_decorator_works_with_and_without_arguments(decorate):
+    pipe = decorate(noise)(batch_size=4, num_threads=1, device_id=None)
+    assert len(pipe.run()[0]) == 4
+
+
+def test_a_call_overrides_what_the_decorator_says():
+    @pipeline_def(batch_size=32, num_threads=3, seed=1)
+    def pipeline():
+        return noise()
+
+    pipe = pipeline(batch_size=5)
+    assert (pipe.batch_size, pipe.num_threads, pipe.seed) == (5, 3, 1)
+    assert pipeline().batch_size == 32
+
+
+def test_parameters_of_the_function_are_passed_on():
+    @pipeline_def(batch_size=2, num_threads=1)
+    def pipeline(low, *, high=2.0):
+        return fn.random.uniform(range=[low, high], shape=[100])
+
+    values = pipeline(1.0, high=1.5).run()[0].as_torch()
+    assert values.min() >= 1.0
+    assert values.max() < 1.5
+
+
+def test_parameters_of_the_function_hide_those_of_the_pipeline():
+    @pipeline_def(num_threads=1)
+    def pipeline(batch_size):
+        return fn.random.uniform(shape=[batch_size])
+
+    assert pipeline(batch_size=3).batch_size == -1
+
+
+def test_docs_and_name_stay():
+    @pipeline_def
+    def pipeline():
+        """Mine."""
+        return noise()
+
+    assert pipeline.__name__ == "pipeline"
+    assert pipeline.__doc__ == "Mine."
+
+
+def test_variadic_keywords_are_refused():
+    with pytest.raises(TypeError, match=r"\*\*options"):
+
+        @pipeline_def
+        def pipeline(**options):
+            return noise()
+
+
+def test_an_unknown_argument_suggests_the_right_one():
+    with pytest.raises(TypeError, match="did you mean `batch_size`"):
+        pipeline_def(batchsize=3)
+    with pytest.raises(TypeError, match="did you mean `num_threads`"):
+        pipeline_def(noise)(num_thread=3)
+
+
+@pytest.mark.parametrize("name", ["enable_conditionals", "debug"])
+def test_what_is_to_come_says_so(name):
+    with pytest.raises(NotImplementedError, match=name):
+        pipeline_def(**{name: True})(noise)
+    pipeline_def(**{name: False})(noise)
+
+
+def test_do_not_convert_changes_nothing():
+    assert do_not_convert(noise) is noise
+
+
+@pytest.mark.parametrize(
+    ("made", "cls", "text"),
+    [
+        (lambda: None, RuntimeError, "no outputs"),
+        (lambda: (), RuntimeError, "no outputs"),
+        (lambda: [[noise()], noise()], TypeError, "output 0 is a list"),
+        (lambda: "text", TypeError, "output 0 is a str"),
+        (lambda: {"a": noise()}, TypeError, "output 0 is a dict"),
+        (lambda: (noise(), 5), NotImplementedError, "constants as outputs"),
+    ],
+)
+def test_outputs_are_data_nodes(made, cls, text):
+    with pytest.raises(cls, match=text):
+        pipeline_def(made)(batch_size=2, num_threads=1)
+
+
+# -- the constructor
+
+
+def test_properties_tell_what_was_given():
+    pipe = Pipeline(
+        8,
+        3,
+        None,
+        7,
+        True,
+        {"cpu_size": 3, "gpu_size": 2},
+        set_affinity=True,
+        max_streams=4,
+        default_cuda_stream_priority=-1,
+        py_num_workers=2,
+        py_start_method="spawn",
+        stream_policy=StreamPolicy.SINGLE,
+        concurrency=OperatorConcurrency.FULL,
+        exec_dynamic=True,
+    )
+    assert (pipe.batch_size, pipe.max_batch_size, pipe.num_threads) == (8, 8, 3)
+    assert (pipe.device_id, pipe.seed) == (None, 7)
+    assert pipe.prefetch_queue_depth == {"cpu_size": 3, "gpu_size": 2}
+    assert (pipe.cpu_queue_size, pipe.gpu_queue_size, pipe.exec_separated) == (3, 2, True)
+    assert (pipe.exec_pipelined, pipe.exec_async, pipe.exec_dynamic) == (True, True, True)
+    assert (pipe.set_affinity, pipe.max_streams, pipe.default_cuda_stream_priority) == (True, 4, -1)
+    assert (pipe.py_num_workers, pipe.py_start_method) == (2, "spawn")
+    assert (pipe.enable_memory_stats, pipe.is_restored_from_checkpoint) == (False, False)
+    assert pipe.stream_policy is StreamPolicy.SINGLE
+    assert pipe.concurrency is OperatorConcurrency.FULL
+
+
+def test_defaults_are_dalis():
+    pipe = Pipeline()
+    assert (pipe.batch_size, pipe.num_threads, pipe.device_id, pipe.seed) == (-1, -1, None, None)
+    assert (pipe.prefetch_queue_depth, pipe.cpu_queue_size, pipe.exec_separated) == (2, 2, False)
+    assert (pipe.exec_pipelined, pipe.exec_async, pipe.set_affinity) == (True, True, False)
+    assert (pipe.max_streams, pipe.py_num_workers, pipe.py_start_method) == (-1, 1, "fork")
+    assert Pipeline(seed=-1).seed is None
+    assert Pipeline(device_id=0).device_id == 0
+    with pytest.raises(AttributeError):
+        pipe.batch_size = 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cls"),
+    [
+        ({"batch_size": 0}, ValueError),
+        ({"batch_size": -3}, ValueError),
+        ({"batch_size": 2.5}, TypeError),
+        ({"batch_size": "2"}, TypeError),
+        ({"num_threads": 0}, ValueError),
+        ({"device_id": "cuda"}, TypeError),
+        ({"seed": 1.5}, TypeError),
+        ({"seed": 2**70}, ValueError),
+        ({"prefetch_queue_depth": 0}, ValueError),
+        ({"prefetch_queue_depth": "x"}, TypeError),
+        ({"prefetch_queue_depth": {"cpu_size": 1}}, ValueError),
+        ({"prefetch_queue_depth": {"cpu_size": 0, "gpu_size": 1}}, ValueError),
+        (
+            {"prefetch_queue_depth": {"cpu_size": 1, "gpu_size": 1}, "exec_async": False},
+            ValueError,
+        ),
+        ({"bytes_per_sample": -1}, ValueError),
+        ({"py_start_method": "thread"}, ValueError),
+        ({"py_num_workers": -1}, ValueError),
+        ({"output_ndim": -1}, ValueError),
+        ({"output_dtype": "colour"}, TypeError),
+        ({"output_layout": 3}, TypeError),
+        ({"enable_checkpointing": True}, NotImplementedError),
+        ({"checkpoint": b"x"}, NotImplementedError),
+        ({"enable_memory_stats": True}, NotImplementedError),
+        ({"py_callback_pickler": object()}, NotImplementedError),
+    ],
+    ids=str,
+)
+def test_a_wrong_argument_is_named(arguments, cls):
+    with pytest.raises(cls, match=next(iter(arguments))) as caught:
+        Pipeline(**arguments)
+    assert isinstance(caught.value, errors.TorchdaliError)
+
+
+@pytest.mark.parametrize("missing", ["batch_size", "num_threads"])
+def test_what_is_missing_is_named_at_build(missing):
+    given = {"batch_size": 2, "num_threads": 1}
+    del given[missing]
+    pipe = pipeline_def(noise)(**given)
+    with pytest.raises(ValueError, match=f"`{missing}` is missing"):
+        pipe.build()
+
+
+@pytest.mark.parametrize("name", ["serialize", "deserialize_and_build", "checkpoint"])
+def test_methods_to_come_say_so(name):
+    with pytest.raises(NotImplementedError, match=name):
+        getattr(Pipeline(2, 1), name)("x")
+    with pytest.raises(NotImplementedError, match="deserialize"):
+        Pipeline.deserialize(filename="x")
+
+
+@pytest.mark.parametrize(
+    ("declared", "text"),
+    [
+        ({"output_dtype": types.UINT8}, "`output_dtype` of output 0 is UINT8, got FLOAT"),
+        ({"output_dtype": [None, types.UINT8]}, "`output_dtype` of output 1"),
+        ({"output_ndim": 2}, "`output_ndim` of output 0 is 2, got 1"),
+        ({"output_layout": "X"}, "`output_layout` of output 0 is 'X', got ''"),
+    ],
+)
+def test_declared_outputs_are_checked_when_the_pipeline_runs(declared, text):
+    pipe = pipeline_def(lambda: (noise(), noise()))(batch_size=2, num_threads=1, **declared)
+    pipe.build()
+    with pytest.raises(RuntimeError, match=text):
+        pipe.run()
+
+
+def test_declared_outputs_that_hold_pass():
+    pipe = pipeline_def(noise)(
+        batch_size=2, num_threads=1, output_dtype=types.FLOAT, output_ndim=[1], output_layout=""
+    )
+    assert pipe.output_dtype() == [types.FLOAT]
+    assert pipe.output_ndim() == [1]
+    for _ in range(4):
+        assert len(pipe.run()) == 1
+    anything = pipeline_def(noise)(batch_size=2, num_threads=1, output_dtype=types.NO_TYPE)
+    assert anything.output_dtype() == [None]
+    assert len(anything.run()) == 1
+
+
+def test_declarations_are_as_many_as_outputs():
+    pipe = pipeline_def(noise)(batch_size=2, num_threads=1, output_ndim=[1, 1])
+    with pytest.raises(RuntimeError, match="2 entries, the pipeline has 1"):
+        pipe.build()
