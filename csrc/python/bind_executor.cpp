@@ -100,12 +100,7 @@ class PyExecutor {
     const py::gil_scoped_release release;
     executor_ = std::make_unique<Executor>(std::move(graph), options);
   }
-  ~PyExecutor() {
-    if (getpid() == process_) close();
-    else
-      (void)executor_.release();  // a forked child has none of the threads: nothing to join,
-                                  // nothing to free safely
-  }
+  ~PyExecutor() { close(); }
 
   void schedule() {
     Executor& e = executor();
@@ -161,10 +156,18 @@ class PyExecutor {
   }
   void close() {
     if (executor_ == nullptr) return;
+    // A forked child has the memory but none of the threads, and may have caught a mutex locked:
+    // there is nothing to join, and nothing that could be freed safely.
+    if (getpid() != process_) {
+      (void)executor_.release();
+      return;
+    }
     const py::gil_scoped_release release;  // the workers may drop what Python owns
     executor_.reset();
   }
-  int pending() const { return executor_ == nullptr ? 0 : executor_->pending(); }
+  int pending() const {
+    return executor_ == nullptr || getpid() != process_ ? 0 : executor_->pending();
+  }
 
  private:
   Executor& executor() {

@@ -219,16 +219,17 @@ def test_a_wrong_argument_is_an_error_of_the_definition(call, text):
     assert time.monotonic() - start < PROMPT_S
 
 
-def test_a_wrong_layout_names_those_that_fit():
+@pytest.mark.parametrize("known_at", ["definition", "run"])
+def test_a_wrong_layout_names_those_that_fit(known_at):
     @pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def pipeline():
-        data = fn.external_source(name="data", layout="AB")
+        data = fn.external_source(name="data", layout="AB" if known_at == "definition" else None)
         return fn.flip(data)  # the line that flips
 
-    pipe = pipeline()
-    pipe.build()
-    pipe.feed_input("data", np.zeros((2, 3, 3), np.uint8))
     with pytest.raises(ValueError, match='"AB"') as caught:
+        pipe = pipeline()
+        pipe.build()
+        pipe.feed_input("data", np.zeros((2, 3, 3), np.uint8), layout="AB")
         pipe.run()
     assert "HWC" in str(caught.value)
     assert "the line that flips" in str(caught.value)

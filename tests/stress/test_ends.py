@@ -215,7 +215,7 @@ def test_thousands_of_batches_and_many_pipelines_leave_nothing_behind():
             return pages * os.sysconf("SC_PAGE_SIZE") // 1024
         def work(rounds):
             for _ in range(rounds):
-                pipe = numbers(count=20_000, batch_size=32)
+                pipe = numbers(count=2_000, batch_size=32)
                 pipe.build()
                 for _ in range(20):
                     pipe.run()
