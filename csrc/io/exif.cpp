@@ -6,7 +6,7 @@
 
 namespace torchdali::io {
 
-int exif_orientation(std::span<const uint8_t> tiff) noexcept {
+int exif_orientation(std::span<const uint8_t> tiff) {
   constexpr uint16_t kOrientationTag = 0x0112, kShort = 3, kLong = 4;
   constexpr size_t kEntryBytes = 12;
   if (tiff.size() < 8 || tiff[0] != tiff[1] || (tiff[0] != 'I' && tiff[0] != 'M')) return 1;

@@ -9,6 +9,6 @@ namespace torchdali::io {
 
 // Orientation 1..8 from a TIFF structure (what follows "Exif\0\0" in a JPEG's APP1, or fills a
 // PNG's eXIf chunk); 1 where it is missing or broken. Never raises.
-int exif_orientation(std::span<const uint8_t> tiff) noexcept;
+int exif_orientation(std::span<const uint8_t> tiff);
 
 }  // namespace torchdali::io

@@ -149,6 +149,16 @@ void on_progress(j_common_ptr cinfo) {
   if (d->input_scan_number > kMaxScans) fail(Decoder::of(cinfo), "it has too many scans");
 }
 
+// A progressive file that ends between two scans needs no bits that are missing, yet lacks some of
+// its detail.
+bool lacks_scans(const jpeg_decompress_struct& cinfo) {
+  if (!cinfo.progressive_mode || !cinfo.coef_bits) return false;
+  for (int c = 0; c < cinfo.num_components; ++c)
+    for (int k = 0; k < DCTSIZE2; ++k)
+      if (cinfo.coef_bits[c][k] != 0) return true;
+  return false;
+}
+
 // Reads the header and starts decompression with region columns [x, x + width) (rounded outwards
 // by libjpeg). False with d.message on error.
 struct Plan {
@@ -200,11 +210,15 @@ bool start(Decoder& d, Bytes bytes, Plan& plan) {
   const auto x = static_cast<JDIMENSION>(plan.region->x);
   const auto y = static_cast<JDIMENSION>(plan.region->y);
   const auto end = static_cast<JDIMENSION>(plan.region->x + plan.region->width);
+  // Where scans are missing, libjpeg smooths over the borders of blocks, with neighbours that a
+  // partial decode has not: everything above and beside the region is decoded too.
+  const bool partial = !lacks_scans(cinfo);
   const JDIMENSION margin_x = subsampled_x ? kMarginX : 0;
-  plan.first_x = x > margin_x ? x - margin_x : 0;
-  JDIMENSION count = std::min(cinfo.output_width, end + margin_x) - plan.first_x;
+  plan.first_x = partial && x > margin_x ? x - margin_x : 0;
+  JDIMENSION count = cinfo.output_width - plan.first_x;
+  if (partial) count = std::min(cinfo.output_width, end + margin_x) - plan.first_x;
   if (count < cinfo.output_width) jpeg_crop_scanline(&cinfo, &plan.first_x, &count);
-  plan.margin_y = subsampled_y ? std::min(y, kMarginY) : 0;
+  plan.margin_y = !partial ? y : subsampled_y ? std::min(y, kMarginY) : 0;
   plan.skip_y = y - plan.margin_y;
   return true;
 }
@@ -226,16 +240,6 @@ int read_rows(Decoder& d, JSAMPARRAY rows, int count) {
     done += got;
   }
   return done;
-}
-
-// A progressive file that ends between two scans needs no bits that are missing, yet lacks some of
-// its detail.
-bool lacks_scans(const jpeg_decompress_struct& cinfo) {
-  if (!cinfo.progressive_mode || !cinfo.coef_bits) return false;
-  for (int c = 0; c < cinfo.num_components; ++c)
-    for (int k = 0; k < DCTSIZE2; ++k)
-      if (cinfo.coef_bits[c][k] != 0) return true;
-  return false;
 }
 
 // CMYK samples to RGB or gray: what each ink leaves is multiplied by what black leaves, rounded

@@ -174,11 +174,12 @@ void PixelTarget::to_ycbcr(const PixelTarget& target, const void* from, void* to
     const float green = static_cast<float>(kCut ? in[g] >> 8 : in[g]) * kUnit;
     const float blue = static_cast<float>(kCut ? in[b] >> 8 : in[b]) * kUnit;
     for (int c = 0; c < 3; ++c) {
+      // Limited range is positive and stays well inside T: rounding is adding a half, and needs
+      // no clamp.
+      const float half = std::is_integral_v<T> ? 0.5f : 0.0f;
       const float value =
-          kOffset[c] + kYcbcr[c][0] * red + kYcbcr[c][1] * green + kYcbcr[c][2] * blue;
-      // Limited range stays well inside T, so that rounding needs no clamp.
-      if constexpr (std::is_integral_v<T>) out[3 * i + c] = static_cast<T>(value + 0.5f);
-      else out[3 * i + c] = value;
+          kOffset[c] + kYcbcr[c][0] * red + kYcbcr[c][1] * green + kYcbcr[c][2] * blue + half;
+      out[3 * i + c] = static_cast<T>(value);
     }
   }
 }

@@ -31,7 +31,18 @@ struct Encoding {
   bool progressive;
   int restart_rows;
   int orientation;
+  int scans = 0;  // keep so many of a progressive file; 0: all
 };
+
+// Ends the file, properly, before scan number `scans`.
+void cut_scans(std::vector<uint8_t>& bytes, int scans) {
+  for (size_t i = 2; i + 1 < bytes.size(); ++i) {
+    if (bytes[i] != 0xFF || bytes[i + 1] != 0xDA || scans-- > 0) continue;
+    bytes.resize(i);
+    bytes.insert(bytes.end(), {0xFF, 0xD9});
+    return;
+  }
+}
 
 std::vector<uint8_t> encode(const Encoding& e, std::mt19937& random) {
   jpeg_compress_struct c;
@@ -72,6 +83,7 @@ std::vector<uint8_t> encode(const Encoding& e, std::mt19937& random) {
   jpeg_finish_compress(&c);
   jpeg_destroy_compress(&c);
   std::vector<uint8_t> bytes(out, out + size);
+  if (e.scans) cut_scans(bytes, e.scans);
   std::free(out);  // NOLINT: allocated by libjpeg
   return bytes;
 }
@@ -164,6 +176,8 @@ int main(int argc, char** argv) {
       }
     }
   }
+  for (int scans = 1; scans <= 8; ++scans)
+    failures += !check({77, 61, 3, {2, 1, 1, 1}, {2, 1, 1, 1}, true, 0, 1, scans}, random, regions);
   for (int variant = 0; variant < 3; ++variant) {
     failures += !check({61, 83, 1, {1, 1, 1, 1}, {1, 1, 1, 1}, variant == 1, variant == 2, 1},
                        random, regions);

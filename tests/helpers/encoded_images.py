@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from PIL import Image
 
 from torchdali import fn, pipeline_def, types
@@ -259,3 +260,8 @@ def sample_files(height: int = 37, width: int = 51) -> dict[str, bytes]:
     for depth in (1, 2, 4, 8, 16):
         files[f"png_gray{depth}"] = png(ramp(height, width, 1, peak=2**depth - 1), depth, PNG_GRAY)
     return files
+
+
+def as_tensor(data: bytes) -> torch.Tensor:
+    """Returns encoded bytes as an operator takes them: uint8, one dimension."""
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)

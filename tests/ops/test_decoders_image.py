@@ -17,6 +17,7 @@ from helpers.encoded_images import (
     PNG_GRAY_ALPHA,
     PNG_RGB,
     PNG_RGBA,
+    as_tensor,
     bmp,
     decode,
     jpeg,
@@ -27,6 +28,7 @@ from helpers.encoded_images import (
     sample_files,
     without_segment,
 )
+from helpers.ops import OpCase
 from PIL import Image, ImageOps
 
 from torchdali import fn, pipeline_def, types
@@ -41,6 +43,29 @@ DTYPES = {
     "float32": types.FLOAT,
 }
 FILES = sample_files()
+
+# test_parity.py compares with DALI's older decoder, which has these names and no other arguments.
+# It decodes these files like the newer one that test_gives_what_dali_gives asks.
+NAMES = ["jpeg_420", "png_rgb8", "jpeg_gray", "bmp_8", "pnm_5", "jpeg_cmyk", "png_gray1"]
+CASES = [
+    OpCase(
+        "decoders.image",
+        make=lambda i: as_tensor(FILES[NAMES[i % len(NAMES)]]),
+        args={"output_type": kind},
+        batch=len(NAMES),
+        no_parity="" if name in ("RGB", "BGR") else "compared with the newer decoder",
+    )
+    for name, kind in IMAGE_TYPES.items()
+    if name != "ANY_DATA"  # a batch has one number of channels only by chance
+]
+CASES.append(
+    OpCase(
+        "decoders.image",
+        make=lambda _: as_tensor(FILES["png_rgba16"]),
+        args={"output_type": types.ANY_DATA, "dtype": types.FLOAT, "adjust_orientation": False},
+        no_parity="DALI 1.35's decoders.image has no dtype",
+    )
+)
 # What DALI 1.35 gets wrong on the CPU; docs/design/decoding.md says what and why ours differs.
 ANY_DATA_BROKEN_IN_DALI = {
     "jpeg_cmyk": "three of its four channels are uninitialised memory",

@@ -6,11 +6,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.dali_oracle import run_graph
-from helpers.encoded_images import PNG_RGB, decode, jpeg, png, ramp, sample_files
+from helpers.encoded_images import PNG_RGB, as_tensor, decode, jpeg, png, ramp, sample_files
+from helpers.ops import OpCase, PerSample
 
 from torchdali import types
 
 FILES = sample_files()
+NAMES = ["jpeg_420", "png_rgb8", "jpeg_progressive", "bmp_8", "pnm_6"]
+CASES = [
+    OpCase(
+        "decoders.image_crop",
+        make=lambda i: as_tensor(FILES[NAMES[i % len(NAMES)]]),
+        args=args,
+        batch=len(NAMES),
+    )
+    for args in (
+        {"crop": [20, 30], "crop_pos_x": 0.2},
+        {"crop_h": 20, "crop_w": 30, "rounding": "truncate"},
+        {"crop": PerSample([[20.0, 30.0], [11.0, 50.0]]), "crop_pos_y": PerSample([0.0, 0.7, 1.0])},
+    )
+]
 
 
 def coordinates(height: int, width: int) -> bytes:

@@ -5,9 +5,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.encoded_images import PNG_RGB, decode, jpeg, png, ramp
+from helpers.encoded_images import PNG_RGB, as_tensor, decode, jpeg, png, ramp
+from helpers.ops import OpCase
 
 from torchdali import fn, pipeline_def, types
+
+CASES = [
+    OpCase(
+        "decoders.image_random_crop",
+        make=lambda i: as_tensor(jpeg(ramp(60, 80, 3, seed=i % 3), subsampling=i % 3)),
+        args=args,
+        no_parity="random values differ from DALI's",
+    )
+    for args in ({"seed": 5}, {"random_area": [0.2, 0.4], "random_aspect_ratio": [0.5, 2.0]})
+]
 
 
 def coordinates(height: int, width: int) -> bytes:

@@ -7,8 +7,30 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from helpers.dali_oracle import run_graph
-from helpers.encoded_images import PNG_RGB, decode, jpeg, png, ramp
+from helpers.encoded_images import PNG_RGB, as_tensor, decode, jpeg, png, ramp
+from helpers.ops import Input, OpCase, PerSample
+
+FILES = [jpeg(ramp(37, 51, 3, seed=i), subsampling=i) for i in range(3)]
+CASES = [
+    OpCase("decoders.image_slice", make=lambda i: as_tensor(FILES[i % 3]), args=args)
+    for args in (
+        {"start": [2, 3], "end": [40, 30]},
+        {"rel_start": [0.1, 0.2], "rel_shape": [0.5, 0.7], "axis_names": "HW"},
+        {"start": PerSample([[1, 2], [3, 4]]), "shape": [20, 10], "axes": [0, 1]},
+    )
+]
+CASES.append(
+    OpCase(
+        "decoders.image_slice",
+        make=lambda i: as_tensor(FILES[i % 3]),
+        more_inputs=(
+            Input(lambda i: torch.tensor([0.1 * (i % 3), 0.2])),
+            Input(lambda _: torch.tensor([0.5, 0.3])),
+        ),
+    )
+)
 
 
 def coordinates(height: int, width: int) -> bytes:

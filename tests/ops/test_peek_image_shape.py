@@ -6,11 +6,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.dali_oracle import run_graph
-from helpers.encoded_images import IMAGE_TYPES, decode, jpeg, ramp, sample_files
+from helpers.encoded_images import IMAGE_TYPES, as_tensor, decode, jpeg, ramp, sample_files
+from helpers.ops import OpCase
 
 from torchdali import types
 
 FILES = sample_files()
+NAMES = ["jpeg_420", "png_rgba16", "bmp_8", "pnm_5", "png_palette4"]
+CASES = [
+    OpCase(
+        "peek_image_shape",
+        make=lambda i: as_tensor(FILES[NAMES[i % len(NAMES)]]),
+        args=args,
+        batch=len(NAMES),
+        no_parity="compared with the newer operator",
+    )
+    for args in ({}, {"image_type": types.ANY_DATA, "dtype": types.INT32})
+]
 
 
 @pytest.mark.parametrize("image_type", IMAGE_TYPES)
