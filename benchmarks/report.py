@@ -28,8 +28,9 @@ TITLES = {
     "dali-fused": "DALI, `decoders.image_random_crop`",
     "dataloader": "torch `DataLoader`",
 }
-# What a ratio is taken of: the same definition, written by the user.
-REFERENCE = "torchdali-plain"
+# What a peer is compared with: torchdali with the same definition.
+REFERENCES = {"dali-plain": "torchdali-plain", "dali-fused": "torchdali-fused"}
+REFERENCES |= {"dataloader": "torchdali-plain", "dali": "torchdali"}
 
 
 def title(result: dict[str, Any]) -> str:
@@ -76,7 +77,7 @@ def of(document: dict[str, Any], benchmark: str) -> list[dict[str, Any]]:
 
 
 def pipeline_table(document: dict[str, Any]) -> str:
-    """Images a second and per CPU-second, by peer and threads."""
+    """Images a second and per CPU-second; the ratio is to torchdali with the same definition."""
     results = of(document, "imagenet")
     by_key = {(r["peer"], r["axes"]["threads"]): r for r in results}
     threads = sorted({r["axes"]["threads"] for r in results})
@@ -88,12 +89,12 @@ def pipeline_table(document: dict[str, Any]) -> str:
     for peer in dict.fromkeys(r["peer"] for r in results):
         row = [title(by_key[peer, threads[0]])]
         for count in threads:
-            result, ours = by_key[peer, count], by_key.get((REFERENCE, count))
+            result, ours = by_key[peer, count], by_key.get((REFERENCES.get(peer), count))
             if "absent" in result:
                 row += ["absent", "", ""]
                 continue
             row += [number(result, m) for m in ("images_per_s", "images_per_cpu_s")]
-            if ours is None or "absent" in ours or peer.startswith("torchdali"):
+            if ours is None or "absent" in ours:
                 row.append("")
             else:
                 row.append(f"{paired_ratio(ours, result, 'images_per_s'):.2f} times")

@@ -248,6 +248,12 @@ def main() -> None:
         f"{len(classes)} classes; {size} x {size} pixels, on {device}"
     )
 
+    model = make_model(len(classes)).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=options.lr, weight_decay=0.01)
+    steps = options.epochs * -(-len(train.files) // options.batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options.lr, total_steps=steps)
+    loss_function = nn.CrossEntropyLoss(label_smoothing=0.05)
+
     start = time.perf_counter()
     common = {
         "batch_size": options.batch,
@@ -273,11 +279,6 @@ def main() -> None:
         ),
         device,
     )
-    model = make_model(len(classes)).to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=options.lr, weight_decay=0.01)
-    steps = options.epochs * -(-len(train.files) // options.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options.lr, total_steps=steps)
-    loss_function = nn.CrossEntropyLoss(label_smoothing=0.05)
 
     live = sys.stdout.isatty()
     first_batch_s = None
