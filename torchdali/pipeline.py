@@ -23,6 +23,7 @@ from torchdali.errors import (
     ArgumentTypeError,
     LayoutError,
     PipelineError,
+    TorchdaliError,
     UnsupportedError,
     _make,
 )
@@ -290,7 +291,8 @@ class Pipeline(PipelineOptions):
             try:
                 executor.schedule()
             except Exception as error:
-                self._schedule_failed(error)
+                if not self._put_off(error):
+                    raise
                 return self._take()
             self._steady = False  # stays so where wait() raises
             batches = executor.wait()
@@ -376,7 +378,8 @@ class Pipeline(PipelineOptions):
             try:
                 self._schedule_once()
             except Exception as error:
-                self._schedule_failed(error)
+                if not self._put_off(error):
+                    raise
 
     def _pay(self) -> None:
         """Schedules what schedule_run() was asked for, as far as there is room."""
@@ -403,15 +406,21 @@ class Pipeline(PipelineOptions):
             self._executor.feed(name, tensors, layout)
         self._executor.schedule()
 
-    def _schedule_failed(self, error: Exception) -> None:
-        """Keeps an error back until the iterations before it have been taken."""
+    def _put_off(self, error: Exception) -> bool:
+        """Keeps an error back while there are iterations before it; returns whether it did.
+
+        The end of the data is no error: it is noted.
+        """
         self._steady = False
         if isinstance(error, StopIteration):
             self._last_iter = True
-        elif self._executor.pending:
-            self._deferred = error
-        else:
-            raise error
+            return True
+        if not self._executor.pending:
+            return False
+        # The traceback refers to this pipeline, so keeping it would keep the pipeline alive. The
+        # engine's errors need none; those of the user's code do.
+        self._deferred = error.with_traceback(None) if isinstance(error, TorchdaliError) else error
+        return True
 
     def _inputs_ready(self) -> bool:
         return all(source.ready() for source in self._inputs)
@@ -433,10 +442,12 @@ class Pipeline(PipelineOptions):
     def _take(self) -> _Batches:
         executor = self._executor
         if executor is None or not executor.pending:
-            deferred, self._deferred = self._deferred, None
-            if deferred is not None:
-                raise deferred
-            raise StopIteration
+            if self._deferred is None:
+                raise StopIteration
+            try:
+                raise self._deferred
+            finally:
+                self._deferred = None  # a local variable would make a cycle with the traceback
         result = executor.wait()
         batches = tuple([wrap(data, layout) for data, layout in result])
         if self._checks_outputs:
@@ -755,12 +766,10 @@ def pipeline_def(
         >>> len(batch)
         8
     """
-    if fn is None:
-        return functools.partial(
-            pipeline_def, enable_conditionals=enable_conditionals, **pipeline_kwargs
-        )
     options = {"enable_conditionals": enable_conditionals, **pipeline_kwargs}
     _check_pipeline_args(options)
+    if fn is None:
+        return functools.partial(pipeline_def, **options)
     function = fn
     parameters = inspect.signature(function).parameters
     for parameter in parameters.values():

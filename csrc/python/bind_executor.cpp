@@ -100,12 +100,7 @@ class PyExecutor {
     const py::gil_scoped_release release;
     executor_ = std::make_unique<Executor>(std::move(graph), options);
   }
-  ~PyExecutor() {
-    if (getpid() == process_) close();
-    else
-      (void)executor_.release();  // a forked child has none of the threads: nothing to join,
-                                  // nothing to free safely
-  }
+  ~PyExecutor() { close(); }
 
   void schedule() {
     Executor& e = executor();
@@ -161,6 +156,10 @@ class PyExecutor {
   }
   void close() {
     if (executor_ == nullptr) return;
+    if (getpid() != process_) {  // a forked child has none of the threads: nothing to join,
+      (void)executor_.release();  // nothing to free safely
+      return;
+    }
     const py::gil_scoped_release release;  // the workers may drop what Python owns
     executor_.reset();
   }
