@@ -99,7 +99,8 @@ def _leaves_things_as_they_were(request: pytest.FixtureRequest) -> Iterator[None
     changed = {
         name
         for name in environment.keys() | os.environ.keys()
-        if name != "PYTEST_CURRENT_TEST" and environment.get(name) != os.environ.get(name)
+        if not name.startswith(("PYTEST_", "KMP_"))  # OpenMP sets its own when it loads
+        and environment.get(name) != os.environ.get(name)
     }
     os.environ.update(environment)
     for name in changed - environment.keys():

@@ -39,6 +39,7 @@ PY_LAYERS: list[set[str]] = [
     {"_arguments", "_options"},
     {"graph"},
     {"external_source", "_planning"},
+    {"_running"},
     {"_callables", "pipeline"},
     {"fn", "ops", "_generate"},
     {"auto_aug", "plugin", "loader"},

@@ -131,7 +131,8 @@ class PipelineOptions:
         if isinstance(prefetch_queue_depth, Mapping) and not (exec_async and exec_pipelined):
             raise _make(
                 ArgumentError,
-                "Pipeline: separate depths for CPU and GPU need exec_async and exec_pipelined",
+                "Pipeline: `prefetch_queue_depth` with separate sizes needs exec_async and "
+                "exec_pipelined",
             )
         self._bytes_per_sample = _integer("bytes_per_sample", bytes_per_sample, 0)
         self._set_affinity = bool(set_affinity)

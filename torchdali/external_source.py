@@ -469,6 +469,8 @@ class Input:
     def _checked(self, entry: tuple[str, OpNode], batch: _Batch) -> str:
         """Holds a batch against what the definition says; returns the name of its node."""
         name, node = entry
+        if not node.args:
+            return name
         tensors, layout = batch
         dims = _sample_dims(tensors)
         dtype = to_dali_type(tensors[0].dtype)

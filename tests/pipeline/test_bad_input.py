@@ -203,8 +203,8 @@ def test_an_unknown_argument_name_suggests_the_right_one():
         (lambda x: fn.cast(x), "dtype"),
         (lambda x: fn.cast(x, dtype=x), "dtype"),
         (lambda x: fn.flip(x, x), "input"),
-        (lambda x: fn.flip(), "input"),
-        (lambda x: fn.flip(3), "input"),
+        (lambda _: fn.flip(), "input"),
+        (lambda _: fn.flip(3), "input"),
     ],
 )
 def test_a_wrong_argument_is_an_error_of_the_definition(call, text):
@@ -219,18 +219,20 @@ def test_a_wrong_argument_is_an_error_of_the_definition(call, text):
     assert time.monotonic() - start < PROMPT_S
 
 
-@pytest.mark.parametrize("known_at", ["definition", "run"])
-def test_a_wrong_layout_names_those_that_fit(known_at):
+@pytest.mark.parametrize("known", ["at definition", "when it runs"])
+def test_a_wrong_layout_names_those_that_fit(known):
     @pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def pipeline():
-        data = fn.external_source(name="data", layout="AB" if known_at == "definition" else None)
+        data = fn.external_source(name="data", layout="AB" if known == "at definition" else None)
         return fn.flip(data)  # the line that flips
 
-    with pytest.raises(ValueError, match='"AB"') as caught:
+    def run():
         pipe = pipeline()
-        pipe.build()
         pipe.feed_input("data", np.zeros((2, 3, 3), np.uint8), layout="AB")
         pipe.run()
+
+    with pytest.raises(ValueError, match='"AB"') as caught:
+        run()
     assert "HWC" in str(caught.value)
     assert "the line that flips" in str(caught.value)
 

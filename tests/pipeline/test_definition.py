@@ -86,7 +86,8 @@ def test_what_is_to_come_says_so(node, use, text):
 
 
 @pytest.mark.parametrize(
-    "value", [True, 1, 1.0, np.bool_(True), np.int32(1), np.array(1), np.array([1]), torch.tensor(1)]
+    "value",
+    [True, 1, 1.0, np.bool_(True), np.int32(1), np.array(1), np.array([1]), torch.tensor(1)],
 )
 def test_flags_and_numbers_come_in_many_types(node, value):
     assert args_of(fn.flip(node, horizontal=value))["horizontal"] == 1
@@ -156,21 +157,21 @@ def test_a_data_node_gives_one_value_a_sample(node):
         (lambda n: fn.crop_mirror_normalize(n, mean=[1, None]), TypeError, "`mean` takes a number"),
         (lambda n: fn.crop_mirror_normalize(n, mean=[n, n]), TypeError, "list of data nodes"),
         (lambda n: fn.crop_mirror_normalize(n, mean=np.eye(2)), ValueError, "1-D list"),
-        (lambda n: fn.flip(), ValueError, "takes 1 input"),
+        (lambda _: fn.flip(), ValueError, "takes 1 input"),
         (lambda n: fn.flip(n, n), ValueError, "takes 1 input .*, got 2"),
-        (lambda n: fn.flip("text"), TypeError, "takes a DataNode, got str"),
-        (lambda n: fn.flip(np.zeros((2, 2, 3))), TypeError, "constant"),
+        (lambda _: fn.flip("text"), TypeError, "takes a DataNode, got str"),
+        (lambda _: fn.flip(np.zeros((2, 2, 3))), TypeError, "constant"),
         (lambda n: fn.flip(n, name=5), TypeError, "`name` takes a string"),
         (lambda n: fn.flip(n, device="tpu"), ValueError, '"cpu", "gpu" or "mixed"'),
         (lambda n: fn.flip(n, device="gpu"), NotImplementedError, 'device="gpu"'),
         (lambda n: fn.decoders.image(n, device="mixed"), NotImplementedError, 'device="mixed"'),
-        (lambda n: fn.random.uniform(seed=1.5), ValueError, "whole number"),
-        (lambda n: fn.random.uniform(seed="1"), TypeError, "`seed` takes an integer"),
-        (lambda n: fn.readers.file("root"), ValueError, "takes 0 inputs"),
-        (lambda n: fn.readers.file(files=[1]), TypeError, "`files` takes a string"),
-        (lambda n: fn.readers.file(files=["a"], shard_id=2**70), ValueError, "64 bits"),
-        (lambda n: fn.flip(fn.external_source(layout="AB")), ValueError, 'layout "AB"'),
-        (lambda n: fn.flip(DataNode("stray")), ValueError, "made by no operator"),
+        (lambda _: fn.random.uniform(seed=1.5), ValueError, "whole number"),
+        (lambda _: fn.random.uniform(seed="1"), TypeError, "`seed` takes an integer"),
+        (lambda _: fn.readers.file("root"), ValueError, "takes 0 inputs"),
+        (lambda _: fn.readers.file(files=[1]), TypeError, "`files` takes a string"),
+        (lambda _: fn.readers.file(files=["a"], shard_id=2**70), ValueError, "64 bits"),
+        (lambda _: fn.flip(fn.external_source(layout="AB")), ValueError, 'layout "AB"'),
+        (lambda _: fn.flip(DataNode("stray")), ValueError, "made by no operator"),
     ],
 )
 def test_a_wrong_call_names_operator_and_line(node, call, cls, text):
@@ -214,7 +215,7 @@ def test_lists_of_inputs_make_one_operator_each(node):
     assert first.source.inputs[0] is node
     assert second.source.inputs[0] is other
     assert first.source is not second.source
-    with pytest.raises(TypeError, match="takes a DataNode"):
+    with pytest.raises(TypeError, match="constant"):
         fn.flip([node, 3])
 
 

@@ -175,7 +175,7 @@ def test_defaults_are_dalis():
         ({"enable_memory_stats": True}, NotImplementedError),
         ({"py_callback_pickler": len}, NotImplementedError),
     ],
-    ids=str,
+    ids=lambda v: "-".join(v) if isinstance(v, dict) else "",
 )
 def test_a_wrong_argument_is_named(arguments, cls):
     with pytest.raises(cls, match=next(iter(arguments))) as caught:

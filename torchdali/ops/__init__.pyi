@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -10,14 +11,352 @@ from torchdali._callables import _Operator
 from torchdali.external_source import ExternalSource as ExternalSource
 from torchdali.graph import DataNode
 from torchdali.ops import decoders as decoders
+from torchdali.ops import random as random
 from torchdali.ops import readers as readers
 
 __all__ = [
+    "Cast",
+    "Copy",
+    "Crop",
+    "CropMirrorNormalize",
     "ExternalSource",
+    "Flip",
     "PeekImageShape",
+    "RandomResizedCrop",
+    "Resize",
+    "ResizeCropMirror",
     "decoders",
+    "random",
     "readers",
 ]
+
+class Cast(_Operator):
+    """Converts the elements to another type. To an integer they are rounded to the nearest, halves
+    away from zero, and saturate; NaN becomes 0. To bool, what rounds to 0 is false. To float16
+    they are rounded to nearest even, and become infinite past 65504.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        dtype: types.DALIDataType, required. Element type of the output.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Copy(_Operator):
+    """Copies the input. Costs nothing where nobody can tell the copy from the original.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+    def __init__(
+        self,
+        *,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Crop(_Operator):
+    """Cuts a window out of each sample. Without a size the window is the whole sample. Fractions
+    are cut off and values saturate where `dtype` asks for uint8 or float16 (fn.cast rounds).
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; any element type. Layouts: HWC, CHW, DHWC,
+            CDHW, FHWC, FCHW, CFHW, FDHWC, FCDHW, CFDHW.
+        crop: float or list of float or DataNode, optional. Size of the window, in pixels:
+            (height, width) or (depth, height, width); fractions are cut off. Less than 1 keeps
+            the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
+        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, where
+            the sample has no depth); needs `crop_h` and `crop_w`. 0 keeps the whole axis.
+        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; goes with
+            `crop_w`. 0: all.
+        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; goes with
+            `crop_h`. 0: all.
+        crop_pos_x: float or DataNode, default 0.5. Horizontal position of the window, 0 (left)
+            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded as
+            `rounding` says.
+        crop_pos_y: float or DataNode, default 0.5. Vertical position of the window, 0 (top) to
+            1 (bottom).
+        crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
+            frames), 0 to 1.
+        rounding: str, default "round". How the first pixel of the window is made an integer:
+            "round" (to the nearest, halves away from zero) or "truncate".
+        out_of_bounds_policy: str, default "error". What to do where the window reaches outside
+            the sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the
+            window smaller).
+        fill_values: float or list of float, default [0.0]. Values of what lies outside the
+            sample, with the policy "pad": one for all, or one a channel of the output. Integers
+            cut off fractions and saturate.
+        dtype: types.DALIDataType, optional. Element type of the output: uint8, float16, float32
+            or the input's type, which is the default.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        image_type: deprecated, without effect.
+        output_dtype: deprecated; use `dtype`.
+
+    Returns:
+        DataNode: The window, in the input's layout.
+    """
+
+    def __init__(
+        self,
+        *,
+        crop: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        crop_d: float | DataNode | None = 0.0,
+        crop_h: float | DataNode | None = 0.0,
+        crop_w: float | DataNode | None = 0.0,
+        crop_pos_x: float | DataNode | None = 0.5,
+        crop_pos_y: float | DataNode | None = 0.5,
+        crop_pos_z: float | DataNode | None = 0.5,
+        rounding: str | os.PathLike[str] | None = "round",
+        out_of_bounds_policy: str | os.PathLike[str] | None = "error",
+        fill_values: float | Sequence[float] | NDArray[Any] | None = ...,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        image_type: Any = None,  # deprecated
+        output_dtype: Any = None,  # deprecated
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class CropMirrorNormalize(_Operator):
+    """Crops, mirrors left to right, normalises, converts and changes the layout in one pass: scale
+    * (x - mean) / std + shift, computed in float. Results for integers are rounded to the
+    nearest, halves away from zero, and saturate. Without a size the window is the whole sample.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; any element type. Layouts: HWC, CHW, DHWC,
+            CDHW, FHWC, FCHW, CFHW, FDHWC, FCDHW, CFDHW.
+        crop: float or list of float or DataNode, optional. Size of the window, in pixels:
+            (height, width) or (depth, height, width); fractions are cut off. Less than 1 keeps
+            the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
+        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, where
+            the sample has no depth); needs `crop_h` and `crop_w`. 0 keeps the whole axis.
+        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; goes with
+            `crop_w`. 0: all.
+        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; goes with
+            `crop_h`. 0: all.
+        crop_pos_x: float or DataNode, default 0.5. Horizontal position of the window, 0 (left)
+            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded as
+            `rounding` says.
+        crop_pos_y: float or DataNode, default 0.5. Vertical position of the window, 0 (top) to
+            1 (bottom).
+        crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
+            frames), 0 to 1.
+        rounding: str, default "round". How the first pixel of the window is made an integer:
+            "round" (to the nearest, halves away from zero) or "truncate".
+        out_of_bounds_policy: str, default "error". What to do where the window reaches outside
+            the sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the
+            window smaller).
+        fill_values: float or list of float, default [0.0]. Values of what lies outside the
+            sample, with the policy "pad": one for all, or one a channel of the output. Integers
+            cut off fractions and saturate.
+        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output:
+            float32, float16, int8 or uint8.
+        mean: float or list of float or DataNode, default [0.0]. Mean to subtract: one for all
+            channels or one each.
+        std: float or list of float or DataNode, default [1.0]. Standard deviation to divide by:
+            one for all channels or one each.
+        scale: float, default 1.0. Factor of the result.
+        shift: float, default 0.0. Added to the result.
+        mirror: int or DataNode, default 0. Mirror the W axis where not 0.
+        output_layout: layout str, default "CHW". Order of the output's axes, an order of those
+            of the input; empty: the input's. For sequences and volumes it must be given, e.g.
+            "FCHW".
+        pad_output: bool, default False. Add channels up to a power of two; they hold
+            `fill_values` with the policy "pad", else 0.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        image_type: deprecated, without effect.
+        output_dtype: deprecated; use `dtype`.
+
+    Returns:
+        DataNode: The window, with `dtype` and `output_layout`.
+    """
+
+    def __init__(
+        self,
+        *,
+        crop: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        crop_d: float | DataNode | None = 0.0,
+        crop_h: float | DataNode | None = 0.0,
+        crop_w: float | DataNode | None = 0.0,
+        crop_pos_x: float | DataNode | None = 0.5,
+        crop_pos_y: float | DataNode | None = 0.5,
+        crop_pos_z: float | DataNode | None = 0.5,
+        rounding: str | os.PathLike[str] | None = "round",
+        out_of_bounds_policy: str | os.PathLike[str] | None = "error",
+        fill_values: float | Sequence[float] | NDArray[Any] | None = ...,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+        mean: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        std: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        scale: float | None = 1.0,
+        shift: float | None = 0.0,
+        mirror: int | DataNode | None = 0,
+        output_layout: str | None = "CHW",
+        pad_output: bool | None = False,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        image_type: Any = None,  # deprecated
+        output_dtype: Any = None,  # deprecated
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Flip(_Operator):
+    """Mirrors each sample along the chosen spatial axes.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; any element type. Layouts: FDHWC, FHWC,
+            DHWC, HWC, FCDHW, FCHW, CDHW, CHW.
+        horizontal: int or DataNode, default 1. Mirror the W axis (left to right) where not 0.
+        vertical: int or DataNode, default 0. Mirror the H axis (top to bottom) where not 0.
+        depthwise: int or DataNode, default 0. Mirror the D axis where not 0; ignored where
+            there is none.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+    def __init__(
+        self,
+        *,
+        horizontal: int | DataNode | None = 1,
+        vertical: int | DataNode | None = 0,
+        depthwise: int | DataNode | None = 0,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
 
 class PeekImageShape(_Operator):
     """Reads height, width and channels from the header of an encoded image, without decoding it:
@@ -47,6 +386,345 @@ class PeekImageShape(_Operator):
         dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT64,
         image_type: types.DALIImageType | None = types.DALIImageType.RGB,
         adjust_orientation: bool | None = True,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class RandomResizedCrop(_Operator):
+    """Crops a window of random area, aspect ratio and position and resizes it to a fixed size.
+    Frames of a sequence share the window. Filters read around the window where the input has
+    pixels there.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: DataNode. Images or sequences; uint8, int16, uint16 or float32. Layouts: HWC, CHW,
+            FHWC, FCHW, CFHW.
+        size: int or list of int, required. Size of the result in pixels: (height, width), or
+            one number for both.
+        random_area: float or list of float, default [0.08, 1.0]. Range of the window's area, as
+            a fraction of the image.
+        random_aspect_ratio: float or list of float, default [0.75, 1.333333]. Range of the
+            window's width over its height; drawn evenly on a logarithmic scale.
+        num_attempts: int, default 10. Draws of area and aspect ratio before the largest window
+            with a permitted ratio is taken, from a random place.
+        interp_type: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
+            `mag_filter` is given: nearest neighbour, linear (triangular is the same), cubic
+            (Catmull-Rom), Lanczos with 3 lobes or Gaussian.
+        min_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that shrink.
+        mag_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
+        antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
+            that every input pixel counts. Nearest neighbour is never widened.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
+        minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
+        temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Layout of the input; element type `dtype`.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: int | Sequence[int] | NDArray[Any] | None = None,
+        random_area: float | Sequence[float] | NDArray[Any] | None = ...,
+        random_aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
+        num_attempts: int | None = 10,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        antialias: bool | None = True,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+        minibatch_size: int | None = 32,
+        temp_buffer_hint: int | None = 0,
+        device: str | None = "cpu",
+        name: str | None = None,
+        seed: int | None = -1,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Resize(_Operator):
+    """Resizes images, volumes and sequences, or a region of interest of them, with a filter of
+    choice. Pixels outside the region are read where the filter reaches them; outside the input
+    its border repeats. An empty input stays empty.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; uint8, int16, uint16 or float32. Layouts:
+            HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW.
+        size: float or list of float or DataNode, optional. Size of the result in pixels, one
+            value a spatial axis in the order of the layout, or one value for all. 0: follows
+            from the others and `mode`. Negative: mirrored. Fractions: see `subpixel_scale`.
+        resize_x: float or DataNode, default 0.0. Width of the result; excludes `size`. 0 and
+            below as in `size`.
+        resize_y: float or DataNode, default 0.0. Height of the result; excludes `size`. 0 and
+            below as in `size`.
+        resize_z: float or DataNode, default 0.0. Depth of the result; excludes `size`. Ignored
+            for images.
+        resize_shorter: float or DataNode, default 0.0. Length of the shortest spatial axis of
+            the result, keeping the aspect ratio; stands for the same `size` along all axes with
+            `mode` "not_smaller".
+        resize_longer: float or DataNode, default 0.0. Length of the longest spatial axis of the
+            result, keeping the aspect ratio; stands for the same `size` along all axes with
+            `mode` "not_larger".
+        mode: str, default "default". "default": `size` as given; absent axes are scaled by the
+            geometric mean of the other scales. "stretch": absent axes are not scaled.
+            "not_larger": the aspect ratio is kept and no axis exceeds `size`. "not_smaller":
+            the aspect ratio is kept and no axis falls below `size`. Excludes `resize_shorter`
+            and `resize_longer`.
+        max_size: float or list of float, optional. Upper limit of the result's extents, one for
+            all or one a spatial axis; 0: no limit. Where the aspect ratio is kept, the whole
+            result shrinks.
+        subpixel_scale: bool, default True. Sizes that are no whole numbers are rounded. True:
+            the region of interest grows or shrinks with them, so that the scale is what was
+            asked for; False: the region stays and the scale changes.
+        roi_start: float or list of float or DataNode, optional. First corner of the region of
+            interest, one value a spatial axis or one for all; goes with `roi_end`. Pixel i
+            covers [i, i + 1). Where the start exceeds the end, the result is mirrored.
+        roi_end: float or list of float or DataNode, optional. Opposite corner of the region of
+            interest.
+        roi_relative: bool, default False. Whether the corners are fractions of the input's
+            extents.
+        interp_type: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
+            `mag_filter` is given: nearest neighbour, linear (triangular is the same), cubic
+            (Catmull-Rom), Lanczos with 3 lobes or Gaussian.
+        min_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that shrink.
+        mag_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
+        antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
+            that every input pixel counts. Nearest neighbour is never widened.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
+        minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
+        temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        save_attrs: bool, default False. Give the input's spatial extents as a second output.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        image_type: deprecated, without effect.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            resized: Layout of the input; element type `dtype`.
+            attrs: With `save_attrs`: the input's spatial extents, (D,) H, W, int32. Otherwise
+                absent.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        resize_x: float | DataNode | None = 0.0,
+        resize_y: float | DataNode | None = 0.0,
+        resize_z: float | DataNode | None = 0.0,
+        resize_shorter: float | DataNode | None = 0.0,
+        resize_longer: float | DataNode | None = 0.0,
+        mode: str | os.PathLike[str] | None = "default",
+        max_size: float | Sequence[float] | NDArray[Any] | None = ...,
+        subpixel_scale: bool | None = True,
+        roi_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        roi_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        roi_relative: bool | None = False,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        antialias: bool | None = True,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+        minibatch_size: int | None = 32,
+        temp_buffer_hint: int | None = 0,
+        save_attrs: bool | None = False,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        image_type: Any = None,  # deprecated
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> Any: ...
+
+class ResizeCropMirror(_Operator):
+    """Resizes, crops and mirrors in one operation: the result of resize, crop and flip one after
+    another, but only the pixels of the window are computed. A window that reaches outside the
+    resized sample repeats its border.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; uint8, int16, uint16 or float32. Layouts:
+            HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW.
+        size: float or list of float or DataNode, optional. Size of the result in pixels, one
+            value a spatial axis in the order of the layout, or one value for all. 0: follows
+            from the others and `mode`. Negative: mirrored. Fractions: see `subpixel_scale`.
+        resize_x: float or DataNode, default 0.0. Width of the result; excludes `size`. 0 and
+            below as in `size`.
+        resize_y: float or DataNode, default 0.0. Height of the result; excludes `size`. 0 and
+            below as in `size`.
+        resize_z: float or DataNode, default 0.0. Depth of the result; excludes `size`. Ignored
+            for images.
+        resize_shorter: float or DataNode, default 0.0. Length of the shortest spatial axis of
+            the result, keeping the aspect ratio; stands for the same `size` along all axes with
+            `mode` "not_smaller".
+        resize_longer: float or DataNode, default 0.0. Length of the longest spatial axis of the
+            result, keeping the aspect ratio; stands for the same `size` along all axes with
+            `mode` "not_larger".
+        mode: str, default "default". "default": `size` as given; absent axes are scaled by the
+            geometric mean of the other scales. "stretch": absent axes are not scaled.
+            "not_larger": the aspect ratio is kept and no axis exceeds `size`. "not_smaller":
+            the aspect ratio is kept and no axis falls below `size`. Excludes `resize_shorter`
+            and `resize_longer`.
+        max_size: float or list of float, optional. Upper limit of the result's extents, one for
+            all or one a spatial axis; 0: no limit. Where the aspect ratio is kept, the whole
+            result shrinks.
+        subpixel_scale: bool, default True. Sizes that are no whole numbers are rounded. True:
+            the region of interest grows or shrinks with them, so that the scale is what was
+            asked for; False: the region stays and the scale changes.
+        roi_start: float or list of float or DataNode, optional. First corner of the region of
+            interest, one value a spatial axis or one for all; goes with `roi_end`. Pixel i
+            covers [i, i + 1). Where the start exceeds the end, the result is mirrored.
+        roi_end: float or list of float or DataNode, optional. Opposite corner of the region of
+            interest.
+        roi_relative: bool, default False. Whether the corners are fractions of the input's
+            extents.
+        crop: float or list of float or DataNode, optional. Size of the window, in pixels:
+            (height, width) or (depth, height, width); fractions are cut off. Less than 1 keeps
+            the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
+        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, where
+            the sample has no depth); needs `crop_h` and `crop_w`. 0 keeps the whole axis.
+        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; goes with
+            `crop_w`. 0: all.
+        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; goes with
+            `crop_h`. 0: all.
+        crop_pos_x: float or DataNode, default 0.5. Horizontal position of the window, 0 (left)
+            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded as
+            `rounding` says.
+        crop_pos_y: float or DataNode, default 0.5. Vertical position of the window, 0 (top) to
+            1 (bottom).
+        crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
+            frames), 0 to 1.
+        rounding: str, default "round". How the first pixel of the window is made an integer:
+            "round" (to the nearest, halves away from zero) or "truncate".
+        mirror: int or DataNode, default 0. Axes to mirror: 1 horizontal, 2 vertical, 4
+            depthwise, or a sum of these.
+        interp_type: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
+            `mag_filter` is given: nearest neighbour, linear (triangular is the same), cubic
+            (Catmull-Rom), Lanczos with 3 lobes or Gaussian.
+        min_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that shrink.
+        mag_filter: types.DALIInterpType or DataNode, default
+            types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
+        antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
+            that every input pixel counts. Nearest neighbour is never widened.
+        dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
+            default) or float. Integers are rounded and saturate.
+        minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
+        temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Layout of the input; element type `dtype`.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        resize_x: float | DataNode | None = 0.0,
+        resize_y: float | DataNode | None = 0.0,
+        resize_z: float | DataNode | None = 0.0,
+        resize_shorter: float | DataNode | None = 0.0,
+        resize_longer: float | DataNode | None = 0.0,
+        mode: str | os.PathLike[str] | None = "default",
+        max_size: float | Sequence[float] | NDArray[Any] | None = ...,
+        subpixel_scale: bool | None = True,
+        roi_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        roi_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        roi_relative: bool | None = False,
+        crop: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        crop_d: float | DataNode | None = 0.0,
+        crop_h: float | DataNode | None = 0.0,
+        crop_w: float | DataNode | None = 0.0,
+        crop_pos_x: float | DataNode | None = 0.5,
+        crop_pos_y: float | DataNode | None = 0.5,
+        crop_pos_z: float | DataNode | None = 0.5,
+        rounding: str | os.PathLike[str] | None = "round",
+        mirror: int | DataNode | None = 0,
+        interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
+        antialias: bool | None = True,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+        minibatch_size: int | None = 32,
+        temp_buffer_hint: int | None = 0,
         device: str | None = "cpu",
         name: str | None = None,
         preserve: bool | None = False,

@@ -273,9 +273,9 @@ class ImageRandomCrop(_Operator):
         random_area: float or list of float, default [0.08, 1.0]. Range of the window's area, as
             a fraction of the image.
         random_aspect_ratio: float or list of float, default [0.75, 1.333333]. Range of the
-            window's width divided by its height.
-        num_attempts: int, default 10. Draws of area and aspect ratio before a window that fits
-            for certain is taken.
+            window's width over its height; drawn evenly on a logarithmic scale.
+        num_attempts: int, default 10. Draws of area and aspect ratio before the largest window
+            with a permitted ratio is taken, from a random place.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -344,7 +344,7 @@ class ImageSlice(_Operator):
     Args:
         data: DataNode. The bytes of one image file a sample, uint8.
         anchor: DataNode. First pixel of the window, one value an axis. Optional.
-        shape_input: DataNode. Extent of the window, one value an axis. Optional.
+        extent: DataNode. Extent of the window, one value an axis. Optional.
         output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
             output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
             keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
@@ -393,7 +393,7 @@ class ImageSlice(_Operator):
             extent.
         normalized_anchor: bool, default True. Whether a floating-point input `anchor` holds
             fractions of the extent; integers are always elements.
-        normalized_shape: bool, default True. Whether a floating-point input `shape` holds
+        normalized_shape: bool, default True. Whether a floating-point input `extent` holds
             fractions of the extent.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -450,7 +450,7 @@ class ImageSlice(_Operator):
         self,
         data: DataNode,
         anchor: DataNode | None = None,
-        shape_input: DataNode | None = None,
+        extent: DataNode | None = None,
         /,
         **kwargs: Any,
     ) -> DataNode: ...
@@ -459,7 +459,7 @@ class ImageSlice(_Operator):
         self,
         data: list[DataNode],
         anchor: Any | None = None,
-        shape_input: Any | None = None,
+        extent: Any | None = None,
         /,
         **kwargs: Any,
     ) -> list[DataNode]: ...

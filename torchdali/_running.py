@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run of a pipeline: how far it is ahead, what comes out, and what happens on errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torchdali import external_source as _external
+from torchdali._options import PipelineOptions
+from torchdali.errors import (
+    ArgumentError,
+    LayoutError,
+    PipelineError,
+    TorchdaliError,
+    _make,
+)
+from torchdali.graph import DataNode
+from torchdali.tensors import TensorListCPU, wrap
+from torchdali.types import DALIDataType, PipelineAPIType
+
+__all__ = ["RunningPipeline"]
+
+_Batches = tuple[TensorListCPU, ...]
+
+
+class RunningPipeline(PipelineOptions):
+    """The part of Pipeline that runs what build() has made."""
+
+    def _prepare(self) -> None:
+        # The plan; made by build().
+        self._executor: Any = None
+        self._names: dict[int, str] = {}  # OpNode.ordinal -> name in this pipeline
+        self._inputs: list[_external.Input] = []
+        self._inputs_by_name: dict[str, _external.Input] = {}
+        self._checks_outputs = False
+        self._has_iter_setup = type(self).iter_setup is not RunningPipeline.iter_setup
+        # The run. `_steady`: one schedule and one wait are all there is to a run().
+        self._depth = self._cpu_depth if self._exec_pipelined else 1
+        self._steady = False
+        self._last_iter = False
+        self._deferred: Exception | None = None  # of an iteration behind those in flight
+        self._owed = 0  # schedule_run() calls that wait for room in the queue
+        self._scheduled_before = False
+        self._api: PipelineAPIType | None = None
+        self._api_check = True
+
+    def build(self) -> None:
+        """Makes the plan."""
+        raise NotImplementedError
+
+    def iter_setup(self) -> None:
+        """Prepares an iteration; to be overridden. Called before each one is scheduled."""
+
+    # -- run
+
+    def run(
+        self,
+        cuda_stream: Any = None,  # noqa: ARG002
+        /,
+        **pipeline_inputs: Any,
+    ) -> _Batches:
+        """Returns the next iteration's outputs and lets the pipeline run on ahead.
+
+        Args:
+            cuda_stream: without effect on CPU outputs.
+            **pipeline_inputs: data for external sources by name, as in feed_input().
+
+        Raises:
+            StopIteration: the data is at its end; reset() begins the next epoch.
+            TorchdaliError: the iteration failed. The next run() goes on with the one after it.
+        """
+        if self._steady and not pipeline_inputs:
+            executor = self._executor
+            try:
+                executor.schedule()
+            except Exception as error:
+                if not self._put_off(error):
+                    raise
+                return self._take()
+            self._steady = False  # stays so where wait() raises
+            batches = executor.wait()
+            self._steady = True
+            return tuple([wrap(data, layout) for data, layout in batches])
+        self._use(PipelineAPIType.BASIC)
+        for name, data in pipeline_inputs.items():
+            self.feed_input(name, data)
+        self._fill(self._depth)
+        return self._take()
+
+    def schedule_run(self) -> None:
+        """Starts an iteration; the first call starts as many as the queue holds.
+
+        A call that finds the queue full is caught up on when an iteration is taken.
+        """
+        self._use(PipelineAPIType.SCHEDULED)
+        self.build()
+        self._steady = False
+        if not self._scheduled_before:
+            self._scheduled_before = True
+            self._fill(self._depth)
+            return
+        self._owed += 1
+        self._pay()
+
+    def share_outputs(self, cuda_stream: Any = None) -> _Batches:  # noqa: ARG002
+        """Returns the outputs of the oldest iteration that was scheduled, when it is finished.
+
+        Raises:
+            StopIteration: nothing is scheduled.
+            TorchdaliError: the iteration failed.
+        """
+        self._use(PipelineAPIType.SCHEDULED)
+        batches = self._take()
+        self._pay()
+        return batches
+
+    def release_outputs(self) -> None:
+        """Does nothing: memory goes back when nothing refers to it any more."""
+        self._use(PipelineAPIType.SCHEDULED)
+
+    def outputs(self, cuda_stream: Any = None) -> _Batches:
+        """Returns share_outputs() and releases what was shared before."""
+        return self.share_outputs(cuda_stream)
+
+    def reset(self) -> None:
+        """Begins the next epoch after the end of the data; does nothing before it."""
+        if not self._last_iter:
+            return
+        self._last_iter = False
+        self._scheduled_before = False
+        self._owed = 0
+        for source in self._inputs:
+            source.reset()
+        self._executor.reset()
+
+    def empty(self) -> bool:
+        """Returns whether no iteration is scheduled that was not taken."""
+        return self._executor is None or self._executor.pending == 0
+
+    def _fill(self, target: int) -> None:
+        """Schedules until `target` iterations are in flight, or as many as there is data for."""
+        self.build()
+        executor = self._executor
+        while executor.pending < target and not self._last_iter and self._deferred is None:
+            if not self._has_iter_setup and not self._inputs_ready():
+                if executor.pending:
+                    return
+                self._wait_for_input()
+            try:
+                self._schedule_once()
+            except Exception as error:
+                if not self._put_off(error):
+                    raise
+
+    def _pay(self) -> None:
+        """Schedules what schedule_run() was asked for, as far as there is room."""
+        while (
+            self._owed
+            and self._executor.pending < self._depth
+            and not self._last_iter
+            and self._deferred is None
+        ):
+            pending = self._executor.pending
+            self._fill(pending + 1)
+            if self._executor.pending == pending:
+                return
+            self._owed -= 1
+
+    def _schedule_once(self) -> None:
+        if self._has_iter_setup:
+            self.iter_setup()
+            if not self._inputs_ready():
+                self._wait_for_input()
+        # All data is asked for before any is handed over: an end or an error leaves no remainder.
+        fed = [item for source in self._inputs for item in source.take()]
+        for name, (tensors, layout) in fed:
+            self._executor.feed(name, tensors, layout)
+        self._executor.schedule()
+
+    def _put_off(self, error: Exception) -> bool:
+        """Keeps an error back while there are iterations before it; returns whether it did.
+
+        The end of the data is no error: it is noted.
+        """
+        self._steady = False
+        if isinstance(error, StopIteration):
+            self._last_iter = True
+            return True
+        if not self._executor.pending:
+            return False
+        # The traceback refers to this pipeline, so keeping it would keep the pipeline alive. The
+        # engine's errors need none; those of the user's code do.
+        self._deferred = error.with_traceback(None) if isinstance(error, TorchdaliError) else error
+        return True
+
+    def _inputs_ready(self) -> bool:
+        return all(source.ready() for source in self._inputs)
+
+    def _wait_for_input(self) -> None:
+        for source in self._inputs:
+            if source.ready():
+                continue
+            if not source.blocking:
+                raise _make(
+                    PipelineError,
+                    f"`{source.name}` has no data",
+                    operator="fn.external_source",
+                    location=source.location,
+                    fix="call Pipeline.feed_input() once for each run()",
+                )
+            source.wait()
+
+    def _take(self) -> _Batches:
+        executor = self._executor
+        if executor is None or not executor.pending:
+            if self._deferred is None:
+                raise StopIteration
+            try:
+                raise self._deferred
+            finally:
+                self._deferred = None  # a local variable would make a cycle with the traceback
+        result = executor.wait()
+        batches = tuple([wrap(data, layout) for data, layout in result])
+        if self._checks_outputs:
+            self._check_outputs(batches)
+        else:
+            self._steady = (
+                self._api is PipelineAPIType.BASIC
+                and not self._has_iter_setup
+                and not self._inputs
+                and not self._last_iter
+                and self._deferred is None
+                and executor.pending == self._depth - 1
+            )
+        return batches
+
+    def _check_outputs(self, batches: _Batches) -> None:
+        for index, batch in enumerate(batches):
+            for what, actual in {
+                "dtype": batch.dtype,
+                "ndim": batch.ndim(),
+                "layout": batch.layout(),
+            }.items():
+                declared = self._output_specs[what]
+                wanted = declared[index] if isinstance(declared, list) else declared
+                if wanted is not None and wanted != actual:
+                    shown = [
+                        v.name if isinstance(v, DALIDataType) else repr(v) for v in (wanted, actual)
+                    ]
+                    raise _make(
+                        LayoutError if what == "layout" else PipelineError,
+                        f"Pipeline: `output_{what}` of output {index} is {shown[0]}, got "
+                        f"{shown[1]}",
+                    )
+
+    def _use(self, api: PipelineAPIType) -> None:
+        """Holds a call against the family of methods that the pipeline is driven by."""
+        if self._api is None:
+            self._api = api
+        elif self._api is not api and self._api_check:
+            raise _make(
+                PipelineError,
+                f"Pipeline: methods of {self._api} and {api} are mixed",
+                fix="use either run(), or schedule_run() with share_outputs() and "
+                "release_outputs(); enable_api_check(False) allows both",
+            )
+
+    def enable_api_check(self, enable: bool) -> None:
+        """Allows (False) or forbids to mix run() with schedule_run() and its family."""
+        self._api_check = bool(enable)
+
+    def _set_api_type(self, api: PipelineAPIType) -> None:
+        """Says which family of methods the pipeline is driven by; for iterators."""
+        self._api = api
+
+    @contextmanager
+    def _check_api_type_scope(self, api: PipelineAPIType) -> Iterator[None]:
+        """Holds the family against `api` and lets all methods pass inside; for iterators."""
+        self._use(api)
+        before, self._api_check = self._api_check, False
+        try:
+            yield
+        finally:
+            self._api_check = before
+
+    # -- external sources
+
+    def feed_input(
+        self,
+        data_node: DataNode | str,
+        data: Any,
+        layout: str | None = None,
+        cuda_stream: Any = None,  # noqa: ARG002
+        use_copy_kernel: bool = False,  # noqa: ARG002
+    ) -> None:
+        """Hands one batch to an external source; an iteration takes one.
+
+        Args:
+            data_node: the DataNode of an fn.external_source without `source`, or its name.
+            data: an array with the batch as first axis, a list of arrays with one sample each, or
+                a TensorListCPU.
+            layout: axes of a sample; None takes that of `data` or of the external source.
+            cuda_stream: without effect on CPU data.
+            use_copy_kernel: without effect on CPU data.
+
+        Raises:
+            ArgumentError: there is no such external source, or the batch is too large.
+            ArgumentTypeError: the data is no array.
+            LayoutError: the layout has another number of axes than the samples have dimensions.
+        """
+        self.build()
+        if isinstance(data_node, DataNode):
+            source = data_node.source
+            name = self._names.get(source.ordinal, data_node.name) if source else data_node.name
+        else:
+            name = data_node
+        found = self._inputs_by_name.get(name)
+        if found is None:
+            known = ", ".join(f"`{known}`" for known in self._inputs_by_name) or "none"
+            raise _make(
+                ArgumentError,
+                f"feed_input: the pipeline has no external source `{name}` that an output needs; "
+                f"it has {known}",
+            )
+        if found.pulls:
+            raise _make(
+                ArgumentError,
+                f"feed_input: `{name}` gets its data from its `source`",
+                location=found.location,
+            )
+        found.feed(data, layout)
+
+    def input_feed_count(self, input_name: str) -> int:
+        """Returns how many batches an external source can take in before the first run().
+
+        One is enough: the pipeline runs ahead only as far as there is data.
+        """
+        self.build()
+        if input_name not in self._inputs_by_name:
+            raise _make(ArgumentError, f"the pipeline has no external source `{input_name}`")
+        return self._depth
+
+    def start_py_workers(self) -> None:
+        """Does nothing: this version has no worker processes."""
+
+    def external_source_shm_statistics(self) -> dict[str, list[int]]:
+        """Returns no figures: this version has no worker processes."""
+        return {"capacities": [], "per_sample_capacities": []}

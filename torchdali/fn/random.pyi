@@ -1,0 +1,134 @@
+# Made by `make generate` from the engine's registry; do not edit.
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+
+from torchdali import types
+from torchdali.graph import DataNode
+
+__all__ = [
+    "coin_flip",
+    "normal",
+    "uniform",
+]
+
+def coin_flip(
+    shape_like: DataNode | None = None,
+    /,
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    probability: float | DataNode | None = 0.5,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Draws 1 with the given probability, else 0. The same seed gives the same values with any
+    number of threads and any prefetch depth.
+
+    Args:
+        shape_like: DataNode. Each sample takes the shape of this one; its values are not used.
+            Optional.
+        shape: int or list of int or DataNode, optional. Shape of each sample; excludes
+            `shape_like`. Without either, a sample is one value (no dimensions).
+        dtype: types.DALIDataType, optional. Element type; int32 by default.
+        probability: float or DataNode, default 0.5. Probability of 1; 0 or less never, 1 or
+            more always.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Random values, of type `dtype`; without layout.
+    """
+
+def normal(
+    shape_like: DataNode | None = None,
+    /,
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    mean: float | DataNode | None = 0.0,
+    stddev: float | DataNode | None = 1.0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Draws from a normal distribution. The same seed gives the same values with any number of
+    threads and any prefetch depth. Integers are rounded and saturate.
+
+    Args:
+        shape_like: DataNode. Each sample takes the shape of this one; its values are not used.
+            Optional.
+        shape: int or list of int or DataNode, optional. Shape of each sample; excludes
+            `shape_like`. Without either, a sample is one value (no dimensions).
+        dtype: types.DALIDataType, optional. Element type; float32 by default.
+        mean: float or DataNode, default 0.0. Mean of the distribution.
+        stddev: float or DataNode, default 1.0. Standard deviation of the distribution.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Random values, of type `dtype`; without layout.
+    """
+
+def uniform(
+    shape_like: DataNode | None = None,
+    /,
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    range: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    values: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Draws from the interval `range`, its end left out, or out of the list `values`, each as
+    often as the others. Integers are rounded, so that they may be the end. The same seed gives
+    the same values with any number of threads and any prefetch depth.
+
+    Args:
+        shape_like: DataNode. Each sample takes the shape of this one; its values are not used.
+            Optional.
+        shape: int or list of int or DataNode, optional. Shape of each sample; excludes
+            `shape_like`. Without either, a sample is one value (no dimensions).
+        dtype: types.DALIDataType, optional. Element type; float32 by default.
+        range: float or list of float or DataNode, default [-1.0, 1.0]. The interval [low,
+            high).
+        values: float or list of float or DataNode, optional. The list to draw from; excludes
+            `range`.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Random values, of type `dtype`; without layout.
+    """
