@@ -2,7 +2,7 @@
 // Conversion between element types, of one value and of arrays. Integers saturate, fractions round
 // to the nearest with halves away from zero, NaN becomes 0. Source: what DALI 1.35 does on the CPU,
 // found by running it; where that is undefined (NaN to 32 and 64 bits) or its binary16 rounding
-// differs from IEEE 754's (ties away from zero), see docs/guide/from_dali.md.
+// differs from IEEE 754's (ties away from zero), see docs/guide/from_dali_operators.md.
 #pragma once
 
 #include <cmath>

@@ -2,7 +2,6 @@
 #include "kernels/normalize_box.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "kernels/convert.h"
@@ -11,6 +10,45 @@
 
 namespace torchdali::kernels {
 namespace {
+
+template <class T>
+void strided_copy(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t count) {
+  T* to = reinterpret_cast<T*>(out);
+  const T* from = reinterpret_cast<const T*>(in);
+  for (int64_t i = 0; i < count; ++i) to[i * out_stride] = from[i * in_stride];
+}
+// Strides in elements of `size` bytes.
+void strided_copy(size_t size, char* out, int64_t out_stride, const char* in, int64_t in_stride,
+                  int64_t count) {
+  switch (size) {
+    case 1: return strided_copy<uint8_t>(out, out_stride, in, in_stride, count);
+    case 2: return strided_copy<uint16_t>(out, out_stride, in, in_stride, count);
+    case 4: return strided_copy<uint32_t>(out, out_stride, in, in_stride, count);
+    default: return strided_copy<uint64_t>(out, out_stride, in, in_stride, count);
+  }
+}
+
+bool is_rgb(const NormalizeBox& r) {
+  return r.in_dtype == DType::kUInt8 && r.c.extent == 3 && r.c.in_stride == 1 && r.w.in_stride == 3;
+}
+bool is_rgb_to_planes(const NormalizeBox& r) {
+  return is_rgb(r) && r.out_dtype == DType::kFloat && r.w.out_stride == 1;
+}
+// Where out_row and out_plane are those of `out`, which need not be the box's.
+RgbPlanes rgb_planes(const NormalizeBox& r, const char* in, float* out, int64_t out_row,
+                     int64_t out_plane, int64_t height) {
+  return {.in = reinterpret_cast<const uint8_t*>(in),
+          .in_row = r.h.in_stride,
+          .out = out,
+          .out_row = out_row,
+          .out_plane = out_plane,
+          .height = height,
+          .width = r.w.extent,
+          .mirror = r.mirror,
+          .mean = {r.mean[0], r.mean[1], r.mean[2]},
+          .scale = {r.scale[0], r.scale[1], r.scale[2]},
+          .shift = r.shift};
+}
 
 // Any types and layouts: a row is brought into float, in the channel order of the output,
 // normalised there and converted into its place.
@@ -46,6 +84,11 @@ class RowConverter {
 
   void row(const char* in, char* out) {
     const int64_t w = r_.w.extent, channels = r_.c.extent;
+    if (is_rgb(r_) && !interleaved_out_) {
+      normalize_rgb_to_planes(rgb_planes(r_, in, values_, 0, w, 1));
+      for (int64_t c = 0; c < channels; ++c) store(out, c);
+      return;
+    }
     load(in);
     if (interleaved_in_ != interleaved_out_) {
       if (interleaved_in_) transpose(other_, values_, w, channels);
@@ -58,20 +101,24 @@ class RowConverter {
       return;
     }
     for (int64_t c = 0; c < channels; ++c) {
-      float* line = values_ + c * w;
-      normalize_line(line, w, r_.mean[c], r_.scale[c], r_.shift);
-      char* to = out + c * r_.c.out_stride * out_size_;
-      if (r_.w.out_stride == 1) {
-        store_(to, line, w);
-      } else {
-        store_(bytes_, line, w);
-        for (int64_t i = 0; i < w; ++i)
-          std::memcpy(to + i * r_.w.out_stride * out_size_, bytes_ + i * out_size_, out_size_);
-      }
+      normalize_line(values_ + c * w, w, r_.mean[c], r_.scale[c], r_.shift);
+      store(out, c);
     }
   }
 
  private:
+  // Line `c` of values_, which is [c, w], into its place.
+  void store(char* out, int64_t c) {
+    const int64_t w = r_.w.extent;
+    const float* line = values_ + c * w;
+    char* to = out + c * r_.c.out_stride * out_size_;
+    if (r_.w.out_stride == 1) {
+      store_(to, line, w);
+    } else {
+      store_(bytes_, line, w);
+      strided_copy(out_size_, to, r_.w.out_stride, bytes_, 1, w);
+    }
+  }
   // Into values_, mirrored: [w, c] where the input is interleaved, else [c, w].
   void load(const char* in) {
     const int64_t w = r_.w.extent;
@@ -82,9 +129,9 @@ class RowConverter {
     for (int64_t c = 0; c < r_.c.extent; ++c) {
       const char* line = in + c * r_.c.in_stride * in_size_;
       if (r_.w.in_stride != 1) {
-        for (int64_t i = 0; i < w; ++i)
-          std::memcpy(bytes_ + (r_.mirror ? w - 1 - i : i) * in_size_,
-                      line + i * r_.w.in_stride * in_size_, in_size_);
+        if (r_.mirror)
+          strided_copy(in_size_, bytes_ + (w - 1) * in_size_, -1, line, r_.w.in_stride, w);
+        else strided_copy(in_size_, bytes_, 1, line, r_.w.in_stride, w);
         load_(values_ + c * w, bytes_, w);
       } else {
         load_line(values_ + c * w, line, w, w);
@@ -111,11 +158,6 @@ class RowConverter {
   MirrorFn mirror_;
 };
 
-bool is_rgb_to_planes(const NormalizeBox& r) {
-  return r.in_dtype == DType::kUInt8 && r.out_dtype == DType::kFloat && r.c.extent == 3 &&
-         r.c.in_stride == 1 && r.w.in_stride == 3 && r.w.out_stride == 1;
-}
-
 // Calls fn(in, out) for every position of the outer axes.
 template <class Fn>
 void for_each_outer(const NormalizeBox& r, int axis, const char* in, char* out, Fn&& fn) {
@@ -141,17 +183,8 @@ size_t scratch_bytes(const NormalizeBox& r) {
 void normalize(const NormalizeBox& r, std::byte* scratch) {
   if (is_rgb_to_planes(r)) {
     for_each_outer(r, 0, r.in, r.out, [&](const char* in, char* out) {
-      normalize_rgb_to_planes({.in = reinterpret_cast<const uint8_t*>(in),
-                               .in_row = r.h.in_stride,
-                               .out = reinterpret_cast<float*>(out),
-                               .out_row = r.h.out_stride,
-                               .out_plane = r.c.out_stride,
-                               .height = r.h.extent,
-                               .width = r.w.extent,
-                               .mirror = r.mirror,
-                               .mean = {r.mean[0], r.mean[1], r.mean[2]},
-                               .scale = {r.scale[0], r.scale[1], r.scale[2]},
-                               .shift = r.shift});
+      normalize_rgb_to_planes(rgb_planes(r, in, reinterpret_cast<float*>(out), r.h.out_stride,
+                                         r.c.out_stride, r.h.extent));
     });
     return;
   }

@@ -90,8 +90,8 @@ void run_nearest(const ResampleJob& job, const void* in, void* out, ScratchArena
 
 // --- Filters ----------------------------------------------------------------------------------
 
-// Weights for `Mid`. Fixed point: whole numbers that add up to 65536, so that a flat area stays
-// flat; a weight of 1 does not fit and becomes 65535, which rounding makes good.
+// Weights in fixed point: whole numbers that add up to 65536, so that a flat area stays flat; a
+// weight of 1 does not fit and becomes 65535, which rounding makes good.
 void quantize(const float* weights, int taps, uint16_t* result) {
   constexpr int32_t kOne = 65536;
   int32_t sum = 0;
@@ -105,42 +105,32 @@ void quantize(const float* weights, int taps, uint16_t* result) {
   result[largest] = static_cast<uint16_t>(std::min(result[largest] + kOne - sum, kOne - 1));
 }
 
-const uint16_t* vertical_weights(const AxisTable& t, ScratchArena& arena, uint16_t*) {
-  uint16_t* result = arena.take<uint16_t>(t.out * t.taps);
-  if (!arena.counting())
-    for (int64_t i = 0; i < t.out; ++i)
-      quantize(t.weights + i * t.taps, t.taps, result + i * t.taps);
-  return result;
-}
-const float* vertical_weights(const AxisTable& t, ScratchArena&, float*) { return t.weights; }
-
-const uint16_t* horizontal_weights(const AxisTable& t, ScratchArena& arena, uint16_t*) {
-  constexpr int kSlots = 4, kStep = kPixelGroup * kSlots;
-  const int64_t groups = (t.out + kPixelGroup - 1) / kPixelGroup;
-  uint16_t* result = arena.take<uint16_t>(groups * t.taps * kStep);
-  if (arena.counting()) return result;
-  uint16_t quantized[kMaxFixedTaps];
-  for (int64_t x = 0; x < groups * kPixelGroup; ++x) {
-    if (x < t.out) quantize(t.weights + x * t.taps, t.taps, quantized);
-    uint16_t* to = result + (x / kPixelGroup * t.taps * kPixelGroup + x % kPixelGroup) * kSlots;
-    for (int k = 0; k < t.taps; ++k, to += kStep)
-      std::fill(to, to + kSlots, x < t.out ? quantized[k] : uint16_t{0});
-  }
-  return result;
-}
-const float* horizontal_weights(const AxisTable& t, ScratchArena&, float*) { return t.weights; }
-
+// Weights of a table, [out, taps], as middle elements.
 template <class Mid>
-HorizontalTable<Mid> horizontal_table(const AxisTable& t, int64_t channels, ScratchArena& arena) {
-  const int64_t padded = (t.out + kPixelGroup - 1) / kPixelGroup * kPixelGroup;
-  int32_t* offset = arena.take<int32_t>(padded);
-  if (!arena.counting())
-    for (int64_t x = 0; x < padded; ++x)
-      offset[x] = x < t.out ? static_cast<int32_t>((t.start[x] - t.source.begin) * channels) : 0;
-  return {.out = t.out,
-          .taps = t.taps,
-          .offset = offset,
-          .weights = horizontal_weights(t, arena, static_cast<Mid*>(nullptr))};
+const Mid* mid_weights(const AxisTable& t, ScratchArena& arena) {
+  if constexpr (std::is_same_v<Mid, float>) {
+    return t.weights;
+  } else {
+    Mid* result = arena.take<Mid>(t.out * t.taps);
+    if (!arena.counting())
+      for (int64_t i = 0; i < t.out; ++i)
+        quantize(t.weights + i * t.taps, t.taps, result + i * t.taps);
+    return result;
+  }
+}
+
+template <class Mid, class Kernels>
+HorizontalTable<Mid> horizontal_table(const Kernels& kernels, const AxisTable& t, int64_t channels,
+                                      ScratchArena& arena) {
+  constexpr int kMoreOffsets = 4;
+  int32_t* offset = arena.take<int32_t>(t.out + kMoreOffsets);
+  const Mid* weights = mid_weights<Mid>(t, arena);
+  Mid* memory = arena.take<Mid>(kernels.prepared_size(t.out, t.taps, channels));
+  if (arena.counting()) return {};
+  for (int64_t x = 0; x < t.out; ++x)
+    offset[x] = static_cast<int32_t>((t.start[x] - t.source.begin) * channels);
+  std::fill(offset + t.out, offset + t.out + kMoreOffsets, 0);
+  return kernels.prepare(offset, weights, t.out, t.taps, channels, memory);
 }
 
 // Source rows (or slices) that went through the first pass, as many as the second one sees at once.
@@ -177,8 +167,8 @@ class PlaneResampler {
       : channels_(job.channels),
         h_(build_table(job.axes[kH], true, arena)),
         w_(build_table(job.axes[kW], false, arena)),
-        weights_(vertical_weights(h_, arena, static_cast<Mid*>(nullptr))),
-        table_(horizontal_table<Mid>(w_, channels_, arena)),
+        weights_(mid_weights<Mid>(h_, arena)),
+        table_(horizontal_table<Mid>(kernels_, w_, channels_, arena)),
         ring_(max_taps(job.axes[kH]), w_.out * channels_, arena) {
     const ResampleRange columns = resample_source_range(job.axes[kW]);
     row_ = arena.take<Mid>((columns.end - columns.begin) * channels_ + kRowPadding);

@@ -9,18 +9,18 @@
 
 namespace torchdali::kernels {
 
-// Weights of the horizontal pass, in the order in which its loop reads them.
+// The horizontal pass, in the order in which its loop reads it; made by RowKernels::prepare.
 template <class Mid>
 struct HorizontalTable {
   int64_t out = 0;
   int taps = 0;
-  const int32_t* offset = nullptr;  // [out] of the first tap in the row, in elements
-  // Fixed point: [ceil(out / 4), taps, 4 pixels, 4 equal numbers]; float: [out, taps].
+  const int32_t* offset = nullptr;  // of the first tap of a pixel, or of a block, in elements
   const Mid* weights = nullptr;
+  const uint16_t* index = nullptr;  // where the elements of a block come from, after its offset
+  int block = 0;                    // elements of a block; 0: pixel by pixel
+  int taps_a_load = 0;              // taps that one load of a block's source serves
 };
 
-// Pixels that one step of the fixed-point horizontal pass makes.
-inline constexpr int kPixelGroup = 4;
 // Elements that may be read past the end of a middle row, and written past its end.
 inline constexpr int kRowPadding = 64;
 // More would need more than 16 bits for the rounding term.
@@ -36,6 +36,12 @@ struct RowKernels {
   void (*blend_mid)(const Mid* const* rows, const Mid* weights, int taps, int64_t n, Mid* buffer,
                     Out* result);
   void (*to_mid)(const In* row, int64_t n, Mid* result);
+  // Orders the weights, [out, taps], for the horizontal pass. `offset`: [out + 4]; it is read and
+  // may be overwritten, and lives as long as the result. `memory`: prepared_size() elements.
+  HorizontalTable<Mid> (*prepare)(int32_t* offset, const Mid* weights, int64_t out, int taps,
+                                  int64_t channels, Mid* memory);
+  // Enough for any number of taps up to `taps`.
+  int64_t (*prepared_size)(int64_t out, int taps, int64_t channels);
   // Horizontal pass. `row` has kRowPadding readable elements more than the taps need. In
   // horizontal_to_mid, `result` has kRowPadding writable elements more; horizontal writes exactly
   // out * channels and uses `buffer` (as result in horizontal_to_mid).

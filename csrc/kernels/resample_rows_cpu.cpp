@@ -3,6 +3,7 @@
 // rounding a step, so that all instruction sets give the same bytes.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -121,6 +122,29 @@ void to_mid(const In* row, int64_t n, Mid* result) {
 // Horizontal pass. Pixels of up to 4 channels are handled as 4 elements, whatever follows in the
 // row included; each store runs over the next pixel, which is written afterwards.
 constexpr int kSlots = 4;
+// Pixels that one step of the fixed-point horizontal pass makes.
+constexpr int kPixelGroup = 4;
+
+HorizontalTable<float> prepare(int32_t* offset, const float* weights, int64_t out, int taps,
+                               int64_t, float*) {
+  return {.out = out, .taps = taps, .offset = offset, .weights = weights};
+}
+
+// Weights in groups: [ceil(out / 4), taps, 4 pixels, 4 equal numbers].
+int64_t grouped_size(int64_t out, int taps) {
+  return (out + kPixelGroup - 1) / kPixelGroup * taps * kPixelGroup * kSlots;
+}
+HorizontalTable<uint16_t> prepare_groups(const int32_t* offset, const uint16_t* weights,
+                                         int64_t out, int taps, uint16_t* memory) {
+  uint16_t* to = memory;
+  for (int64_t first = 0; first < out; first += kPixelGroup) {
+    for (int k = 0; k < taps; ++k) {
+      for (int64_t x = first; x < first + kPixelGroup; ++x, to += kSlots)
+        std::fill(to, to + kSlots, x < out ? weights[x * taps + k] : uint16_t{0});
+    }
+  }
+  return {.out = out, .taps = taps, .offset = offset, .weights = memory};
+}
 
 template <class Mid, class Out>
 void finish_row(const Mid* row, int64_t n, Out* result) {
@@ -186,6 +210,9 @@ void horizontal(const float* row, const HorizontalTable<float>& t, int64_t chann
 #define TORCHDALI_RESAMPLE_SSE 0
 #endif
 
+// The plain loop below takes 180 us for this pass of 300 x 300 -> 224 x 224, 3 channels, on Zen 5,
+// whatever the instruction set: the compiler does not vectorise it. By groups: SSE2 50 us, AVX2 40
+// us.
 #if TORCHDALI_RESAMPLE_SSE
 // Two pixels, 4 elements each.
 inline __m128i load_two(const uint16_t* row, int32_t a, int32_t b) {
@@ -252,7 +279,7 @@ inline void store_bytes(const Group& g, uint8_t* result) {
 }
 
 template <int kChannels, class Out>
-void horizontal_fixed(const uint16_t* row, const HorizontalTable<uint16_t>& t, Out* result) {
+void horizontal_groups(const uint16_t* row, const HorizontalTable<uint16_t>& t, Out* result) {
   constexpr bool kToMid = std::is_same_v<Out, uint16_t>;
   const uint16_t start = static_cast<uint16_t>(bias<uint16_t>(t.taps) + (kToMid ? 0 : 128));
   const uint16_t* weights = t.weights;
@@ -279,7 +306,7 @@ void horizontal_fixed(const uint16_t* row, const HorizontalTable<uint16_t>& t, O
 }
 #else
 template <int kChannels, class Out>
-void horizontal_fixed(const uint16_t* row, const HorizontalTable<uint16_t>& t, Out* result) {
+void horizontal_groups(const uint16_t* row, const HorizontalTable<uint16_t>& t, Out* result) {
   constexpr bool kToMid = std::is_same_v<Out, uint16_t>;
   const uint16_t start = static_cast<uint16_t>(bias<uint16_t>(t.taps) + (kToMid ? 0 : 128));
   for (int64_t x = 0; x < t.out; ++x) {
@@ -296,6 +323,133 @@ void horizontal_fixed(const uint16_t* row, const HorizontalTable<uint16_t>& t, O
   }
 }
 #endif  // TORCHDALI_RESAMPLE_SSE
+
+#if TORCHDALI_ISA_LEVEL >= 2
+// AVX-512: a block of neighbouring elements is gathered from two registers by one permutation a
+// tap. All taps use the same indices, each one pixel further.
+// This pass of 300 x 300 -> 224 x 224, 3 channels, on Zen 5: 40 us by groups, 13.5 us by blocks.
+constexpr int kBlock = 32, kSmallestBlock = 8, kSource = 64;
+
+// Indices of blocks of `size` elements. Returns the largest index: kSource or more means that the
+// blocks are too large.
+int index_blocks(const int32_t* offset, int64_t out, int64_t channels, int size, int32_t* base,
+                 uint16_t* index) {
+  const int64_t elements = out * channels;
+  int64_t x = 0, c = 0;
+  int32_t furthest = 0;
+  for (int64_t first = 0; first < elements; first += size, index += kBlock) {
+    int32_t low = INT32_MAX, at[kBlock];
+    const int count = static_cast<int>(std::min<int64_t>(size, elements - first));
+    for (int i = 0; i < count; ++i) {
+      at[i] = offset[x] + static_cast<int32_t>(c);
+      low = std::min(low, at[i]);
+      if (++c == channels) {
+        c = 0;
+        ++x;
+      }
+    }
+    for (int i = 0; i < kBlock; ++i) {
+      const int32_t place = i < count ? at[i] - low : 0;
+      furthest = std::max(furthest, place);
+      index[i] = static_cast<uint16_t>(place);
+    }
+    *base++ = low;
+  }
+  return furthest;
+}
+
+int64_t fixed_prepared_size(int64_t out, int taps, int64_t channels) {
+  const int64_t blocks = (out * channels + kSmallestBlock - 1) / kSmallestBlock;
+  return std::max(grouped_size(out, taps), blocks * kBlock * (taps + 1)) +
+         blocks * (sizeof(int32_t) / sizeof(uint16_t));
+}
+
+HorizontalTable<uint16_t> prepare(int32_t* offset, const uint16_t* weights, int64_t out, int taps,
+                                  int64_t channels, uint16_t* memory) {
+  const int64_t elements = out * channels;
+  for (int size = kBlock; size >= kSmallestBlock; size /= 2) {
+    const int64_t blocks = (elements + size - 1) / size;
+    // Indices and weights are read in whole cache lines.
+    uint16_t *index = memory, *by_block = index + blocks * kBlock;
+    int32_t* base = reinterpret_cast<int32_t*>(by_block + blocks * kBlock * taps);
+    const int furthest = index_blocks(offset, out, channels, size, base, index);
+    if (furthest >= kSource) continue;
+    const int taps_a_load = (kSource - 1 - furthest) / static_cast<int>(channels) + 1;
+    // A load costs about as much as two taps; half a block is not worth less than half.
+    if (taps_a_load < std::min(taps, 3) && size > kSmallestBlock) continue;
+    int64_t x = 0, c = 0;
+    for (int64_t b = 0; b < blocks; ++b) {
+      uint16_t* to = by_block + b * taps * kBlock;
+      for (int i = 0; i < kBlock; ++i) {
+        const bool inside = i < size && x < out;
+        for (int k = 0; k < taps; ++k) to[k * kBlock + i] = inside ? weights[x * taps + k] : 0;
+        if (inside && ++c == channels) {
+          c = 0;
+          ++x;
+        }
+      }
+    }
+    return {.out = out,
+            .taps = taps,
+            .offset = base,
+            .weights = by_block,
+            .index = index,
+            .block = size,
+            .taps_a_load = taps_a_load};
+  }
+  return prepare_groups(offset, weights, out, taps, memory);
+}
+
+template <int kChannels, class Out>
+void horizontal_blocks(const uint16_t* row, const HorizontalTable<uint16_t>& t, Out* result) {
+  constexpr bool kToMid = std::is_same_v<Out, uint16_t>;
+  const __m512i start =
+      _mm512_set1_epi16(static_cast<int16_t>(bias<uint16_t>(t.taps) + (kToMid ? 0 : 128)));
+  const __m512i pixel = _mm512_set1_epi16(kChannels);
+  const int64_t elements = t.out * kChannels;
+  const uint16_t *weights = t.weights, *index = t.index;
+  const int32_t* base = t.offset;
+  for (int64_t at = 0; at < elements; at += t.block, index += kBlock) {
+    const uint16_t* from = row + *base++;
+    __m512i sum = start;
+    for (int k = 0; k < t.taps;) {
+      const int end = std::min(t.taps, k + t.taps_a_load);
+      const __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + kBlock);
+      __m512i order = _mm512_loadu_si512(index);
+      from += t.taps_a_load * kChannels;
+      for (; k < end; ++k, weights += kBlock) {
+        const __m512i pixels = _mm512_permutex2var_epi16(low, order, high);
+        sum = _mm512_add_epi16(sum, _mm512_mulhi_epu16(pixels, _mm512_loadu_si512(weights)));
+        order = _mm512_add_epi16(order, pixel);
+      }
+    }
+    const int64_t count = std::min<int64_t>(t.block, elements - at);
+    const __mmask32 mask = static_cast<__mmask32>(0xffffffffu >> (32 - count));
+    if constexpr (kToMid) _mm512_mask_storeu_epi16(result + at, mask, sum);
+    else
+      _mm256_mask_storeu_epi8(result + at, mask, _mm512_cvtepi16_epi8(_mm512_srli_epi16(sum, 8)));
+  }
+}
+#else
+int64_t fixed_prepared_size(int64_t out, int taps, int64_t) { return grouped_size(out, taps); }
+HorizontalTable<uint16_t> prepare(int32_t* offset, const uint16_t* weights, int64_t out, int taps,
+                                  int64_t, uint16_t* memory) {
+  return prepare_groups(offset, weights, out, taps, memory);
+}
+#endif
+
+template <int kChannels, class Out>
+void horizontal_fixed(const uint16_t* row, const HorizontalTable<uint16_t>& t, Out* result) {
+#if TORCHDALI_ISA_LEVEL >= 2
+  if (t.block) return horizontal_blocks<kChannels>(row, t, result);
+#endif
+  horizontal_groups<kChannels>(row, t, result);
+}
+
+template <class Mid>
+int64_t prepared_size(int64_t out, int taps, int64_t channels) {
+  return std::is_same_v<Mid, float> ? 0 : fixed_prepared_size(out, taps, channels);
+}
 
 // The fixed-point path is not taken for more channels.
 template <class Out>
@@ -325,6 +479,8 @@ const RowKernels<In, Mid, Out> kRowKernels = {
     .blend = blend_all<In, Mid, Out>,
     .blend_mid = blend_all<Mid, Mid, Out>,
     .to_mid = to_mid<In, Mid>,
+    .prepare = prepare,
+    .prepared_size = prepared_size<Mid>,
     .horizontal_to_mid = horizontal_to_mid,
     .horizontal = horizontal,
 };

@@ -99,6 +99,12 @@ int64_t place_of(const ResampleAxis& axis, int64_t i) {
 
 int64_t to_index(float x) { return static_cast<int64_t>(std::clamp(x, -0x1p40f, 0x1p40f)); }
 
+// std::ceil, which is a call in a baseline x86-64 build; x is less than 2^31 in size.
+float ceiling(float x) {
+  const float whole = static_cast<float>(static_cast<int32_t>(x));
+  return whole < x ? whole + 1 : whole;
+}
+
 void fill_nearest(const ResampleAxis& axis, bool add_up, AxisTable& table) {
   const float step = axis_step(axis);
   const float origin = 0.5f * step + region_of(axis).low;
@@ -142,7 +148,7 @@ void fill_table(const ResampleAxis& axis, float bias, Filter filter, AxisTable& 
   for (int64_t i = axis.begin; i < axis.begin + axis.out; ++i) {
     const int64_t place = place_of(axis, i);
     const float left = static_cast<float>(i) * step + origin;
-    const float first_position = std::ceil(left);
+    const float first_position = std::abs(left) < 0x1p30f ? ceiling(left) : left;
     const int64_t first = to_index(first_position) + base;
     const int64_t start = std::clamp<int64_t>(first, 0, last_start);
     float* weights = table.weights + place * taps;

@@ -42,9 +42,14 @@ def convert(x: torch.Tensor, dtype: torch.dtype, *, truncate: bool = False) -> t
 
 
 def window(
-    x: torch.Tensor, layout: str, size: dict[str, int], position: dict[str, float]
+    x: torch.Tensor,
+    layout: str,
+    size: dict[str, int],
+    position: dict[str, float],
+    rounding: str = "round",
 ) -> tuple[list[int], list[int]]:
     """Returns anchor and shape of a crop window; `size` and `position` by axis letter."""
+    half = 0.0 if rounding == "truncate" else 0.5
     anchor, shape = [0] * x.ndim, list(x.shape)
     for axis, letter in enumerate(layout):
         if size.get(letter, 0) > 0:
@@ -52,7 +57,7 @@ def window(
         free = x.shape[axis] - shape[axis]
         if letter in "DHW":
             start = float(np.float32(position.get(letter, 0.5))) * free
-            anchor[axis] = int(math.copysign(math.floor(abs(start) + 0.5), start))
+            anchor[axis] = int(math.copysign(math.floor(abs(start) + half), start))
     return anchor, shape
 
 

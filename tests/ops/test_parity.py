@@ -16,7 +16,8 @@ pytestmark = pytest.mark.dali
 class Tolerance:
     """How far results may be from DALI's: greatest difference, and share of values that differ.
 
-    `absolute` is in units of the type for integers; for floats |a - b| <= absolute + relative * |b|.
+    `absolute` is in units of the type for integers; for floats it is
+    |a - b| <= absolute + relative * |b|.
     """
 
     absolute: float

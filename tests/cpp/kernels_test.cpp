@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels: conversions at the limits of every pair of types, mirroring, normalisation and windows,
+// in buffers of the exact size, with every instruction set of this machine.
+// sources: csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/kernels/mirror_cpu.cpp
+// sources: csrc/kernels/normalize_cpu.cpp csrc/kernels/normalize_box.cpp csrc/core/cpu_features.cpp
+// sanitizers: address
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "expect.h"
+#include "kernels/convert.h"
+#include "kernels/mirror.h"
+#include "kernels/normalize_box.h"
+#include "kernels/window.h"
+
+namespace torchdali::kernels {
+namespace {
+
+// A block of exactly this size, so that a byte past its end is found.
+template <class T>
+std::unique_ptr<T[]> exact(size_t count) {
+  return std::unique_ptr<T[]>(new T[count]());
+}
+
+template <class T>
+std::vector<T> edges() {
+  if constexpr (std::is_same_v<T, bool>) {
+    return {};  // vector<bool> has no data(); bools are covered as targets
+  } else if constexpr (is_floating_type<T>) {
+    using A = Arithmetic<T>;
+    std::vector<T> values;
+    for (double v : {0.0, 0.5, 1.5, 2.5, 0.49999997, 127.5, 255.5, 65504.0, 65520.0, 2147483648.0,
+                     4294967296.0, 9.3e18, 2e19, 1e30, 1e300, HUGE_VAL, std::nan("")})
+      for (double sign : {1.0, -1.0}) values.push_back(T(static_cast<A>(sign * v)));
+    return values;
+  } else {
+    using Limits = std::numeric_limits<T>;
+    return {Limits::min(), T(Limits::min() + 1), 0, 1, 2, 100, T(Limits::max() - 1), Limits::max()};
+  }
+}
+
+// What convert.h promises, in long double, which holds every value of every type.
+template <class To, class From>
+To expected(From x) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (is_floating_type<To>) {
+    if constexpr (std::is_same_v<To, Half>) return Half(static_cast<float>(x));
+    else if constexpr (std::is_same_v<From, Half>) return static_cast<To>(static_cast<float>(x));
+    else return static_cast<To>(x);
+  } else {
+    long double v;
+    if constexpr (std::is_same_v<From, Half>) v = static_cast<float>(x);
+    else v = static_cast<long double>(x);
+    if (std::isnan(v)) return std::is_same_v<To, bool>;
+    v = std::round(v);
+    if constexpr (std::is_same_v<To, bool>) return v != 0;
+    using Limits = std::numeric_limits<To>;
+    if (v <= static_cast<long double>(Limits::min())) return Limits::min();
+    if (v >= static_cast<long double>(Limits::max())) return Limits::max();
+    return static_cast<To>(v);
+  }
+}
+
+void every_pair_of_types_converts_as_promised() {
+  for (int to = 0; to < kNumDTypes; ++to)
+    for (int from = 0; from < kNumDTypes; ++from)
+      dispatch_dtype(static_cast<DType>(to), [&]<class To>() {
+        dispatch_dtype(static_cast<DType>(from), [&]<class From>() {
+          if constexpr (!std::is_same_v<From, bool>) {
+            const std::vector<From> in = edges<From>();
+            auto out = exact<To>(in.size());
+            converter(dtype_of<To>(), dtype_of<From>())(out.get(), in.data(), in.size());
+            for (size_t i = 0; i < in.size(); ++i) {
+              const To want = expected<To>(in[i]);
+              if constexpr (is_floating_type<To>)
+                if (std::isnan(static_cast<Arithmetic<To>>(want))) continue;
+              EXPECT(std::memcmp(&out[i], &want, sizeof(To)) == 0);
+            }
+          }
+        });
+      });
+}
+
+void mirroring_reverses_pixels_of_every_size() {
+  for (int64_t pixel : {1, 2, 3, 4, 5, 6, 8, 12, 16, 17, 24, 25})
+    for (int64_t pixels = 1; pixels < 70; ++pixels) {
+      auto in = exact<uint8_t>(pixels * pixel), out = exact<uint8_t>(pixels * pixel);
+      for (int64_t i = 0; i < pixels * pixel; ++i) in[i] = static_cast<uint8_t>(i * 7 + i / 256);
+      mirror_function(pixel)(out.get(), in.get(), pixels, pixel);
+      for (int64_t i = 0; i < pixels; ++i)
+        EXPECT(std::memcmp(&out[i * pixel], &in[(pixels - 1 - i) * pixel], pixel) == 0);
+    }
+}
+
+// [h, w, c] or [c, h, w] to the other or the same, in one type or another.
+void normalize_case(int64_t h, int64_t w, int64_t c, bool planar_in, bool planar_out, bool mirror,
+                    DType in_dtype, DType out_dtype) {
+  const float mean[] = {1, 2, 3, 4, 5}, scale[] = {0.5f, 0.25f, 2, 1, 3};
+  const int64_t count = h * w * c;
+  auto in = exact<char>(count * itemsize(in_dtype)), out = exact<char>(count * itemsize(out_dtype));
+  auto values = exact<float>(count), results = exact<float>(count);
+  for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>((i * 37) % 100);
+  converter(in_dtype, DType::kFloat)(in.get(), values.get(), count);
+  const auto axes = [&](bool planar) {
+    return planar ? std::array<int64_t, 3>{1, w, h * w} : std::array<int64_t, 3>{c, w * c, 1};
+  };
+  const auto is = axes(planar_in), os = axes(planar_out);
+  NormalizeBox box{.w = {w, is[0], os[0]},
+                   .c = {c, is[2], os[2]},
+                   .h = {h, is[1], os[1]},
+                   .outer = {},
+                   .in = in.get(),
+                   .out = out.get(),
+                   .in_dtype = in_dtype,
+                   .out_dtype = out_dtype,
+                   .mirror = mirror,
+                   .mean = std::span(mean, c),
+                   .scale = std::span(scale, c),
+                   .shift = 0.25f};
+  auto scratch = exact<std::byte>(scratch_bytes(box));
+  normalize(box, scratch.get());
+  converter(DType::kFloat, out_dtype)(results.get(), out.get(), count);
+  for (int64_t y = 0; y < h; ++y)
+    for (int64_t x = 0; x < w; ++x)
+      for (int64_t k = 0; k < c; ++k) {
+        const float v = values[y * is[1] + (mirror ? w - 1 - x : x) * is[0] + k * is[2]];
+        float want = (v - mean[k]) * scale[k] + 0.25f;
+        if (out_dtype == DType::kUInt8) want = expected<uint8_t>(want);
+        EXPECT(results[y * os[1] + x * os[0] + k * os[2]] == want);
+      }
+}
+
+void normalisation_equals_its_formula() {
+  for (int64_t w : {1, 2, 15, 16, 17, 31, 33, 48})
+    for (int64_t c : {1, 2, 3, 4, 5})
+      for (int mask = 0; mask < 8; ++mask)
+        for (DType in : {DType::kUInt8, DType::kInt16, DType::kFloat})
+          for (DType out : {DType::kFloat, DType::kUInt8, DType::kFloat16})
+            normalize_case(2, w, c, mask & 1, mask & 2, mask & 4, in, out);
+}
+
+void runs_cover_a_window_once() {
+  const Shape in{3, 5, 7}, window{4, 4, 7};
+  for (int64_t a = -4; a <= 3; ++a)
+    for (int64_t b = -4; b <= 5; ++b)
+      for (int64_t c : {int64_t{-2}, int64_t{0}, int64_t{3}}) {
+        const Shape anchor{a, b, c};
+        const Overlap overlap(in, anchor, window);
+        std::vector<int> from(window.volume(), -1);
+        if (!overlap.empty)
+          for_each_run(in, overlap.from, window, overlap.to, overlap.shape,
+                       [&](int64_t i, int64_t o, int64_t n) {
+                         for (int64_t k = 0; k < n; ++k) {
+                           EXPECT(from.at(o + k) == -1);
+                           from[o + k] = static_cast<int>(i + k);
+                         }
+                       });
+        for (int64_t z = 0; z < 4; ++z)
+          for (int64_t y = 0; y < 4; ++y)
+            for (int64_t x = 0; x < 7; ++x) {
+              const int64_t iz = z + a, iy = y + b, ix = x + c;
+              const bool inside = iz >= 0 && iz < 3 && iy >= 0 && iy < 5 && ix >= 0 && ix < 7;
+              EXPECT(from[(z * 4 + y) * 7 + x] == (inside ? (iz * 5 + iy) * 7 + ix : -1));
+            }
+      }
+}
+
+void filling_repeats_the_channels() {
+  for (int64_t inner : {1, 4}) {
+    auto out = exact<int16_t>(5 * 3 * inner);
+    fill_channels(out.get(), 5, 3, inner, [](int64_t c) { return static_cast<int16_t>(c + 1); });
+    for (int64_t i = 0; i < 5 * 3 * inner; ++i) EXPECT(out[i] == i / inner % 3 + 1);
+  }
+}
+
+}  // namespace
+}  // namespace torchdali::kernels
+
+// Without arguments: once per instruction set, in processes of their own.
+int main(int argc, char** argv) {
+  using namespace torchdali::kernels;
+  if (argc == 1) {
+    for (const char* isa : {"baseline", "avx2", "avx512"})
+      EXPECT(std::system(
+                 ("TORCHDALI_ISA=" + std::string(isa) + " '" + argv[0] + "' run").c_str()) == 0);
+    return 0;
+  }
+  every_pair_of_types_converts_as_promised();
+  mirroring_reverses_pixels_of_every_size();
+  normalisation_equals_its_formula();
+  runs_cover_a_window_once();
+  filling_repeats_the_channels();
+}
