@@ -291,11 +291,16 @@ class Pipeline(RunningPipeline):
         return cast("dict[str, Any]", metas[name])
 
     def epoch_size(self, name: str | None = None) -> Any:
-        """Returns the number of samples of a reader's epoch (all shards), or a dict by name."""
+        """Returns the number of samples of a reader's epoch (all shards), or a dict by name.
+
+        With `pad_last_batch`, what was added to make the shards equal counts too.
+        """
+
+        def size(meta: dict[str, Any]) -> int:
+            return cast("int", meta["epoch_size_padded" if meta["pad_last_batch"] else "epoch_size"])
+
         metas = self.reader_meta(name)
-        if name is not None:
-            return metas["epoch_size"]
-        return {reader: meta["epoch_size"] for reader, meta in metas.items()}
+        return size(metas) if name is not None else {n: size(meta) for n, meta in metas.items()}
 
     def executor_statistics(self) -> dict[str, Any]:
         """Returns no figures: `enable_memory_stats` is not available in this version."""

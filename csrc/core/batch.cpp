@@ -13,6 +13,14 @@ constexpr at::ScalarType kScalarTypes[kNumDTypes] = {
     at::kByte, at::kUInt16, at::kUInt32, at::kUInt64, at::kChar,   at::kShort,
     at::kInt,  at::kLong,   at::kHalf,   at::kFloat,  at::kDouble, at::kBool};
 
+c10::Storage allocate_storage(size_t size_bytes) {
+  try {
+    return at::detail::empty_cpu({static_cast<int64_t>(size_bytes)}, at::kByte).storage();
+  } catch (const c10::Error&) {  // torch has no class of its own for it
+    raise(ErrorKind::kRuntime, "out of memory: ", size_bytes, " bytes for an output");
+  }
+}
+
 }  // namespace
 
 at::ScalarType to_scalar_type(DType dtype) {
@@ -31,28 +39,27 @@ c10::Storage StoragePool::acquire(size_t size_bytes) {
   for (const c10::Storage& s : kept_) {
     if (s.use_count() == 1 && s.nbytes() >= size_bytes && s.nbytes() / 2 <= size_bytes) return s;
   }
-  const at::Tensor fresh = at::detail::empty_cpu({static_cast<int64_t>(size_bytes)}, at::kByte);
+  c10::Storage fresh = allocate_storage(size_bytes);
   if (kept_.size() >=
       max_kept_) {  // one that nobody uses, else the oldest: whoever holds it keeps it
     auto victim = std::find_if(kept_.begin(), kept_.end(),
                                [](const c10::Storage& s) { return s.use_count() == 1; });
     kept_.erase(victim == kept_.end() ? kept_.begin() : victim);
   }
-  kept_.push_back(fresh.storage());
-  return fresh.storage();
+  kept_.push_back(fresh);
+  return fresh;
 }
 
 Batch::Batch(int size, std::shared_ptr<StoragePool> pool)
     : pool_(std::move(pool)), own_(size), samples_(size) {}
 
 void Batch::allocate(int index, SampleView& view) {
-  const int64_t bytes = view.size_bytes();
+  const auto bytes = static_cast<int64_t>(checked_size_bytes(view));
   std::unique_lock lock(mutex_);
   if (!started_) {
-    started_ = true;
+    if (!pool_->expect_ragged) shared_ = pool_->acquire(bytes * samples_.size());
     first_ = view;
-    if (!pool_->expect_ragged)
-      shared_ = pool_->acquire(static_cast<size_t>(bytes) * samples_.size());
+    started_ = true;
   }
   const bool shared = shared_ && view.shape == first_.shape;
   lock.unlock();  // first_ and shared_ do not change any more
@@ -68,7 +75,7 @@ void Batch::allocate(int index, SampleView& view) {
   if (shared) {
     view.data = static_cast<char*>(shared_.mutable_data()) + index * bytes;
   } else {
-    own_[index] = at::detail::empty_cpu({bytes}, at::kByte).storage();
+    own_[index] = allocate_storage(bytes);
     view.data = own_[index].mutable_data();
   }
   samples_[index] = view;

@@ -42,8 +42,8 @@ struct Half {
     const uint32_t x = std::bit_cast<uint32_t>(value);
     const uint32_t magnitude = x & 0x7fffffff;
     const uint32_t odd = (magnitude >> 13) & 1;
-    // Adding 0.5 to what is subnormal in binary16 leaves the value in the low mantissa bits, rounded
-    // to nearest even by the FPU.
+    // Adding 0.5 to what is subnormal in binary16 leaves the value in the low mantissa bits,
+    // rounded to nearest even by the FPU.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     const uint32_t subnormal = std::bit_cast<uint32_t>(shifted) - 0x3f000000;
     const uint32_t normal = (magnitude - 0x38000000 + 0xfff + odd) >> 13;

@@ -56,34 +56,42 @@ Executor::Executor(Graph graph, const ExecutorOptions& options)
 }
 
 bool Executor::schedule() {
-  auto iteration = std::make_shared<Iteration>(*this);
-  iteration->source_batches.resize(plan_.graph.nodes.size());
-  iteration->batch_size = options_.max_batch_size;
-  int first_source = -1;
+  // Where one source failed or had no data, those before it keep the batch that they gave.
+  if (next_ == nullptr) {
+    next_ = std::make_shared<Iteration>(*this);
+    next_->source_batches.resize(plan_.graph.nodes.size());
+    next_->batch_size = options_.max_batch_size;
+  }
   for (int n : plan_.sources) {
+    std::unique_ptr<SourceBatch>& batch = next_->source_batches[n];
+    if (batch != nullptr) continue;
     const Node& node = plan_.graph.nodes[n];
     try {
-      auto batch = static_cast<Source&>(*plan_.operators[n]).next_batch(options_.max_batch_size);
-      if (batch == nullptr) return false;
-      if (first_source < 0) {
-        first_source = n;
-        iteration->batch_size = batch->size;
-      }
-      TORCHDALI_CHECK(batch->size == iteration->batch_size, "gives a batch of ", batch->size,
-                      " samples, but `", plan_.graph.nodes[first_source].name, "` gives ",
-                      iteration->batch_size);
-      iteration->source_batches[n] = std::move(batch);
+      batch = static_cast<Source&>(*plan_.operators[n]).next_batch(options_.max_batch_size);
     } catch (const Error& e) {
       throw OperatorError(e, node);
     } catch (const std::bad_alloc&) {
       throw OperatorError(Error(ErrorKind::kRuntime, "out of memory"), node);
+    }
+    if (batch == nullptr) return false;
+  }
+  const std::shared_ptr<Iteration> iteration = std::move(next_);
+  for (int n : plan_.sources) {
+    const SourceBatch& batch = *iteration->source_batches[n];
+    if (n == plan_.sources.front()) iteration->batch_size = batch.size;
+    if (batch.size != iteration->batch_size) {
+      const std::string& first = plan_.graph.nodes[plan_.sources.front()].name;
+      throw OperatorError(
+          Error(ErrorKind::kRuntime, str_cat("gives a batch of ", batch.size, " samples, but `",
+                                             first, "` gives ", iteration->batch_size)),
+          plan_.graph.nodes[n]);
     }
   }
   iteration->first_sample_id = next_sample_id_;
   next_sample_id_ += iteration->batch_size;
   for (const auto& pool : pools_)
     iteration->batches.push_back(std::make_unique<Batch>(iteration->batch_size, pool));
-  scheduler_->submit(std::move(iteration));
+  scheduler_->submit(iteration);
   return true;
 }
 
@@ -96,6 +104,7 @@ std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds ti
 }
 
 void Executor::reset() {
+  next_ = nullptr;
   for (int n : plan_.sources) static_cast<Source&>(*plan_.operators[n]).reset();
 }
 

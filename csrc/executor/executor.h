@@ -51,6 +51,7 @@ class Executor {
   const ExecutorOptions options_;
   std::vector<std::shared_ptr<StoragePool>> pools_;     // per batch of the plan
   std::vector<std::unique_ptr<SampleRunner>> runners_;  // per worker
+  std::shared_ptr<Iteration> next_;                     // not all sources have given their batch
   uint64_t next_sample_id_ = 0;
   std::unique_ptr<Scheduler> scheduler_;  // last: its threads end before the rest goes
 };

@@ -57,15 +57,13 @@ void SampleRunner::run(IterationData& iteration, int sample) {
 }
 
 void SampleRunner::allocate_output(int output, SampleView& view) {
-  for (int64_t extent : view.shape)
-    TORCHDALI_ASSERT(extent >= 0, "output ", output, " has a negative extent: ", view.shape);
   const int slot = step_->outputs[output], batch = step_->batches[output];
   if (batch >= 0) {
     iteration_->batches[batch]->allocate(ctx_.index_in_batch_, view);
     return;
   }
   release(slot);
-  owners_[slot] = pool_.acquire(static_cast<size_t>(view.size_bytes()));
+  owners_[slot] = pool_.acquire(checked_size_bytes(view));
   view.data = owners_[slot]->memory.get();
 }
 
