@@ -37,7 +37,16 @@ class OutOfBounds {
   bool pads() const { return pad_; }
   // Applies the policy to a window in a sample of shape `of`.
   void apply(Window& window, const Shape& of) const {
-    if (window.inside(of) || pad_) return;
+    if (window.inside(of)) return;
+    if (pad_) {
+      // Past this no machine has the memory, and the number of bytes could overflow.
+      constexpr double kMaxElements = 0x1p40;
+      double elements = 1;
+      for (int64_t extent : window.shape) elements *= static_cast<double>(extent);
+      TORCHDALI_CHECK(elements <= kMaxElements, "the window of shape ", window.shape,
+                      " is too large");
+      return;
+    }
     if (!trim_) window.check_inside(of);
     for (int i = 0; i < of.ndim(); ++i) {
       const int64_t begin = std::max<int64_t>(window.anchor[i], 0);

@@ -11,7 +11,7 @@ from helpers.reference import convert, cut, window
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchdali import types
+from torchdali import Pipeline, fn, types
 
 EXTENTS = {"F": 4, "D": 6, "H": 9, "W": 12, "C": 3}
 LAYOUTS = ["HWC", "CHW", "DHWC", "CDHW", "FHWC", "FCHW", "CFHW"]
@@ -70,6 +70,10 @@ CASES += [
     OpCase("crop", "CHW", (2, 9, 12), dtype=torch.bool, no_parity="DALI refuses bool"),
     OpCase("crop", "HWC", (9, 12, 3), {"crop": [4, 5], "output_dtype": types.FLOAT}),
     OpCase("crop", "HWC", (9, 12, 1), {"crop": [0, 5]}),
+    # Contiguous in the input: views of it.
+    OpCase("crop", "HWC", (9, 12, 3), {"crop": [4, 12], "crop_pos_y": 0.9}),
+    OpCase("crop", "DHWC", (6, 9, 12, 3), {"crop": [1, 4, 12], "crop_pos_z": 0.3}),
+    OpCase("crop", "HWC", (0, 5, 3), {"crop": [0, 0]}),
     OpCase("crop", "HWC", (9, 12, 1), {"crop": [-3, 0.5]}),
     OpCase("crop", "", (9, 12, 3), {"crop": [4, 5]}),
     OpCase("crop", "", (3, 9, 12, 3), {"crop": [2, 4, 5]}),
@@ -137,6 +141,19 @@ def test_matches_reference(case):
         assert torch.equal(actual, expected_crop(case, index))
 
 
+def test_a_view_of_a_view_is_read_where_it_lies():
+    x = ramp((8, 5, 2))
+    pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)
+    with pipe:
+        rows = fn.crop(fn.external_source(name="x", layout="HWC"), crop=[6, 5])
+        pipe.set_outputs(fn.flip(fn.crop(rows, crop=[2, 5], crop_pos_y=1.0)))
+    pipe.build()
+    pipe.feed_input("x", [x])
+    (output,) = pipe.run()
+    pipe.close()
+    assert torch.equal(output.as_torch()[0], x[5:7].flip(1))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int32])
 def test_conversion_to_uint8_cuts_fractions_off(dtype):
     x = torch.tensor([-1.5, 0.5, 0.7, 2.5, 255.9, 300.0]).to(dtype).reshape(1, 2, 3)
@@ -182,6 +199,7 @@ def test_a_padded_window_holds_the_sample_where_they_overlap(extent, crop, posit
             {"crop": [11, 4], "out_of_bounds_policy": "pad", "fill_values": [1, 2]},
             "`fill_values` has 2 values, but the output has 3 channels",
         ),
+        ({"crop": [1e9, 1e9], "out_of_bounds_policy": "pad"}, "is too large"),
         ({"crop": [4, 4], "dtype": types.INT16}, "`dtype` is int16"),
     ],
 )

@@ -153,6 +153,7 @@ def expected_output(c: OpCase, index: int = 0) -> torch.Tensor:
 CONSTANT = [c for c in CASES if not any(isinstance(a, PerSample) for a in c.args.values())]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("case", CONSTANT, ids=str)
 def test_matches_reference(case):
     run = run_case(case)

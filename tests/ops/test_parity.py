@@ -9,7 +9,7 @@ import pytest
 import torch
 from helpers.ops import all_cases, run_case, run_dali
 
-pytestmark = pytest.mark.dali
+pytestmark = [pytest.mark.dali, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
 @dataclass(frozen=True)
