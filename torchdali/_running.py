@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torchdali import external_source as _external
+from torchdali._feeding import Input
 from torchdali._options import PipelineOptions
 from torchdali.errors import (
     ArgumentError,
@@ -32,8 +32,8 @@ class RunningPipeline(PipelineOptions):
         # The plan; made by build().
         self._executor: Any = None
         self._names: dict[int, str] = {}  # OpNode.ordinal -> name in this pipeline
-        self._inputs: list[_external.Input] = []
-        self._inputs_by_name: dict[str, _external.Input] = {}
+        self._inputs: list[Input] = []
+        self._inputs_by_name: dict[str, Input] = {}
         self._checks_outputs = False
         self._has_iter_setup = type(self).iter_setup is not RunningPipeline.iter_setup
         # The run. `_steady`: one schedule and one wait are all there is to a run().

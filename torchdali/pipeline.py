@@ -6,18 +6,20 @@ from __future__ import annotations
 import atexit
 import functools
 import inspect
+import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar, cast, overload
 
-from torchdali import external_source as _external
 from torchdali import graph
 from torchdali._arguments import unknown_name
 from torchdali._extension import _C
+from torchdali._feeding import Group, Input
 from torchdali._options import OperatorConcurrency, StreamPolicy
 from torchdali._planning import make_plan, reachable
 from torchdali._running import RunningPipeline
+from torchdali._source_location import user_stack_level
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -236,15 +238,22 @@ class Pipeline(RunningPipeline):
         """Makes the Python side of every external source."""
         groups: dict[int, list[OpNode]] = {}
         for node in kept:
-            if isinstance(node.group, _external.Group):
+            if isinstance(node.group, Group):
                 groups.setdefault(id(node.group), []).append(node)
         for members in groups.values():
-            group: _external.Group = members[0].group
+            group: Group = members[0].group
             entries: list[tuple[str, OpNode] | None] = [None] * (group.num_outputs or 1)
             for node in members:
                 entries[node.group_index] = (self._names[node.ordinal], node)
+            unused = [i for i, entry in enumerate(entries) if entry is None]
+            if unused:
+                warnings.warn(
+                    f"fn.external_source: nothing uses outputs {unused} of {len(entries)}; their "
+                    f"data is dropped\n  defined at {group.location}",
+                    stacklevel=user_stack_level(),
+                )
             assert self._max_batch_size is not None
-            source = _external.Input(group, entries, self._max_batch_size)
+            source = Input(group, entries, self._max_batch_size)
             self._inputs.append(source)
             self._inputs_by_name.update((name, source) for name, _ in filter(None, entries))
 

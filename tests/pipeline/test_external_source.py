@@ -348,6 +348,9 @@ def test_outputs_that_nothing_uses_are_not_fed():
     with pipe:
         _, second = fn.external_source(lambda: (object(), np.ones((2, 1))), num_outputs=2)
         pipe.set_outputs(second)
+    with pytest.warns(UserWarning, match=r"outputs \[0\] of 2") as caught:
+        pipe.build()
+    assert caught[0].filename == __file__
     assert take(pipe, 2) == [[1, 1], [1, 1]]
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 
 from torchdali import OperatorConcurrency, Pipeline, StreamPolicy, errors, fn, pipeline_def, types
@@ -47,6 +49,15 @@ def test_parameters_of_the_function_hide_those_of_the_pipeline():
         return fn.random.uniform(shape=[batch_size])
 
     assert pipeline(batch_size=3).batch_size == -1
+
+
+def test_the_example_of_the_documentation_runs():
+    finder = doctest.DocTestFinder()
+    (example,) = finder.find(
+        pipeline_def, "pipeline_def", globs={"pipeline_def": pipeline_def, "fn": fn}
+    )
+    assert len(example.examples) == 3
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 def test_docs_and_name_stay():

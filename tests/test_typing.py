@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stubs know what users write, and what they get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+from torchdali import fn, ops, pipeline_def, types
+
+@pipeline_def(batch_size=32, num_threads=2)
+def training(folder: str) -> object:
+    jpegs, labels = fn.readers.file(file_root=folder, name="Reader")
+    images = fn.decoders.image(jpegs, output_type=types.RGB)
+    images = fn.crop_mirror_normalize(images, mirror=fn.random.coin_flip(), mean=[1, 2.5, 3])
+    first, second = fn.flip([images, images])
+    reveal_type(ops.Flip(vertical=1)(first))
+    return images, labels
+
+reveal_type(training("x").run()[0].as_torch())
+fn.flip(3)
+fn.cast(training)
+"""
+
+
+@pytest.mark.slow
+def test_mypy_understands_a_program(tmp_path, monkeypatch):
+    api = pytest.importorskip("mypy.api")
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MYPYPATH", str(Path(__file__).parents[1]))
+    out, err, _ = api.run(["--strict", "--no-error-summary", str(path)])
+    assert not err
+    assert 'Revealed type is "torchdali.graph.DataNode"' in out
+    assert 'Revealed type is "torch._tensor.Tensor"' in out
+    wrong = [line for line in out.splitlines() if ": error:" in line]
+    assert [line.split(":")[1] for line in wrong] == ["14", "15"]

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python side of external sources while a pipeline runs.
+
+Which source is called when and with what, what its data must look like, and the queue in front of
+the engine, which reads the memory where it lies.
+"""
+
+from __future__ import annotations
+
+import collections
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from torchdali._source_location import SourceLocation
+from torchdali.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    LayoutError,
+    UnsupportedError,
+    _make,
+)
+from torchdali.graph import OpNode
+from torchdali.tensors import TensorListCPU, _samples, as_tensor
+from torchdali.types import BatchInfo, DALIDataType, SampleInfo, to_dali_type
+
+__all__ = ["OWNER", "Group", "Input", "Puller"]
+
+OWNER = "fn.external_source"
+_POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input notices Ctrl-C
+
+# One batch on its way to the engine: [N, ...] tensor or N tensors, and the layout.
+_Batch = tuple[torch.Tensor | list[torch.Tensor], str]
+
+
+class Puller:
+    """Asks a Python source for data: calls it, or iterates over it.
+
+    Args:
+        source: callable, iterable or generator function.
+        cycle: "no", "quiet" or "raise".
+        batch: whether it gives batches.
+        batch_info: whether a callable gets a BatchInfo.
+        location: the user's line, for errors.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        cycle: str,
+        batch: bool,
+        batch_info: bool,
+        location: SourceLocation | None,
+    ) -> None:
+        self.batch = batch
+        self._batch_info = batch_info
+        self._cycle = cycle
+        self._call: Callable[..., Any] | None = None
+        self._takes_info = False
+        self._iterate: Callable[[], Iterator[Any]] | None = None
+        self._iterator: Iterator[Any] | None = None
+        if inspect.isgeneratorfunction(source):
+            if _num_parameters(source)[0]:
+                raise _make(
+                    ArgumentTypeError,
+                    "a generator function given as `source` takes no arguments",
+                    operator=OWNER,
+                    location=location,
+                )
+            self._iterate = source
+        elif callable(source):
+            if cycle != "no":
+                raise _make(
+                    ArgumentError,
+                    "`cycle` goes with an iterable `source`, not with a callable",
+                    operator=OWNER,
+                    location=location,
+                )
+            required, most = _num_parameters(source)
+            if required > 1:
+                raise _make(
+                    ArgumentTypeError,
+                    f"a callable `source` takes no or one positional argument, this one takes "
+                    f"{required}",
+                    operator=OWNER,
+                    location=location,
+                )
+            self._call, self._takes_info = source, most > 0
+        elif isinstance(source, Iterable):
+            if cycle != "no" and inspect.isgenerator(source):
+                raise _make(
+                    ArgumentTypeError,
+                    "a generator cannot be cycled through",
+                    operator=OWNER,
+                    location=location,
+                    fix="pass the generator function itself as `source`",
+                )
+            self._iterate = lambda: iter(source)
+        else:
+            raise _make(
+                ArgumentTypeError,
+                f"`source` is a callable or an iterable, got {type(source).__name__}",
+                operator=OWNER,
+                location=location,
+            )
+
+    def next(self, iteration: int, epoch: int, batch_size: int) -> Any:
+        """Returns the next batch, or a list of `batch_size` samples.
+
+        Raises:
+            StopIteration: the data is at its end; what is left over of a batch is dropped.
+        """
+        if self.batch:
+            return self._next(
+                BatchInfo(iteration, epoch) if self._batch_info else iteration,
+            )
+        first = iteration * batch_size
+        return [
+            self._next(SampleInfo(first + index, index, iteration, epoch))
+            for index in range(batch_size)
+        ]
+
+    def _next(self, info: Any) -> Any:
+        if self._call is not None:
+            return self._call(info) if self._takes_info else self._call()
+        assert self._iterate is not None
+        if self._iterator is None:
+            self._iterator = iter(self._iterate())
+        try:
+            return next(self._iterator)
+        except StopIteration:
+            if self._cycle == "no":
+                raise
+            self._iterator = iter(self._iterate())
+            if self._cycle == "raise":
+                raise
+            return next(self._iterator)
+
+
+def _num_parameters(function: Callable[..., Any]) -> tuple[int, int]:
+    """Returns how many positional arguments a callable needs, and how many it takes."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some builtins do not say
+        return 0, 0
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return sum(p.default is p.empty for p in positional), len(positional)
+
+
+class Group:
+    """What the outputs of one external_source have in common; belongs to the definition."""
+
+    __slots__ = ("blocking", "location", "no_copy", "num_outputs", "puller", "repeat_last")
+
+    def __init__(
+        self,
+        puller: Puller | None,
+        num_outputs: int | None,
+        no_copy: bool,
+        repeat_last: bool,
+        blocking: bool,
+        location: SourceLocation | None,
+    ) -> None:
+        self.puller = puller
+        self.num_outputs = num_outputs
+        self.no_copy = no_copy
+        self.repeat_last = repeat_last
+        self.blocking = blocking
+        self.location = location
+
+
+class Input:
+    """The external source of one built pipeline: its queue, and its position in the epoch.
+
+    Thread-safety: feed() may be called while another thread runs the pipeline.
+
+    Args:
+        group: what the definition says.
+        nodes: for each output the name and the node, or None where nothing uses it.
+        batch_size: the pipeline's.
+    """
+
+    def __init__(
+        self,
+        group: Group,
+        nodes: Sequence[tuple[str, OpNode] | None],
+        batch_size: int,
+    ) -> None:
+        self._group = group
+        self._nodes = nodes
+        self._batch_size = batch_size
+        self._queue: collections.deque[_Batch] = collections.deque()
+        self._fed = threading.Condition()
+        self._last: _Batch | None = None
+        self._iteration = 0
+        self._epoch = 0
+
+    @property
+    def pulls(self) -> bool:
+        """Whether a source is asked; else feed() brings the data."""
+        return self._group.puller is not None
+
+    @property
+    def name(self) -> str:
+        """Name of the first output in use."""
+        return next(name for name, _ in filter(None, self._nodes))
+
+    @property
+    def location(self) -> SourceLocation | None:
+        """The user's line."""
+        return self._group.location
+
+    @property
+    def blocking(self) -> bool:
+        """Whether ready() may become true by another thread's feed()."""
+        return self._group.blocking and not self.pulls
+
+    def ready(self) -> bool:
+        """Whether take() has something to give without asking the user."""
+        return self.pulls or bool(self._queue) or (self._group.repeat_last and bool(self._last))
+
+    def wait(self) -> None:
+        """Waits until feed() has brought data. Ctrl-C ends it."""
+        with self._fed:
+            while not self._queue:
+                self._fed.wait(_POLL_SECONDS)
+
+    def feed(self, data: Any, layout: str | None) -> None:
+        """Queues one batch for the iterations to come."""
+        batch = self._batch(data, layout, 0)
+        with self._fed:
+            self._queue.append(batch)
+            self._fed.notify()
+
+    def take(self) -> list[tuple[str, _Batch]]:
+        """Returns the names of the engine's nodes and the data of the next iteration for them.
+
+        Raises:
+            StopIteration: the source is at its end.
+        """
+        puller = self._group.puller
+        if puller is None:
+            if self._queue:
+                batch = self._queue.popleft()
+                self._last = batch if self._group.repeat_last else None
+            else:
+                assert self._last is not None
+                batch = self._last
+            batches: list[_Batch | None] = [batch]
+        else:
+            data = puller.next(self._iteration, self._epoch, self._batch_size)
+            self._iteration += 1
+            batches = self._outputs(data, puller.batch)
+        return [
+            (self._checked(entry, batch), batch)
+            for entry, batch in zip(self._nodes, batches, strict=True)
+            if entry is not None and batch is not None
+        ]
+
+    def reset(self) -> None:
+        """Begins the next epoch."""
+        self._iteration = 0
+        self._epoch += 1
+
+    def _error(self, cls: type[Any], message: str) -> Exception:
+        return _make(cls, message, operator=OWNER, location=self._group.location)
+
+    def _outputs(self, data: Any, whole: bool) -> list[_Batch | None]:
+        """Returns one batch for each output out of what the source gave."""
+        count = self._group.num_outputs
+        if count is None:
+            return [self._batch(data, None, 0)]
+        items = [data] if whole else data
+        for item in items:
+            if not isinstance(item, (list, tuple)) or len(item) != count:
+                got = (
+                    f"{len(item)} values"
+                    if isinstance(item, (list, tuple))
+                    else type(item).__name__
+                )
+                raise self._error(
+                    ArgumentError,
+                    f"`num_outputs` is {count}, so the source gives tuples of {count}; got {got}",
+                )
+        return [
+            None
+            if self._nodes[index] is None
+            else self._batch(data[index] if whole else [item[index] for item in data], None, index)
+            for index in range(count)
+        ]
+
+    def _batch(self, data: Any, layout: str | None, index: int) -> _Batch:
+        """Returns the user's data as tensors, copied unless `no_copy`."""
+        entry = self._nodes[index]
+        tensors: torch.Tensor | list[torch.Tensor]
+        try:
+            if isinstance(data, TensorListCPU):
+                tensors, known = data._data, data._layout
+            elif isinstance(data, (list, tuple)):
+                tensors, known = _samples(data, numbers=True)
+            else:
+                tensors, known = as_tensor(data)
+        except (ArgumentError, ArgumentTypeError, UnsupportedError) as error:
+            raise self._error(type(error), str(error)) from None
+        if isinstance(tensors, torch.Tensor) and tensors.dim() == 0:
+            raise self._error(ArgumentError, "a batch needs an axis for its samples, got a scalar")
+        if len(tensors) > self._batch_size:
+            raise self._error(
+                ArgumentError,
+                f"a batch has at most {self._batch_size} samples (`batch_size` of the pipeline), "
+                f"got {len(tensors)}",
+            )
+        if not len(tensors):
+            raise self._error(ArgumentError, "a batch has at least one sample, got none")
+        declared = entry[1].args.get("layout", "") if entry else ""
+        layout = layout or known or declared
+        dims = _sample_dims(tensors)
+        if layout and len(layout) != dims:
+            raise self._error(
+                LayoutError,
+                f'layout "{layout}" has {len(layout)} axes, the samples have {dims} dimensions',
+            )
+        if not self._group.no_copy:
+            if isinstance(tensors, torch.Tensor):
+                tensors = tensors.clone(memory_format=torch.contiguous_format)
+            else:
+                tensors = [t.clone(memory_format=torch.contiguous_format) for t in tensors]
+        return tensors, layout
+
+    def _checked(self, entry: tuple[str, OpNode], batch: _Batch) -> str:
+        """Holds a batch against what the definition says; returns the name of its node."""
+        name, node = entry
+        if not node.args:
+            return name
+        tensors, layout = batch
+        dims = _sample_dims(tensors)
+        dtype = to_dali_type(tensors[0].dtype)
+        wanted = node.args.get("dtype")
+        if wanted is not None and dtype != wanted:
+            raise self._error(
+                ArgumentTypeError,
+                f"`{name}` takes {DALIDataType(wanted).name} data, got {dtype.name}",
+            )
+        ndim = node.args.get("ndim")
+        if ndim is not None and dims != ndim:
+            raise self._error(
+                ArgumentError,
+                f"`{name}` takes samples of {ndim} dimensions, got {dims}",
+            )
+        declared = node.args.get("layout")
+        if declared and layout != declared:
+            raise self._error(
+                LayoutError, f'`{name}` has layout "{declared}", got data with "{layout}"'
+            )
+        return name
+
+
+def _sample_dims(tensors: torch.Tensor | list[torch.Tensor]) -> int:
+    return tensors.dim() - 1 if isinstance(tensors, torch.Tensor) else tensors[0].dim()
