@@ -163,9 +163,7 @@ def run_batches(
         num_threads: worker threads.
         seed: of the pipeline.
     """
-    pipe = Pipeline(
-        batch_size=max(batch_sizes), num_threads=num_threads, device_id=None, seed=seed
-    )
+    pipe = Pipeline(batch_size=max(batch_sizes), num_threads=num_threads, device_id=None, seed=seed)
     with pipe:
         fed = {
             name: fn.external_source(name=name, layout=layout or None)

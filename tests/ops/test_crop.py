@@ -34,7 +34,12 @@ ARGS = [
     {"crop_h": 4, "crop_w": 5, "crop_d": 2, "crop_pos_z": 1.0},
     {"crop": [4, 5], "crop_pos_x": 0.1, "rounding": "truncate"},
     {"crop": [11, 14], "out_of_bounds_policy": "pad"},
-    {"crop": [11, 14], "out_of_bounds_policy": "pad", "fill_values": [1, 2.7, 3], "crop_pos_x": 0.0},
+    {
+        "crop": [11, 14],
+        "out_of_bounds_policy": "pad",
+        "fill_values": [1, 2.7, 3],
+        "crop_pos_x": 0.0,
+    },
     {"crop": [11, 5], "out_of_bounds_policy": "trim_to_shape", "crop_pos_x": 1.0},
     {"crop": [11, 5], "out_of_bounds_policy": "pad", "rounding": "truncate", "fill_values": 7},
 ]
@@ -51,7 +56,9 @@ CASES += [
 ]
 CASES += [OpCase("crop", "HWC", (9, 12, 3), {"crop": [4, 5]}, dtype=dtype) for dtype in DTYPES]
 CASES += [
-    OpCase("crop", "HWC", (9, 12, 3), {"crop": [4, 5], "dtype": to}, dtype=dtype, algorithm=algorithm)
+    OpCase(
+        "crop", "HWC", (9, 12, 3), {"crop": [4, 5], "dtype": to}, dtype=dtype, algorithm=algorithm
+    )
     for to, algorithm in [
         (types.UINT8, "exact"),
         (types.FLOAT, "exact"),
@@ -90,7 +97,11 @@ def expected_crop(case: OpCase, index: int = 0) -> torch.Tensor:
     """Returns the window of a case whose arguments are constant."""
     args, layout = case.args, case.layout or {3: "HWC", 4: "DHWC"}[len(case.shape)]
     x = case.input(index)
-    sizes = args.get("crop") or [args.get("crop_d", 0), args.get("crop_h", 0), args.get("crop_w", 0)]
+    sizes = args.get("crop") or [
+        args.get("crop_d", 0),
+        args.get("crop_h", 0),
+        args.get("crop_w", 0),
+    ]
     depth = "D" if "D" in layout else "F"
     size = dict(zip((depth, "H", "W"), map(int, [0, *sizes][-3:]), strict=True))
     names = {"W": "crop_pos_x", "H": "crop_pos_y", "D": "crop_pos_z", "F": "crop_pos_z"}

@@ -62,7 +62,9 @@ CASES += [
     for out in outs
 ]
 CASES += [
-    case(layout, output_layout=out, mirror=1, crop=[2, 5, 17], no_parity="DALI knows 4 axes", **NORM)
+    case(
+        layout, output_layout=out, mirror=1, crop=[2, 5, 17], no_parity="DALI knows 4 axes", **NORM
+    )
     for layout, out in [("FDHWC", "FCDHW"), ("FCDHW", "FDHWC"), ("CFDHW", "CFDHW")]
 ]
 CASES += [
@@ -123,7 +125,9 @@ def expected_output(c: OpCase, index: int = 0) -> torch.Tensor:
         shape = [min(s, n) for s, n in zip(shape, x.shape, strict=True)]
         anchor = [max(a, 0) for a in anchor]
     if args.get("rounding") == "truncate":
-        anchor = [int(n - s) // 2 if a != 4 else a for a, s, n in zip(anchor, shape, x.shape, strict=True)]
+        anchor = [
+            int(n - s) // 2 if a != 4 else a for a, s, n in zip(anchor, shape, x.shape, strict=True)
+        ]
         anchor[layout.index("H")] = int(args["crop_pos_y"] * (x.shape[0] - shape[0]))
     axis = layout.index("C")
 

@@ -86,7 +86,8 @@ def test_what_is_to_come_says_so(node, use, text):
 
 
 @pytest.mark.parametrize(
-    "value", [True, 1, 1.0, np.bool_(True), np.int32(1), np.array(1), np.array([1]), torch.tensor(1)]
+    "value",
+    [True, 1, 1.0, np.bool_(True), np.int32(1), np.array(1), np.array([1]), torch.tensor(1)],
 )
 def test_flags_and_numbers_come_in_many_types(node, value):
     assert args_of(fn.flip(node, horizontal=value))["horizontal"] == 1
