@@ -53,11 +53,22 @@ c10::Storage StoragePool::acquire(size_t size_bytes) {
 Batch::Batch(int size, std::shared_ptr<StoragePool> pool)
     : pool_(std::move(pool)), own_(size), samples_(size) {}
 
+// Null where there is no such memory: the samples may turn out to need less, one by one.
+c10::Storage Batch::acquire_for_all(int64_t sample_bytes) {
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(sample_bytes, static_cast<int64_t>(samples_.size()), &bytes)) return {};
+  try {
+    return pool_->acquire(static_cast<size_t>(bytes));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 void Batch::allocate(int index, SampleView& view) {
   const auto bytes = static_cast<int64_t>(checked_size_bytes(view));
   std::unique_lock lock(mutex_);
   if (!started_) {
-    if (!pool_->expect_ragged) shared_ = pool_->acquire(bytes * samples_.size());
+    if (!pool_->expect_ragged) shared_ = acquire_for_all(bytes);
     first_ = view;
     started_ = true;
   }

@@ -52,6 +52,7 @@ class Batch {
   void finish();
 
  private:
+  c10::Storage acquire_for_all(int64_t sample_bytes);
   at::Tensor view_of(const c10::Storage& storage, int64_t offset, const Shape& shape) const;
   const std::shared_ptr<StoragePool> pool_;
   std::mutex mutex_;
