@@ -168,7 +168,7 @@ class PlaneResampler {
         h_(build_table(job.axes[kH], true, arena)),
         w_(build_table(job.axes[kW], false, arena)),
         weights_(mid_weights<Mid>(h_, arena)),
-        table_(horizontal_table<Mid>(kernels_, w_, channels_, arena)),
+        table_(horizontal_table<Mid>(horizontal_, w_, channels_, arena)),
         ring_(max_taps(job.axes[kH]), w_.out * channels_, arena) {
     const ResampleRange columns = resample_source_range(job.axes[kW]);
     row_ = arena.take<Mid>((columns.end - columns.begin) * channels_ + kRowPadding);
@@ -191,12 +191,12 @@ class PlaneResampler {
       } else if (vertical_first_) {
         if (h_.identity) kernels_.to_mid(first, in_width, row_);
         else kernels_.blend_to_mid(source_rows(first, in_stride), weights, h_.taps, in_width, row_);
-        kernels_.horizontal(row_, table_, channels_, buffer_, out);
+        horizontal_.finish(row_, table_, channels_, buffer_, out);
       } else {
         for (int k = 0; k < h_.taps; ++k) {
           mid_rows_[k] = ring_.get(h_.start[y] + k, [&](Mid* place) {
             kernels_.to_mid(first + k * in_stride, in_width, row_);
-            kernels_.horizontal_to_mid(row_, table_, channels_, place);
+            horizontal_.to_mid(row_, table_, channels_, place);
           });
         }
         kernels_.blend_mid(mid_rows_, weights, h_.taps, out_width, buffer_, out);
@@ -227,6 +227,7 @@ class PlaneResampler {
   }
 
   const RowKernels<In, Mid, Out>& kernels_ = row_kernels<In, Mid, Out>();
+  const HorizontalKernels<Mid, Out>& horizontal_ = horizontal_kernels<Mid, Out>();
   int64_t channels_;
   AxisTable h_, w_;
   const Mid* weights_;

@@ -26,6 +26,10 @@ inline constexpr int kRowPadding = 64;
 // More would need more than 16 bits for the rounding term.
 inline constexpr int kMaxFixedTaps = 64;
 
+// What the upper halves of products lose in fixed point: half a unit each, on average.
+constexpr uint16_t fixed_point_bias(int taps) { return static_cast<uint16_t>(taps / 2); }
+
+// Weighted sums of rows: the vertical pass.
 template <class In, class Mid, class Out>
 struct RowKernels {
   // result[i] = sum over k of rows[k][i] * weights[k], for n elements. `buffer`, n elements, is
@@ -36,23 +40,29 @@ struct RowKernels {
   void (*blend_mid)(const Mid* const* rows, const Mid* weights, int taps, int64_t n, Mid* buffer,
                     Out* result);
   void (*to_mid)(const In* row, int64_t n, Mid* result);
-  // Orders the weights, [out, taps], for the horizontal pass. `offset`: [out + 4]; it is read and
-  // may be overwritten, and lives as long as the result. `memory`: prepared_size() elements.
-  HorizontalTable<Mid> (*prepare)(int32_t* offset, const Mid* weights, int64_t out, int taps,
+};
+
+// Weighted sums of pixels of a row: the horizontal pass.
+template <class Mid, class Out>
+struct HorizontalKernels {
+  // Orders the weights, [out, taps], for the loop. `offset`: [out + 4], of the first tap of each
+  // pixel; lives as long as the result. `memory`: prepared_size() elements.
+  HorizontalTable<Mid> (*prepare)(const int32_t* offset, const Mid* weights, int64_t out, int taps,
                                   int64_t channels, Mid* memory);
   // Enough for any number of taps up to `taps`.
   int64_t (*prepared_size)(int64_t out, int taps, int64_t channels);
-  // Horizontal pass. `row` has kRowPadding readable elements more than the taps need. In
-  // horizontal_to_mid, `result` has kRowPadding writable elements more; horizontal writes exactly
-  // out * channels and uses `buffer` (as result in horizontal_to_mid).
-  void (*horizontal_to_mid)(const Mid* row, const HorizontalTable<Mid>& table, int64_t channels,
-                            Mid* result);
-  void (*horizontal)(const Mid* row, const HorizontalTable<Mid>& table, int64_t channels,
-                     Mid* buffer, Out* result);
+  // `row` has kRowPadding readable elements more than the taps need; so has `result`, writable.
+  void (*to_mid)(const Mid* row, const HorizontalTable<Mid>& table, int64_t channels, Mid* result);
+  // Writes exactly out * channels elements; `buffer` is as `result` in to_mid.
+  void (*finish)(const Mid* row, const HorizontalTable<Mid>& table, int64_t channels, Mid* buffer,
+                 Out* result);
 };
 
-// uint8 -> uint8 in fixed point; uint8, uint16, int16, float -> same or float in float.
+// Of active_isa(). uint8 -> uint8 in fixed point; uint8, uint16, int16, float -> same or float in
+// float.
 template <class In, class Mid, class Out>
 const RowKernels<In, Mid, Out>& row_kernels();
+template <class Mid, class Out>
+const HorizontalKernels<Mid, Out>& horizontal_kernels();
 
 }  // namespace torchdali::kernels

@@ -35,8 +35,8 @@ double sinc(double x) {
 double lanczos3(double x) { return std::abs(x) < 3 ? sinc(x) * sinc(x / 3) : 0; }
 double gaussian(double x) { return std::exp(-4 * x * x); }
 
-// A filter on [-kRadius, kRadius], read with linear interpolation. One entry more than needed, so
-// that a position rounded up to the end reads inside.
+// A filter on [-kRadius, kRadius], read with linear interpolation. The entry past the end is 0: the
+// Gaussian, cut off at exp(-4), falls to 0 within one step there, as DALI's does.
 template <int kRadius, double (*kFunction)(double)>
 struct SampledFilter {
   static constexpr int kSize = 2 * kRadius * kStepsPerPixel + 2;
