@@ -4,6 +4,7 @@
 #include "kernels/resample.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
@@ -120,8 +121,8 @@ const Mid* mid_weights(const AxisTable& t, ScratchArena& arena) {
 }
 
 template <class Mid, class Kernels>
-HorizontalTable<Mid> horizontal_table(const Kernels& kernels, const AxisTable& t, int64_t channels,
-                                      ScratchArena& arena) {
+HorizontalTable<Mid> horizontal_table(const Kernels& kernels, const AxisTable& t, Mid start,
+                                      int64_t channels, ScratchArena& arena) {
   constexpr int kMoreOffsets = 4;
   int32_t* offset = arena.take<int32_t>(t.out + kMoreOffsets);
   const Mid* weights = mid_weights<Mid>(t, arena);
@@ -130,7 +131,9 @@ HorizontalTable<Mid> horizontal_table(const Kernels& kernels, const AxisTable& t
   for (int64_t x = 0; x < t.out; ++x)
     offset[x] = static_cast<int32_t>((t.start[x] - t.source.begin) * channels);
   std::fill(offset + t.out, offset + t.out + kMoreOffsets, 0);
-  return kernels.prepare(offset, weights, t.out, t.taps, channels, memory);
+  HorizontalTable<Mid> table = kernels.prepare(offset, weights, t.out, t.taps, channels, memory);
+  table.start = start;
+  return table;
 }
 
 // Source rows (or slices) that went through the first pass, as many as the second one sees at once.
@@ -168,14 +171,16 @@ class PlaneResampler {
         h_(build_table(job.axes[kH], true, arena)),
         w_(build_table(job.axes[kW], false, arena)),
         weights_(mid_weights<Mid>(h_, arena)),
-        table_(horizontal_table<Mid>(horizontal_, w_, channels_, arena)),
+        start_(start_of_sums<Mid>(max_taps(job.axes[kH]))),
+        table_(horizontal_table<Mid>(horizontal_, w_, start_of_sums<Mid>(max_taps(job.axes[kW])),
+                                     channels_, arena)),
         ring_(max_taps(job.axes[kH]), w_.out * channels_, arena) {
     const ResampleRange columns = resample_source_range(job.axes[kW]);
     row_ = arena.take<Mid>((columns.end - columns.begin) * channels_ + kRowPadding);
     buffer_ = arena.take<Mid>(w_.out * channels_ + kRowPadding);
     in_rows_ = arena.take<const In*>(max_taps(job.axes[kH]));
     mid_rows_ = arena.take<const Mid*>(max_taps(job.axes[kH]));
-    if (!arena.counting()) vertical_first_ = is_vertical_first();
+    vertical_first_ = h_.identity || is_vertical_first(job.axes[kH], job.axes[kW]);
   }
 
   void run(const In* in, int64_t in_stride, Out* out, int64_t out_stride) {
@@ -190,7 +195,9 @@ class PlaneResampler {
         copy_or_blend(first, in_stride, weights, out_width, out);
       } else if (vertical_first_) {
         if (h_.identity) kernels_.to_mid(first, in_width, row_);
-        else kernels_.blend_to_mid(source_rows(first, in_stride), weights, h_.taps, in_width, row_);
+        else
+          kernels_.blend_to_mid(source_rows(first, in_stride), weights, h_.taps, start_, in_width,
+                                row_);
         horizontal_.finish(row_, table_, channels_, buffer_, out);
       } else {
         for (int k = 0; k < h_.taps; ++k) {
@@ -199,21 +206,26 @@ class PlaneResampler {
             horizontal_.to_mid(row_, table_, channels_, place);
           });
         }
-        kernels_.blend_mid(mid_rows_, weights, h_.taps, out_width, buffer_, out);
+        kernels_.blend_mid(mid_rows_, weights, h_.taps, start_, out_width, buffer_, out);
       }
     }
   }
 
  private:
-  // The pass over fewer elements comes first; the horizontal one costs more for each.
-  bool is_vertical_first() const {
+  // The pass over fewer elements comes first; the horizontal one costs more for each. Decided for
+  // the whole result, so that a window of it is rounded in the same order.
+  static bool is_vertical_first(const ResampleAxis& h, const ResampleAxis& w) {
     constexpr double kHorizontalCost = 1.5;
-    const double in_h = static_cast<double>(h_.source.end - h_.source.begin);
-    const double in_w = static_cast<double>(w_.source.end - w_.source.begin);
-    const double out_h = static_cast<double>(h_.out), out_w = static_cast<double>(w_.out);
-    const double vertical = h_.taps, horizontal = kHorizontalCost * w_.taps;
-    return h_.identity || out_h * (in_w * vertical + out_w * horizontal) <=
-                              out_w * (in_h * horizontal + out_h * vertical);
+    const double in_h = std::min<double>(whole_source(h), static_cast<double>(h.in));
+    const double in_w = std::min<double>(whole_source(w), static_cast<double>(w.in));
+    const double out_h = static_cast<double>(full_extent(h));
+    const double out_w = static_cast<double>(full_extent(w));
+    const double vertical = max_taps(h), horizontal = kHorizontalCost * max_taps(w);
+    return out_h * (in_w * vertical + out_w * horizontal) <=
+           out_w * (in_h * horizontal + out_h * vertical);
+  }
+  static double whole_source(const ResampleAxis& axis) {
+    return std::abs(static_cast<double>(axis.high) - axis.low);
   }
   const In* const* source_rows(const In* first, int64_t stride) {
     for (int k = 0; k < h_.taps; ++k) in_rows_[k] = first + k * stride;
@@ -223,7 +235,7 @@ class PlaneResampler {
     if constexpr (std::is_same_v<In, Out>) {
       if (h_.identity) return void(std::memcpy(out, first, static_cast<size_t>(n) * sizeof(Out)));
     }
-    kernels_.blend(source_rows(first, stride), weights, h_.taps, n, buffer_, out);
+    kernels_.blend(source_rows(first, stride), weights, h_.taps, start_, n, buffer_, out);
   }
 
   const RowKernels<In, Mid, Out>& kernels_ = row_kernels<In, Mid, Out>();
@@ -231,6 +243,7 @@ class PlaneResampler {
   int64_t channels_;
   AxisTable h_, w_;
   const Mid* weights_;
+  Mid start_;
   HorizontalTable<Mid> table_;
   Ring<Mid> ring_;
   Mid *row_, *buffer_;
@@ -277,7 +290,7 @@ void run_volumes(const ResampleJob& job, const void* in, void* out, ScratchArena
       Out* target = static_cast<Out*>(out) + o * to.outer + d * to.slice;
       const float* weights = depth.weights + d * depth.taps;
       for (int64_t h = 0; h < height; ++h, target += to.row) {
-        kernels.blend(rows, weights, depth.taps, width, buffer, target);
+        kernels.blend(rows, weights, depth.taps, 0.0f, width, buffer, target);
         for (int k = 0; k < depth.taps; ++k) rows[k] += width;
       }
     }

@@ -118,7 +118,7 @@ inline void store_bytes(const Group& g, uint8_t* result) {
 template <int kChannels, class Out>
 void horizontal_groups(const uint16_t* row, const HorizontalTable<uint16_t>& t, Out* result) {
   constexpr bool kToMid = std::is_same_v<Out, uint16_t>;
-  const uint16_t start = static_cast<uint16_t>(fixed_point_bias(t.taps) + (kToMid ? 0 : 128));
+  const uint16_t start = static_cast<uint16_t>(t.start + (kToMid ? 0 : 128));
   const uint16_t* weights = t.weights;
   const int64_t size = t.out * kChannels;
   for (int64_t x = 0; x < t.out; x += kPixelGroup) {
@@ -145,7 +145,7 @@ void horizontal_groups(const uint16_t* row, const HorizontalTable<uint16_t>& t, 
 template <int kChannels, class Out>
 void horizontal_groups(const uint16_t* row, const HorizontalTable<uint16_t>& t, Out* result) {
   constexpr bool kToMid = std::is_same_v<Out, uint16_t>;
-  const uint16_t start = static_cast<uint16_t>(fixed_point_bias(t.taps) + (kToMid ? 0 : 128));
+  const uint16_t start = static_cast<uint16_t>(t.start + (kToMid ? 0 : 128));
   for (int64_t x = 0; x < t.out; ++x) {
     const uint16_t* from = row + t.offset[x];
     const uint16_t* weights =
@@ -241,8 +241,7 @@ HorizontalTable<uint16_t> prepare(const int32_t* offset, const uint16_t* weights
 template <int kChannels, class Out>
 void horizontal_blocks(const uint16_t* row, const HorizontalTable<uint16_t>& t, Out* result) {
   constexpr bool kToMid = std::is_same_v<Out, uint16_t>;
-  const __m512i start =
-      _mm512_set1_epi16(static_cast<int16_t>(fixed_point_bias(t.taps) + (kToMid ? 0 : 128)));
+  const __m512i start = _mm512_set1_epi16(static_cast<int16_t>(t.start + (kToMid ? 0 : 128)));
   const __m512i pixel = _mm512_set1_epi16(kChannels);
   const int64_t elements = t.out * kChannels;
   const uint16_t *weights = t.weights, *index = t.index;

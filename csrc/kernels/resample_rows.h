@@ -14,6 +14,7 @@ template <class Mid>
 struct HorizontalTable {
   int64_t out = 0;
   int taps = 0;
+  Mid start = 0;                    // of the sums
   const int32_t* offset = nullptr;  // of the first tap of a pixel, or of a block, in elements
   const Mid* weights = nullptr;
   const uint16_t* index = nullptr;  // where the elements of a block come from, after its offset
@@ -26,19 +27,25 @@ inline constexpr int kRowPadding = 64;
 // More would need more than 16 bits for the rounding term.
 inline constexpr int kMaxFixedTaps = 64;
 
-// What the upper halves of products lose in fixed point: half a unit each, on average.
-constexpr uint16_t fixed_point_bias(int taps) { return static_cast<uint16_t>(taps / 2); }
+// Where sums start. In fixed point the upper halves of products are taken, which lose half a unit
+// each on average. `taps`: max_taps(), not AxisTable::taps, so that a window of a result starts as
+// the whole does.
+template <class Mid>
+constexpr Mid start_of_sums(int taps) {
+  return std::is_same_v<Mid, uint16_t> ? static_cast<Mid>(taps / 2) : Mid(0);
+}
 
 // Weighted sums of rows: the vertical pass.
 template <class In, class Mid, class Out>
 struct RowKernels {
-  // result[i] = sum over k of rows[k][i] * weights[k], for n elements. `buffer`, n elements, is
-  // used where the taps do not fit in registers.
-  void (*blend_to_mid)(const In* const* rows, const Mid* weights, int taps, int64_t n, Mid* result);
-  void (*blend)(const In* const* rows, const Mid* weights, int taps, int64_t n, Mid* buffer,
-                Out* result);
-  void (*blend_mid)(const Mid* const* rows, const Mid* weights, int taps, int64_t n, Mid* buffer,
-                    Out* result);
+  // result[i] = start + sum over k of rows[k][i] * weights[k], for n elements. `buffer`, n
+  // elements, is used where the taps do not fit in registers.
+  void (*blend_to_mid)(const In* const* rows, const Mid* weights, int taps, Mid start, int64_t n,
+                       Mid* result);
+  void (*blend)(const In* const* rows, const Mid* weights, int taps, Mid start, int64_t n,
+                Mid* buffer, Out* result);
+  void (*blend_mid)(const Mid* const* rows, const Mid* weights, int taps, Mid start, int64_t n,
+                    Mid* buffer, Out* result);
   void (*to_mid)(const In* row, int64_t n, Mid* result);
 };
 

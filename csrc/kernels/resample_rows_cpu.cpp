@@ -36,11 +36,6 @@ inline float load_mid(In v, float) {
 inline uint16_t weigh(uint16_t v, uint16_t weight) { return multiply_high(v, weight); }
 inline float weigh(float v, float weight) { return v * weight; }
 
-template <class Mid>
-inline Mid bias(int taps) {
-  return std::is_same_v<Mid, uint16_t> ? static_cast<Mid>(fixed_point_bias(taps)) : Mid(0);
-}
-
 // Middle element to result: rounds to nearest, halves to even, and saturates.
 template <class Out, class Mid>
 inline Out finish(Mid mid) {
@@ -91,9 +86,8 @@ void blend_last(const In* const* rows, const Mid* weights, int taps, Mid start, 
 }
 
 template <class In, class Mid, class Out>
-void blend_all(const In* const* rows, const Mid* weights, int taps, int64_t n, Mid* buffer,
-               Out* result) {
-  const Mid start = bias<Mid>(taps);
+void blend_all(const In* const* rows, const Mid* weights, int taps, Mid start, int64_t n,
+               Mid* buffer, Out* result) {
   if (taps <= kTapsAtOnce)
     return blend_last<false>(rows, weights, taps, start, n, static_cast<const Mid*>(nullptr),
                              result);
@@ -109,8 +103,9 @@ void blend_all(const In* const* rows, const Mid* weights, int taps, int64_t n, M
 }
 
 template <class In, class Mid>
-void blend_to_mid(const In* const* rows, const Mid* weights, int taps, int64_t n, Mid* result) {
-  blend_all<In, Mid, Mid>(rows, weights, taps, n, result, result);
+void blend_to_mid(const In* const* rows, const Mid* weights, int taps, Mid start, int64_t n,
+                  Mid* result) {
+  blend_all<In, Mid, Mid>(rows, weights, taps, start, n, result, result);
 }
 
 template <class In, class Mid>

@@ -84,8 +84,6 @@ float axis_radius(const ResampleAxis& axis) {
   return support_radius(axis_filter(axis)) * (axis.antialias && scale > 1 ? scale : 1.0f);
 }
 
-int64_t full_extent(const ResampleAxis& axis) { return axis.full > 0 ? axis.full : axis.out; }
-
 // The distance between the centres of neighbouring result pixels, in source pixels.
 float axis_step(const ResampleAxis& axis) {
   const Region region = region_of(axis);
@@ -197,6 +195,8 @@ void trim(AxisTable& table) {
 }
 
 }  // namespace
+
+int64_t full_extent(const ResampleAxis& axis) { return axis.full > 0 ? axis.full : axis.out; }
 
 float axis_scale(const ResampleAxis& axis) { return axis.out == 0 ? 1 : std::abs(axis_step(axis)); }
 

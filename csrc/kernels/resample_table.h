@@ -42,6 +42,8 @@ struct AxisTable {
   bool positive = false;      // no weight is negative
 };
 
+// Extent of the whole result, of which the axis may want a window.
+int64_t full_extent(const ResampleAxis& axis);
 // Source pixels that one result pixel stands for.
 float axis_scale(const ResampleAxis& axis);
 // What the axis uses: min_filter or mag_filter.

@@ -35,6 +35,17 @@ TOLERANCES: dict[tuple[str, torch.dtype], Tolerance] = {
         1,
         "binary16 rounds ties to even (IEEE 754); DALI on the CPU rounds them away from zero",
     ),
+    ("resample", torch.uint8): Tolerance(
+        1,
+        0,
+        0.25,
+        "fixed point with 8 bits of fraction: about 0.3 % differ, and every other half where "
+        "scales make many (20 -> 30 pixels)",
+    ),
+    ("resample", torch.float32): Tolerance(3e-3, 0, 1, "1e-5 of the 320 that the data span"),
+    ("resample_wide", torch.int16): Tolerance(1, 0, 0.05, "the last bit of a float"),
+    ("resample_wide", torch.uint16): Tolerance(1, 0, 0.05, "the last bit of a float"),
+    ("resample_wide", torch.float32): Tolerance(0.65, 0, 1, "1e-5 of 65535"),
     ("normalize", torch.float32): Tolerance(
         1e-5, 1e-6, 1, "DALI folds `shift` into another constant: the last bit may differ"
     ),
