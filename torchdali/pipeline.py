@@ -306,7 +306,8 @@ class Pipeline(RunningPipeline):
         """
 
         def size(meta: dict[str, Any]) -> int:
-            return cast("int", meta["epoch_size_padded" if meta["pad_last_batch"] else "epoch_size"])
+            key = "epoch_size_padded" if meta["pad_last_batch"] else "epoch_size"
+            return cast("int", meta[key])
 
         metas = self.reader_meta(name)
         return size(metas) if name is not None else {n: size(meta) for n, meta in metas.items()}
