@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -19,7 +20,13 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 def run(*command: object, cwd: Path) -> str:
     done = subprocess.run(
-        [sys.executable, *map(str, command)], cwd=cwd, capture_output=True, text=True, check=False
+        [sys.executable, *map(str, command)],
+        cwd=cwd,
+        # Tests run side by side: OpenMP's threads would spend their time waiting for each other.
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return done.stdout
