@@ -84,22 +84,23 @@ def pipeline_table(document: dict[str, Any]) -> str:
     header = ["file → decode → random resized crop 224 → flip → float CHW"]
     for count in threads:
         unit = "thread" if count == 1 else "threads"
-        header += [f"images/s, {count} {unit}", "per CPU-second", "torchdali is"]
+        header += [f"images/s, {count} {unit}", "per CPU-second"]
     rows = []
     for peer in dict.fromkeys(r["peer"] for r in results):
         row = [title(by_key[peer, threads[0]])]
         for count in threads:
             result, ours = by_key[peer, count], by_key.get((REFERENCES.get(peer), count))
             if "absent" in result:
-                row += ["absent", "", ""]
+                row += ["absent", ""]
                 continue
-            row += [number(result, m) for m in ("images_per_s", "images_per_cpu_s")]
-            if ours is None or "absent" in ours:
-                row.append("")
-            else:
-                row.append(f"{paired_ratio(ours, result, 'images_per_s'):.2f} times")
+            for metric in ("images_per_s", "images_per_cpu_s"):
+                cell = number(result, metric)
+                if ours is not None and "absent" not in ours:
+                    cell += f" ({paired_ratio(ours, result, metric):.2f})"
+                row.append(cell)
         rows.append(row)
-    return markdown(header, rows)
+    note = "In brackets: how many times as much torchdali does with the same definition."
+    return f"{markdown(header, rows)}\n\n{note}"
 
 
 def overhead_table(document: dict[str, Any]) -> str:

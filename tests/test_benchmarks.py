@@ -87,7 +87,7 @@ def test_tables_name_peers_ratios_and_absences():
         document(result("torchdali-plain", 200), result("dataloader", 100), absent)
     )
     assert "| torchdali | 200 ± 5 |" in text
-    assert "2.00 times" in text
+    assert "(2.00) |" in text
     assert "absent" in text
     assert "not installed" in text
 
