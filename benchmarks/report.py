@@ -175,7 +175,7 @@ def chart(document: dict[str, Any]) -> str:
     bars = [r for r in results if r["axes"]["threads"] == threads]
     bars.sort(key=lambda r: -median(r, "images_per_s"))
     top = max(r["metrics"]["images_per_s"]["high"] for r in bars)
-    left, width, step, bar = 290, 380, 34, 22
+    left, width, step, bar = 350, 360, 34, 22
     height = 46 + step * len(bars)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 90} {height}" '
