@@ -56,12 +56,12 @@ const char* arg_type_name(ArgType type) {
     case ArgType::kDType: return "DALIDataType";
     case ArgType::kImageType: return "DALIImageType";
     case ArgType::kInterpType: return "DALIInterpType";
-    case ArgType::kLayout: return "layout str";
-    case ArgType::kIntVec: return "int or list of int";
-    case ArgType::kFloatVec: return "float or list of float";
-    case ArgType::kStringVec: return "str or list of str";
+    case ArgType::kLayout: return "layout";
+    case ArgType::kIntVec: return "int_list";
+    case ArgType::kFloatVec: return "float_list";
+    case ArgType::kStringVec: return "str_list";
   }
-  return "?";
+  return "";
 }
 
 const ArgSchema* Schema::find_arg(std::string_view arg_name) const {

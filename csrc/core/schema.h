@@ -39,7 +39,7 @@ enum class ArgType : int8_t {
   kFloatVec,
   kStringVec,
 };
-const char* arg_type_name(ArgType type);  // "int", "list of float", ...
+const char* arg_type_name(ArgType type);  // as torchdali/_schema.py knows it: "int_list", ...
 
 // Enumerations travel as their number, layouts as strings.
 using ArgValue = std::variant<std::monostate, bool, int64_t, double, std::string,

@@ -10,23 +10,6 @@
 namespace torchdali {
 namespace {
 
-const char* type_key(ArgType type) {
-  switch (type) {
-    case ArgType::kBool: return "bool";
-    case ArgType::kInt: return "int";
-    case ArgType::kFloat: return "float";
-    case ArgType::kString: return "str";
-    case ArgType::kDType: return "DALIDataType";
-    case ArgType::kImageType: return "DALIImageType";
-    case ArgType::kInterpType: return "DALIInterpType";
-    case ArgType::kLayout: return "layout";
-    case ArgType::kIntVec: return "int_list";
-    case ArgType::kFloatVec: return "float_list";
-    case ArgType::kStringVec: return "str_list";
-  }
-  return "";
-}
-
 py::object from_arg_value(const ArgValue& value) {
   return std::visit(
       []<class T>(const T& v) -> py::object {
@@ -39,7 +22,7 @@ py::object from_arg_value(const ArgValue& value) {
 py::dict describe(const ArgSchema& a) {
   py::dict d;
   d["name"] = a.name;
-  d["type"] = type_key(a.type);
+  d["type"] = arg_type_name(a.type);
   d["doc"] = a.doc;
   d["has_default"] = a.default_value.index() != 0;
   d["default"] = from_arg_value(a.default_value);
