@@ -92,37 +92,45 @@ void run_nearest(const ResampleJob& job, const void* in, void* out, ScratchArena
 // --- Filters ----------------------------------------------------------------------------------
 
 // Weights in fixed point: whole numbers that add up to 65536, so that a flat area stays flat; a
-// weight of 1 does not fit and becomes 65535, which rounding makes good.
+// weight of 1 does not fit and becomes 65535. The upper halves of products are taken, which lose
+// half a unit each on average, unless the weight leaves no fraction of a pixel; result[0], which
+// the sum starts with, gives that back. [1 + taps]
 void quantize(const float* weights, int taps, uint16_t* result) {
-  constexpr int32_t kOne = 65536;
+  constexpr int32_t kOne = 65536, kFraction = 255;
   int32_t sum = 0;
-  int largest = 0;
+  int largest = 0, inexact = 0;
   for (int k = 0; k < taps; ++k) {
     const int32_t q = static_cast<int32_t>(weights[k] * kOne + 0.5f);
     sum += q;
-    result[k] = static_cast<uint16_t>(std::min(q, kOne - 1));
+    result[1 + k] = static_cast<uint16_t>(std::min(q, kOne - 1));
+    inexact += (q & kFraction) != 0;
     if (weights[k] > weights[largest]) largest = k;
   }
-  result[largest] = static_cast<uint16_t>(std::min(result[largest] + kOne - sum, kOne - 1));
+  uint16_t& corrected = result[1 + largest];
+  corrected = static_cast<uint16_t>(std::min(corrected + kOne - sum, kOne - 1));
+  result[0] = corrected == kOne - 1 ? 1 : static_cast<uint16_t>(inexact / 2);
 }
 
-// Weights of a table, [out, taps], as middle elements.
+// Weights of a table as middle elements; numbers in front of the weights of each pixel: kLead<Mid>.
+template <class Mid>
+constexpr int kLead = std::is_same_v<Mid, float> ? 0 : 1;
 template <class Mid>
 const Mid* mid_weights(const AxisTable& t, ScratchArena& arena) {
   if constexpr (std::is_same_v<Mid, float>) {
     return t.weights;
   } else {
-    Mid* result = arena.take<Mid>(t.out * t.taps);
+    const int stride = kLead<Mid> + t.taps;
+    Mid* result = arena.take<Mid>(t.out * stride);
     if (!arena.counting())
       for (int64_t i = 0; i < t.out; ++i)
-        quantize(t.weights + i * t.taps, t.taps, result + i * t.taps);
+        quantize(t.weights + i * t.taps, t.taps, result + i * stride);
     return result;
   }
 }
 
 template <class Mid, class Kernels>
-HorizontalTable<Mid> horizontal_table(const Kernels& kernels, const AxisTable& t, Mid start,
-                                      int64_t channels, ScratchArena& arena) {
+HorizontalTable<Mid> horizontal_table(const Kernels& kernels, const AxisTable& t, int64_t channels,
+                                      ScratchArena& arena) {
   constexpr int kMoreOffsets = 4;
   int32_t* offset = arena.take<int32_t>(t.out + kMoreOffsets);
   const Mid* weights = mid_weights<Mid>(t, arena);
@@ -131,9 +139,7 @@ HorizontalTable<Mid> horizontal_table(const Kernels& kernels, const AxisTable& t
   for (int64_t x = 0; x < t.out; ++x)
     offset[x] = static_cast<int32_t>((t.start[x] - t.source.begin) * channels);
   std::fill(offset + t.out, offset + t.out + kMoreOffsets, 0);
-  HorizontalTable<Mid> table = kernels.prepare(offset, weights, t.out, t.taps, channels, memory);
-  table.start = start;
-  return table;
+  return kernels.prepare(offset, weights, t.out, t.taps, channels, memory);
 }
 
 // Source rows (or slices) that went through the first pass, as many as the second one sees at once.
@@ -171,9 +177,7 @@ class PlaneResampler {
         h_(build_table(job.axes[kH], true, arena)),
         w_(build_table(job.axes[kW], false, arena)),
         weights_(mid_weights<Mid>(h_, arena)),
-        start_(start_of_sums<Mid>(max_taps(job.axes[kH]))),
-        table_(horizontal_table<Mid>(horizontal_, w_, start_of_sums<Mid>(max_taps(job.axes[kW])),
-                                     channels_, arena)),
+        table_(horizontal_table<Mid>(horizontal_, w_, channels_, arena)),
         ring_(max_taps(job.axes[kH]), w_.out * channels_, arena) {
     const ResampleRange columns = resample_source_range(job.axes[kW]);
     row_ = arena.take<Mid>((columns.end - columns.begin) * channels_ + kRowPadding);
@@ -190,13 +194,14 @@ class PlaneResampler {
     ring_.clear();
     for (int64_t y = 0; y < h_.out; ++y, out += out_stride) {
       const In* first = in + h_.start[y] * in_stride;
-      const Mid* weights = weights_ + y * h_.taps;
+      const Mid* weights = weights_ + y * (kLead<Mid> + h_.taps) + kLead<Mid>;
+      const Mid start = kLead<Mid> ? weights[-kLead<Mid>] : Mid(0);
       if (w_.identity) {
-        copy_or_blend(first, in_stride, weights, out_width, out);
+        copy_or_blend(first, in_stride, weights, start, out_width, out);
       } else if (vertical_first_) {
         if (h_.identity) kernels_.to_mid(first, in_width, row_);
         else
-          kernels_.blend_to_mid(source_rows(first, in_stride), weights, h_.taps, start_, in_width,
+          kernels_.blend_to_mid(source_rows(first, in_stride), weights, h_.taps, start, in_width,
                                 row_);
         horizontal_.finish(row_, table_, channels_, buffer_, out);
       } else {
@@ -206,7 +211,7 @@ class PlaneResampler {
             horizontal_.to_mid(row_, table_, channels_, place);
           });
         }
-        kernels_.blend_mid(mid_rows_, weights, h_.taps, start_, out_width, buffer_, out);
+        kernels_.blend_mid(mid_rows_, weights, h_.taps, start, out_width, buffer_, out);
       }
     }
   }
@@ -231,11 +236,12 @@ class PlaneResampler {
     for (int k = 0; k < h_.taps; ++k) in_rows_[k] = first + k * stride;
     return in_rows_;
   }
-  void copy_or_blend(const In* first, int64_t stride, const Mid* weights, int64_t n, Out* out) {
+  void copy_or_blend(const In* first, int64_t stride, const Mid* weights, Mid start, int64_t n,
+                     Out* out) {
     if constexpr (std::is_same_v<In, Out>) {
       if (h_.identity) return void(std::memcpy(out, first, static_cast<size_t>(n) * sizeof(Out)));
     }
-    kernels_.blend(source_rows(first, stride), weights, h_.taps, start_, n, buffer_, out);
+    kernels_.blend(source_rows(first, stride), weights, h_.taps, start, n, buffer_, out);
   }
 
   const RowKernels<In, Mid, Out>& kernels_ = row_kernels<In, Mid, Out>();
@@ -243,7 +249,6 @@ class PlaneResampler {
   int64_t channels_;
   AxisTable h_, w_;
   const Mid* weights_;
-  Mid start_;
   HorizontalTable<Mid> table_;
   Ring<Mid> ring_;
   Mid *row_, *buffer_;

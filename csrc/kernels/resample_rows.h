@@ -14,7 +14,6 @@ template <class Mid>
 struct HorizontalTable {
   int64_t out = 0;
   int taps = 0;
-  Mid start = 0;                    // of the sums
   const int32_t* offset = nullptr;  // of the first tap of a pixel, or of a block, in elements
   const Mid* weights = nullptr;
   const uint16_t* index = nullptr;  // where the elements of a block come from, after its offset
@@ -26,14 +25,6 @@ struct HorizontalTable {
 inline constexpr int kRowPadding = 64;
 // More would need more than 16 bits for the rounding term.
 inline constexpr int kMaxFixedTaps = 64;
-
-// Where sums start. In fixed point the upper halves of products are taken, which lose half a unit
-// each on average. `taps`: max_taps(), not AxisTable::taps, so that a window of a result starts as
-// the whole does.
-template <class Mid>
-constexpr Mid start_of_sums(int taps) {
-  return std::is_same_v<Mid, uint16_t> ? static_cast<Mid>(taps / 2) : Mid(0);
-}
 
 // Weighted sums of rows: the vertical pass.
 template <class In, class Mid, class Out>
@@ -52,7 +43,8 @@ struct RowKernels {
 // Weighted sums of pixels of a row: the horizontal pass.
 template <class Mid, class Out>
 struct HorizontalKernels {
-  // Orders the weights, [out, taps], for the loop. `offset`: [out + 4], of the first tap of each
+  // Orders the weights for the loop: [out, taps], in fixed point [out, 1 + taps], with what the sum
+  // starts with in front. `offset`: [out + 4], of the first tap of each
   // pixel; lives as long as the result. `memory`: prepared_size() elements.
   HorizontalTable<Mid> (*prepare)(const int32_t* offset, const Mid* weights, int64_t out, int taps,
                                   int64_t channels, Mid* memory);

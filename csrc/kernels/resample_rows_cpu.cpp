@@ -42,7 +42,7 @@ inline Out finish(Mid mid) {
   if constexpr (std::is_same_v<Out, Mid>) {
     return mid;
   } else if constexpr (std::is_same_v<Mid, uint16_t>) {
-    return static_cast<Out>((mid + 128) >> 8);
+    return static_cast<Out>((mid + 127 + (mid >> 8 & 1)) >> 8);
   } else {
     constexpr float kLow = std::numeric_limits<Out>::min(), kHigh = std::numeric_limits<Out>::max();
     // Adding 1.5 * 2^23 leaves no bits for the fraction: the addition rounds.
