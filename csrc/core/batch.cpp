@@ -56,7 +56,8 @@ Batch::Batch(int size, std::shared_ptr<StoragePool> pool)
 // Null where there is no such memory: the samples may turn out to need less, one by one.
 c10::Storage Batch::acquire_for_all(int64_t sample_bytes) {
   int64_t bytes = 0;
-  if (__builtin_mul_overflow(sample_bytes, static_cast<int64_t>(samples_.size()), &bytes)) return {};
+  if (__builtin_mul_overflow(sample_bytes, static_cast<int64_t>(samples_.size()), &bytes))
+    return {};
   try {
     return pool_->acquire(static_cast<size_t>(bytes));
   } catch (const Error&) {

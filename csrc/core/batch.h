@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,7 +25,7 @@ class StoragePool {
   explicit StoragePool(size_t max_kept) : max_kept_(max_kept) {}
   c10::Storage acquire(size_t size_bytes);
   // Whether the last batch was ragged: then one allocation for all samples is not tried.
-  bool expect_ragged = false;
+  std::atomic<bool> expect_ragged{false};
 
  private:
   const size_t max_kept_;
