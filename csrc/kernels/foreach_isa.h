@@ -60,12 +60,12 @@
 #define TORCHDALI_ISA_NAMESPACE isa_avx2
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2"))), apply_to = function)
-#include TORCHDALI_ISA_FILE
+#include TORCHDALI_ISA_FILE  // NOLINT(bugprone-suspicious-include)
 #pragma clang attribute pop
 #else
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2")
-#include TORCHDALI_ISA_FILE
+#include TORCHDALI_ISA_FILE  // NOLINT(bugprone-suspicious-include)
 #pragma GCC pop_options
 #endif
 #undef TORCHDALI_ISA_LEVEL
@@ -77,12 +77,12 @@
 #pragma clang attribute push(                                                        \
     __attribute__((target("avx2,fma,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))), \
     apply_to = function)
-#include TORCHDALI_ISA_FILE
+#include TORCHDALI_ISA_FILE  // NOLINT(bugprone-suspicious-include)
 #pragma clang attribute pop
 #else
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
-#include TORCHDALI_ISA_FILE
+#include TORCHDALI_ISA_FILE  // NOLINT(bugprone-suspicious-include)
 #pragma GCC pop_options
 #endif
 #undef TORCHDALI_ISA_LEVEL

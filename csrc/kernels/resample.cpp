@@ -100,7 +100,7 @@ void quantize(const float* weights, int taps, uint16_t* result) {
   int32_t sum = 0;
   int largest = 0, inexact = 0;
   for (int k = 0; k < taps; ++k) {
-    const int32_t q = static_cast<int32_t>(weights[k] * kOne + 0.5f);
+    const int32_t q = static_cast<int32_t>(std::lrint(weights[k] * kOne));
     sum += q;
     result[1 + k] = static_cast<uint16_t>(std::min(q, kOne - 1));
     inexact += (q & kFraction) != 0;

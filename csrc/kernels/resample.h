@@ -30,6 +30,9 @@ struct ResampleAxis {
   // a flip of the whole result. The window may reach outside [0, full).
   int64_t full = 0, begin = 0;
   bool mirror = false;
+  // The source pixel that the data pointer stands at: where only resample_source_range() is in
+  // memory, its `begin`. Positions stay those of the whole source.
+  int64_t stored = 0;
 };
 
 // A sample, or a part of a larger one, seen as [outer, D, H, W, channels].

@@ -118,8 +118,11 @@ void fill_nearest(const ResampleAxis& axis, bool add_up, AxisTable& table) {
   }
 }
 
-// Finds out what the filled table reads.
-void summarize(AxisTable& table) {
+// Finds out what the filled table reads; counts from the first pixel in memory.
+void summarize(const ResampleAxis& axis, AxisTable& table) {
+  const int32_t stored = static_cast<int32_t>(axis.stored);
+  if (stored != 0)
+    for (int64_t i = 0; i < table.out; ++i) table.start[i] -= stored;
   table.identity = table.taps == 1;
   int32_t low = table.start[0], high = table.start[0];
   for (int64_t i = 0; i < table.out; ++i) {
@@ -256,7 +259,7 @@ AxisTable build_table(const ResampleAxis& axis, bool add_up, ScratchArena& arena
   }
   if (table.taps > 1) trim(table);
 
-  summarize(table);
+  summarize(axis, table);
   return table;
 }
 
@@ -266,7 +269,7 @@ AxisTable build_nearest_table(const ResampleAxis& axis, bool add_up, ScratchAren
   table.weights = arena.take<float>(axis.out);
   if (arena.counting() || axis.out == 0) return table;
   fill_nearest(axis, add_up, table);
-  summarize(table);
+  summarize(axis, table);
   return table;
 }
 

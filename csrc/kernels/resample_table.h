@@ -32,8 +32,8 @@ class ScratchArena {
 
 struct AxisTable {
   int64_t out = 0;
-  // Every result pixel reads `taps` source pixels from start[i] on, all inside the source; the
-  // weights, [out, taps], add up to 1.
+  // Every result pixel reads `taps` source pixels from start[i] on, all inside the source; counted
+  // from ResampleAxis::stored. The weights, [out, taps], add up to 1.
   int taps = 0;
   int32_t* start = nullptr;
   float* weights = nullptr;

@@ -83,13 +83,11 @@ class DecodeRandomResizedCrop final : public Operator {
       const int64_t bytes_out = height * width * whole[2] * itemsize(decoder_.dtype());
       const auto pixels = ctx.scratch<uint8_t>(static_cast<size_t>(bytes_out));
       blame_decoder([&] { decoder_.decode_into(ctx, bytes, info, region, pixels.data()); });
-      // The kernel keeps the whole image's coordinates, so that nothing rounds differently. It
-      // reads inside the region alone.
+      // The kernel keeps the whole image's coordinates, so that nothing rounds differently.
       task.job.in_row_stride = width * whole[2];
-      const int64_t offset = rows.begin * task.job.in_row_stride + columns.begin * whole[2];
-      in = reinterpret_cast<const void*>(
-          reinterpret_cast<uintptr_t>(pixels.data()) -
-          static_cast<uintptr_t>(offset * itemsize(decoder_.dtype())));
+      task.job.axes[1].stored = rows.begin;
+      task.job.axes[2].stored = columns.begin;
+      in = pixels.data();
     }
     ResampleArgs::run(ctx, task, "HWC", in);
   }
