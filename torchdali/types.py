@@ -50,6 +50,7 @@ __all__ = [
     "DALIDataType",
     "DALIImageType",
     "DALIInterpType",
+    "EvalMode",
     "PipelineAPIType",
     "SampleInfo",
     "TensorLayout",
@@ -128,6 +129,16 @@ class PipelineAPIType(enum.Enum):
     BASIC = 0
     ITERATOR = 1
     SCHEDULED = 2
+
+
+class EvalMode(enum.Enum):
+    """When DALI's dynamic mode evaluates a call; nothing in this version takes it."""
+
+    deferred = 1
+    eager = 2
+    sync_cpu = 3
+    sync_full = 4
+    default = 2
 
 
 NO_TYPE = DALIDataType.NO_TYPE

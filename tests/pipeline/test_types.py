@@ -35,6 +35,7 @@ def test_values_are_dalis():
     assert types.YCbCr == 3
     assert types.INTERP_GAUSSIAN == 5
     assert types.PipelineAPIType.SCHEDULED.value == 2
+    assert types.EvalMode.default is types.EvalMode.eager
 
 
 def test_members_show_their_names():
