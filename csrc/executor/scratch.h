@@ -3,6 +3,8 @@
 // while it runs. Blocks are reused from sample to sample and stay warm in the worker's cache.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -11,11 +13,18 @@
 
 namespace torchdali {
 
+// Gives pages back to the system. Blocks do not come from the heap: replacing one by a larger one
+// would leave holes in it.
+struct Unmap {
+  size_t size = 0;
+  void operator()(std::byte* p) const { munmap(p, size); }
+};
+
 // One worker thread only.
 class ScratchPool {
  public:
   struct Block {
-    std::unique_ptr<std::byte[], void (*)(std::byte*)> memory{nullptr, &release_memory};
+    std::unique_ptr<std::byte[], Unmap> memory;
     size_t size = 0;
     int users = 0;
   };
@@ -39,12 +48,17 @@ class ScratchPool {
   }
 
  private:
-  static constexpr size_t kAlignment = 64;
   static constexpr size_t kGranularity = 4096;
   static constexpr size_t kMaxWaste = 8;
-  static constexpr size_t kMaxKept = size_t{64} << 20;  // rare giants are given back at once
+  // Larger ones are given back at once: an image of 1.4 megapixels takes far longer to decode than
+  // its pages take to come back, and every worker would come to hold the largest image of all.
+  static constexpr size_t kMaxKept = size_t{4} << 20;
 
-  static void release_memory(std::byte* p) { ::operator delete[](p, std::align_val_t(kAlignment)); }
+  static std::unique_ptr<std::byte[], Unmap> map_memory(size_t size) {
+    void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) throw std::bad_alloc();
+    return {static_cast<std::byte*>(p), Unmap{size}};
+  }
   Block* add(size_t size) {
     // A block that no longer fits is dropped where it is idle: the pool keeps about one per live
     // value.
@@ -53,8 +67,8 @@ class ScratchPool {
     });
     if (idle != blocks_.end()) blocks_.erase(idle);
     auto block = std::make_unique<Block>();
-    block->size = (size + size / 8 + kGranularity - 1) / kGranularity * kGranularity;
-    block->memory.reset(new (std::align_val_t(kAlignment)) std::byte[block->size]);
+    block->size = (size + size / 8 + kGranularity) / kGranularity * kGranularity;  // not 0
+    block->memory = map_memory(block->size);
     blocks_.push_back(std::move(block));
     return blocks_.back().get();
   }
