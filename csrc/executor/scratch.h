@@ -50,9 +50,9 @@ class ScratchPool {
  private:
   static constexpr size_t kGranularity = 4096;
   static constexpr size_t kMaxWaste = 8;
-  // Larger ones are given back at once: an image of 1.4 megapixels takes far longer to decode than
+  // Larger ones are given back at once: an image of 5 megapixels takes far longer to decode than
   // its pages take to come back, and every worker would come to hold the largest image of all.
-  static constexpr size_t kMaxKept = size_t{4} << 20;
+  static constexpr size_t kMaxKept = size_t{16} << 20;
 
   static std::unique_ptr<std::byte[], Unmap> map_memory(size_t size) {
     void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
