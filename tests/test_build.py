@@ -99,6 +99,8 @@ def test_requirements_are_pinned_and_missing_ones_are_found():
     assert requirements("--missing", "project") == []
     absent = "no-such-package-of-ours>=1"
     assert requirements("--absent", "--also", absent, "project") == [absent]
+    assert requirements("--also", f"{absent}; python_version >= '3'") == [absent]
+    assert requirements("--also", f"{absent}; python_version < '3'") == []
 
 
 @pytest.mark.slow

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the requirements of extras in pyproject.toml, one a line.
 
-``requirements.py test lint`` prints all of them, ``--missing`` those that this interpreter does not
-have in the version asked for, ``--absent`` those that it does not have in any version. Runs on a
-bare Python >= 3.10 with pip: everything else is what is being installed.
+``requirements.py test lint`` prints all that are for this Python, ``--missing`` those that this
+interpreter does not have in the version asked for, ``--absent`` those that it does not have in any
+version. Runs on a bare Python >= 3.10 with pip: everything else is what is being installed.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def main() -> None:
     wanted = [text for extra in options.extras for text in groups[extra]]
     for text in dict.fromkeys([*wanted, *filter(None, options.also)]):
         requirement = packaging.Requirement(text)
+        if requirement.marker is not None and not requirement.marker.evaluate():
+            continue
         version = installed_version(requirement.name)
         # A system's ninja does as well as PyPI's.
         if version is None and requirement.name == "ninja" and shutil.which("ninja"):
@@ -64,7 +66,7 @@ def main() -> None:
         satisfied = version is not None and requirement.specifier.contains(version, True)
         if (options.absent and version is not None) or (options.missing and satisfied):
             continue
-        print(text)
+        print(text.partition(";")[0].strip())
 
 
 if __name__ == "__main__":

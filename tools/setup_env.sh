@@ -50,7 +50,9 @@ if [ ${#packages[@]} -gt 0 ] && [ "${TORCHDALI_APT:-1}" != 0 ] && command -v apt
   sudo=()
   [ "$(id -u)" = 0 ] || sudo=(sudo)
   say "apt-get install ${packages[*]}"
-  if ! { "${sudo[@]}" apt-get update -q &&
+  if [ ${#sudo[@]} -gt 0 ] && ! command -v sudo >/dev/null; then
+    say "neither root nor sudo: have the line above run by root; going on with what is there"
+  elif ! { "${sudo[@]}" apt-get update -q &&
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
       apt-get install -y -q --no-install-recommends "${packages[@]}"; }; then
     say "apt-get failed; going on with what is there"
