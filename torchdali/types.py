@@ -64,8 +64,12 @@ __all__ = [
 class _Enum(enum.IntEnum):
     """Shows the name where a plain IntEnum shows the number."""
 
-    __str__ = enum.Enum.__str__
-    __format__ = enum.Enum.__format__
+    # Functions of our own: an IntEnum with the __str__ of Enum formats as its number in 3.10.
+    def __str__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
 
 
 class DALIDataType(_Enum):

@@ -12,8 +12,10 @@
 
 #ifdef TORCHDALI_HAVE_JPEG
 // jpeglib.h needs <cstdio> before it.
-#include <jerror.h>
 #include <jpeglib.h>
+
+// After jpeglib.h: the numbers of the messages depend on the JPEG_LIB_VERSION that it defines.
+#include <jerror.h>
 #if !defined(LIBJPEG_TURBO_VERSION_NUMBER) || LIBJPEG_TURBO_VERSION_NUMBER < 2000000
 #error "torchdali needs libjpeg-turbo 2.0 or newer (Debian: libjpeg-dev)"
 #endif
