@@ -12,6 +12,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -293,6 +294,9 @@ def _is_enum_part(module: ModuleType, name: str) -> bool:
 
 def _call(name: str, value: Any) -> str:
     """Returns a call as it is written: name and parameters, without annotations."""
+    # The constructor of an enumeration differs between versions of Python; its members count.
+    if isinstance(value, type) and issubclass(value, Enum):
+        return ", ".join(f"{name}.{member.name}" for member in value)
     try:
         own = inspect.signature(value)
     except (TypeError, ValueError):
