@@ -362,11 +362,11 @@ def test_large_and_empty_files_are_read_whole(tmp_path):
 
 def test_files_are_closed(ten):
     pipe = reader(files=ten, read_ahead=True)
-    pipe.run()
-    before = len(os.listdir("/proc/self/fd"))
     for _ in range(50):
         pipe.run()
-    assert len(os.listdir("/proc/self/fd")) <= before
+    pipe.close()  # no file is being read any more
+    links = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
+    assert not {os.readlink(link) for link in links if os.path.islink(link)} & set(map(str, ten))
 
 
 def test_lazy_init_lists_files_when_they_are_needed(write, tmp_path):
