@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <vector>
@@ -27,10 +28,12 @@ class ScratchPool {
     std::unique_ptr<std::byte[], Unmap> memory;
     size_t size = 0;
     int users = 0;
+    uint64_t last_used = 0;  // in acquisitions
   };
 
   // At least `size` bytes, 64-byte aligned, with one user.
   Block* acquire(size_t size) {
+    if (++acquisitions_ % kStale == 0) drop_stale();
     Block* best = nullptr;
     for (const auto& b : blocks_) {
       if (b->users == 0 && b->size >= size && (best == nullptr || b->size < best->size))
@@ -40,24 +43,33 @@ class ScratchPool {
     if (best != nullptr && best->size / kMaxWaste > size + kGranularity) best = nullptr;
     if (best == nullptr) best = add(size);
     best->users = 1;
+    best->last_used = acquisitions_;
     return best;
   }
-  void release(Block* block) {
-    if (--block->users == 0 && block->size > kMaxKept)
-      std::erase_if(blocks_, [&](const auto& b) { return b.get() == block; });
+  void release(Block* block) { --block->users; }
+  // Of all blocks, in use or not.
+  size_t size_bytes() const {
+    size_t sum = 0;
+    for (const auto& b : blocks_) sum += b->size;
+    return sum;
   }
 
  private:
   static constexpr size_t kGranularity = 4096;
   static constexpr size_t kMaxWaste = 8;
-  // Larger ones are given back at once: an image of 5 megapixels takes far longer to decode than
-  // its pages take to come back, and every worker would come to hold the largest image of all.
-  static constexpr size_t kMaxKept = size_t{16} << 20;
+  // What nobody asked for during so many acquisitions is given back: otherwise every worker would
+  // come to hold the largest image of all.
+  static constexpr uint64_t kStale = 256;
 
   static std::unique_ptr<std::byte[], Unmap> map_memory(size_t size) {
     void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) throw std::bad_alloc();
     return {static_cast<std::byte*>(p), Unmap{size}};
+  }
+  void drop_stale() {
+    std::erase_if(blocks_, [&](const auto& b) {
+      return b->users == 0 && b->last_used + kStale <= acquisitions_;
+    });
   }
   Block* add(size_t size) {
     // A block that no longer fits is dropped where it is idle: the pool keeps about one per live
@@ -73,6 +85,7 @@ class ScratchPool {
     return blocks_.back().get();
   }
   std::vector<std::unique_ptr<Block>> blocks_;
+  uint64_t acquisitions_ = 0;
 };
 
 }  // namespace torchdali

@@ -211,7 +211,7 @@ void decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image() {
   EXPECT(rewrite(used_twice).nodes.size() == 5);
 }
 
-void scratch_blocks_are_reused_and_giants_given_back() {
+void scratch_blocks_are_reused_and_stale_ones_given_back() {
   ScratchPool pool;
   auto* a = pool.acquire(100000);
   auto* b = pool.acquire(10);
@@ -224,9 +224,14 @@ void scratch_blocks_are_reused_and_giants_given_back() {
   pool.release(a);
   EXPECT(pool.acquire(90000) != a);  // still has a user
   pool.release(a);
+  // What was not asked for in a while is given back; what is in use stays.
   auto* giant = pool.acquire(size_t{65} << 20);
+  auto* held = pool.acquire(size_t{9} << 20);
+  std::memset(held->memory.get(), 7, held->size);
   pool.release(giant);
-  EXPECT(pool.acquire(10) != nullptr);
+  for (int i = 0; i < 2000; ++i) pool.release(pool.acquire(10));
+  EXPECT(held->memory[held->size - 1] == std::byte{7});
+  EXPECT(pool.size_bytes() < size_t{20} << 20);
 }
 
 }  // namespace
@@ -242,6 +247,6 @@ int main() {
   graphs_with_mistakes_are_refused_with_the_users_line();
   plans_release_each_value_after_its_last_use();
   decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image();
-  scratch_blocks_are_reused_and_giants_given_back();
+  scratch_blocks_are_reused_and_stale_ones_given_back();
   std::puts("core_test: ok");
 }
