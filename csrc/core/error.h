@@ -31,10 +31,7 @@ class Error : public std::exception {
   const std::string& message() const { return message_; }
   // Of a fused operator: the work of its producer failed, so that line of the user's is named.
   bool in_producer() const { return in_producer_; }
-  Error& set_in_producer() {
-    in_producer_ = true;
-    return *this;
-  }
+  void set_in_producer() { in_producer_ = true; }
 
  private:
   ErrorKind kind_;

@@ -220,12 +220,15 @@ TORCHDALI_ARG_TRAITS(std::vector<std::string>, ArgType::kStringVec, std::vector<
 template <class T>
 SchemaBuilder& SchemaBuilder::arg(std::string name, T default_value, std::string doc, Arity arity) {
   using Stored = typename ArgTraits<T>::Stored;
-  ArgSchema a{
-      .name = std::move(name), .type = ArgTraits<T>::kType, .doc = std::move(doc), .arity = arity};
+  ArgSchema a;
+  a.name = std::move(name);
+  a.type = ArgTraits<T>::kType;
+  a.doc = std::move(doc);
+  a.arity = arity;
   if constexpr (std::is_same_v<T, Layout>) a.default_value = std::string(default_value.str());
   else if constexpr (std::is_same_v<T, std::vector<float>>)
     a.default_value = Stored(default_value.begin(), default_value.end());
-  else a.default_value = static_cast<Stored>(default_value);
+  else a.default_value = static_cast<Stored>(std::move(default_value));
   return add_arg(std::move(a));
 }
 

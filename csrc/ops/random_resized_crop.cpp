@@ -61,7 +61,8 @@ class DecodeRandomResizedCrop final : public Operator {
     try {
       return decode();
     } catch (Error& e) {
-      throw e.set_in_producer();
+      e.set_in_producer();
+      throw;
     }
   }
 

@@ -46,6 +46,7 @@ void raise_in_python(const Error& error) {
 }  // namespace
 
 void bind_errors(py::module_&) {
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11's signature
   py::register_local_exception_translator([](std::exception_ptr p) {
     try {
       if (p) std::rethrow_exception(p);

@@ -16,6 +16,7 @@ constexpr auto kSignalPeriod = std::chrono::milliseconds(50);
 
 // A switch to compare and to find faults with; docs/design/fusion.md.
 bool fusion_enabled() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): read only
   const char* value = std::getenv("TORCHDALI_FUSION");
   return value == nullptr || std::string_view(value) != "0";
 }
@@ -100,7 +101,7 @@ class PyExecutor {
     const py::gil_scoped_release release;
     executor_ = std::make_unique<Executor>(std::move(graph), options);
   }
-  ~PyExecutor() { close(); }
+  ~PyExecutor() { close(); }  // NOLINT(bugprone-exception-escape): joining does not fail
 
   void schedule() {
     Executor& e = executor();
@@ -128,7 +129,7 @@ class PyExecutor {
       const Batch& batch = e.output(*iteration, i);
       const auto dense = batch.dense();
       const py::object data = dense ? py::cast(*dense) : py::cast(batch.tensors());
-      out.append(py::make_tuple(data, py::str(batch.layout().str().data(), batch.layout().size())));
+      out.append(py::make_tuple(data, py::cast(batch.layout().str())));
     }
     return out;
   }
@@ -159,7 +160,7 @@ class PyExecutor {
     // A forked child has the memory but none of the threads, and may have caught a mutex locked:
     // there is nothing to join, and nothing that could be freed safely.
     if (getpid() != process_) {
-      (void)executor_.release();
+      (void)executor_.release();  // NOLINT(bugprone-unused-return-value): leaked on purpose
       return;
     }
     const py::gil_scoped_release release;  // the workers may drop what Python owns

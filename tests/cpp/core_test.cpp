@@ -200,8 +200,9 @@ void decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image() {
   EXPECT((fused.outputs == std::vector<Edge>{{3, 0}, {1, 0}}));
   // Errors name the operator that the user wrote.
   EXPECT(OperatorError(Error(ErrorKind::kData, ""), fused.nodes[2]).op == "random_resized_crop");
-  EXPECT(OperatorError(Error(ErrorKind::kData, "").set_in_producer(), fused.nodes[2]).op ==
-         "decoders.image");
+  Error of_producer(ErrorKind::kData, "");
+  of_producer.set_in_producer();
+  EXPECT(OperatorError(of_producer, fused.nodes[2]).op == "decoders.image");
 
   Graph shown = plain;
   shown.outputs.push_back({1, 0});

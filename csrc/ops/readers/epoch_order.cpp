@@ -24,7 +24,7 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // where both fit into it.
 std::vector<uint32_t> shard_base_order(int64_t size) {
   constexpr uint32_t kSeed = 524287, kMaxWord = std::numeric_limits<uint32_t>::max();
-  std::mt19937 generator(kSeed);
+  std::mt19937 generator(kSeed);  // NOLINT(bugprone-random-generator-seed): always the same order
   const auto below = [&](uint64_t bound) -> uint64_t {
     const uint64_t step = kMaxWord / bound;
     uint64_t word = generator();

@@ -165,7 +165,7 @@ class FileReader final : public Source {
     std::call_once(prepared_, [this] {
       files_ = list_files_();
       options_.size = files_.size();
-      order_.emplace(options_);
+      order_ = std::make_unique<const EpochOrder>(options_);
       list_files_ = nullptr;
     });
   }
@@ -174,7 +174,7 @@ class FileReader final : public Source {
   std::function<FileList()> list_files_;
   std::once_flag prepared_;
   FileList files_;
-  std::optional<EpochOrder> order_;
+  std::unique_ptr<const EpochOrder> order_;
   int64_t position_ = 0;    // of the next batch; with the seed, the whole state of the reader
   int64_t read_ahead_ = 0;  // samples
 };

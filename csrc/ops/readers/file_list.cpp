@@ -64,6 +64,7 @@ void list_folder(const std::string& folder, Entry kind, const NameFilter* filter
                        "\": ", std::generic_category().message(errno));
   for (;;) {
     errno = 0;  // readdir says "end" and "failed" with the same value
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this thread's own
     const dirent* entry = ::readdir(dir.get());
     if (entry == nullptr) {
       TORCHDALI_CHECK_KIND(kFile, errno == 0, "cannot list the folder \"", folder,
