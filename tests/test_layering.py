@@ -24,7 +24,7 @@ CXX_RULES: dict[str, set[str]] = {
     "cuda": set(),
 }
 # Files of core that see torch; the rest of the engine is std only.
-SEES_TORCH = {"core/batch.h", "core/batch.cpp", "core/stream.h", "core/stream.cpp"}
+SEES_TORCH = {"core/batch.h", "core/batch.cpp"}
 TORCH = re.compile(r"^(torch|ATen|c10|pybind11|Python\.h)\b")
 # Vocabulary that anybody may use: element types, layouts and errors are std only, and so are the
 # kernels that use them.

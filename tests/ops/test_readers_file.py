@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+from helpers.permissions import as_ordinary_user
 
 from torchdali import fn, pipeline_def
 
@@ -408,15 +409,15 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path):
     assert time.monotonic() - start < 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_files_and_folders_without_permission_are_errors(ten, tmp_path):
     os.chmod(ten[0], 0)
-    with pytest.raises(OSError, match="Permission denied"):
-        reader(files=ten).run()
     folder = tmp_path / "a"
     folder.mkdir(mode=0)
-    with pytest.raises(OSError, match=r"cannot list the folder .*/a\": Permission denied"):
-        reader(file_root=str(tmp_path))
+    with as_ordinary_user(tmp_path):
+        with pytest.raises(OSError, match="Permission denied"):
+            reader(files=ten).run()
+        with pytest.raises(OSError, match=r"cannot list the folder .*/a\": Permission denied"):
+            reader(file_root=str(tmp_path))
 
 
 def test_a_file_that_vanished_after_the_listing_is_an_error(write, tmp_path):

@@ -11,7 +11,6 @@ class Uniform final : public Operator {
       : output_(spec, DType::kFloat), range_(spec, "range"), values_(spec, "values") {
     TORCHDALI_CHECK(!range_.given() || !values_.given(),
                     "`values` excludes `range`: give one or the other");
-    std::vector<double> buffer;
     if (values_.given() && !values_.is_tensor())
       check_values(spec.get<std::vector<double>>("values"));
     else if (!range_.is_tensor()) check_range(spec.get<std::vector<double>>("range"));
