@@ -166,7 +166,7 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
                 *(["from torchdali._callables import _Operator"] if kind == "ops" else []),
                 *[f"from {package} import {family} as {family}" for family in families],
                 *python,
-                "from torchdali.graph import DataNode",
+                "from torchdali.data_node import DataNode",
             ],
             key=lambda line: line.split()[1],
         ),
@@ -180,7 +180,7 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
         "NDArray[": "from numpy.typing import NDArray",
         "types.DALI": "from torchdali import types",
         "_Operator": "from torchdali._callables import _Operator",
-        "DataNode": "from torchdali.graph import DataNode",
+        "DataNode": "from torchdali.data_node import DataNode",
     }
     typing = [name for name in ("Any", "overload") if f"{name}" in code]
     for word, line in used.items():

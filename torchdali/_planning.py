@@ -10,8 +10,9 @@ from typing import Any
 
 from torchdali import graph
 from torchdali._extension import _C
+from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, UnsupportedError, _make
-from torchdali.graph import DataNode, OpNode, Scope
+from torchdali.graph import OpNode, Scope
 
 __all__ = ["Plan", "make_plan", "reachable"]
 
@@ -74,6 +75,7 @@ def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int | None) -> Pl
             "name": names[node.ordinal],
             "inputs": [edge(i) for i in node.inputs],
             "arg_inputs": {name: edge(i) for name, i in node.arg_inputs.items()},
+            "guards": [(edge(i), value) for i, value in node.guards],
             "args": dict(node.args),
             "seed": seeds[node.ordinal],
             "location": str(node.location) if node.location else "",
@@ -97,8 +99,7 @@ def reachable(roots: Sequence[OpNode]) -> list[OpNode]:
         if node.ordinal in found:
             continue
         found[node.ordinal] = node
-        parents = (*node.inputs, *node.arg_inputs.values())
-        todo += [parent.source for parent in parents if parent.source is not None]
+        todo += [parent.source for parent in node.parents if parent.source is not None]
     return [found[ordinal] for ordinal in sorted(found)]
 
 
@@ -161,6 +162,7 @@ def _merge(nodes: Sequence[OpNode], seeds: Mapping[int, int]) -> dict[int, OpNod
             seeds[node.ordinal],
             tuple(edge(i) for i in node.inputs),
             tuple(sorted((name, edge(i)) for name, i in node.arg_inputs.items())),
+            tuple((edge(i), value) for i, value in node.guards),
             # repr tells 1 from 1.0 and True, which are equal but not the same argument
             tuple(sorted((name, repr(value)) for name, value in node.args.items())),
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from torchdali._feeding import Input
 from torchdali._options import PipelineOptions
+from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,
     LayoutError,
@@ -16,7 +17,6 @@ from torchdali.errors import (
     TorchdaliError,
     _make,
 )
-from torchdali.graph import DataNode
 from torchdali.tensors import TensorListCPU, wrap
 from torchdali.types import DALIDataType, PipelineAPIType
 

@@ -20,6 +20,7 @@ __all__ = [
     "OperatorSchema",
     "OutputSpec",
     "class_name",
+    "operator_schema",
     "registry",
 ]
 
@@ -264,12 +265,25 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
     )
 
 
-_registry: dict[str, OperatorSchema] = {}
+_operators: dict[str, OperatorSchema] = {}
+
+
+def _all() -> dict[str, OperatorSchema]:
+    if not _operators:
+        schemas = sorted((_schema(raw) for raw in _C.schemas()), key=lambda s: s.name)
+        _operators.update({s.name: s for s in schemas})
+    return _operators
 
 
 def registry() -> dict[str, OperatorSchema]:
     """Returns the operators by name, sorted; hidden ones are left out."""
-    if not _registry:
-        schemas = sorted((_schema(raw) for raw in _C.schemas()), key=lambda s: s.name)
-        _registry.update({s.name: s for s in schemas if not s.hidden})
-    return _registry
+    return {name: schema for name, schema in _all().items() if not schema.hidden}
+
+
+def operator_schema(name: str) -> OperatorSchema:
+    """Returns an operator, which may be hidden: one that the language needs, without a name in fn.
+
+    Raises:
+        KeyError: there is no such operator.
+    """
+    return _all()[name]

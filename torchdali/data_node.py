@@ -1,6 +1,235 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DALI's name for the module of DataNode."""
+"""DataNode: a batch that will be. What a definition computes with."""
 
-from torchdali.graph import DataNode
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from torchdali._source_location import find_user_location
+from torchdali.errors import ArgumentTypeError, UnsupportedError, _make
+from torchdali.types import DALIDataType
+
+if TYPE_CHECKING:
+    from torchdali.graph import OpNode
 
 __all__ = ["DataNode"]
+
+
+def _not_there(*_: Any, **__: Any) -> Any:
+    raise _make(UnsupportedError, "not available in this version", location=find_user_location())
+
+
+class _Language:
+    """What the methods of DataNode do. Modules that can record operators put themselves here.
+
+    Attributes:
+        arithmetic: called with DALI's name of an operation ("add") and its operands.
+        subscript: called with a node and what stands between its brackets.
+        shape: called with a node, a dtype or None, and a device.
+        property: called with a node, a key and a device.
+        transfer: called with a node and the device to copy it to.
+    """
+
+    def __init__(self) -> None:
+        self.arithmetic: Callable[..., DataNode] = _not_there
+        self.subscript: Callable[[DataNode, Any], DataNode] = _not_there
+        self.shape: Callable[[DataNode, DALIDataType | None, str], DataNode] = _not_there
+        self.property: Callable[[DataNode, str, str], DataNode] = _not_there
+        self.transfer: Callable[[DataNode, str], DataNode] = _not_there
+
+
+language = _Language()
+
+
+class DataNode:
+    """A batch that will be: an output of an operator, an input of others, or of the pipeline.
+
+    Arithmetic, comparison and bitwise operators make operators of the pipeline, sample by sample;
+    so do subscripts.
+
+    Args:
+        name: as it appears in messages.
+        device: "cpu" or "gpu", where the batch will be.
+        source: the operator that makes it.
+        index: which of the operator's outputs it is.
+        ndim: number of dimensions of a sample; None where unknown.
+        dtype: type of the elements; None where unknown.
+        layout: letters of the axes of a sample; None where unknown.
+    """
+
+    __slots__ = ("device", "dtype", "index", "layout", "name", "ndim", "source")
+
+    def __init__(
+        self,
+        name: str,
+        device: str = "cpu",
+        source: OpNode | None = None,
+        index: int = 0,
+        ndim: int | None = None,
+        dtype: Any = None,
+        layout: str | None = None,
+    ) -> None:
+        self.name = name
+        self.device = device
+        self.source = source
+        self.index = index
+        self.ndim = ndim
+        self.dtype = dtype
+        self.layout = layout
+
+    def gpu(self) -> DataNode:
+        """Returns the batch on the GPU; needs a build with a GPU stage, which build() checks."""
+        return self if self.device == "gpu" else language.transfer(self, "gpu")
+
+    def cpu(self) -> DataNode:
+        """Returns the batch on the CPU."""
+        return self if self.device == "cpu" else language.transfer(self, "cpu")
+
+    def shape(self, *, dtype: DALIDataType | None = None, device: str = "cpu") -> DataNode:
+        """Returns the shapes of the samples, one 1-D tensor each.
+
+        Args:
+            dtype: element type of the result; None: INT64.
+            device: where the result will be.
+        """
+        return language.shape(self, dtype, device)
+
+    def property(self, key: str, *, device: str = "cpu") -> DataNode:
+        """Returns what is known about each sample, such as "source_info" or "layout", as bytes.
+
+        Args:
+            key: "source_info" (path or key that the sample was made from) or "layout".
+            device: where the result will be.
+        """
+        return language.property(self, key, device)
+
+    def source_info(self, *, device: str = "cpu") -> DataNode:
+        """Returns the path or key that each sample was made from, as bytes (UINT8)."""
+        return language.property(self, "source_info", device)
+
+    def __getitem__(self, key: Any) -> DataNode:
+        return language.subscript(self, key)
+
+    def __repr__(self) -> str:
+        return f'DataNode(name="{self.name}", device="{self.device}")'
+
+    def __iter__(self) -> Iterator[DataNode]:
+        raise _make(
+            ArgumentTypeError,
+            f"{self!r} cannot be iterated over: it stands for one output",
+            location=find_user_location(),
+        )
+
+    def __bool__(self) -> bool:
+        raise _make(
+            ArgumentTypeError,
+            f"{self!r} has no truth value while the pipeline is being defined",
+            location=find_user_location(),
+            fix="pass enable_conditionals=True to pipeline_def for `if`, `and`, `or` and `not` on "
+            "data nodes; fn.cast converts to bool",
+        )
+
+    def __add__(self, other: Any) -> DataNode:
+        return language.arithmetic("add", self, other)
+
+    def __radd__(self, other: Any) -> DataNode:
+        return language.arithmetic("add", other, self)
+
+    def __sub__(self, other: Any) -> DataNode:
+        return language.arithmetic("sub", self, other)
+
+    def __rsub__(self, other: Any) -> DataNode:
+        return language.arithmetic("sub", other, self)
+
+    def __mul__(self, other: Any) -> DataNode:
+        return language.arithmetic("mul", self, other)
+
+    def __rmul__(self, other: Any) -> DataNode:
+        return language.arithmetic("mul", other, self)
+
+    def __truediv__(self, other: Any) -> DataNode:
+        return language.arithmetic("fdiv", self, other)
+
+    def __rtruediv__(self, other: Any) -> DataNode:
+        return language.arithmetic("fdiv", other, self)
+
+    def __floordiv__(self, other: Any) -> DataNode:
+        return language.arithmetic("div", self, other)
+
+    def __rfloordiv__(self, other: Any) -> DataNode:
+        return language.arithmetic("div", other, self)
+
+    def __mod__(self, other: Any) -> DataNode:
+        return language.arithmetic("mod", self, other)
+
+    def __rmod__(self, other: Any) -> DataNode:
+        return language.arithmetic("mod", other, self)
+
+    def __pow__(self, other: Any) -> DataNode:
+        return language.arithmetic("pow", self, other)
+
+    def __rpow__(self, other: Any) -> DataNode:
+        return language.arithmetic("pow", other, self)
+
+    def __lshift__(self, other: Any) -> DataNode:
+        return language.arithmetic("shl", self, other)
+
+    def __rlshift__(self, other: Any) -> DataNode:
+        return language.arithmetic("shl", other, self)
+
+    def __rshift__(self, other: Any) -> DataNode:
+        return language.arithmetic("shr", self, other)
+
+    def __rrshift__(self, other: Any) -> DataNode:
+        return language.arithmetic("shr", other, self)
+
+    def __and__(self, other: Any) -> DataNode:
+        return language.arithmetic("bitand", self, other)
+
+    def __rand__(self, other: Any) -> DataNode:
+        return language.arithmetic("bitand", other, self)
+
+    def __or__(self, other: Any) -> DataNode:
+        return language.arithmetic("bitor", self, other)
+
+    def __ror__(self, other: Any) -> DataNode:
+        return language.arithmetic("bitor", other, self)
+
+    def __xor__(self, other: Any) -> DataNode:
+        return language.arithmetic("bitxor", self, other)
+
+    def __rxor__(self, other: Any) -> DataNode:
+        return language.arithmetic("bitxor", other, self)
+
+    def __eq__(self, other: Any) -> DataNode:  # type: ignore[override]  # arithmetic, as in DALI
+        return language.arithmetic("eq", self, other)
+
+    def __ne__(self, other: Any) -> DataNode:  # type: ignore[override]  # arithmetic, as in DALI
+        return language.arithmetic("neq", self, other)
+
+    def __lt__(self, other: Any) -> DataNode:
+        return language.arithmetic("lt", self, other)
+
+    def __le__(self, other: Any) -> DataNode:
+        return language.arithmetic("leq", self, other)
+
+    def __gt__(self, other: Any) -> DataNode:
+        return language.arithmetic("gt", self, other)
+
+    def __ge__(self, other: Any) -> DataNode:
+        return language.arithmetic("geq", self, other)
+
+    def __neg__(self) -> DataNode:
+        return language.arithmetic("minus", self)
+
+    def __pos__(self) -> DataNode:
+        return self
+
+    def __invert__(self) -> DataNode:
+        return language.arithmetic("bitnot", self)
+
+    def __abs__(self) -> DataNode:
+        return language.arithmetic("abs", self)
+
+    __hash__ = None  # type: ignore[assignment]  # == makes an operator, so it cannot tell keys apart

@@ -12,8 +12,9 @@ from typing import Any
 
 from torchdali import graph
 from torchdali._feeding import OWNER, Group, Puller
-from torchdali._schema import registry
+from torchdali._schema import operator_schema
 from torchdali._source_location import find_user_location
+from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -21,7 +22,6 @@ from torchdali.errors import (
     UnsupportedError,
     _make,
 )
-from torchdali.graph import DataNode
 from torchdali.types import DALIDataType
 
 __all__ = ["ExternalSource", "external_source"]
@@ -91,7 +91,7 @@ def external_source(
         UnsupportedError: `parallel`, or a device other than "cpu".
     """
     location = find_user_location()
-    schema = registry()["external_source"]
+    schema = operator_schema("external_source")
 
     def fail(cls: type[Any], message: str) -> Exception:
         return _make(cls, message, operator=OWNER, location=location)

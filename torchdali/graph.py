@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a definition records: DataNode and OpNode. Nothing here runs anything."""
+"""What a definition records: uses of operators (OpNode). Nothing here runs anything."""
 
 from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, cast
 
@@ -16,6 +16,7 @@ from torchdali import _arguments
 from torchdali._extension import _C
 from torchdali._schema import UNIVERSAL, OperatorSchema
 from torchdali._source_location import SourceLocation, find_user_location
+from torchdali.data_node import DataNode, language
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -26,7 +27,7 @@ from torchdali.errors import (
 )
 from torchdali.tensors import TensorCPU, TensorListCPU
 
-__all__ = ["DataNode", "OpNode", "Scope", "create", "current_owner", "pop_scope", "push_scope"]
+__all__ = ["OpNode", "Scope", "create", "current_owner", "pop_scope", "push_scope"]
 
 _DEVICES = ("cpu", "gpu", "mixed")
 _UNIVERSAL = {arg.name: arg for arg in UNIVERSAL}
@@ -43,12 +44,13 @@ class Scope:
     Operators know the scope by its token, never the pipeline, so that no cycle keeps one alive.
     """
 
-    __slots__ = ("names", "sinks", "token")
+    __slots__ = ("guards", "names", "sinks", "token")
 
     def __init__(self) -> None:
         self.token = object()
         self.names = itertools.count()
         self.sinks: list[OpNode] = []
+        self.guards: tuple[tuple[DataNode, bool], ...] = ()  # of the operators made now
 
 
 class _Stack(threading.local):
@@ -103,6 +105,8 @@ class OpNode:
         scope: token of the pipeline it belongs to; None where it may be used in any.
         provisional: the name was made up outside a pipeline, and is settled at build.
         ordinal: its place in the order of creation.
+        guards: (predicate, value) pairs, outermost first: a sample for which one of them does not
+            hold is not processed. Predicates are boolean scalars.
         group: what ties nodes together that get their data from one Python source.
         group_index: which output of the group it is.
     """
@@ -121,8 +125,14 @@ class OpNode:
     scope: object | None
     provisional: bool = False
     ordinal: int = field(default_factory=_ordinals.__next__)
+    guards: tuple[tuple[DataNode, bool], ...] = ()
     group: Any = None
     group_index: int = 0
+
+    @property
+    def parents(self) -> tuple[DataNode, ...]:
+        """All data nodes that it depends on."""
+        return (*self.inputs, *self.arg_inputs.values(), *(node for node, _ in self.guards))
 
     @property
     def outputs(self) -> tuple[DataNode, ...]:
@@ -147,143 +157,6 @@ class OpNode:
         inputs += [f"{name}={node.name}" for name, node in self.arg_inputs.items()]
         where = f"  # {self.location.short()}" if self.location else ""
         return f"{self.name} = {self.schema.fn_name}({', '.join(inputs)}){where}"
-
-
-class DataNode:
-    """A batch that will be: an output of an operator, an input of others, or of the pipeline.
-
-    Args:
-        name: as it appears in messages.
-        device: "cpu" or "gpu", where the batch will be.
-        source: the operator that makes it.
-        index: which of the operator's outputs it is.
-        ndim: number of dimensions of a sample; None where unknown.
-        dtype: type of the elements; None where unknown.
-        layout: letters of the axes of a sample; None where unknown.
-    """
-
-    __slots__ = ("device", "dtype", "index", "layout", "name", "ndim", "source")
-
-    def __init__(
-        self,
-        name: str,
-        device: str = "cpu",
-        source: OpNode | None = None,
-        index: int = 0,
-        ndim: int | None = None,
-        dtype: Any = None,
-        layout: str | None = None,
-    ) -> None:
-        self.name = name
-        self.device = device
-        self.source = source
-        self.index = index
-        self.ndim = ndim
-        self.dtype = dtype
-        self.layout = layout
-
-    def gpu(self) -> DataNode:
-        """Returns the batch on the GPU; needs a build with a GPU stage, which build() checks."""
-        return self if self.device == "gpu" else _transfer(self, "gpu")
-
-    def cpu(self) -> DataNode:
-        """Returns the batch on the CPU."""
-        return self if self.device == "cpu" else _transfer(self, "cpu")
-
-    def __repr__(self) -> str:
-        return f'DataNode(name="{self.name}", device="{self.device}")'
-
-    def __iter__(self) -> Iterator[DataNode]:
-        raise _make(
-            ArgumentTypeError,
-            f"{self!r} cannot be iterated over: it stands for one output",
-            location=find_user_location(),
-        )
-
-    def __bool__(self) -> bool:
-        raise _make(
-            ArgumentTypeError,
-            f"{self!r} has no truth value while the pipeline is being defined; `if`, `and`, `or` "
-            "and `not` on data nodes are not available in this version",
-            location=find_user_location(),
-        )
-
-    def __getitem__(self, key: Any) -> NoReturn:
-        self._not_yet("indexing")
-
-    def shape(self, **_options: Any) -> NoReturn:
-        """Not available in this version: raises UnsupportedError."""
-        self._not_yet("shape()")
-
-    def property(self, key: str, **_options: Any) -> NoReturn:
-        """Not available in this version: raises UnsupportedError."""
-        self._not_yet(f"property({key!r})")
-
-    def source_info(self, **_options: Any) -> NoReturn:
-        """Not available in this version: raises UnsupportedError."""
-        self._not_yet("source_info()")
-
-    def _not_yet(self, what: str) -> NoReturn:
-        raise _make(
-            UnsupportedError,
-            f"{what} of a DataNode is not available in this version",
-            location=find_user_location(),
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # as in DALI: == is arithmetic
-
-
-def _arithmetic(symbol: str) -> Callable[..., NoReturn]:
-    def method(self: DataNode, *_: Any) -> NoReturn:
-        self._not_yet(f"the operator `{symbol}`")
-
-    return method
-
-
-for _name, _symbol in {
-    **dict.fromkeys(["add", "radd", "pos"], "+"),
-    **dict.fromkeys(["sub", "rsub", "neg"], "-"),
-    **dict.fromkeys(["mul", "rmul"], "*"),
-    **dict.fromkeys(["truediv", "rtruediv"], "/"),
-    **dict.fromkeys(["floordiv", "rfloordiv"], "//"),
-    **dict.fromkeys(["mod", "rmod"], "%"),
-    **dict.fromkeys(["pow", "rpow"], "**"),
-    **dict.fromkeys(["and", "rand"], "&"),
-    **dict.fromkeys(["or", "ror"], "|"),
-    **dict.fromkeys(["xor", "rxor"], "^"),
-    **dict.fromkeys(["lshift", "rlshift"], "<<"),
-    **dict.fromkeys(["rshift", "rrshift"], ">>"),
-    "invert": "~",
-    "abs": "abs",
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-}.items():
-    setattr(DataNode, f"__{_name}__", _arithmetic(_symbol))
-
-
-def _transfer(node: DataNode, device: str) -> DataNode:
-    """Returns a node that copies to another device; it exists for build() to refuse it."""
-    schema = OperatorSchema(name=f"copy to {device}", devices=())
-    scope = _current_scope()
-    source = OpNode(
-        schema=schema,
-        name=f"{node.name}_{device}",
-        named=False,
-        inputs=(node,),
-        arg_inputs={},
-        args={},
-        seed=None,
-        device="mixed" if device == "gpu" else "cpu",
-        preserve=False,
-        num_outputs=1,
-        location=find_user_location(),
-        scope=scope.token if scope else None,
-    )
-    return source.outputs[0]
 
 
 def auto_name(class_name: str, scope: Scope | None) -> str:
@@ -511,6 +384,7 @@ def create(
             location=location,
             scope=owner,
             provisional=scope is None and own_name is None,
+            guards=scope.guards if scope else (),
             group=group,
             group_index=group_index,
         )
@@ -552,3 +426,27 @@ def foreign(source: OpNode) -> PipelineError:
             fix="make the operator in the pipeline that uses it",
         ),
     )
+
+
+def _transfer(node: DataNode, device: str) -> DataNode:
+    """Returns a node that copies to another device; it exists for build() to refuse it."""
+    schema = OperatorSchema(name=f"copy to {device}", devices=())
+    scope = _current_scope()
+    source = OpNode(
+        schema=schema,
+        name=f"{node.name}_{device}",
+        named=False,
+        inputs=(node,),
+        arg_inputs={},
+        args={},
+        seed=None,
+        device="mixed" if device == "gpu" else "cpu",
+        preserve=False,
+        num_outputs=1,
+        location=find_user_location(),
+        scope=scope.token if scope else None,
+    )
+    return source.outputs[0]
+
+
+language.transfer = _transfer

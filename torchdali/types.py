@@ -53,6 +53,7 @@ __all__ = [
     "EvalMode",
     "PipelineAPIType",
     "SampleInfo",
+    "ScalarConstant",
     "TensorLayout",
     "YCbCr",
     "to_dali_type",
@@ -259,6 +260,30 @@ def to_dali_type(framework_type: Any) -> DALIDataType:
     if found is None:
         raise TypeError(f"{framework_type!r} has no counterpart in DALIDataType")
     return found
+
+
+class ScalarConstant:
+    """One number with an element type, as an operand of expressions on data nodes.
+
+    To be made by ``types.Constant``.
+
+    Args:
+        value: bool, int or float.
+        dtype: element type; None: BOOL, INT32 or FLOAT, by the type of `value`.
+    """
+
+    __slots__ = ("dtype", "value")
+
+    def __init__(self, value: bool | float, dtype: DALIDataType | None = None) -> None:
+        if not isinstance(value, (bool, int, float)):
+            raise TypeError(f"a ScalarConstant holds bool, int or float, got {value!r}")
+        self.value = value
+        if dtype is None:
+            dtype = BOOL if isinstance(value, bool) else INT32 if isinstance(value, int) else FLOAT
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"{self.value}:{self.dtype}"
 
 
 class TensorLayout(str):

@@ -21,6 +21,7 @@ void verify_node(const Graph& graph, int index) {
                     e.output, " of an operator that has ", count_outputs(spec));
   };
   for (Edge e : node.inputs) check_edge(e);
+  for (const Guard& g : node.guards) check_edge(g.predicate);
   for (const auto& [name, edge] : node.argument_inputs) {
     const ArgSchema* arg = schema.find_arg(name);
     TORCHDALI_CHECK_KIND(kType, arg != nullptr, "has no argument `", name, "`");

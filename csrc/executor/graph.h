@@ -17,12 +17,20 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
+// A boolean scalar and the value that it must have.
+struct Guard {
+  Edge predicate;
+  bool value = true;
+};
+
 struct Node {
   const Schema* schema = nullptr;
   std::string name;
   std::vector<Edge> inputs;
   std::map<std::string, Edge, std::less<>> argument_inputs;
   std::map<std::string, ArgValue, std::less<>> args;
+  // Outermost first. A sample for which one does not hold skips the node.
+  std::vector<Guard> guards = {};
   uint64_t seed = 0;
   std::string location;  // of the user's code that made it, several lines, for errors
 

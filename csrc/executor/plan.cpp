@@ -38,6 +38,11 @@ Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
     };
     for (Edge e : node.inputs) use(step.inputs, e);
     for (Edge e : argument_edges) use(step.arguments, e);
+    for (const Guard& g : node.guards) {
+      const int slot = slots.at(g.predicate);
+      step.guards.push_back({slot, g.value});
+      last_step[slot] = n;
+    }
     for (int i = 0, count = count_outputs(spec); i < count; ++i) {
       slots.emplace(Edge{n, i}, plan.num_slots);
       step.outputs.push_back(plan.num_slots++);

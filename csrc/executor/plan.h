@@ -13,9 +13,14 @@
 namespace torchdali {
 
 struct Step {
+  struct Guard {
+    int slot = 0;
+    bool value = true;
+  };
   int node = 0;
   const Operator* op = nullptr;
   std::vector<int> inputs, arguments, outputs;  // slots
+  std::vector<Guard> guards;  // a sample for which one does not hold skips the step
   std::vector<int> batches;    // per output: index of the pipeline's batch it is written to, or -1
   std::vector<int> last_uses;  // slots that nothing needs after this step
   int source = -1;             // node of the Source that the first input descends from, or -1

@@ -25,6 +25,8 @@ int count_uses(const Graph& graph, int node) {
     uses += std::count_if(n.inputs.begin(), n.inputs.end(), is_use);
     uses += std::count_if(n.argument_inputs.begin(), n.argument_inputs.end(),
                           [&](const auto& a) { return is_use(a.second); });
+    uses += std::count_if(n.guards.begin(), n.guards.end(),
+                          [&](const Guard& g) { return is_use(g.predicate); });
   }
   return static_cast<int>(uses);
 }
@@ -55,6 +57,7 @@ void remove(Graph& graph, int index) {
   for (Node& n : graph.nodes) {
     std::for_each(n.inputs.begin(), n.inputs.end(), shift);
     for (auto& [name, edge] : n.argument_inputs) shift(edge);
+    for (Guard& g : n.guards) shift(g.predicate);
   }
   std::for_each(graph.outputs.begin(), graph.outputs.end(), shift);
 }

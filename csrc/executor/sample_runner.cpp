@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "executor/sample_runner.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -43,7 +44,7 @@ void SampleRunner::run(IterationData& iteration, int sample) {
       return error;
     };
     try {
-      step.op->run(ctx_);
+      if (guards_hold(step)) step.op->run(ctx_);
     } catch (const Error& e) {
       throw fail(e);
     } catch (const std::bad_alloc&) {
@@ -54,6 +55,13 @@ void SampleRunner::run(IterationData& iteration, int sample) {
     if (!scratch_.empty()) release_scratch();
     for (int slot : step.last_uses) release(slot);
   }
+}
+
+bool SampleRunner::guards_hold(const Step& step) const {
+  // An inner predicate has a value only where the outer ones hold.
+  return std::all_of(step.guards.begin(), step.guards.end(), [&](const Step::Guard& g) {
+    return *values_[g.slot].as<const bool>() == g.value;
+  });
 }
 
 void SampleRunner::allocate_output(int output, SampleView& view) {

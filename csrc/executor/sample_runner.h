@@ -31,6 +31,7 @@ class SampleRunner final : private SampleMemory {
   void allocate_output(int output, SampleView& view) override;
   void alias_output(int output, int input) override;
   void* allocate_scratch(size_t bytes) override;
+  bool guards_hold(const Step& step) const;
   void release(int slot);
   void release_scratch();
 

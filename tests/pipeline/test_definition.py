@@ -62,26 +62,6 @@ def test_a_data_node_is_no_value(node, use, text):
         use(node)
 
 
-@pytest.mark.parametrize(
-    ("use", "text"),
-    [
-        (lambda n: n + 1, r"`\+`"),
-        (lambda n: 2 * n, r"`\*`"),
-        (lambda n: -n, "`-`"),
-        (lambda n: n == n, "`==`"),
-        (lambda n: n < 3, "`<`"),
-        (lambda n: n[0], "indexing"),
-        (lambda n: n[:, 1:], "indexing"),
-        (lambda n: n.shape(), "shape"),
-        (lambda n: n.property("layout"), "layout"),
-    ],
-)
-def test_what_is_to_come_says_so(node, use, text):
-    with pytest.raises(NotImplementedError, match=text) as caught:
-        use(node)
-    assert HERE in str(caught.value)
-
-
 # -- arguments
 
 

@@ -7,11 +7,11 @@ import torch
 from numpy.typing import NDArray
 
 from torchdali import types
+from torchdali.data_node import DataNode
 from torchdali.external_source import external_source as external_source
 from torchdali.fn import decoders as decoders
 from torchdali.fn import random as random
 from torchdali.fn import readers as readers
-from torchdali.graph import DataNode
 
 __all__ = [
     "cast",

@@ -6,7 +6,7 @@ import torch
 from numpy.typing import NDArray
 
 from torchdali import types
-from torchdali.graph import DataNode
+from torchdali.data_node import DataNode
 
 __all__ = [
     "coin_flip",

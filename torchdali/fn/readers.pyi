@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from torchdali.graph import DataNode
+from torchdali.data_node import DataNode
 
 __all__ = [
     "file",

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from torchdali import types
 from torchdali._callables import _Operator
+from torchdali.data_node import DataNode
 from torchdali.external_source import ExternalSource as ExternalSource
-from torchdali.graph import DataNode
 from torchdali.ops import decoders as decoders
 from torchdali.ops import random as random
 from torchdali.ops import readers as readers

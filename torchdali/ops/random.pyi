@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from torchdali import types
 from torchdali._callables import _Operator
-from torchdali.graph import DataNode
+from torchdali.data_node import DataNode
 
 __all__ = [
     "CoinFlip",

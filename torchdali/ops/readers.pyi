@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from torchdali._callables import _Operator
-from torchdali.graph import DataNode
+from torchdali.data_node import DataNode
 
 __all__ = [
     "File",

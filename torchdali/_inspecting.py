@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a pipeline says about itself: its graph, its readers, its memory."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from torchdali._planning import reachable
+from torchdali._running import RunningPipeline
+from torchdali.data_node import DataNode
+from torchdali.errors import ArgumentError, _make
+from torchdali.graph import OpNode, Scope
+
+__all__ = ["InspectedPipeline"]
+
+
+class InspectedPipeline(RunningPipeline):
+    """The part of Pipeline that looks and changes nothing."""
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._scope = Scope()
+        self._closed = False
+        self._outputs: list[DataNode] | None = None
+        self._nodes: list[OpNode] = []  # of the plan
+
+    def reader_meta(self, name: str | None = None) -> dict[str, Any]:
+        """Returns the facts about a reader, or a dict of them by name.
+
+        Args:
+            name: of the reader; None: all readers.
+
+        Returns:
+            epoch_size (samples of all shards), epoch_size_padded (the same with equal shards),
+            number_of_shards, shard_id, pad_last_batch, stick_to_shard.
+
+        Raises:
+            ArgumentError: there is no such reader.
+        """
+        self.build()
+        metas = {}
+        for node in self._nodes:
+            if node.schema.source:
+                own = self._names[node.ordinal]
+                meta = self._executor.reader_meta(own)
+                if meta is not None:
+                    metas[own] = meta
+        if name is None:
+            return metas
+        if name not in metas:
+            known = ", ".join(f"`{known}`" for known in metas) or "none"
+            raise _make(ArgumentError, f"the pipeline has no reader named `{name}`; it has {known}")
+        return cast("dict[str, Any]", metas[name])
+
+    def epoch_size(self, name: str | None = None) -> Any:
+        """Returns the number of samples of a reader's epoch (all shards), or a dict by name.
+
+        With `pad_last_batch`, what was added to make the shards equal counts too.
+        """
+
+        def size(meta: dict[str, Any]) -> int:
+            key = "epoch_size_padded" if meta["pad_last_batch"] else "epoch_size"
+            return cast("int", meta[key])
+
+        metas = self.reader_meta(name)
+        return size(metas) if name is not None else {n: size(meta) for n, meta in metas.items()}
+
+    def executor_statistics(self) -> dict[str, Any]:
+        """Returns no figures: `enable_memory_stats` is not available in this version."""
+        return {}
+
+    def save_graph_to_dot_file(
+        self,
+        filename: str,
+        *,
+        show_tensors: bool = False,
+        show_ids: bool | None = None,
+        use_colors: bool = False,
+    ) -> None:
+        """Writes the graph in the language of Graphviz.
+
+        Args:
+            filename: of the file to write.
+            show_tensors: also show what flows between operators.
+            show_ids: put the number of the operator before its name.
+            use_colors: fill sources and outputs with a colour.
+        """
+        self.build()
+        assert self._outputs is not None
+        number = {self._names[node.ordinal]: i for i, node in enumerate(self._nodes)}
+
+        def label(node: OpNode) -> str:
+            own = self._names[node.ordinal]
+            return f"{number[own]}: {own}" if show_ids else own
+
+        lines = ["digraph graphname {"]
+        for node in self._nodes:
+            own = self._names[node.ordinal]
+            color = (
+                ' style=filled fillcolor="lightblue"' if use_colors and node.schema.source else ""
+            )
+            lines.append(f'  "{own}" [label="{label(node)}\\n{node.schema.fn_name}"{color}]')
+            for parent in (*node.inputs, *node.arg_inputs.values()):
+                assert parent.source is not None
+                edge = f'"{self._names[parent.source.ordinal]}" -> "{own}"'
+                lines.append(f"  {edge}" + (f' [label="{parent.name}"]' if show_tensors else ""))
+        color = ' style=filled fillcolor="lightgreen"' if use_colors else ""
+        for index, output in enumerate(self._outputs):
+            assert output.source is not None
+            lines.append(f'  "output {index}" [shape=box{color}]')
+            lines.append(f'  "{self._names[output.source.ordinal]}" -> "output {index}"')
+        lines.append("}")
+        with open(filename, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "built" if self._executor is not None else "not built"
+        head = (
+            f"<{type(self).__name__}: batch_size={self.batch_size}, "
+            f"num_threads={self.num_threads}, {state}>"
+        )
+        nodes = self._nodes
+        if not nodes and self._outputs:
+            nodes = reachable([n.source for n in self._outputs if n.source] + self._scope.sinks)
+        lines = [f"  {node!r}" for node in nodes]
+        if self._outputs:
+            lines.append(f"  return {', '.join(node.name for node in self._outputs)}")
+        return "\n".join([head, *lines])
