@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles csrc/**/*.cpp into ``torchdali._C``, csrc/**/*.cu into ``torchdali/_cuda.so``.
 
+csrc/workers makes an extension of its own, ``torchdali._shm``: workers load it without torch.
+
 There are no source lists: a file in csrc/ is part of the build. Environment variables:
 
 * ``TORCHDALI_WERROR=1``: warnings are errors.
@@ -75,9 +77,9 @@ def set_path() -> None:
     os.environ.setdefault("CCACHE_BASEDIR", str(ROOT))
 
 
-def engine() -> Extension:
-    """Returns the extension ``torchdali._C``."""
-    compile_args = [
+def compiler_flags() -> list[str]:
+    """Returns the flags of every C++ file."""
+    flags = [
         "-std=c++20",
         "-fno-math-errno",
         "-ffp-contract=off",
@@ -89,7 +91,31 @@ def engine() -> Extension:
     ]
     # As system headers, so that our warnings stay about our code.
     for path in cpp_extension.include_paths():
-        compile_args += ["-isystem", path]
+        flags += ["-isystem", path]
+    return flags
+
+
+def sources(of_workers: bool) -> list[str]:
+    """Returns the files of the extension for workers, or of the engine."""
+    # Relative: setuptools refuses absolute paths in a source distribution's manifest.
+    found = [p.relative_to(ROOT) for p in CSRC.rglob("*.cpp")]
+    return sorted(str(p) for p in found if (p.parent.name == "workers") == of_workers)
+
+
+def shared_memory() -> Extension:
+    """Returns the extension ``torchdali._shm``; of torch it uses pybind11's headers alone."""
+    return Extension(
+        "torchdali._shm",
+        sources=sources(of_workers=True),
+        include_dirs=[str(CSRC)],
+        extra_compile_args={"cxx": compiler_flags()},
+        language="c++",
+    )
+
+
+def engine() -> Extension:
+    """Returns the extension ``torchdali._C``."""
+    compile_args = compiler_flags()
     link_args: list[str] = []
     for codec in CODECS:
         compile_flags = pkg_config("--cflags", codec.pkg_config)
@@ -101,8 +127,7 @@ def engine() -> Extension:
         link_args += libraries
     return Extension(
         "torchdali._C",
-        # Relative: setuptools refuses absolute paths in a source distribution's manifest.
-        sources=sorted(str(p.relative_to(ROOT)) for p in CSRC.rglob("*.cpp")),
+        sources=sources(of_workers=False),
         include_dirs=[str(CSRC)],
         library_dirs=cpp_extension.library_paths(),
         libraries=["c10", "torch", "torch_cpu", "torch_python"],
@@ -235,4 +260,6 @@ class BuildExt(cpp_extension.BuildExtension):
 
 # Before setup(): torch looks for ninja when the command is made.
 set_path()
-setup(license="Apache-2.0", ext_modules=[engine()], cmdclass={"build_ext": BuildExt})
+setup(
+    license="Apache-2.0", ext_modules=[engine(), shared_memory()], cmdclass={"build_ext": BuildExt}
+)

@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A data loader for PyTorch with the language of NVIDIA DALI and a native engine."""
+"""A data loader for PyTorch with the language of NVIDIA DALI and a native engine.
 
-from torchdali import backend, data_node, errors, fn, ops, pipeline, tensors, types
-from torchdali._build_info import VERSION as __version__
-from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
+Importing the package loads nothing; its parts are loaded when they are first asked for. Worker
+processes rely on that: they take the few modules that they need, and never load torch for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torchdali import backend, data_node, errors, fn, ops, pipeline, tensors, types
+    from torchdali._build_info import VERSION as __version__
+    from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
 
 __all__ = [
     "OperatorConcurrency",
@@ -20,3 +30,26 @@ __all__ = [
     "tensors",
     "types",
 ]
+
+# Name -> module and name in there; names that are not here are modules.
+_ELSEWHERE = {
+    "OperatorConcurrency": ("pipeline", "OperatorConcurrency"),
+    "Pipeline": ("pipeline", "Pipeline"),
+    "StreamPolicy": ("pipeline", "StreamPolicy"),
+    "__version__": ("_build_info", "VERSION"),
+    "pipeline_def": ("pipeline", "pipeline_def"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _ELSEWHERE.get(name, (name, ""))
+    found = importlib.import_module(f"{__name__}.{module}")
+    value = getattr(found, attribute) if attribute else found
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

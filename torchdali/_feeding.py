@@ -27,13 +27,15 @@ from torchdali.graph import OpNode
 from torchdali.tensors import TensorListCPU, _samples, as_tensor
 from torchdali.types import BatchInfo, DALIDataType, SampleInfo, to_dali_type
 
-__all__ = ["OWNER", "Group", "Input", "Puller"]
+__all__ = ["OWNER", "Batches", "Group", "Input", "Puller", "num_parameters"]
 
 OWNER = "fn.external_source"
 _POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input notices Ctrl-C
 
 # One batch on its way to the engine: [N, ...] tensor or N tensors, and the layout.
 _Batch = tuple[torch.Tensor | list[torch.Tensor], str]
+# What an iteration feeds to the engine: names of nodes, and their data.
+Batches = list[tuple[str, _Batch]]
 
 
 class Puller:
@@ -63,7 +65,7 @@ class Puller:
         self._iterate: Callable[[], Iterator[Any]] | None = None
         self._iterator: Iterator[Any] | None = None
         if inspect.isgeneratorfunction(source):
-            if _num_parameters(source)[0]:
+            if num_parameters(source)[0]:
                 raise _make(
                     ArgumentTypeError,
                     "a generator function given as `source` takes no arguments",
@@ -79,7 +81,7 @@ class Puller:
                     operator=OWNER,
                     location=location,
                 )
-            required, most = _num_parameters(source)
+            required, most = num_parameters(source)
             if required > 1:
                 raise _make(
                     ArgumentTypeError,
@@ -140,7 +142,7 @@ class Puller:
             return next(self._iterator)
 
 
-def _num_parameters(function: Callable[..., Any]) -> tuple[int, int]:
+def num_parameters(function: Callable[..., Any]) -> tuple[int, int]:
     """Returns how many positional arguments a callable needs, and how many it takes."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -153,7 +155,15 @@ def _num_parameters(function: Callable[..., Any]) -> tuple[int, int]:
 class Group:
     """What the outputs of one external_source have in common; belongs to the definition."""
 
-    __slots__ = ("blocking", "location", "no_copy", "num_outputs", "puller", "repeat_last")
+    __slots__ = (
+        "blocking",
+        "location",
+        "no_copy",
+        "num_outputs",
+        "parallel",
+        "puller",
+        "repeat_last",
+    )
 
     def __init__(
         self,
@@ -163,8 +173,10 @@ class Group:
         repeat_last: bool,
         blocking: bool,
         location: SourceLocation | None,
+        parallel: Any = None,
     ) -> None:
         self.puller = puller
+        self.parallel = parallel  # a ParallelSource, where workers are to run the source
         self.num_outputs = num_outputs
         self.no_copy = no_copy
         self.repeat_last = repeat_last
@@ -235,7 +247,7 @@ class Input:
             self._queue.append(batch)
             self._fed.notify()
 
-    def take(self) -> list[tuple[str, _Batch]]:
+    def take(self) -> Batches:
         """Returns the names of the engine's nodes and the data of the next iteration for them.
 
         Raises:
@@ -254,6 +266,10 @@ class Input:
             data = puller.next(self._iteration, self._epoch, self._batch_size)
             self._iteration += 1
             batches = self._outputs(data, puller.batch)
+        return self._named(batches)
+
+    def _named(self, batches: Sequence[_Batch | None]) -> Batches:
+        """Holds batches, one for each output, against the definition; returns those in use."""
         return [
             (self._checked(entry, batch), batch)
             for entry, batch in zip(self._nodes, batches, strict=True)

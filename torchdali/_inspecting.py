@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from torchdali._planning import reachable
+from torchdali._planning import Plan, reachable
 from torchdali._running import RunningPipeline
+from torchdali._workers.pool import Pool
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, _make
 from torchdali.graph import OpNode, Scope
@@ -20,6 +21,9 @@ class InspectedPipeline(RunningPipeline):
     def _prepare(self) -> None:
         super()._prepare()
         self._scope = Scope()
+        self._plan: Plan | None = None
+        self._pool: Pool | None = None
+        self._pooled: dict[int, int] = {}  # id of a Group -> its number in the pool
         self._closed = False
         self._outputs: list[DataNode] | None = None
         self._nodes: list[OpNode] = []  # of the plan

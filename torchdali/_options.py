@@ -107,7 +107,6 @@ class PipelineOptions:
             "enable_memory_stats": enable_memory_stats,
             "enable_checkpointing": enable_checkpointing,
             "checkpoint": checkpoint,
-            "py_callback_pickler": py_callback_pickler,
         }.items():
             if wanted:
                 raise _make(
@@ -146,6 +145,7 @@ class PipelineOptions:
                 f"{py_start_method!r}",
             )
         self._py_start_method = py_start_method
+        self._py_callback_pickler = py_callback_pickler
         self._output_specs = {
             "dtype": _spec("output_dtype", output_dtype, _dtype_spec),
             "ndim": _spec("output_ndim", output_ndim, _ndim_spec),

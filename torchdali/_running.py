@@ -342,9 +342,6 @@ class RunningPipeline(PipelineOptions):
             raise _make(ArgumentError, f"the pipeline has no external source `{input_name}`")
         return self._depth
 
-    def start_py_workers(self) -> None:
-        """Does nothing: this version has no worker processes."""
-
     def external_source_shm_statistics(self) -> dict[str, list[int]]:
         """Returns no figures: this version has no worker processes."""
         return {"capacities": [], "per_sample_capacities": []}

@@ -126,13 +126,25 @@ def _make(
     message: str,
     *,
     operator: str | None = None,
+    sample: int | None = None,
+    batch_size: int | None = None,
     location: object = None,
     fix: str | None = None,
 ) -> TorchdaliError:
     """Returns an error found in Python. `location` is a SourceLocation or text."""
     where = None if location is None else str(location)
-    error = cls(_compose(message, operator=operator, location=where, fix=fix))
+    error = cls(
+        _compose(
+            message,
+            operator=operator,
+            sample=sample,
+            batch_size=batch_size,
+            location=where,
+            fix=fix,
+        )
+    )
     error.operator, error.location = operator, where
+    error.sample, error.batch_size = sample, batch_size
     return error
 
 

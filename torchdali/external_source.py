@@ -12,6 +12,7 @@ from typing import Any
 
 from torchdali import graph
 from torchdali._feeding import OWNER, Group, Puller
+from torchdali._parallel import parallel_source
 from torchdali._schema import operator_schema
 from torchdali._source_location import find_user_location
 from torchdali.data_node import DataNode
@@ -19,7 +20,6 @@ from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
     LayoutError,
-    UnsupportedError,
     _make,
 )
 from torchdali.types import DALIDataType
@@ -46,8 +46,8 @@ def external_source(
     repeat_last: bool = False,
     parallel: bool | None = None,
     no_copy: bool | None = None,
-    prefetch_queue_depth: int | None = None,  # noqa: ARG001
-    bytes_per_sample_hint: int | None = None,  # noqa: ARG001
+    prefetch_queue_depth: int | None = None,
+    bytes_per_sample_hint: int | None = None,
     batch_info: bool | None = None,
     **kwargs: Any,
 ) -> Any:
@@ -97,14 +97,6 @@ def external_source(
         return _make(cls, message, operator=OWNER, location=location)
 
     graph.check_device(schema, device, location)
-    if parallel:
-        raise _make(
-            UnsupportedError,
-            "parallel=True is not available in this version",
-            operator=OWNER,
-            location=location,
-            fix="leave it out: the source is then called in the process of the pipeline",
-        )
     mode = _CYCLES.get(cycle, "") if isinstance(cycle, (str, bool, type(None))) else ""
     if not mode:
         raise fail(ArgumentError, f'`cycle` is "no", "quiet" or "raise", got {cycle!r}')
@@ -121,10 +113,32 @@ def external_source(
     if num_outputs is not None and num_outputs < 1:
         raise fail(ArgumentError, f"`num_outputs` must be positive, got {num_outputs}")
 
-    puller = None
+    whole = not parallel if batch is None else bool(batch)
+    puller, workers = None, None
     if source is not None:
-        puller = Puller(source, mode, batch is not False, bool(batch_info), location)
-    group = Group(puller, num_outputs, bool(no_copy), bool(repeat_last), bool(blocking), location)
+        puller = Puller(source, mode, whole, bool(batch_info), location)
+        if parallel:
+            workers = parallel_source(
+                source,
+                mode,
+                whole,
+                bool(batch_info),
+                num_outputs,
+                prefetch_queue_depth,
+                bytes_per_sample_hint,
+                location,
+            )
+    elif parallel:
+        raise fail(ArgumentError, "parallel=True needs a `source`")
+    group = Group(
+        puller,
+        num_outputs,
+        bool(no_copy),
+        bool(repeat_last),
+        bool(blocking),
+        location,
+        workers,
+    )
     count = 1 if num_outputs is None else num_outputs
     nodes = []
     for index in range(count):

@@ -18,7 +18,8 @@ from torchdali._extension import _C
 from torchdali._feeding import Group, Input
 from torchdali._inspecting import InspectedPipeline
 from torchdali._options import OperatorConcurrency, StreamPolicy
-from torchdali._planning import make_plan
+from torchdali._parallel import ParallelInput, start_pool
+from torchdali._planning import Plan, make_plan
 from torchdali._source_location import user_stack_level
 from torchdali.data_node import DataNode
 from torchdali.errors import (
@@ -200,6 +201,33 @@ class Pipeline(InspectedPipeline):
                     f"Pipeline: `{name}` is missing",
                     fix=f"pass {name}=... where the pipeline is made",
                 )
+        if define_graph is not None and self._plan is not None:
+            raise _make(
+                PipelineError, "Pipeline: both start_py_workers() and build(define_graph=...)"
+            )
+        plan = self._define(define_graph)
+        self._start_workers(plan)
+        assert self._max_batch_size is not None
+        assert self._num_threads is not None
+        try:
+            self._executor = _C.Executor(
+                plan.engine_nodes,
+                plan.outputs,
+                batch_size=self._max_batch_size,
+                num_threads=self._num_threads,
+                set_affinity=self._set_affinity,
+            )
+            self._nodes, self._names = plan.nodes, plan.names
+            self._make_inputs(plan.nodes)
+        except BaseException:
+            self._end_workers()
+            raise
+        _live.add(self)
+
+    def _define(self, define_graph: Callable[[], Any] | None = None) -> Plan:
+        """Returns the plan, made once."""
+        if self._plan is not None:
+            return self._plan
         if self._outputs is None:
             with self:
                 made = (define_graph or self.define_graph)()
@@ -213,19 +241,40 @@ class Pipeline(InspectedPipeline):
                     f"{len(self._outputs)} outputs",
                 )
             self._checks_outputs |= declared is not None
-        assert self._max_batch_size is not None
-        assert self._num_threads is not None
-        plan = make_plan(self._outputs, self._scope, self._given_seed)
-        self._executor = _C.Executor(
-            plan.engine_nodes,
-            plan.outputs,
-            batch_size=self._max_batch_size,
-            num_threads=self._num_threads,
-            set_affinity=self._set_affinity,
-        )
-        self._nodes, self._names = plan.nodes, plan.names
-        self._make_inputs(plan.nodes)
-        _live.add(self)
+        self._plan = make_plan(self._outputs, self._scope, self._given_seed)
+        return self._plan
+
+    def start_py_workers(self) -> None:
+        """Starts the worker processes of external sources with parallel=True; build() does it too.
+
+        With py_start_method="fork" this has to come before the process uses CUDA; where several
+        pipelines fork, before build() of any of them.
+        """
+        self._start_workers(self._define())
+
+    def _start_workers(self, plan: Plan) -> None:
+        if self._pool is not None or not self._py_num_workers:
+            return
+        groups = {
+            id(node.group): node.group
+            for node in plan.nodes
+            if isinstance(node.group, Group) and node.group.parallel is not None
+        }
+        if groups:
+            assert self._max_batch_size is not None
+            self._pooled = {key: number for number, key in enumerate(groups)}
+            self._pool = start_pool(
+                list(groups.values()),
+                self._py_num_workers,
+                self._py_start_method,
+                self._max_batch_size,
+                self._py_callback_pickler,
+            )
+
+    def _end_workers(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
 
     def _make_inputs(self, kept: Sequence[OpNode]) -> None:
         """Makes the Python side of every external source."""
@@ -246,7 +295,12 @@ class Pipeline(InspectedPipeline):
                     stacklevel=user_stack_level(),
                 )
             assert self._max_batch_size is not None
-            source = Input(group, entries, self._max_batch_size)
+            source: Input
+            if self._pool is not None and id(group) in self._pooled:
+                number = self._pooled[id(group)]
+                source = ParallelInput(group, entries, self._max_batch_size, self._pool, number)
+            else:
+                source = Input(group, entries, self._max_batch_size)
             self._inputs.append(source)
             self._inputs_by_name.update((name, source) for name, _ in filter(None, entries))
 
@@ -258,6 +312,8 @@ class Pipeline(InspectedPipeline):
         self._nodes, self._inputs, self._inputs_by_name = [], [], {}
         self._outputs, self._deferred = None, None
         self._scope.sinks.clear()
+        self._plan = None
+        self._end_workers()
         _live.discard(self)
         if executor is not None:
             executor.close()

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchdali._shm: the board and the slabs for Python. An extension of its own, without torch, so
+// that a worker process starts in a fraction of the time and memory that importing torch takes.
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "workers/board.h"
+#include "workers/slab.h"
+
+namespace py = pybind11;
+
+namespace torchdali::workers {
+namespace {
+
+// Element type of a buffer's format; kNone where DALI has none.
+DType parse_format(const char* format) {
+  if (format == nullptr) return DType::kUInt8;
+  if (*format == '=' || *format == '@' || *format == '<' || *format == '|') ++format;
+  if (format[0] == '\0' || format[1] != '\0') return DType::kNone;
+  switch (*format) {
+    case '?': return DType::kBool;
+    case 'b': return DType::kInt8;
+    case 'B': return DType::kUInt8;
+    case 'h': return DType::kInt16;
+    case 'H': return DType::kUInt16;
+    case 'i': return DType::kInt32;
+    case 'I': return DType::kUInt32;
+    case 'l':
+    case 'q': return DType::kInt64;
+    case 'L':
+    case 'Q': return DType::kUInt64;
+    case 'e': return DType::kFloat16;
+    case 'f': return DType::kFloat;
+    case 'd': return DType::kFloat64;
+    default: return DType::kNone;
+  }
+}
+
+// A C-contiguous buffer of an object, given back at the end.
+class Buffer {
+ public:
+  explicit Buffer(const py::handle& object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0)
+      throw py::error_already_set();
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { PyBuffer_Release(&view_); }
+  const Py_buffer& view() const { return view_; }
+  DType dtype() const {
+    const DType t = parse_format(view_.format);
+    TORCHDALI_CHECK_KIND(kType, t != DType::kNone && itemsize(t) == view_.itemsize,
+                         "DALI has no element type for an array of format \"",
+                         view_.format == nullptr ? "" : view_.format, "\"");
+    return t;
+  }
+  std::vector<int64_t> shape() const { return {view_.shape, view_.shape + view_.ndim}; }
+
+ private:
+  Py_buffer view_{};
+};
+
+void check_ndim(int ndim) {
+  TORCHDALI_CHECK(ndim <= kMaxDims, "a sample has at most ", kMaxDims, " dimensions, got ", ndim);
+}
+
+void store(Slab& slab, int output, int sample, const py::object& array) {
+  const Buffer buffer(array);
+  check_ndim(buffer.view().ndim);
+  const DType dtype = buffer.dtype();
+  const std::vector<int64_t> shape = buffer.shape();
+  const py::gil_scoped_release release;
+  copy_to_shared(slab.allocate(output, sample, dtype, shape), buffer.view().buf,
+                 static_cast<size_t>(buffer.view().len));
+}
+
+// The samples of one array, whose first axis is the batch.
+void store_batch(Slab& slab, int output, const py::object& array) {
+  const Buffer buffer(array);
+  const std::vector<int64_t> shape = buffer.shape();
+  TORCHDALI_CHECK(!shape.empty(), "a batch needs an axis for its samples, got a scalar");
+  check_ndim(static_cast<int>(shape.size()) - 1);
+  const DType dtype = buffer.dtype();
+  const std::span<const int64_t> inner = std::span(shape).subspan(1);
+  const size_t bytes = shape[0] == 0 ? 0 : static_cast<size_t>(buffer.view().len / shape[0]);
+  const py::gil_scoped_release release;
+  for (int64_t i = 0; i < shape[0]; ++i)
+    copy_to_shared(slab.allocate(output, static_cast<int>(i), dtype, inner),
+                   static_cast<const std::byte*>(buffer.view().buf) + i * bytes, bytes);
+}
+
+// Slabs of the parent that are free to be used again.
+class Slabs {
+ public:
+  std::shared_ptr<Slab> take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return nullptr;
+    auto slab = std::move(free_.back());
+    free_.pop_back();
+    return slab;
+  }
+  void give_back(std::shared_ptr<Slab> slab) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(slab));
+  }
+  int num_free() {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int>(free_.size());
+  }
+
+ private:
+  std::mutex mutex_;  // tensors die on any thread
+  std::vector<std::shared_ptr<Slab>> free_;
+};
+
+// The memory of a finished slab. Exports it as a buffer; the slab is free again when neither the
+// lease nor anything made from it is left.
+class Lease {
+ public:
+  Lease(std::shared_ptr<Slab> slab, std::shared_ptr<Slabs> home)
+      : slab_(std::move(slab)), home_(std::move(home)) {}
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease() { home_->give_back(std::move(slab_)); }
+  const Slab& slab() const { return *slab_; }
+
+ private:
+  std::shared_ptr<Slab> slab_;
+  std::shared_ptr<Slabs> home_;
+};
+
+py::tuple describe_sample(const SampleRecord& r) {
+  py::tuple shape(r.ndim);
+  for (int d = 0; d < r.ndim; ++d) shape[d] = r.shape[d];
+  return py::make_tuple(static_cast<int>(r.dtype), shape, r.offset);
+}
+
+// (dtype, shape, offset) of one output: of the whole batch where its samples are one array, else a
+// list with one for each sample.
+py::object describe(const Slab& slab, int output) {
+  const int count = slab.num_samples();
+  if (count == 0) return py::list();
+  const SampleRecord& first = slab.record(output, 0);
+  uint64_t bytes = itemsize(first.dtype);
+  for (int d = 0; d < first.ndim; ++d) bytes *= first.shape[d];
+  bool dense = true;
+  for (int i = 1; i < count && dense; ++i) {
+    const SampleRecord& r = slab.record(output, i);
+    dense = r.dtype == first.dtype && r.ndim == first.ndim &&
+            std::equal(first.shape, first.shape + first.ndim, r.shape) &&
+            r.offset == first.offset + bytes * i;
+  }
+  if (dense) {
+    py::tuple shape(first.ndim + 1);
+    shape[0] = count;
+    for (int d = 0; d < first.ndim; ++d) shape[d + 1] = first.shape[d];
+    return py::make_tuple(static_cast<int>(first.dtype), shape, first.offset);
+  }
+  py::list samples;
+  for (int i = 0; i < count; ++i) samples.append(describe_sample(slab.record(output, i)));
+  return samples;
+}
+
+py::object next_task(Board& board, int worker, int timeout_ms) {
+  Task task;
+  Board::Next result;
+  {
+    const py::gil_scoped_release release;
+    result = board.next(worker, timeout_ms, &task);
+  }
+  if (result == Board::Next::kTimeout) return py::none();
+  if (result == Board::Next::kClosed) return py::bool_(false);
+  return py::cast(task);
+}
+
+}  // namespace
+}  // namespace torchdali::workers
+
+PYBIND11_MODULE(_shm, m) {
+  namespace tw = torchdali::workers;
+  m.doc() = "Shared memory between a pipeline and its worker processes; see docs/design/workers.md.";
+  py::class_<tw::Task>(m, "Task")
+      .def_readonly("job", &tw::Task::job)
+      .def_readonly("index", &tw::Task::index)
+      .def_property_readonly("source", [](const tw::Task& t) { return t.info.source; })
+      .def_property_readonly("slab", [](const tw::Task& t) { return t.info.slab; })
+      .def_property_readonly("num_tasks", [](const tw::Task& t) { return t.info.num_tasks; })
+      .def_property_readonly("batch_size", [](const tw::Task& t) { return t.info.batch_size; })
+      .def_property_readonly("iteration", [](const tw::Task& t) { return t.info.iteration; })
+      .def_property_readonly("epoch", [](const tw::Task& t) { return t.info.epoch; });
+  py::class_<tw::Board>(m, "Board")
+      .def(py::init<>())
+      .def(py::init<int>(), py::arg("fd"))
+      .def_property_readonly("fd", &tw::Board::fd)
+      .def_property_readonly("full", &tw::Board::full)
+      .def(
+          "post",
+          [](tw::Board& b, int source, int worker, int slab, int num_tasks, int batch_size,
+             int64_t iteration, int64_t epoch) {
+            return b.post({source, worker, slab, num_tasks, batch_size, iteration, epoch});
+          },
+          py::kw_only(), py::arg("source"), py::arg("worker"), py::arg("slab"),
+          py::arg("num_tasks"), py::arg("batch_size"), py::arg("iteration"), py::arg("epoch"))
+      .def("complete", &tw::Board::complete, py::arg("job"))
+      .def("failed", &tw::Board::failed, py::arg("job"))
+      .def("cancel", &tw::Board::cancel, py::arg("job"))
+      .def("retire", &tw::Board::retire)
+      .def("want_message", &tw::Board::want_message)
+      .def("close", &tw::Board::close)
+      .def("next", &tw::next_task, py::arg("worker"), py::arg("timeout_ms"))
+      .def("finish", &tw::Board::finish, py::arg("task"), py::arg("failed") = false);
+  py::class_<tw::Slab, std::shared_ptr<tw::Slab>>(m, "Slab")
+      .def(py::init<int, int, size_t>(), py::arg("num_outputs"), py::arg("max_samples"),
+           py::arg("bytes"))
+      .def_static(
+          "attach",
+          [](int fd, int num_outputs, int max_samples) {
+            return std::make_shared<tw::Slab>(fd, num_outputs, max_samples);
+          },
+          py::arg("fd"), py::arg("num_outputs"), py::arg("max_samples"))
+      .def_property_readonly("fd", &tw::Slab::fd)
+      .def_property_readonly("size", &tw::Slab::size)
+      .def_property("num_samples", &tw::Slab::num_samples, &tw::Slab::set_num_samples)
+      .def("clear", &tw::Slab::clear)
+      .def("store", &tw::store, py::arg("output"), py::arg("sample"), py::arg("array"))
+      .def("store_batch", &tw::store_batch, py::arg("output"), py::arg("array"))
+      .def("describe", &tw::describe, py::arg("output"));
+  py::class_<tw::Slabs, std::shared_ptr<tw::Slabs>>(m, "Slabs")
+      .def(py::init<>())
+      .def("take", &tw::Slabs::take)
+      .def("give_back", &tw::Slabs::give_back, py::arg("slab"))
+      .def_property_readonly("num_free", &tw::Slabs::num_free);
+  py::class_<tw::Lease>(m, "Lease", py::buffer_protocol())
+      .def(py::init<std::shared_ptr<tw::Slab>, std::shared_ptr<tw::Slabs>>(), py::arg("slab"),
+           py::arg("home"))
+      .def_buffer([](tw::Lease& lease) {
+        return py::buffer_info(lease.slab().data(), 1, "B", 1,
+                               {static_cast<py::ssize_t>(lease.slab().size())}, {1});
+      });
+}

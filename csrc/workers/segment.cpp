@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workers/segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace torchdali::workers {
+
+Segment::Segment(size_t size, size_t limit) : fd_(memfd_create("torchdali", MFD_CLOEXEC)) {
+  TORCHDALI_CHECK_KIND(kRuntime, fd_ >= 0, "shared memory: memfd_create failed: ",
+                       std::strerror(errno));
+  try {
+    map(limit);
+    grow(size);
+  } catch (...) {
+    if (data_ != nullptr) munmap(data_, limit_);
+    close(fd_);
+    throw;
+  }
+}
+
+Segment::Segment(int fd, size_t size, size_t limit) : fd_(fd) {
+  map(limit);
+  TORCHDALI_CHECK_KIND(kRuntime, size <= limit_, "shared memory: a segment of ", size,
+                       " bytes does not fit the address space");
+}
+
+Segment::~Segment() {
+  munmap(data_, limit_);
+  close(fd_);
+}
+
+void Segment::map(size_t limit) {
+  // Less where the process may not have so much address space (RLIMIT_AS).
+  constexpr size_t kLeast = size_t{64} << 20;
+  for (limit_ = limit;; limit_ /= 2) {
+    void* p = mmap(nullptr, limit_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
+    if (p != MAP_FAILED) {
+      data_ = static_cast<std::byte*>(p);
+      return;
+    }
+    TORCHDALI_CHECK_KIND(kRuntime, limit_ > kLeast,
+                         "shared memory: mmap failed: ", std::strerror(errno));
+  }
+}
+
+void Segment::grow(size_t size) {
+  TORCHDALI_CHECK_KIND(kRuntime, size <= limit_, "shared memory: ", size,
+                       " bytes are more than a batch may have (", limit_, ")");
+  int result;
+  do {
+    result = posix_fallocate(fd_, 0, static_cast<off_t>(size));
+  } while (result == EINTR);
+  TORCHDALI_CHECK_KIND(kRuntime, result == 0, "shared memory: no room for ", size,
+                       " bytes: ", std::strerror(result));
+}
+
+}  // namespace torchdali::workers

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workers/slab.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace torchdali::workers {
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kAlignment = 64;
+constexpr size_t kLimit = size_t{1} << 34;  // address space of a slab
+
+constexpr uint64_t kNoRoom = UINT64_MAX;
+
+size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+}  // namespace
+
+size_t Slab::data_start() const {
+  return round_up(sizeof(Header) + num_outputs_ * sizeof(Output) +
+                      sizeof(SampleRecord) * num_outputs_ * max_samples_,
+                  kPage);
+}
+
+Slab::Slab(int num_outputs, int max_samples, size_t bytes)
+    : num_outputs_(num_outputs),
+      max_samples_(max_samples),
+      segment_(round_up(data_start() + bytes, kPage), kLimit) {
+  header().size = round_up(data_start() + bytes, kPage);
+  clear();
+}
+
+Slab::Slab(int fd, int num_outputs, int max_samples)
+    : num_outputs_(num_outputs), max_samples_(max_samples), segment_(fd, data_start(), kLimit) {}
+
+void Slab::clear() {
+  header().top = data_start();
+  header().num_samples = max_samples_;
+  for (int i = 0; i < num_outputs_; ++i) {
+    outputs()[i].base = 0;
+    outputs()[i].stride = 0;
+  }
+}
+
+uint64_t Slab::take(uint64_t bytes) {
+  Header& h = header();
+  const uint64_t offset = h.top.fetch_add(round_up(bytes, kAlignment));
+  const uint64_t end = offset + bytes;
+  uint64_t size = h.size;
+  if (end > size) {
+    // Half as much again, so that batches that grow do so in few steps. fallocate never shrinks, so
+    // two workers may do this at the same time.
+    const uint64_t wanted = round_up(end + (end - data_start()) / 2, kPage);
+    segment_.grow(wanted);
+    while (size < wanted && !h.size.compare_exchange_weak(size, wanted)) {
+    }
+  }
+  return offset;
+}
+
+std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const int64_t> shape) {
+  TORCHDALI_ASSERT(output >= 0 && output < num_outputs_ && sample >= 0 && sample < max_samples_,
+                   "sample ", sample, " of output ", output);
+  uint64_t bytes = itemsize(dtype);
+  for (int64_t extent : shape) bytes *= extent;
+  Output& o = outputs()[output];
+  uint64_t stride = 0;
+  if (o.stride.compare_exchange_strong(stride, bytes + 1)) {
+    stride = bytes + 1;
+    try {
+      o.base = take(bytes * num_samples());
+    } catch (...) {
+      o.base = kNoRoom;
+      throw;
+    }
+  }
+  SampleRecord& record = records()[output * max_samples_ + sample];
+  if (stride == bytes + 1) {
+    while (o.base == 0) sched_yield();  // the worker that came first is about to set it
+    TORCHDALI_CHECK_KIND(kRuntime, o.base != kNoRoom, "shared memory: no room for the batch");
+    record.offset = o.base + bytes * sample;
+  } else {
+    record.offset = take(bytes);
+  }
+  record.dtype = dtype;
+  record.ndim = static_cast<int8_t>(shape.size());
+  std::copy(shape.begin(), shape.end(), record.shape);
+  return segment_.at(record.offset);
+}
+
+void copy_to_shared(std::byte* to, const void* from, size_t bytes) {
+#if defined(__x86_64__)
+  constexpr size_t kStream = size_t{1} << 16;
+  if (bytes >= kStream) {
+    const size_t head = (-reinterpret_cast<uintptr_t>(to)) & 15;
+    std::memcpy(to, from, head);
+    to += head;
+    auto* source = static_cast<const std::byte*>(from) + head;
+    bytes -= head;
+    for (; bytes >= 64; bytes -= 64, to += 64, source += 64) {
+      const auto* p = reinterpret_cast<const __m128i*>(source);
+      auto* q = reinterpret_cast<__m128i*>(to);
+      const __m128i a = _mm_loadu_si128(p), b = _mm_loadu_si128(p + 1);
+      const __m128i c = _mm_loadu_si128(p + 2), d = _mm_loadu_si128(p + 3);
+      _mm_stream_si128(q, a);
+      _mm_stream_si128(q + 1, b);
+      _mm_stream_si128(q + 2, c);
+      _mm_stream_si128(q + 3, d);
+    }
+    _mm_sfence();
+    std::memcpy(to, source, bytes);
+    return;
+  }
+#endif
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+}  // namespace torchdali::workers

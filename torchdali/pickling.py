@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions and classes by value, so that a process that does not have their module can use them.
+
+Standard pickle stores a function as the name of its module and its own. That fails for what is
+defined in a script, a notebook or inside another function. Here such functions are stored whole:
+code, defaults, closure and the globals that the code names; classes of ``__main__`` likewise.
+Everything else is stored as standard pickle does. Both sides must be the same version of Python.
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import importlib
+import io
+import marshal
+import pickle
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+__all__ = ["dumps", "loads", "pickle_by_value"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_MARK = "_torchdali_by_value"
+# Globals of the functions of one module that were stored by value, shared among them as in there.
+_namespaces: dict[str, dict[str, Any]] = {}
+
+
+def pickle_by_value(fun: _F) -> _F:
+    """Marks a function of an importable module to be stored whole all the same.
+
+    For functions whose module the worker processes shall not import.
+    """
+    setattr(fun, _MARK, True)
+    return fun
+
+
+def dumps(obj: Any) -> bytes:
+    """Returns an object as bytes; what standard pickle can find by name, it stores by name.
+
+    Raises:
+        TypeError, pickle.PicklingError: something in it cannot be stored.
+    """
+    file = io.BytesIO()
+    _Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(obj)
+    return file.getvalue()
+
+
+def loads(data: bytes) -> Any:
+    """Returns the object of dumps(). Runs code that the bytes name: only for bytes of one's own."""
+    return pickle.loads(data)
+
+
+def _importable(obj: Any) -> bool:
+    """Returns whether another process finds the object by its name."""
+    if obj.__module__ in (None, "__main__", "__mp_main__"):
+        return False
+    found: Any = sys.modules.get(obj.__module__)
+    for part in obj.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is obj
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, types.FunctionType):
+            if getattr(obj, _MARK, False) or not _importable(obj):
+                return _reduce_function(obj)
+        elif isinstance(obj, types.CellType):
+            try:
+                content = (obj.cell_contents,)
+            except ValueError:  # empty
+                return _make_cell, ()
+            # In a second step: what it holds may lead back to it.
+            return _make_cell, (), content, None, None, _fill_cell
+        elif isinstance(obj, (staticmethod, classmethod)):
+            return type(obj), (obj.__func__,)
+        elif isinstance(obj, property):
+            return property, (obj.fget, obj.fset, obj.fdel, obj.__doc__)
+        elif isinstance(obj, types.ModuleType):
+            return importlib.import_module, (obj.__name__,)
+        elif isinstance(obj, type) and obj.__module__ != "builtins" and not _importable(obj):
+            return _reduce_class(obj)
+        return NotImplemented
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """Yields the names that a function's code, and the functions inside it, may look up."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _reduce_function(function: types.FunctionType) -> Any:
+    code = function.__code__
+    everywhere = function.__globals__
+    wanted = {name: everywhere[name] for name in _names(code) if name in everywhere}
+    made = (
+        marshal.dumps(code),
+        function.__module__,
+        function.__name__,
+        function.__closure__,
+    )
+    state = {
+        "globals": wanted,
+        "defaults": function.__defaults__,
+        "kwdefaults": function.__kwdefaults__,
+        "qualname": function.__qualname__,
+        "doc": function.__doc__,
+        "dict": {k: v for k, v in function.__dict__.items() if k != "__wrapped__"},
+    }
+    return _make_function, made, state, None, None, _fill_function
+
+
+def _make_function(
+    code: bytes, module: str | None, name: str, closure: tuple[types.CellType, ...] | None
+) -> types.FunctionType:
+    namespace = _namespaces.setdefault(str(module), {"__name__": module})
+    namespace.setdefault("__builtins__", builtins)
+    return types.FunctionType(marshal.loads(code), namespace, name, None, closure)
+
+
+def _fill_function(function: types.FunctionType, state: dict[str, Any]) -> None:
+    function.__globals__.update(state["globals"])
+    function.__defaults__ = state["defaults"]
+    function.__kwdefaults__ = state["kwdefaults"]
+    function.__qualname__ = state["qualname"]
+    function.__doc__ = state["doc"]
+    function.__dict__.update(state["dict"])
+
+
+def _make_cell() -> types.CellType:
+    return types.CellType()
+
+
+def _fill_cell(cell: types.CellType, content: tuple[Any]) -> None:
+    cell.cell_contents = content[0]
+
+
+def _reduce_class(cls: type) -> Any:
+    if isinstance(cls, enum.EnumMeta):
+        raise pickle.PicklingError(
+            f"the enumeration {cls.__qualname__} of {cls.__module__} cannot be stored by value: "
+            "define it in a module that can be imported"
+        )
+    attributes = {
+        name: value
+        for name, value in cls.__dict__.items()
+        if not isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType))
+    }
+    slots = attributes.pop("__slots__", None)
+    made = (type(cls), cls.__name__, cls.__bases__, cls.__module__, slots)
+    return _make_class, made, attributes, None, None, _fill_class
+
+
+def _make_class(meta: Any, name: str, bases: tuple[type, ...], module: str, slots: Any) -> type:
+    body: dict[str, Any] = {"__module__": module}
+    if slots is not None:
+        body["__slots__"] = slots
+    made: type = meta(name, bases, body)
+    return made
+
+
+def _fill_class(cls: type, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        if name not in ("__module__", "__abstractmethods__", "_abc_impl"):
+            setattr(cls, name, value)
