@@ -260,7 +260,7 @@ class Input:
                 self._last = batch if self._group.repeat_last else None
             else:
                 assert self._last is not None
-                batch = self._last
+                batch = self._last if self._group.no_copy else _copied(self._last)
             batches: list[_Batch | None] = [batch]
         else:
             data = puller.next(self._iteration, self._epoch, self._batch_size)
@@ -275,6 +275,10 @@ class Input:
             for entry, batch in zip(self._nodes, batches, strict=True)
             if entry is not None and batch is not None
         ]
+
+    def capacities(self) -> list[int]:
+        """Returns the sizes in bytes of its batches in shared memory."""
+        return []
 
     def reset(self) -> None:
         """Begins the next epoch."""
@@ -339,12 +343,8 @@ class Input:
                 LayoutError,
                 f'layout "{layout}" has {len(layout)} axes, the samples have {dims} dimensions',
             )
-        if not self._group.no_copy:
-            if isinstance(tensors, torch.Tensor):
-                tensors = tensors.clone(memory_format=torch.contiguous_format)
-            else:
-                tensors = [t.clone(memory_format=torch.contiguous_format) for t in tensors]
-        return tensors, layout
+        batch = tensors, layout
+        return batch if self._group.no_copy or self._group.parallel else _copied(batch)
 
     def _checked(self, entry: tuple[str, OpNode], batch: _Batch) -> str:
         """Holds a batch against what the definition says; returns the name of its node."""
@@ -372,6 +372,13 @@ class Input:
                 LayoutError, f'`{name}` has layout "{declared}", got data with "{layout}"'
             )
         return name
+
+
+def _copied(batch: _Batch) -> _Batch:
+    tensors, layout = batch
+    if isinstance(tensors, torch.Tensor):
+        return tensors.clone(memory_format=torch.contiguous_format), layout
+    return [t.clone(memory_format=torch.contiguous_format) for t in tensors], layout
 
 
 def _sample_dims(tensors: torch.Tensor | list[torch.Tensor]) -> int:

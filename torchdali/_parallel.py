@@ -169,6 +169,10 @@ class ParallelInput(Input):
             location=self._group.location,
         )
 
+    def capacities(self) -> list[int]:
+        """Returns the sizes in bytes of its batches in shared memory."""
+        return self._pool.capacities(self._number)
+
     def reset(self) -> None:
         """Begins the next epoch."""
         super().reset()

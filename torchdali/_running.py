@@ -343,5 +343,15 @@ class RunningPipeline(PipelineOptions):
         return self._depth
 
     def external_source_shm_statistics(self) -> dict[str, list[int]]:
-        """Returns no figures: this version has no worker processes."""
-        return {"capacities": [], "per_sample_capacities": []}
+        """Returns how much shared memory the external sources with parallel=True have.
+
+        Returns:
+            "capacities": bytes of each batch that workers fill or have filled and that nobody has
+            taken, "per_sample_capacities": the same divided by the number of samples of a batch.
+        """
+        assert self._max_batch_size is not None
+        sizes = [size for source in self._inputs for size in source.capacities()]
+        return {
+            "capacities": sizes,
+            "per_sample_capacities": [size // self._max_batch_size for size in sizes],
+        }

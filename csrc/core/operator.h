@@ -140,7 +140,8 @@ struct FedBatch : SourceBatch {
   std::shared_ptr<void> owner;
 };
 
-// A Source that is fed from outside.
+// A Source that is fed from outside; its output is the batch as it was fed. Where the pipeline
+// returns that, it returns the memory itself.
 class FedSource : public Source {
  public:
   virtual void feed(std::unique_ptr<FedBatch> batch) = 0;

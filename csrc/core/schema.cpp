@@ -233,6 +233,10 @@ SchemaBuilder& SchemaBuilder::side_effects() {
   schema_->side_effects = true;
   return *this;
 }
+SchemaBuilder& SchemaBuilder::fed_source() {
+  schema_->fed = true;
+  return source();
+}
 SchemaBuilder& SchemaBuilder::source() {
   schema_->source = true;
   return *this;

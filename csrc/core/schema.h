@@ -85,6 +85,7 @@ struct Schema {
   bool random = false;        // draws random values: `seed` matters
   bool side_effects = false;  // never pruned, never merged
   bool source = false;        // creates batches (derives from Source)
+  bool fed = false;           // derives from FedSource
   bool hidden = false;        // made by the engine's rewrites; no Python name
   bool sequences = false;     // takes frame sequences
   bool volumes = false;       // takes volumes
@@ -166,6 +167,7 @@ class SchemaBuilder {
   SchemaBuilder& random();
   SchemaBuilder& side_effects();
   SchemaBuilder& source();
+  SchemaBuilder& fed_source();
   SchemaBuilder& hidden();
   SchemaBuilder& sequences();
   SchemaBuilder& volumes();

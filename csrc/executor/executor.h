@@ -31,10 +31,15 @@ class Executor {
   // The outputs of the oldest scheduled iteration, or nothing where `timeout` passed first. Throws
   // the error of that iteration; later ones go on.
   std::shared_ptr<const IterationData> wait(std::chrono::milliseconds timeout);
-  const Batch& output(const IterationData& iteration, int index) const {
-    return *iteration.batches[plan_.output_batches[index]];
+  // Output `index`: the batch that was made, or else (nullptr) what was fed.
+  const Batch* output(const IterationData& iteration, int index) const {
+    const int batch = plan_.outputs[index].batch;
+    return batch < 0 ? nullptr : iteration.batches[batch].get();
   }
-  int num_outputs() const { return static_cast<int>(plan_.output_batches.size()); }
+  const FedBatch& fed_output(const IterationData& iteration, int index) const {
+    return static_cast<const FedBatch&>(*iteration.source_batches[plan_.outputs[index].fed_node]);
+  }
+  int num_outputs() const { return static_cast<int>(plan_.outputs.size()); }
   int pending() const { return scheduler_->pending(); }
   void cancel() { scheduler_->cancel(); }
   void close() { scheduler_->close(); }

@@ -11,9 +11,13 @@ Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
   plan.graph = std::move(graph);
   std::map<Edge, int> slots, batches;
   for (Edge e : plan.graph.outputs) {
+    if (plan.graph.nodes[e.node].schema->fed) {
+      plan.outputs.push_back({.fed_node = e.node});
+      continue;
+    }
     const auto [it, added] = batches.emplace(e, plan.num_batches);
     plan.num_batches += added;
-    plan.output_batches.push_back(it->second);
+    plan.outputs.push_back({.batch = it->second});
   }
   std::vector<int> last_step;  // slot -> step that uses it last
   for (int n = 0; n < static_cast<int>(plan.graph.nodes.size()); ++n) {

@@ -20,7 +20,7 @@ struct Step {
   int node = 0;
   const Operator* op = nullptr;
   std::vector<int> inputs, arguments, outputs;  // slots
-  std::vector<Guard> guards;  // a sample for which one does not hold skips the step
+  std::vector<Guard> guards;   // a sample for which one does not hold skips the step
   std::vector<int> batches;    // per output: index of the pipeline's batch it is written to, or -1
   std::vector<int> last_uses;  // slots that nothing needs after this step
   int source = -1;             // node of the Source that the first input descends from, or -1
@@ -33,8 +33,13 @@ struct Plan {
   std::vector<int> sources;                          // nodes whose operator is a Source
   std::vector<Step> steps;
   int num_slots = 0;
-  int num_batches = 0;              // different values among the outputs
-  std::vector<int> output_batches;  // pipeline output -> batch
+  // An output of the pipeline: a batch that the steps fill, or what a FedSource was fed.
+  struct Output {
+    int batch = -1;
+    int fed_node = -1;
+  };
+  int num_batches = 0;  // different values among the outputs that steps make
+  std::vector<Output> outputs;
 };
 
 // `graph` was verified.

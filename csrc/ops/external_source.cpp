@@ -59,7 +59,7 @@ TORCHDALI_OPERATOR("external_source")
     .optional_arg("ndim", ArgType::kInt, "Number of dimensions that each sample must have.")
     .optional_arg("layout", ArgType::kLayout,
                   "Axes of a sample, such as \"HWC\"; given to data that comes without.")
-    .source()
+    .fed_source()
     .cpu<ExternalSource>();
 
 }  // namespace

@@ -41,8 +41,7 @@ Node to_node(const py::dict& d) {
   for (const auto e : py::cast<py::list>(d["inputs"])) node.inputs.push_back(to_edge(e));
   for (const auto& [name, e] : py::cast<py::dict>(d["arg_inputs"]))
     node.argument_inputs.emplace(py::cast<std::string>(name), to_edge(e));
-  for (const auto& [edge, value] :
-       py::cast<std::vector<std::pair<py::object, bool>>>(d["guards"]))
+  for (const auto& [edge, value] : py::cast<std::vector<std::pair<py::object, bool>>>(d["guards"]))
     node.guards.push_back({to_edge(edge), value});
   for (const auto& [name, value] : py::cast<py::dict>(d["args"])) {
     const auto arg = py::cast<std::string>(name);
@@ -58,21 +57,29 @@ SampleView view_of(const at::Tensor& t, const Layout& layout) {
           .layout = layout};
 }
 
+// What keeps a FedBatch's memory alive: one tensor a sample, or (`whole`) one with all of them.
+struct FedTensors {
+  std::vector<at::Tensor> tensors;
+  bool whole = false;
+};
+
 // Where tensors cannot be read as they lie (strides), they are copied.
 std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string& layout_letters) {
   const Layout layout{std::string_view(layout_letters)};
   auto batch = std::make_unique<FedBatch>();
-  auto owner = std::make_shared<std::vector<at::Tensor>>();
+  auto owner = std::make_shared<FedTensors>();
   const auto add = [&](const at::Tensor& t) {
     TORCHDALI_CHECK_KIND(kType, t.is_cpu() && t.layout() == at::kStrided,
                          "data must be dense CPU tensors");
-    owner->push_back(t.is_contiguous() && !t.is_neg() && !t.is_conj() ? t : t.contiguous());
-    return view_of(owner->back(), {});
+    auto& kept = owner->tensors;
+    kept.push_back(t.is_contiguous() && !t.is_neg() && !t.is_conj() ? t : t.contiguous());
+    return view_of(kept.back(), {});
   };
   if (py::isinstance<py::list>(data)) {
     for (const auto item : py::cast<py::list>(data))
       batch->samples.push_back(add(py::cast<at::Tensor>(item)));
   } else {
+    owner->whole = true;
     const SampleView whole = add(py::cast<at::Tensor>(data));
     TORCHDALI_CHECK(whole.shape.ndim() > 0, "a batch needs at least one dimension, the samples");
     SampleView sample{.data = whole.data,
@@ -129,10 +136,17 @@ class PyExecutor {
     }
     py::list out;
     for (int i = 0; i < e.num_outputs(); ++i) {
-      const Batch& batch = e.output(*iteration, i);
-      const auto dense = batch.dense();
-      const py::object data = dense ? py::cast(*dense) : py::cast(batch.tensors());
-      out.append(py::make_tuple(data, py::cast(batch.layout().str())));
+      if (const Batch* batch = e.output(*iteration, i)) {
+        const auto dense = batch->dense();
+        const py::object data = dense ? py::cast(*dense) : py::cast(batch->tensors());
+        out.append(py::make_tuple(data, py::cast(batch->layout().str())));
+      } else {
+        const FedBatch& fed = e.fed_output(*iteration, i);
+        const auto& kept = *static_cast<const FedTensors*>(fed.owner.get());
+        const py::object data = kept.whole ? py::cast(kept.tensors[0]) : py::cast(kept.tensors);
+        out.append(
+            py::make_tuple(data, py::cast(fed.samples.empty() ? "" : fed.samples[0].layout.str())));
+      }
     }
     return out;
   }

@@ -3,6 +3,7 @@
 // that a worker process starts in a fraction of the time and memory that importing torch takes.
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -106,10 +107,8 @@ class Slabs {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(slab));
   }
-  int num_free() {
-    const std::lock_guard lock(mutex_);
-    return static_cast<int>(free_.size());
-  }
+  // Leases that are alive.
+  std::atomic<int> num_leased{0};
 
  private:
   std::mutex mutex_;  // tensors die on any thread
@@ -121,10 +120,15 @@ class Slabs {
 class Lease {
  public:
   Lease(std::shared_ptr<Slab> slab, std::shared_ptr<Slabs> home)
-      : slab_(std::move(slab)), home_(std::move(home)) {}
+      : slab_(std::move(slab)), home_(std::move(home)) {
+    ++home_->num_leased;
+  }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
-  ~Lease() { home_->give_back(std::move(slab_)); }
+  ~Lease() {
+    --home_->num_leased;
+    home_->give_back(std::move(slab_));
+  }
   const Slab& slab() const { return *slab_; }
 
  private:
@@ -181,7 +185,8 @@ py::object next_task(Board& board, int worker, int timeout_ms) {
 
 PYBIND11_MODULE(_shm, m) {
   namespace tw = torchdali::workers;
-  m.doc() = "Shared memory between a pipeline and its worker processes; see docs/design/workers.md.";
+  m.doc() =
+      "Shared memory between a pipeline and its worker processes; see docs/design/workers.md.";
   py::class_<tw::Task>(m, "Task")
       .def_readonly("job", &tw::Task::job)
       .def_readonly("index", &tw::Task::index)
@@ -232,7 +237,7 @@ PYBIND11_MODULE(_shm, m) {
       .def(py::init<>())
       .def("take", &tw::Slabs::take)
       .def("give_back", &tw::Slabs::give_back, py::arg("slab"))
-      .def_property_readonly("num_free", &tw::Slabs::num_free);
+      .def_property_readonly("num_leased", [](const tw::Slabs& s) { return s.num_leased.load(); });
   py::class_<tw::Lease>(m, "Lease", py::buffer_protocol())
       .def(py::init<std::shared_ptr<tw::Slab>, std::shared_ptr<tw::Slabs>>(), py::arg("slab"),
            py::arg("home"))

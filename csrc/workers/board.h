@@ -30,8 +30,8 @@ struct Task {
 
 class Board {
  public:
-  Board();                  // the parent's
-  explicit Board(int fd);   // a worker's; takes `fd` over
+  Board();                 // the parent's
+  explicit Board(int fd);  // a worker's; takes `fd` over
   int fd() const { return segment_.fd(); }
 
   // -- parent, one thread

@@ -13,8 +13,8 @@
 namespace torchdali::workers {
 
 Segment::Segment(size_t size, size_t limit) : fd_(memfd_create("torchdali", MFD_CLOEXEC)) {
-  TORCHDALI_CHECK_KIND(kRuntime, fd_ >= 0, "shared memory: memfd_create failed: ",
-                       std::strerror(errno));
+  TORCHDALI_CHECK_KIND(kRuntime, fd_ >= 0,
+                       "shared memory: memfd_create failed: ", std::strerror(errno));
   try {
     map(limit);
     grow(size);

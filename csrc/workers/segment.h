@@ -11,7 +11,7 @@ namespace torchdali::workers {
 // to, so that addresses stay.
 class Segment {
  public:
-  Segment(size_t size, size_t limit);  // a new one
+  Segment(size_t size, size_t limit);          // a new one
   Segment(int fd, size_t size, size_t limit);  // one that another process made; takes `fd` over
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;

@@ -29,6 +29,7 @@ __all__ = ["Pool", "SourceSpec", "WorkerFailure"]
 
 _GRACE_SECONDS = 1.0  # for a worker that is in the middle of a call when the pool is closed
 _MAX_MESSAGE = 1 << 17
+_MOST_LEASED = 16  # batches in shared memory that the user and the engine hold
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 # The data of one output: an [N, ...] tensor, or one tensor a sample.
@@ -212,8 +213,12 @@ class Pool:
             try:
                 popen.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                popen.kill()
-                popen.wait()
+                popen.terminate()  # an interpreter that forked workers takes them along
+                try:
+                    popen.wait(_GRACE_SECONDS)
+                except subprocess.TimeoutExpired:
+                    popen.kill()
+                    popen.wait()
         for process in processes:
             if process.pid is not None:
                 _reap(process.pid, deadline)
@@ -277,8 +282,13 @@ class Pool:
             self._free[source].give_back(job.slab)
             raise _failure(job.errors)
         spec = self._sources[source]
-        lease = _shm.Lease(job.slab, self._free[source])
-        return [_tensors(lease, job.slab.describe(i)) for i in range(spec.num_outputs or 1)]
+        home = self._free[source]
+        lease = _shm.Lease(job.slab, home)
+        outputs = [_tensors(lease, job.slab.describe(i)) for i in range(spec.num_outputs or 1)]
+        if home.num_leased > _MOST_LEASED:
+            # The user keeps batches; each would hold a descriptor here and in every worker.
+            outputs = [_copy(output) for output in outputs]
+        return outputs
 
     def cancel(self, source: int) -> None:
         """Drops the batches that were asked for, and waits for what is in hand."""
@@ -440,6 +450,10 @@ def _tensors(lease: Any, description: Any) -> Output:
     if isinstance(description, tuple):
         return _tensor(lease, *description)
     return [_tensor(lease, *sample) for sample in description]
+
+
+def _copy(output: Output) -> Output:
+    return output.clone() if isinstance(output, torch.Tensor) else [t.clone() for t in output]
 
 
 def _tensor(lease: Any, dtype: int, shape: tuple[int, ...], offset: int) -> torch.Tensor:

@@ -10,9 +10,11 @@ import contextlib
 import importlib
 import os
 import pickle
+import select
 import signal
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -64,6 +66,8 @@ class _Worker:
         self._slabs: dict[int, Any] = {}
         self._iterators: dict[int, tuple[int, Iterator[Any]]] = {}  # source -> epoch, iterator
         self._parent = os.getppid()
+        self._poll = select.poll()
+        self._poll.register(channel, 0)  # its end is reported all the same
 
     def loop(self) -> None:
         while True:
@@ -71,7 +75,7 @@ class _Worker:
             if task is False:
                 return
             if task is None:
-                if os.getppid() != self._parent:
+                if self._alone():
                     return
                 continue
             try:
@@ -81,6 +85,11 @@ class _Worker:
                 self._finish(task, failed=True)
             else:
                 self._finish(task, failed=False)
+
+    def _alone(self) -> bool:
+        """Returns whether the parent is gone, or has closed the channel."""
+        events = self._poll.poll(0)
+        return os.getppid() != self._parent or any(event & select.POLLHUP for _, event in events)
 
     def _finish(self, task: Any, failed: bool) -> None:
         if self._board.finish(task, failed):
@@ -235,15 +244,24 @@ def _serve(channel: socket.socket) -> None:
 def launch(descriptors: Sequence[int]) -> None:
     """Starts in a fresh interpreter: one worker for each descriptor of a channel.
 
-    The first worker of several is not this process: it forks all of them and waits, so that Python
-    and NumPy are loaded once.
+    Where there are several, this process forks them and waits, so that Python and NumPy are loaded
+    once. It ends them when it is asked to terminate, or when its parent is gone.
     """
     channels = [socket.socket(fileno=fd) for fd in descriptors]
     if len(channels) == 1:
         _serve(channels[0])
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    children = set()
+    parent = os.getppid()
+    children: set[int] = set()
+
+    def end(*_: Any) -> None:
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, end)
     for number, channel in enumerate(channels):
         pid = os.fork()
         if pid == 0:
@@ -251,6 +269,7 @@ def launch(descriptors: Sequence[int]) -> None:
                 other.close()
             code = 1
             try:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 _serve(channel)
                 code = 0
             finally:
@@ -260,5 +279,9 @@ def launch(descriptors: Sequence[int]) -> None:
         children.add(pid)
     for channel in channels:
         channel.close()
-    while children:
-        children.discard(os.wait()[0])
+    while children and os.getppid() == parent:
+        pid, _ = os.waitpid(-1, os.WNOHANG)
+        children.discard(pid)
+        if not pid:
+            time.sleep(_POLL_MS / 10000)
+    end()

@@ -1,0 +1,458 @@
+# SPDX-License-Identifier: Apache-2.0
+"""external_source with parallel=True: what comes out, in which order, and what ends in an error."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from torchdali import fn, pipeline_def, types
+from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError
+
+METHODS = ("fork", "forkserver", "spawn")
+BATCH = 4
+
+
+def sample(info):
+    if info.idx_in_epoch >= 10:
+        raise StopIteration
+    return np.array([info.idx_in_epoch, info.idx_in_batch, info.iteration, info.epoch_idx])
+
+
+def whole(iteration):
+    if iteration >= 3:
+        raise StopIteration
+    return np.full((BATCH, 2, 3), iteration, np.float32)
+
+
+def whole_info(info):
+    if info.iteration >= 3:
+        raise StopIteration
+    return [
+        np.full((index + 1,), info.epoch_idx * 10 + info.iteration, np.int16) for index in range(3)
+    ]
+
+
+def batches():
+    for i in range(3):
+        yield np.full((BATCH - i, 2), i, np.uint8)
+
+
+def pair(info):
+    return np.float64(info.idx_in_epoch), np.zeros((2, 0), np.int8)
+
+
+def build(source, *, method="fork", batch_size=BATCH, workers=2, **options):
+    @pipeline_def(
+        batch_size=batch_size, num_threads=2, py_num_workers=workers, py_start_method=method
+    )
+    def define():
+        made = fn.external_source(source, parallel=True, **options)
+        return tuple(made) if isinstance(made, list) else made
+
+    return define()
+
+
+def epoch(pipe):
+    """Returns the batches of an epoch as lists of arrays, one list an output."""
+    out = []
+    try:
+        while True:
+            out.append([[np.array(t) for t in batch] for batch in pipe.run()])
+    except StopIteration:
+        return out
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_samples_come_in_order_epoch_after_epoch(method):
+    pipe = build(sample, method=method, batch=False)
+    for number in range(3):
+        got = epoch(pipe)
+        assert len(got) == 2  # the third batch is not full
+        for iteration, (batch,) in enumerate(got):
+            for index, value in enumerate(batch):
+                expected = [iteration * BATCH + index, index, iteration, number]
+                np.testing.assert_array_equal(value, expected)
+        pipe.reset()
+    pipe.close()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_batches_of_a_callable(method):
+    pipe = build(whole, method=method, batch=True, prefetch_queue_depth=3)
+    for _ in range(2):
+        got = epoch(pipe)
+        assert [batch[0][0, 0] for (batch,) in got] == [0, 1, 2]
+        assert all(t.dtype == np.float32 and t.shape == (2, 3) for (b,) in got for t in b)
+        pipe.reset()
+
+
+def test_a_batch_info_and_ragged_samples_and_a_smaller_batch():
+    pipe = build(whole_info, batch=True, batch_info=True)
+    assert [[len(t) for t in batch] for (batch,) in epoch(pipe)] == [[1, 2, 3]] * 3
+    pipe.reset()
+    assert [batch[0][0] for (batch,) in epoch(pipe)] == [10, 11, 12]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("cycle", ["no", "raise", "quiet"])
+def test_iterables_run_in_one_worker_and_cycle(method, cycle):
+    pipe = build(batches, method=method, batch=True, cycle=cycle)
+    if cycle == "quiet":
+        sizes = [len(pipe.run()[0]) for _ in range(8)]
+        assert sizes == [4, 3, 2, 4, 3, 2, 4, 3]
+        return
+    assert [len(batch) for (batch,) in epoch(pipe)] == [4, 3, 2]
+    pipe.reset()
+    assert [len(batch) for (batch,) in epoch(pipe)] == ([] if cycle == "no" else [4, 3, 2])
+
+
+def test_several_outputs_scalars_and_empty_samples():
+    pipe = build(pair, batch=False, num_outputs=2)
+    first, second = pipe.run()
+    assert first.dtype == types.FLOAT64
+    assert first.as_array().tolist() == [0, 1, 2, 3]
+    assert second.shape() == [(2, 0)] * BATCH
+    assert second.dtype == types.INT8
+
+
+def test_several_sources_share_the_workers():
+    @pipeline_def(batch_size=BATCH, num_threads=1, py_num_workers=3, py_start_method="fork")
+    def define():
+        a = fn.external_source(sample, parallel=True, batch=False)
+        b = fn.external_source(
+            lambda i: np.full((BATCH, 1), i), parallel=True, batch=True, prefetch_queue_depth=4
+        )
+        c = fn.external_source(lambda: np.ones((BATCH, 1), np.uint8))
+        return a, b, c
+
+    pipe = define()
+    for iteration in range(2):
+        a, b, c = pipe.run()
+        assert a.as_array()[:, 0].tolist() == [iteration * BATCH + i for i in range(BATCH)]
+        assert b.as_array().tolist() == [[iteration]] * BATCH
+    assert c.as_array().sum() == BATCH
+
+
+DTYPES = ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "?"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_element_type(dtype):
+    data = np.arange(24).reshape(4, 6).astype(dtype)
+    pipe = build(lambda info: data[:, :: info.idx_in_batch % 2 + 1].T, batch=False)
+    (out,) = pipe.run()
+    for index in range(BATCH):
+        np.testing.assert_array_equal(np.array(out[index]), data[:, :: index % 2 + 1].T)
+        assert np.array(out[index]).dtype == data.dtype
+
+
+@pytest.mark.parametrize(
+    "value",
+    [torch.arange(3), torch.ones(2, requires_grad=True), 7, 2.5, True, [1, 2], b"abc"],
+    ids=repr,
+)
+def test_what_else_a_source_may_return(value):
+    pipe = build(lambda info: value, batch=False)
+    expected = value.detach().numpy() if isinstance(value, torch.Tensor) else value
+    if isinstance(value, bytes):
+        expected = np.frombuffer(value, np.uint8)
+    np.testing.assert_array_equal(np.array(pipe.run()[0][1]), expected)
+
+
+def scale(factor):
+    offset = np.float32(0.5)
+
+    class Source:
+        def __call__(self, info):
+            return np.array([info.idx_in_epoch * factor + offset])
+
+    return Source()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "source",
+    [scale(3), lambda info: np.array([info.idx_in_epoch * 3 + 0.5])],
+    ids=["class", "lambda"],
+)
+def test_what_is_defined_inside_a_function_can_be_sent(source, method):
+    pipe = build(source, method=method, batch=False)
+    assert pipe.run()[0].as_array()[:, 0].tolist() == [0.5, 3.5, 6.5, 9.5]
+
+
+def test_the_pickler_may_be_chosen():
+    import pickle
+
+    @pipeline_def(
+        batch_size=BATCH,
+        num_threads=1,
+        py_start_method="spawn",
+        py_callback_pickler=(pickle, {"protocol": 4}, {}),
+    )
+    def define(source):
+        return fn.external_source(source, parallel=True, batch=False)
+
+    with pytest.raises(ArgumentTypeError, match="cannot be sent"):
+        define(lambda info: np.zeros(1)).build()
+
+
+def test_batches_are_the_users_for_ever():
+    pipe = build(lambda info: np.full(1000, info.idx_in_epoch, np.int32), batch=False)
+    kept = [pipe.run()[0].as_torch() for _ in range(40)]
+    for iteration, batch in enumerate(kept):
+        assert batch[:, 0].tolist() == [iteration * BATCH + index for index in range(BATCH)]
+    pipe.close()
+    assert kept[0][3, 999] == 3
+
+
+def test_memory_is_used_again():
+    pipe = build(lambda info: np.zeros(100_000, np.uint8), batch=False)
+    addresses = {pipe.run()[0].as_torch().data_ptr() for _ in range(50)}
+    assert len(addresses) < 8
+
+
+def test_a_sample_larger_than_all_before():
+    pipe = build(lambda info: np.zeros(10 ** (info.idx_in_epoch % 7), np.uint8), batch=False)
+    for iteration in range(5):
+        sizes = [shape[0] for shape in pipe.run()[0].shape()]
+        assert sizes == [10 ** (i % 7) for i in range(iteration * BATCH, iteration * BATCH + BATCH)]
+
+
+def test_hints_and_statistics():
+    pipe = build(
+        lambda info: np.zeros(1000, np.uint8),
+        batch=False,
+        bytes_per_sample_hint=10_000,
+        prefetch_queue_depth=2,
+    )
+    pipe.run()
+    stats = pipe.external_source_shm_statistics()
+    assert stats["capacities"]
+    assert all(c >= BATCH * 10_000 for c in stats["capacities"])
+    assert stats["per_sample_capacities"] == [c // BATCH for c in stats["capacities"]]
+
+
+def test_without_workers_the_source_is_called_here():
+    pids = []
+    pipe = build(lambda info: pids.append(os.getpid()) or np.zeros(1), batch=False, workers=0)
+    pipe.run()
+    assert set(pids) == {os.getpid()}
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "error", "text"),
+    [
+        (None, {}, ArgumentError, "needs a `source`"),
+        (lambda: 1, {"batch": False}, ArgumentTypeError, "takes one argument"),
+        (lambda: 1, {"batch": True}, ArgumentTypeError, "takes one argument"),
+        (batches, {"batch": False}, ArgumentTypeError, "a callable"),
+        ([np.zeros(1)], {"batch": False}, ArgumentTypeError, "a callable"),
+        (batches(), {"batch": True}, ArgumentTypeError, "generator function"),
+        (sample, {"batch": False, "prefetch_queue_depth": 0}, ArgumentError, "positive"),
+        (sample, {"batch": False, "bytes_per_sample_hint": -1}, ArgumentError, "positive"),
+    ],
+)
+def test_sources_that_workers_cannot_run_are_refused(source, options, error, text):
+    with pytest.raises(error, match=text) as caught:
+        build(source, **options)
+    assert Path(__file__).name in str(caught.value)
+
+
+# -- faults
+
+
+def boom(info):
+    if info.idx_in_epoch == 6:
+        raise ValueError("boom")
+    return np.zeros(3, np.uint8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_exception_names_the_sample_and_has_the_traceback(method):
+    pipe = build(boom, method=method, batch=False)
+    pipe.run()
+    with pytest.raises(PipelineError) as caught:
+        pipe.run()
+    text = str(caught.value)
+    assert "ValueError: boom" in text
+    assert 'raise ValueError("boom")' in text
+    assert f"sample 2 of {BATCH}" in text
+    assert Path(__file__).name in text
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert len(pipe.run()[0]) == BATCH  # the pipeline goes on
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "text"),
+    [
+        (lambda info: "text", {"batch": False}, "got str"),
+        (lambda info: None, {"batch": False}, "got NoneType"),
+        (lambda info: np.array(["a"]), {"batch": False}, "no element type"),
+        (lambda info: (1, 2), {"batch": False, "num_outputs": 3}, "tuples of 3"),
+        (lambda i: np.zeros((BATCH + 1, 1)), {"batch": True}, f"1 to {BATCH} samples"),
+        (lambda i: np.float32(1), {"batch": True}, "axis for its samples"),
+        (lambda i: [], {"batch": True}, "1 to"),
+        (
+            lambda info: np.zeros(info.idx_in_batch + 1, "u1" if info.idx_in_batch else "i2"),
+            {"batch": False},
+            "one type",
+        ),
+        (lambda info: np.zeros([1] * (info.idx_in_batch + 1)), {"batch": False}, "dimensions"),
+        (lambda info: np.zeros(2), {"batch": False, "dtype": types.FLOAT}, "FLOAT"),
+        (lambda info: np.zeros(2), {"batch": False, "layout": "HW"}, "HW"),
+        (lambda info: np.zeros(2), {"batch": False, "ndim": 3}, "3 dimensions"),
+    ],
+)
+def test_data_that_contradicts_the_definition(source, options, text):
+    pipe = build(source, **options)
+    with pytest.raises((RuntimeError, TypeError, ValueError), match=text) as caught:
+        pipe.run()
+    assert Path(__file__).name in str(caught.value)
+
+
+def workers_of(pid):
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == pid:
+                found.append(int(entry.name))
+    return found
+
+
+def descendants(pid):
+    children = workers_of(pid)
+    return children + [d for child in children for d in descendants(child)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_killed_worker_is_an_error_within_a_second(method):
+    before = set(descendants(os.getpid()))
+    pipe = build(lambda info: time.sleep(0.02) or np.zeros(3), method=method, batch=False)
+    pipe.run()
+    new = [p for p in descendants(os.getpid()) if p not in before]
+    os.kill(max(new), signal.SIGKILL)  # of a forkserver, a worker and not the server
+    start = time.monotonic()
+    with pytest.raises(PipelineError, match="worker process"):
+        epoch(pipe)
+    assert time.monotonic() - start < 10
+    with pytest.raises(PipelineError, match="worker process"):
+        pipe.run()
+    pipe.close()
+    assert set(descendants(os.getpid())) <= before
+
+
+def test_a_source_that_hangs_ends_in_an_error_after_the_timeout(monkeypatch):
+    monkeypatch.setenv("TORCHDALI_WORKER_TIMEOUT", "0.5")
+    pipe = build(lambda info: time.sleep(1000) or np.zeros(3), batch=False)
+    with pytest.raises(PipelineError, match=r"0\.5"):
+        pipe.run()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_closing_ends_workers_in_the_middle_of_a_call(method):
+    before = set(descendants(os.getpid()))
+    pipe = build(lambda info: time.sleep(1000) or np.zeros(3), method=method, batch=False)
+    pipe.build()
+    time.sleep(0.3)
+    pipe.close()
+    assert set(descendants(os.getpid())) <= before
+
+
+SCRIPT = """
+import os, sys, time
+import numpy as np
+from torchdali import fn, pipeline_def
+
+def source(info):
+    time.sleep(0.01)
+    return np.zeros(10)
+
+@pipeline_def(batch_size=4, num_threads=1, py_num_workers=2, py_start_method=sys.argv[1])
+def define():
+    return fn.external_source(source, parallel=True, batch=False)
+
+pipe = define()
+pipe.run()
+print("ready", flush=True)
+try:
+    while True:
+        pipe.run()
+except KeyboardInterrupt:
+    pipe.run()
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill", "ctrl-c"])
+def test_no_child_outlives_its_parent(tmp_path, method, how):
+    script = tmp_path / "train.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+    shm = set(os.listdir("/dev/shm"))
+    process = subprocess.Popen(
+        [sys.executable, str(script), method],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    children = descendants(process.pid)
+    assert len(children) >= 2
+    if how == signal.SIGINT:
+        os.killpg(process.pid, how)
+        out, err = process.communicate(timeout=20)
+        assert out == "interrupted\n", err
+        assert err == ""
+        assert process.returncode == 0
+    else:
+        os.kill(process.pid, how)
+        process.communicate(timeout=20)
+    deadline = time.monotonic() + 5
+    while any(Path(f"/proc/{pid}").exists() for pid in children):
+        assert time.monotonic() < deadline, "workers are still there"
+        time.sleep(0.05)
+    assert set(os.listdir("/dev/shm")) <= shm
+
+
+def counts():
+    gc.collect()
+    return len(os.listdir("/proc/self/fd")), len(descendants(os.getpid())), threading.active_count()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rounds", [50])
+def test_rounds_of_faults_leave_nothing_behind(rounds):
+    def once(index):
+        pipe = build(boom, batch=False)
+        pipe.run()
+        if index % 2:
+            with pytest.raises(PipelineError):
+                pipe.run()
+        if index % 3 == 0:
+            pipe.close()
+
+    for index in range(6):
+        once(index)
+    before = counts()
+    for index in range(rounds):
+        once(index)
+    after = counts()
+    assert after[0] <= before[0] + 2
+    assert after[1:] == before[1:]
