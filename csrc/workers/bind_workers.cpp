@@ -223,7 +223,7 @@ PYBIND11_MODULE(_shm, m) {
       .def_static(
           "attach",
           [](int fd, int num_outputs, int max_samples) {
-            return std::make_shared<tw::Slab>(fd, num_outputs, max_samples);
+            return std::make_shared<tw::Slab>(tw::Slab::Descriptor{fd}, num_outputs, max_samples);
           },
           py::arg("fd"), py::arg("num_outputs"), py::arg("max_samples"))
       .def_property_readonly("fd", &tw::Slab::fd)

@@ -30,6 +30,10 @@ uint64_t Board::post(const JobInfo& info) {
   TORCHDALI_ASSERT(!full(), "the board is full");
   const uint64_t job = s.tail;
   Entry& e = entry(job);
+  // Closed first: a worker that still looks at the job before it here, and already sees the new
+  // number of tasks, must not claim one.
+  e.claimed = pack(job, kLow);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   e.info = info;
   e.finished = 0;
   e.failed = 0;

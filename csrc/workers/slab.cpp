@@ -37,8 +37,10 @@ Slab::Slab(int num_outputs, int max_samples, size_t bytes)
   clear();
 }
 
-Slab::Slab(int fd, int num_outputs, int max_samples)
-    : num_outputs_(num_outputs), max_samples_(max_samples), segment_(fd, data_start(), kLimit) {}
+Slab::Slab(Descriptor descriptor, int num_outputs, int max_samples)
+    : num_outputs_(num_outputs),
+      max_samples_(max_samples),
+      segment_(descriptor.fd, data_start(), kLimit) {}
 
 void Slab::clear() {
   header().top = data_start();

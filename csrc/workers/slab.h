@@ -25,7 +25,11 @@ class Slab {
  public:
   // For `num_outputs` outputs of `max_samples` samples each, with room for `bytes` bytes of data.
   Slab(int num_outputs, int max_samples, size_t bytes);
-  Slab(int fd, int num_outputs, int max_samples);  // a worker's
+  // The same one in a worker; takes the descriptor over.
+  struct Descriptor {
+    int fd;
+  };
+  Slab(Descriptor descriptor, int num_outputs, int max_samples);
   int fd() const { return segment_.fd(); }
 
   // Empty again. Parent, while no worker writes.
