@@ -33,7 +33,7 @@ uint64_t Board::post(const JobInfo& info) {
   // Closed first: a worker that still looks at the job before it here, and already sees the new
   // number of tasks, must not claim one.
   e.claimed = pack(job, kLow);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  e.num_tasks.store(info.num_tasks, std::memory_order_release);
   e.info = info;
   e.finished = 0;
   e.failed = 0;
@@ -46,7 +46,7 @@ uint64_t Board::post(const JobInfo& info) {
 
 bool Board::complete(uint64_t job) const {
   const Entry& e = entry(job);
-  return e.finished == e.info.num_tasks;
+  return e.finished == e.num_tasks;
 }
 
 bool Board::failed(uint64_t job) const { return entry(job).failed != 0; }
@@ -55,7 +55,7 @@ bool Board::failed(uint64_t job) const { return entry(job).failed != 0; }
 void Board::drop_rest(uint64_t job) {
   Entry& e = entry(job);
   uint64_t seen = e.claimed;
-  const auto all = static_cast<uint64_t>(e.info.num_tasks);
+  const auto all = static_cast<uint64_t>(e.num_tasks.load());
   while ((seen & kLow) < all && !e.claimed.compare_exchange_weak(seen, pack(job, all))) {
   }
   if ((seen & kLow) < all)
@@ -82,7 +82,8 @@ bool Board::claim(int worker, Task* task) {
     Entry& e = entry(job);
     uint64_t seen = e.claimed.load(std::memory_order_acquire);
     // What is read of the info may belong to a later job; then the claim below fails.
-    while (seen >> 32 == (job & kLow) && (seen & kLow) < static_cast<uint64_t>(e.info.num_tasks) &&
+    while (seen >> 32 == (job & kLow) &&
+           (seen & kLow) < static_cast<uint64_t>(e.num_tasks.load()) &&
            (e.info.worker < 0 || e.info.worker == worker)) {
       if (!e.claimed.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) continue;
       *task = {.job = job, .index = static_cast<int32_t>(seen & kLow), .info = e.info};
@@ -109,7 +110,7 @@ bool Board::finish(const Task& task, bool failed) {
     e.failed = 1;
     drop_rest(task.job);
   }
-  const int32_t all = e.info.num_tasks;
+  const int32_t all = e.num_tasks;
   return e.finished.fetch_add(1) + 1 == all && shared().message_wanted.exchange(0) != 0;
 }
 

@@ -62,6 +62,7 @@ class Board {
     // Sequence number in the upper half, number of claimed tasks in the lower: a claim cannot hit
     // the job that comes to lie in the same place later.
     std::atomic<uint64_t> claimed;
+    std::atomic<int32_t> num_tasks;
     std::atomic<int32_t> finished;
     std::atomic<int32_t> failed;
     JobInfo info;
