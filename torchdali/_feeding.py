@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import collections
 import inspect
+import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -62,6 +63,11 @@ class Puller:
         self._takes_info = False
         self._iterate: Callable[[], Iterator[Any]] | None = None
         self._iterator: Iterator[Any] | None = None
+        self._location = location
+        # How its position is saved: by calls of these two, where the source has them.
+        self._state_dict = getattr(source, "state_dict", None)
+        self._load_state_dict = getattr(source, "load_state_dict", None)
+        self._has_state = callable(self._state_dict) and callable(self._load_state_dict)
         if inspect.isgeneratorfunction(source):
             if _num_parameters(source)[0]:
                 raise _make(
@@ -106,6 +112,51 @@ class Puller:
                 operator=OWNER,
                 location=location,
             )
+
+    @property
+    def forgetful(self) -> str | None:
+        """What kind of source it is, where a checkpoint cannot hold its position; else None."""
+        if self._takes_info or self._has_state:
+            return None
+        if self._call is not None:
+            return "a callable without parameters"
+        return "an iterable or a generator function"
+
+    def state(self) -> Any:
+        """Returns a copy of what the source's state_dict() says, as JSON has it; None: no state.
+
+        Raises:
+            ArgumentTypeError: there are values in it that JSON has not.
+        """
+        if not self._has_state:
+            return None
+        assert self._state_dict is not None
+        try:
+            return json.loads(json.dumps(self._state_dict()))
+        except (TypeError, ValueError) as error:
+            raise _make(
+                ArgumentTypeError,
+                f"a checkpoint cannot hold what the source's state_dict() gives: {error}",
+                operator=OWNER,
+                location=self._location,
+                fix="let it give numbers, strings, lists and dicts of them with strings as keys",
+            ) from None
+
+    def restore(self, state: Any) -> None:
+        """Hands the source what state() gave."""
+        if (state is None) is self._has_state:
+            raise _make(
+                ArgumentError,
+                "the checkpoint holds "
+                + ("no state of the source, which has state_dict()" if state is None else "the "
+                "state of the source, which has no load_state_dict()"),
+                operator=OWNER,
+                location=self._location,
+                fix="resume with the source that the checkpoint was made with",
+            )
+        self._iterator = None
+        if self._load_state_dict is not None and self._has_state:
+            self._load_state_dict(state)
 
     def next(self, iteration: int, epoch: int, batch_size: int) -> Any:
         """Returns the next batch, or a list of `batch_size` samples.
@@ -264,6 +315,27 @@ class Input:
         """Begins the next epoch."""
         self._iteration = 0
         self._epoch += 1
+
+    @property
+    def forgetful(self) -> str | None:
+        """Why a checkpoint does not hold where it is; None where it does, or where data is fed."""
+        return self._group.puller.forgetful if self._group.puller is not None else None
+
+    def state(self) -> dict[str, Any] | None:
+        """Returns its position behind the last take(); None where data is fed."""
+        if self._group.puller is None:
+            return None
+        return {
+            "iteration": self._iteration,
+            "epoch": self._epoch,
+            "source": self._group.puller.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Goes on where state() was called."""
+        assert self._group.puller is not None
+        self._group.puller.restore(state.get("source"))
+        self._iteration, self._epoch = state["iteration"], state["epoch"]
 
     def _error(self, cls: type[Any], message: str) -> Exception:
         return _make(cls, message, operator=OWNER, location=self._group.location)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from torchdali._planning import reachable
-from torchdali._running import RunningPipeline
+from torchdali._resuming import ResumablePipeline
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, _make
 from torchdali.graph import OpNode, Scope
@@ -14,7 +14,7 @@ from torchdali.graph import OpNode, Scope
 __all__ = ["InspectedPipeline"]
 
 
-class InspectedPipeline(RunningPipeline):
+class InspectedPipeline(ResumablePipeline):
     """The part of Pipeline that looks and changes nothing."""
 
     def _prepare(self) -> None:
@@ -66,8 +66,37 @@ class InspectedPipeline(RunningPipeline):
         return size(metas) if name is not None else {n: size(meta) for n, meta in metas.items()}
 
     def executor_statistics(self) -> dict[str, Any]:
-        """Returns no figures: `enable_memory_stats` is not available in this version."""
-        return {}
+        """Returns how much memory each output of each operator has taken, by operator.
+
+        Returns:
+            A dict from "CPU_" and the operator's name to a dict of lists, each with one number of
+            bytes for each output, the greatest of the iterations that were taken so far:
+
+            * ``real_memory_size``: what the samples of a batch hold together;
+            * ``max_real_memory_size``: what one sample holds;
+            * ``reserved_memory_size``: what is set aside for the output: the storage of the batch,
+              where it is an output of the pipeline; otherwise, since a worker has one sample in
+              hand and uses its memory again, the largest block of each worker for it, added up;
+            * ``max_reserved_memory_size``: the largest part of that for one sample.
+
+            Outputs that are views of others, or of memory that the user has, hold what they show
+            and reserve nothing. An operator that was fused with the one behind it (its values are
+            never there as a whole) has zeros. Scratch memory inside operators does not count.
+            Without `enable_memory_stats` the dict is empty.
+        """
+        self.build()
+        names = (
+            "real_memory_size",
+            "max_real_memory_size",
+            "reserved_memory_size",
+            "max_reserved_memory_size",
+        )
+        return {
+            f"CPU_{operator}": {
+                name: [output[i] for output in outputs] for i, name in enumerate(names)
+            }
+            for operator, outputs in self._executor.memory_statistics().items()
+        }
 
     def save_graph_to_dot_file(
         self,

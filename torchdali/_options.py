@@ -104,9 +104,6 @@ class PipelineOptions:
         concurrency: OperatorConcurrency | None = None,
     ) -> None:
         for name, wanted in {
-            "enable_memory_stats": enable_memory_stats,
-            "enable_checkpointing": enable_checkpointing,
-            "checkpoint": checkpoint,
             "py_callback_pickler": py_callback_pickler,
         }.items():
             if wanted:
@@ -136,6 +133,9 @@ class PipelineOptions:
             )
         self._bytes_per_sample = _integer("bytes_per_sample", bytes_per_sample, 0)
         self._set_affinity = bool(set_affinity)
+        self._enable_memory_stats = bool(enable_memory_stats)
+        self._enable_checkpointing = bool(enable_checkpointing)
+        self._checkpoint_given = checkpoint
         self._max_streams = -1 if max_streams is None else _integer("max_streams", max_streams, -1)
         self._stream_priority = default_cuda_stream_priority or 0
         self._py_num_workers = _integer("py_num_workers", py_num_workers, 0)
@@ -236,8 +236,8 @@ class PipelineOptions:
 
     @property
     def enable_memory_stats(self) -> bool:
-        """False: there are no such statistics in this version."""
-        return False
+        """Whether executor_statistics() has figures."""
+        return self._enable_memory_stats
 
     @property
     def py_num_workers(self) -> int:
@@ -258,11 +258,6 @@ class PipelineOptions:
     def concurrency(self) -> OperatorConcurrency:
         """As it was given."""
         return self._concurrency
-
-    @property
-    def is_restored_from_checkpoint(self) -> bool:
-        """False: there are no checkpoints in this version."""
-        return False
 
 
 def _spec(name: str, value: Any, convert: Callable[[str, Any], Any]) -> Any:

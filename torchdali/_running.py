@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -43,6 +44,13 @@ class RunningPipeline(PipelineOptions):
         self._deferred: Exception | None = None  # of an iteration behind those in flight
         self._owed = 0  # schedule_run() calls that wait for room in the queue
         self._scheduled_before = False
+        # Checkpoints. `_marks`: positions of the external sources (as their states) behind the
+        # iterations in flight, after those behind the last one that was taken.
+        self._tracks_inputs = False
+        self._marks: collections.deque[tuple[int, list[Any]]] = collections.deque()
+        self._epoch = 0  # ends of data that were passed
+        self._resets_due = 0  # ends ahead that reset() had passed before the checkpoint was made
+        self._resumed_iterator: Any = None  # position of the iterator that made the checkpoint
         self._api: PipelineAPIType | None = None
         self._api_check = True
 
@@ -128,12 +136,26 @@ class RunningPipeline(PipelineOptions):
         """Begins the next epoch after the end of the data; does nothing before it."""
         if not self._last_iter:
             return
-        self._last_iter = False
         self._scheduled_before = False
         self._owed = 0
+        self._begin_epoch()
+
+    def _begin_epoch(self) -> None:
+        self._last_iter = False
+        self._epoch += 1
         for source in self._inputs:
             source.reset()
         self._executor.reset()
+        if self._tracks_inputs and not self._executor.pending:
+            self._mark()
+
+    def _mark(self) -> None:
+        """Notes where the external sources are, behind all that is scheduled."""
+        executor = self._executor
+        taken = executor.iterations_taken
+        while len(self._marks) > 1 and self._marks[1][0] <= taken:
+            self._marks.popleft()
+        self._marks.append((taken + executor.pending, [s.state() for s in self._inputs]))
 
     def empty(self) -> bool:
         """Returns whether no iteration is scheduled that was not taken."""
@@ -178,6 +200,8 @@ class RunningPipeline(PipelineOptions):
         for name, (tensors, layout) in fed:
             self._executor.feed(name, tensors, layout)
         self._executor.schedule()
+        if self._tracks_inputs:
+            self._mark()
 
     def _put_off(self, error: Exception) -> bool:
         """Keeps an error back while there are iterations before it; returns whether it did.
@@ -187,6 +211,9 @@ class RunningPipeline(PipelineOptions):
         self._steady = False
         if isinstance(error, StopIteration):
             self._last_iter = True
+            if self._resets_due:
+                self._resets_due -= 1
+                self._begin_epoch()
             return True
         if not self._executor.pending:
             return False

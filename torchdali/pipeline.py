@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import functools
 import inspect
+import secrets
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -74,9 +75,10 @@ class Pipeline(InspectedPipeline):
         set_affinity: bind worker i to the i-th processor that the process may use.
         max_streams: accepted; without effect on CPU operators.
         default_cuda_stream_priority: accepted; without effect on CPU operators.
-        enable_memory_stats: True is not available in this version.
-        enable_checkpointing: True is not available in this version.
-        checkpoint: not available in this version.
+        enable_memory_stats: record what executor_statistics() gives.
+        enable_checkpointing: allow checkpoint().
+        checkpoint: bytes that checkpoint() of a pipeline of the same definition returned: go on
+            from there. Its seed takes the place of `seed`. Needs enable_checkpointing.
         py_num_workers: accepted; without effect while `parallel` external sources are missing.
         py_start_method: "fork", "spawn" or "forkserver"; as py_num_workers.
         py_callback_pickler: not available in this version.
@@ -215,16 +217,30 @@ class Pipeline(InspectedPipeline):
             self._checks_outputs |= declared is not None
         assert self._max_batch_size is not None
         assert self._num_threads is not None
-        plan = make_plan(self._outputs, self._scope, self._given_seed)
-        self._executor = _C.Executor(
+        if self._resumed_from is not None:
+            self._seed_in_use = self._resumed_from.seed
+        else:
+            self._seed_in_use = (
+                secrets.randbits(64) if self._given_seed is None else self._given_seed
+            )
+        plan = make_plan(self._outputs, self._scope, self._seed_in_use)
+        executor = _C.Executor(
             plan.engine_nodes,
             plan.outputs,
             batch_size=self._max_batch_size,
             num_threads=self._num_threads,
             set_affinity=self._set_affinity,
+            memory_stats=self._enable_memory_stats,
         )
         self._nodes, self._names = plan.nodes, plan.names
-        self._make_inputs(plan.nodes)
+        try:
+            self._make_inputs(plan.nodes)
+            self._start(executor, plan.nodes, plan.names)
+        except BaseException:
+            self._inputs, self._inputs_by_name = [], {}
+            executor.close()
+            raise
+        self._executor = executor
         _live.add(self)
 
     def _make_inputs(self, kept: Sequence[OpNode]) -> None:
@@ -303,7 +319,7 @@ def _unavailable(name: str) -> Callable[..., NoReturn]:
     return method
 
 
-for _name in ("serialize", "deserialize_and_build", "checkpoint", "output_stream"):
+for _name in ("serialize", "deserialize_and_build", "output_stream"):
     setattr(Pipeline, _name, _unavailable(_name))
 Pipeline.deserialize = staticmethod(_unavailable("deserialize"))  # type: ignore[attr-defined]
 

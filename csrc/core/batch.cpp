@@ -122,6 +122,18 @@ std::vector<at::Tensor> Batch::tensors() const {
   return out;
 }
 
+std::pair<int64_t, int64_t> Batch::reserved_bytes() const {
+  const auto bytes = [](const c10::Storage& s) {
+    return s ? static_cast<int64_t>(s.nbytes()) : int64_t{0};
+  };
+  int64_t total = bytes(shared_), largest = samples_.empty() ? 0 : total / size();
+  for (const c10::Storage& s : own_) {
+    total += bytes(s);
+    largest = std::max(largest, bytes(s));
+  }
+  return {total, largest};
+}
+
 void Batch::finish() {
   pool_->expect_ragged = std::any_of(samples_.begin(), samples_.end(), [&](const SampleView& s) {
     return !(s.shape == first_.shape);

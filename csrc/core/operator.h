@@ -22,7 +22,8 @@ namespace torchdali {
 // What a Source decided about one batch; made in order, read by many threads.
 struct SourceBatch {
   virtual ~SourceBatch() = default;
-  int size = 0;  // samples
+  int size = 0;     // samples
+  int64_t end = 0;  // the source's position behind this batch, where it keeps one (see Source)
 };
 
 // Memory of the sample in hand; implemented by the executor.
@@ -122,14 +123,27 @@ struct ReaderMeta {
   bool stick_to_shard = false;
 };
 
+// What a checkpoint says about a source: facts with names and numbers, so that they can be read,
+// held against another pipeline, and translated to another number of shards.
+using SourceState = std::map<std::string, int64_t>;
+
 // An operator that creates batches. next_batch() is called in order, by one thread at a time, when
 // an iteration is scheduled; run() then makes the samples of that batch, on any thread.
+//
+// A source that can be resumed counts what it gives: with its arguments, that position is its whole
+// state, so that recording one a batch costs nothing.
 class Source : public Operator {
  public:
   // The next batch, of at most `max_size` samples; nullptr at the end of the data.
   virtual std::unique_ptr<SourceBatch> next_batch(int max_size) = 0;
   // Back to the start after the end of the data.
   virtual void reset() {}
+  // What a checkpoint holds of a source at `position` (SourceBatch::end; 0 is the start). Nothing
+  // where its state lies elsewhere.
+  virtual SourceState state(int64_t /*position*/) { return {}; }
+  // Goes on where `state` was taken, without going through what lies before; returns the position.
+  // Raises kValue where the state is damaged or belongs to another source. Before next_batch().
+  virtual int64_t restore(const SourceState& /*state*/) { return 0; }
   // nullopt where the source is not a reader.
   virtual std::optional<ReaderMeta> meta() { return std::nullopt; }
 };

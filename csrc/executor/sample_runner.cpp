@@ -11,6 +11,7 @@ SampleRunner::SampleRunner(const Plan& plan)
     : plan_(plan),
       values_(plan.num_slots),
       owners_(plan.num_slots),
+      block_bytes_(plan.num_slots),
       source_names_(plan.steps.size()) {
   ctx_.values_ = values_.data();
   ctx_.memory_ = this;
@@ -44,7 +45,10 @@ void SampleRunner::run(IterationData& iteration, int sample) {
       return error;
     };
     try {
-      if (guards_hold(step)) step.op->run(ctx_);
+      if (guards_hold(step)) {
+        step.op->run(ctx_);
+        if (!iteration.memory.empty()) record_memory(step);
+      }
     } catch (const Error& e) {
       throw fail(e);
     } catch (const std::bad_alloc&) {
@@ -62,6 +66,16 @@ bool SampleRunner::guards_hold(const Step& step) const {
   return std::all_of(step.guards.begin(), step.guards.end(), [&](const Step::Guard& g) {
     return *values_[g.slot].as<const bool>() == g.value;
   });
+}
+
+void SampleRunner::record_memory(const Step& step) {
+  for (int slot : step.outputs) {
+    iteration_->memory[slot].add(values_[slot].size_bytes());
+    // A view has a block in common with the value that it is a view of, and reserves nothing.
+    const ScratchPool::Block* block = owners_[slot];
+    if (block != nullptr && block->users == 1)
+      raise_to(block_bytes_[slot], static_cast<int64_t>(block->size));
+  }
 }
 
 void SampleRunner::allocate_output(int output, SampleView& view) {

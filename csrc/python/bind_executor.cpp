@@ -41,8 +41,7 @@ Node to_node(const py::dict& d) {
   for (const auto e : py::cast<py::list>(d["inputs"])) node.inputs.push_back(to_edge(e));
   for (const auto& [name, e] : py::cast<py::dict>(d["arg_inputs"]))
     node.argument_inputs.emplace(py::cast<std::string>(name), to_edge(e));
-  for (const auto& [edge, value] :
-       py::cast<std::vector<std::pair<py::object, bool>>>(d["guards"]))
+  for (const auto& [edge, value] : py::cast<std::vector<std::pair<py::object, bool>>>(d["guards"]))
     node.guards.push_back({to_edge(edge), value});
   for (const auto& [name, value] : py::cast<py::dict>(d["args"])) {
     const auto arg = py::cast<std::string>(name);
@@ -93,14 +92,15 @@ std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string
 class PyExecutor {
  public:
   PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
-             bool set_affinity) {
+             bool set_affinity, bool memory_stats) {
     Graph graph;
     for (const auto d : nodes) graph.nodes.push_back(to_node(py::cast<py::dict>(d)));
     for (const auto e : outputs) graph.outputs.push_back(to_edge(e));
     const ExecutorOptions options{.max_batch_size = batch_size,
                                   .num_threads = num_threads,
                                   .set_affinity = set_affinity,
-                                  .fuse = fusion_enabled()};
+                                  .fuse = fusion_enabled(),
+                                  .memory_stats = memory_stats};
     const py::gil_scoped_release release;
     executor_ = std::make_unique<Executor>(std::move(graph), options);
   }
@@ -152,6 +152,29 @@ class PyExecutor {
     d["stick_to_shard"] = meta->stick_to_shard;
     return d;
   }
+  py::dict state() {
+    const ExecutorState state = executor().state();
+    py::dict d;
+    d["iterations"] = state.iterations;
+    d["samples"] = state.samples;
+    d["sources"] = state.sources;
+    return d;
+  }
+  void restore(int64_t iterations, uint64_t samples, std::map<std::string, SourceState> sources) {
+    executor().restore(
+        {.iterations = iterations, .samples = samples, .sources = std::move(sources)});
+  }
+  int64_t iterations_taken() { return executor().iterations_taken(); }
+  py::dict memory_statistics() {
+    py::dict all;
+    for (const OperatorMemory& op : executor().memory_statistics()) {
+      py::list outputs;
+      for (const OutputMemory& m : op.outputs)
+        outputs.append(py::make_tuple(m.real, m.max_real, m.reserved, m.max_reserved));
+      all[py::str(op.name)] = outputs;
+    }
+    return all;
+  }
   void reset() { executor().reset(); }
   void cancel() {
     Executor& e = executor();
@@ -189,16 +212,21 @@ class PyExecutor {
 
 void bind_executor(py::module_& m) {
   py::class_<PyExecutor>(m, "Executor")
-      .def(py::init<const py::list&, const py::list&, int, int, bool>(), py::arg("nodes"),
+      .def(py::init<const py::list&, const py::list&, int, int, bool, bool>(), py::arg("nodes"),
            py::arg("outputs"), py::kw_only(), py::arg("batch_size"), py::arg("num_threads"),
-           py::arg("set_affinity") = false)
+           py::arg("set_affinity") = false, py::arg("memory_stats") = false)
       .def("schedule", &PyExecutor::schedule)
       .def("wait", &PyExecutor::wait)
       .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "")
       .def("reader_meta", &PyExecutor::reader_meta, py::arg("name"))
+      .def("state", &PyExecutor::state)
+      .def("restore", &PyExecutor::restore, py::kw_only(), py::arg("iterations"),
+           py::arg("samples"), py::arg("sources"))
+      .def("memory_statistics", &PyExecutor::memory_statistics)
       .def("reset", &PyExecutor::reset)
       .def("cancel", &PyExecutor::cancel)
       .def("close", &PyExecutor::close)
+      .def_property_readonly("iterations_taken", &PyExecutor::iterations_taken)
       .def_property_readonly("pending", &PyExecutor::pending);
 }
 

@@ -40,6 +40,8 @@ class FakePipeline:
     """
 
     device_id = None
+    is_restored_from_checkpoint = False
+    _enable_checkpointing = False
 
     def __init__(
         self,

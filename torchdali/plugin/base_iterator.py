@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
+from torchdali._checkpoint import integer
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 
 __all__ = ["LastBatchPolicy"]
@@ -54,6 +55,10 @@ class _Epochs(Protocol):
 
     def current(self) -> _Epoch: ...
     def advance(self) -> None: ...
+    # For checkpoints: what the epochs follow from, and which one it is.
+    def facts(self) -> dict[str, Any]: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: Mapping[str, Any]) -> None: ...
 
 
 def _ceil_div(a: int, b: int) -> int:
@@ -98,6 +103,15 @@ class _EpochsBySize:
         if self._policy is LastBatchPolicy.FILL and not self._padded:
             step = self._batch_size * self._num_pipelines
             self._ahead = (self._ahead + self.current().batches * step) % self._size
+
+    def facts(self) -> dict[str, Any]:
+        return {"size": self._size, "last_batch_padded": self._padded}
+
+    def state(self) -> dict[str, Any]:
+        return {"ahead": self._ahead}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._ahead = integer(state, "ahead", 0, self._size - 1)
 
 
 @dataclass(frozen=True)
@@ -166,6 +180,27 @@ class _EpochsByReader:
             # Every rank has read all of this epoch already; it is passed over.
             self._epoch += 1
             self._ahead = [0] * self._reader.num_shards
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "epoch_size": self._reader.size,
+            "num_shards": self._reader.num_shards,
+            "stick_to_shard": self._reader.stick_to_shard,
+            "pad_last_batch": self._reader.padded,
+        }
+
+    def state(self) -> dict[str, Any]:
+        return {"epoch": self._epoch, **({"ahead": self._ahead} if self._fill else {})}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._epoch = integer(state, "epoch")
+        if self._fill:
+            ahead = state.get("ahead")
+            if not isinstance(ahead, list) or len(ahead) != self._reader.num_shards:
+                raise ValueError(f"`ahead` is {ahead!r}")
+            limit = self._reader.size + self._batch_size
+            by_rank = {str(rank): samples for rank, samples in enumerate(ahead)}
+            self._ahead = [integer(by_rank, rank, -limit, limit) for rank in by_rank]
 
 
 _AUTO_RESET = {"yes": True, "true": True, "silent": True, "no": False, "false": False}
@@ -290,6 +325,7 @@ class _DaliBaseIterator:
             )
         for pipeline in self._pipelines:
             pipeline.build()
+        self._policy = policy
         self._epochs: _Epochs | None = None
         if reader_name is not None:
             reader = _common_reader(self._pipelines, reader_name)
@@ -303,11 +339,120 @@ class _DaliBaseIterator:
         self._scheduled = False
         self._late_error: Exception | None = None
         self._first: Any = None
-        if prepare_first_batch:
+        self._checkpointing = self._check_checkpointing()
+        resumed = self._resume()
+        self._given = self._taken  # batches of the epoch that this iterator did not return
+        if prepare_first_batch and not (resumed and self._is_over()):
+            self._before_first = self._make_checkpoints() if self._checkpointing else []
             try:
-                self._first = self._next()
+                self._first = self._fetch()
             except StopIteration:
-                raise _make(PipelineError, self._no_batch()) from None
+                if not resumed:  # else the epoch was over already
+                    raise _make(PipelineError, self._no_batch()) from None
+
+    # -- checkpoints
+
+    def _check_checkpointing(self) -> bool:
+        """Returns whether the pipelines make checkpoints: all of them or none."""
+        enabled = {bool(pipeline._enable_checkpointing) for pipeline in self._pipelines}
+        if len(enabled) > 1:
+            raise _make(
+                ArgumentError,
+                "some of the pipelines have enable_checkpointing, others have not",
+                fix="make all of them with the same value",
+            )
+        return enabled == {True}
+
+    def _facts(self) -> dict[str, Any]:
+        """Returns what must be the same for a position to mean the same."""
+        known = {} if self._epochs is None else self._epochs.facts()
+        return {
+            "pipelines": len(self._pipelines),
+            "policy": None if self._epochs is None else self._policy.name,
+            **known,
+        }
+
+    def _position(self) -> dict[str, Any]:
+        epoch = {} if self._epochs is None else self._epochs.state()
+        return {**self._facts(), "taken": self._taken, "ended": self._ended, **epoch}
+
+    def _make_checkpoints(self) -> list[bytes]:
+        position = self._position()
+        return [pipeline._make_checkpoint(position) for pipeline in self._pipelines]
+
+    def checkpoints(self) -> list[bytes]:
+        """Returns where the pipelines and this iterator are, one checkpoint a pipeline.
+
+        Pipelines of the same definition, each made with `checkpoint=` its own, and an iterator over
+        them go on with the batch behind the last one that this iterator returned. An iterator that
+        was at the end of its epoch is there again: it ends, or reset() starts the next epoch.
+
+        Raises:
+            ArgumentError: the pipelines were made without enable_checkpointing.
+        """
+        if not self._checkpointing:
+            raise _make(
+                ArgumentError,
+                "checkpoints() of an iterator over pipelines without enable_checkpointing",
+                fix="pass enable_checkpointing=True where the pipelines are made",
+            )
+        # The batch that was prepared was not returned yet.
+        if self._first is not None:
+            return list(self._before_first)
+        return self._make_checkpoints()
+
+    def _resume(self) -> bool:
+        """Goes to where the pipelines' checkpoints were made; returns whether they had any."""
+        restored = [pipeline for pipeline in self._pipelines if pipeline.is_restored_from_checkpoint]
+        if not restored:
+            return False
+        positions = [pipeline._resumed_iterator for pipeline in restored]
+        iterations = [pipeline._iterations_taken for pipeline in restored]
+        if len(restored) < len(self._pipelines) or len(set(iterations)) > 1:
+            raise _make(
+                ArgumentError,
+                f"the checkpoints of the pipelines do not belong together: {len(restored)} of "
+                f"{len(self._pipelines)} pipelines have one, made after {iterations} iterations",
+                fix="resume all pipelines with what one call of checkpoints() returned",
+            )
+        position = positions[0]
+        if any(other != position for other in positions):
+            raise _make(
+                ArgumentError, "the checkpoints of the pipelines were made by different iterators"
+            )
+        if position is None:
+            self._count_up_to(iterations[0])
+            return True
+        for key, own in self._facts().items():
+            if position.get(key) != own:
+                raise _make(
+                    ArgumentError,
+                    f"`{key}` of the iterator is {own!r}, in the checkpoint it is "
+                    f"{position.get(key)!r}",
+                    fix="resume with an iterator like the one that made the checkpoint",
+                )
+        try:
+            self._taken = integer(position, "taken")
+            self._ended = bool(position.get("ended"))
+            if self._epochs is not None:
+                self._epochs.restore(position)
+        except ValueError as error:
+            raise _make(
+                ArgumentError, f"the iterator's position in the checkpoint is damaged: {error}"
+            ) from None
+        return True
+
+    def _count_up_to(self, iterations: int) -> None:
+        """Finds the epoch of a checkpoint that Pipeline.checkpoint() made, by counting batches."""
+        if self._epochs is None:
+            return
+        while iterations > (epoch := self._epochs.current()).batches:
+            length = max(0, epoch.batches) + epoch.dropped
+            if length == 0:
+                break
+            iterations -= length
+            self._epochs.advance()
+        self._taken = iterations
 
     def _no_batch(self) -> str:
         message = "there is no batch in the pipeline"
@@ -370,12 +515,18 @@ class _DaliBaseIterator:
             batch, self._first = self._first, None
             return batch
         try:
-            if self._is_over():
-                raise StopIteration
-            outputs = self._take()
+            return self._fetch()
         except StopIteration:
             if self._auto_reset:
                 self.reset()
+            raise
+
+    def _fetch(self) -> Any:
+        if self._is_over():
+            raise StopIteration
+        try:
+            outputs = self._take()
+        except StopIteration:
             raise
         except Exception:
             self._taken += 1  # the batch that failed
@@ -398,9 +549,12 @@ class _DaliBaseIterator:
     def __iter__(self) -> _DaliBaseIterator:
         if self._is_over() and self._first is None:
             self.reset()
-        elif self._taken > int(self._first is not None):
+        elif self._returned_some():
             self._warn_of_reset()
         return self
+
+    def _returned_some(self) -> bool:
+        return self._taken - self._given > int(self._first is not None)
 
     def _warn_of_reset(self) -> None:
         warnings.warn(
@@ -416,7 +570,7 @@ class _DaliBaseIterator:
         Within an epoch it does nothing but warn, as in DALI.
         """
         if not self._is_over() or self._first is not None:
-            if self._taken > int(self._first is not None):
+            if self._returned_some():
                 self._warn_of_reset()
             return
         if self._epochs is not None:
@@ -424,7 +578,7 @@ class _DaliBaseIterator:
                 for _ in range(self._epochs.current().dropped):
                     self._drop()
             self._epochs.advance()
-        self._taken = 0
+        self._taken = self._given = 0
         self._ended = False
         for pipeline in self._pipelines:
             pipeline.reset()

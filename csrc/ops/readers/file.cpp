@@ -69,7 +69,32 @@ class FileReader final : public Source {
       batch->paths.push_back('\0');
     }
     position_ += max_size;
+    batch->end = position_;
     return batch;
+  }
+
+  SourceState state(int64_t position) override {
+    prepare();
+    const auto place = order_->place(position);
+    SourceState state = facts();
+    state["epoch"] = place.epoch;
+    state["consumed"] = place.consumed;
+    return state;
+  }
+
+  int64_t restore(const SourceState& state) override {
+    prepare();
+    const auto stored = [&](const std::string& name) {
+      const auto found = state.find(name);
+      TORCHDALI_CHECK(found != state.end(), "the checkpoint lacks `", name, "`");
+      return found->second;
+    };
+    for (const auto& [name, value] : facts())
+      TORCHDALI_CHECK(stored(name) == value, "`", name, "` is ", value,
+                      ", in the checkpoint it is ", stored(name),
+                      ". To fix it: resume with the same data set and arguments");
+    position_ = order_->position(stored("epoch"), stored("consumed"));
+    return position_;
   }
 
   void run(SampleContext& ctx) const override {
@@ -100,6 +125,19 @@ class FileReader final : public Source {
   }
 
  private:
+  // What the order of samples depends on.
+  SourceState facts() const {
+    return {{"epoch_size", order_->size()},
+            {"shard_id", options_.shard_id},
+            {"num_shards", options_.num_shards},
+            {"stick_to_shard", options_.stick_to_shard},
+            {"pad_last_batch", options_.pad_last_batch},
+            {"random_shuffle", options_.shuffle == Shuffle::kShard},
+            {"shuffle_after_epoch", options_.shuffle == Shuffle::kWholeEpoch},
+            {"order_seed",
+             options_.shuffle == Shuffle::kNone ? 0 : static_cast<int64_t>(options_.seed)}};
+  }
+
   static void check_arguments(const OpSpec& spec) {
     const bool files = spec.has("files"), list = spec.has("file_list");
     TORCHDALI_CHECK(
