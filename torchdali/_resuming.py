@@ -34,6 +34,7 @@ class ResumablePipeline(RunningPipeline):
         )
         self._checkpoint_given = None
         self._is_restored = False
+        self._resumption: tuple[int, Mapping[str, Any] | None] | None = None
         self._seed_in_use = 0
         self._stateful: list[tuple[str, Operator]] = []  # name in this pipeline, what it is
 
@@ -43,8 +44,14 @@ class ResumablePipeline(RunningPipeline):
         return self._is_restored
 
     @property
-    def _iterations_taken(self) -> int:
-        return int(self._live_executor().iterations_taken)
+    def _resumed_at(self) -> tuple[int, Mapping[str, Any] | None] | None:
+        """Iterations before the checkpoint, and the position of the iterator that made it.
+
+        None where there was no checkpoint, or the pipeline has run since.
+        """
+        resumption = self._resumption
+        taken = self._live_executor().iterations_taken
+        return resumption if resumption is not None and resumption[0] == taken else None
 
     def checkpoint(self, filename: str | os.PathLike[str] | None = None) -> bytes:
         """Returns where the pipeline is, and writes it to a file where one is named.
@@ -184,7 +191,7 @@ class ResumablePipeline(RunningPipeline):
                 self._epoch = max(self._epoch, state["epoch"])
         self._resets_due = checkpoint.resets
         self._last_iter = checkpoint.ended
-        self._resumed_iterator = checkpoint.iterator
+        self._resumption = (checkpoint.iterations, checkpoint.iterator)
 
     def _warn_of_source(self, reason: str | None, location: Any) -> None:
         if reason is None:

@@ -50,7 +50,6 @@ class RunningPipeline(PipelineOptions):
         self._marks: collections.deque[tuple[int, list[Any]]] = collections.deque()
         self._epoch = 0  # ends of data that were passed
         self._resets_due = 0  # ends ahead that reset() had passed before the checkpoint was made
-        self._resumed_iterator: Any = None  # position of the iterator that made the checkpoint
         self._api: PipelineAPIType | None = None
         self._api_check = True
 

@@ -40,8 +40,8 @@ class FakePipeline:
     """
 
     device_id = None
-    is_restored_from_checkpoint = False
     _enable_checkpointing = False
+    _resumed_at = None
 
     def __init__(
         self,
