@@ -145,11 +145,12 @@ class RunningPipeline(PipelineOptions):
         for source in self._inputs:
             source.reset()
         self._executor.reset()
-        if self._tracks_inputs and not self._executor.pending:
-            self._mark()
+        self._mark()
 
     def _mark(self) -> None:
         """Notes where the external sources are, behind all that is scheduled."""
+        if not self._tracks_inputs:
+            return
         executor = self._executor
         taken = executor.iterations_taken
         while len(self._marks) > 1 and self._marks[1][0] <= taken:
@@ -210,6 +211,7 @@ class RunningPipeline(PipelineOptions):
         self._steady = False
         if isinstance(error, StopIteration):
             self._last_iter = True
+            self._mark()
             if self._resets_due:
                 self._resets_due -= 1
                 self._begin_epoch()

@@ -136,6 +136,37 @@ def run_graph(
         "num_threads": num_threads,
         "seed": seed,
     }
+    return [
+        [
+            DaliOutput([torch.from_numpy(np.array(s)) for s in out["samples"]], out["layout"])
+            for out in iteration
+        ]
+        for iteration in _ask(request)
+    ]
+
+
+def memory_statistics(
+    nodes: Sequence[Mapping[str, Any]],
+    outputs: Sequence[str],
+    sources: Mapping[str, Mapping[str, Any]],
+    *,
+    batch_size: int,
+    iterations: int,
+) -> dict[str, dict[str, list[int]]]:
+    """Runs a graph as run_graph does; returns real DALI's executor_statistics() afterwards."""
+    skip_without_dali()
+    request = {
+        "nodes": list(nodes),
+        "outputs": list(outputs),
+        "sources": dict(sources),
+        "batch_size": batch_size,
+        "iterations": iterations,
+        "statistics": True,
+    }
+    return _ask(request)  # type: ignore[no-any-return]
+
+
+def _ask(request: Mapping[str, Any]) -> Any:
     process = _worker()
     assert process.stdin is not None
     assert process.stdout is not None
@@ -146,10 +177,4 @@ def run_graph(
         raise AssertionError(f"DALI's process died (exit status {process.wait()})") from None
     if "error" in answer:
         raise DaliError(f"{answer['type']}: {answer['error']}")
-    return [
-        [
-            DaliOutput([torch.from_numpy(np.array(s)) for s in out["samples"]], out["layout"])
-            for out in iteration
-        ]
-        for iteration in answer["result"]
-    ]
+    return answer["result"]

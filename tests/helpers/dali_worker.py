@@ -78,8 +78,11 @@ def _argument(value: Any, types: Any) -> Any:
     return value
 
 
-def run_graph(graph: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """Builds and runs a graph in DALI on the CPU; see dali_oracle.run_graph for its form."""
+def run_graph(graph: dict[str, Any]) -> Any:
+    """Builds and runs a graph in DALI on the CPU; see dali_oracle.run_graph for its form.
+
+    Returns the outputs of each iteration, or with "statistics" what executor_statistics() says.
+    """
     from nvidia.dali import fn, pipeline, types
 
     pipe = pipeline.Pipeline(
@@ -89,6 +92,7 @@ def run_graph(graph: dict[str, Any]) -> list[list[dict[str, Any]]]:
         seed=graph.get("seed", 1),
         exec_async=False,
         exec_pipelined=False,
+        enable_memory_stats=graph.get("statistics", False),
     )
     with pipe:
         values: dict[str, Any] = {
@@ -119,7 +123,7 @@ def run_graph(graph: dict[str, Any]) -> list[list[dict[str, Any]]]:
                 for output in pipe.run()
             ]
         )
-    return iterations
+    return pipe.executor_statistics() if graph.get("statistics") else iterations
 
 
 def main() -> None:

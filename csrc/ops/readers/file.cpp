@@ -134,7 +134,7 @@ class FileReader final : public Source {
             {"pad_last_batch", options_.pad_last_batch},
             {"random_shuffle", options_.shuffle == Shuffle::kShard},
             {"shuffle_after_epoch", options_.shuffle == Shuffle::kWholeEpoch},
-            {"order_seed",
+            {"shuffle_seed",
              options_.shuffle == Shuffle::kNone ? 0 : static_cast<int64_t>(options_.seed)}};
   }
 
