@@ -23,6 +23,7 @@ _FORMAT = "torchdali checkpoint"
 _VERSION = 1
 _INT64 = (1 << 63) - 1
 _UINT64 = (1 << 64) - 1
+_MOST = _INT64 // 2  # of what goes on being counted
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,8 @@ class Checkpoint:
                 batch_size=integer(content, "batch_size", 1),
                 seed=integer(content, "seed", 0, _UINT64),
                 operators=[_operator(entry) for entry in _list(content, "operators")],
-                iterations=integer(content, "iterations"),
-                samples=integer(content, "samples"),
+                iterations=integer(content, "iterations", 0, _MOST),
+                samples=integer(content, "samples", 0, _MOST),
                 ended=bool(content.get("ended")),
                 resets=integer(content, "resets"),
                 inputs=[_input(entry) for entry in _list(content, "inputs")],

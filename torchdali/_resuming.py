@@ -50,8 +50,9 @@ class ResumablePipeline(RunningPipeline):
         None where there was no checkpoint, or the pipeline has run since.
         """
         resumption = self._resumption
-        taken = self._live_executor().iterations_taken
-        return resumption if resumption is not None and resumption[0] == taken else None
+        if resumption is None or self._live_executor().iterations_taken != resumption[0]:
+            return None
+        return resumption
 
     def checkpoint(self, filename: str | os.PathLike[str] | None = None) -> bytes:
         """Returns where the pipeline is, and writes it to a file where one is named.

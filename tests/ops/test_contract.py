@@ -19,21 +19,11 @@ from torchdali import Pipeline, fn, types
 from torchdali._extension import _C
 from torchdali._schema import registry
 
-
-def file_arguments(folder: Path) -> dict[str, object]:
-    files = [folder / f"{i}.bin" for i in range(10)]
-    for i, file in enumerate(files):
-        file.write_bytes(bytes([i]))
-    return {"files": [str(file) for file in files], "random_shuffle": True}
-
-
 TESTS = Path(__file__).parents[1]
 CASES = all_cases()
 SCHEMAS = registry()
 # A source decides what a batch holds: it has no samples to be given, and tests of its own.
 OPERATORS = sorted(name for name, schema in SCHEMAS.items() if not schema.source)
-# Arguments that a source runs with, on data that is made in a folder.
-SOURCES = {"readers.file": file_arguments}
 # Written in Python, with arguments of its own; every case is fed through it.
 PYTHON_SOURCES = {"external_source"}
 TESTED = sorted({case.op for case in CASES} & set(OPERATORS))
@@ -200,6 +190,17 @@ def test_a_resumed_pipeline_goes_on_drawing(case):
     whole = run_case(case, sizes)
     for resume_after in range(len(sizes)):
         assert_same_bytes(run_case(case, sizes, resume_after=resume_after), whole)
+
+
+def file_arguments(folder: Path) -> dict[str, object]:
+    files = [folder / f"{i}.bin" for i in range(10)]
+    for i, file in enumerate(files):
+        file.write_bytes(bytes([i]))
+    return {"files": [str(file) for file in files], "random_shuffle": True}
+
+
+# Arguments that a source runs with, on data that is made in a folder.
+SOURCES = {"readers.file": file_arguments}
 
 
 @pytest.mark.parametrize("name", sorted(set(SCHEMAS) - set(OPERATORS) - PYTHON_SOURCES))
