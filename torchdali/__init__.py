@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A data loader for PyTorch with the language of NVIDIA DALI and a native engine."""
 
+import torchdali._constants  # noqa: F401  # it gives DataNode and types what they cannot import
 from torchdali import backend, data_node, errors, fn, ops, pipeline, tensors, types
 from torchdali._build_info import VERSION as __version__
 from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def

@@ -29,6 +29,8 @@ class _Language:
         shape: called with a node, a dtype or None, and a device.
         property: called with a node, a key and a device.
         transfer: called with a node and the device to copy it to.
+        constant: called with a value of the user's and a dtype or None; None where no constant can
+            be made of such a value.
     """
 
     def __init__(self) -> None:
@@ -37,6 +39,7 @@ class _Language:
         self.shape: Callable[[DataNode, DALIDataType | None, str], DataNode] = _not_there
         self.property: Callable[[DataNode, str, str], DataNode] = _not_there
         self.transfer: Callable[[DataNode, str], DataNode] = _not_there
+        self.constant: Callable[[Any, DALIDataType | None], DataNode | None] = _not_there
 
 
 language = _Language()

@@ -15,6 +15,7 @@ from torchdali.fn import readers as readers
 
 __all__ = [
     "cast",
+    "constant",
     "copy",
     "crop",
     "crop_mirror_normalize",
@@ -72,6 +73,49 @@ def cast(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
+def constant(
+    *,
+    fdata: float | Sequence[float] | NDArray[Any] | None = ...,
+    idata: int | Sequence[int] | NDArray[Any] | None = ...,
+    data: bytes | None = None,
+    data_dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    shape: int | Sequence[int] | NDArray[Any] | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    layout: str | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives one tensor for every sample. types.Constant makes it from numbers, lists and arrays,
+    which is easier.
+
+    Args:
+        fdata: float or list of float, optional. The elements as numbers, in C order. One number
+            fills the whole shape.
+        idata: int or list of int, optional. The elements as integers, in C order. One number
+            fills the whole shape.
+        data: bytes, optional. The elements as the bytes of an array in C order, of the type
+            `data_dtype`.
+        data_dtype: types.DALIDataType, optional. Element type of `data`.
+        shape: int or list of int, optional. Shape of the output; by default one dimension, as
+            long as there are elements.
+        dtype: types.DALIDataType, optional. Element type of the output, to which the elements
+            are converted as by fn.cast; by default FLOAT for `fdata`, INT32 for `idata`,
+            `data_dtype` for `data`.
+        layout: layout str, optional. Letters of the axes, one a dimension.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The tensor, with the shape, element type and layout that were asked for.
+    """
+
 @overload
 def copy(
     data: DataNode,
