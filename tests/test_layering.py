@@ -40,7 +40,7 @@ PY_LAYERS: list[set[str]] = [
     {"_schema", "tensors", "info"},
     {"_arguments", "_options"},
     {"graph"},
-    {"_constants", "_feeding", "_planning"},
+    {"_constants", "_feeding", "_planning", "_subscript"},
     {"external_source", "_running"},
     {"_inspecting"},
     {"_callables", "pipeline"},

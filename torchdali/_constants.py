@@ -207,8 +207,8 @@ def ConstantNode(
     return constant_node(value, dtype, shape, layout, device, **kwargs)
 
 
-def _promoted(value: Any, dtype: DALIDataType | None = None) -> DataNode | None:
-    return constant_node(value, dtype) if is_constant(value) else None
+def _promoted(value: Any) -> DataNode | None:
+    return constant_node(value) if is_constant(value) else None
 
 
 language.constant = _promoted

@@ -23,14 +23,11 @@ from torchdali.errors import (
     _make,
 )
 from torchdali.tensors import TensorListCPU
-from torchdali.types import DALIDataType
 
 __all__ = ["OpNode", "Scope", "create", "current_owner", "pop_scope", "push_scope"]
 
 _DEVICES = ("cpu", "gpu", "mixed")
 _UNIVERSAL = {arg.name: arg for arg in UNIVERSAL}
-# Arrays of more dimensions than a list has are tensors, the same for all samples.
-_ELEMENTS = {"int_list": DALIDataType.INT64, "float_list": DALIDataType.FLOAT}
 
 # Inputs exist before the operators that use them, so this order is topological.
 _ordinals = itertools.count()
@@ -231,17 +228,21 @@ def _as_input(
     """Returns an input as a node, or as a list of nodes where such a list was passed."""
     if isinstance(value, DataNode):
         return value
+    offender = value
     if isinstance(value, (list, tuple)) and any(isinstance(item, DataNode) for item in value):
-        return [_as_input(schema, position, item, location) for item in value]
-    node = language.constant(value, None)
-    if node is not None:
+        others = [item for item in value if not isinstance(item, DataNode)]
+        if not others:
+            return list(value)
+        offender = others[0]
+    elif (node := language.constant(value)) is not None:
         return node
     name = schema.inputs[min(position, len(schema.inputs) - 1)].name
     is_batch = isinstance(value, TensorListCPU)
     raise _make(
         ArgumentTypeError,
-        f"input `{name}` takes a DataNode, or a constant: a number, an array, a list of numbers; "
-        f"got {type(value).__name__}",
+        f"input `{name}` takes a DataNode, a list of them, or a constant (a number, an array, a "
+        f"list of numbers), got {'a list with ' if offender is not value else ''}"
+        f"{type(offender).__name__}",
         operator=schema.fn_name,
         location=location,
         fix="bring batches in with fn.external_source" if is_batch else None,
@@ -310,8 +311,6 @@ def resolve(
                 operator=schema.fn_name,
                 location=location,
             )
-        elif arg.per_sample and getattr(value, "ndim", 0) > 1 and arg.type in _ELEMENTS:
-            result[name] = language.constant(value, _ELEMENTS[arg.type])
         else:
             result[name] = _arguments.coerce(schema.fn_name, arg, value, location)
     return result

@@ -273,7 +273,7 @@ def _as_output(index: int, output: Any) -> DataNode:
             f"output {index} is a {type(output).__name__}, an output is a DataNode",
             fix="return the outputs as one flat tuple; put * before an operator with several",
         )
-    node = language.constant(output, None)
+    node = language.constant(output)
     if node is None:
         raise _make(
             ArgumentTypeError,
