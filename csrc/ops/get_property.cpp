@@ -17,7 +17,7 @@ class GetProperty final : public Operator {
   }
   void run(SampleContext& ctx) const override {
     const Layout layout = ctx.input(0).layout;
-    const std::string_view text = layout_ ? layout.str() : ctx.source_name();
+    const std::string_view text = layout_ ? layout.str() : ctx.source_info();
     const SampleView& out = ctx.output(0, DType::kUInt8, Shape{static_cast<int64_t>(text.size())});
     std::copy(text.begin(), text.end(), out.as<char>());
   }
@@ -33,8 +33,8 @@ TORCHDALI_OPERATOR("get_property")
     .input("data", "Any layout, any element type.")
     .output("property", "The text as bytes, uint8; of length 0 where there is none.")
     .required_arg("key", ArgType::kString,
-                  "\"source_info\": the path or key that the sample was made from; \"layout\": the "
-                  "letters of its axes.")
+                  "\"source_info\": the path or key that the sample was made from, relative to the "
+                  "reader's root; \"layout\": the letters of its axes.")
     .cpu<GetProperty>();
 
 }  // namespace

@@ -80,8 +80,9 @@ def _argument(value: Any, types: Any) -> Any:
 
 def run_graph(graph: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """Builds and runs a graph in DALI on the CPU; see dali_oracle.run_graph for its form."""
-    from nvidia.dali import fn, pipeline, types
+    from nvidia.dali import fn, math, newaxis, pipeline, types
 
+    names = {"fn": fn, "math": math, "newaxis": newaxis, "np": np, "types": types}
     pipe = pipeline.Pipeline(
         batch_size=graph["batch_size"],
         num_threads=graph.get("num_threads", 1),
@@ -96,6 +97,10 @@ def run_graph(graph: dict[str, Any]) -> list[list[dict[str, Any]]]:
             for name, source in graph["sources"].items()
         }
         for node in graph["nodes"]:
+            if "expression" in node:
+                made = eval(node["expression"], {**names, **values})
+                values.update(zip(node["outputs"], made, strict=True))
+                continue
             function: Any = fn
             for part in node["op"].split("."):
                 function = getattr(function, part)
