@@ -77,7 +77,7 @@ class _Subscripts:
                 if bound is not None:
                     self.args[f"{prefix}_{number}"] = bound
             return True
-        if not isinstance(item, DataNode) and (
+        if not isinstance(item, (int, DataNode)) and (
             item is None or isinstance(item, (float, np.floating, str, bytes)) or np.ndim(item) > 0
         ):
             raise _make(
@@ -101,26 +101,29 @@ def _subscript(node: DataNode, key: Any) -> DataNode:
     if found.args:
         if found.ellipsis is not None and found.ellipsis < found.count:
             found.args["ellipsis"] = found.ellipsis
-        result = _use("tensor_subscript", node, **found.args, num_subscripts=found.count)
+        args = {**found.args, "num_subscripts": found.count}
+        result = _use("tensor_subscript", node, args, location)
     # Without positions from the end, expand_dims sees by itself whether there are enough axes.
     elif found.count > 0 and (found.ellipsis is not None or not found.ends_in_new_axis):
-        result = _use("subscript_dim_check", node, num_subscripts=found.count)
+        result = _use("subscript_dim_check", node, {"num_subscripts": found.count}, location)
     if found.new_axes:
-        names = found.names or None
-        result = _use("expand_dims", result, axes=found.new_axes, new_axis_names=names)
+        args = {"axes": found.new_axes, "new_axis_names": found.names or None}
+        result = _use("expand_dims", result, args, location)
     return result
 
 
-def _use(name: str, node: DataNode, **kwargs: Any) -> DataNode:
-    return cast(DataNode, graph.create(operator_schema(name), (node,), kwargs))
+def _use(
+    name: str, node: DataNode, args: dict[str, Any], location: SourceLocation | None = None
+) -> DataNode:
+    return cast(DataNode, graph.create(operator_schema(name), (node,), args, location=location))
 
 
 def _shape(node: DataNode, dtype: DALIDataType | None, device: str) -> DataNode:
-    return _use("shapes", node, dtype=dtype, device=device)
+    return _use("shapes", node, {"dtype": dtype, "device": device})
 
 
 def _property(node: DataNode, key: str, device: str) -> DataNode:
-    return _use("get_property", node, key=key, device=device)
+    return _use("get_property", node, {"key": key, "device": device})
 
 
 language.subscript = _subscript

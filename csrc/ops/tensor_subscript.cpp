@@ -17,9 +17,10 @@ namespace {
 class Bound {
  public:
   Bound() = default;
-  Bound(const OpSpec& spec, const std::string& name) : name_(name) {
-    if (spec.has_tensor(name)) slot_ = spec.tensors.at(name);
-    else if (spec.has(name)) constant_ = spec.get<int64_t>(name);
+  Bound(const OpSpec& spec, const char* prefix, int number)
+      : name_(prefix + std::to_string(number)) {
+    if (spec.has_tensor(name_)) slot_ = spec.tensors.at(name_);
+    else if (spec.has(name_)) constant_ = spec.get<int64_t>(name_);
   }
   bool given() const { return slot_ >= 0 || constant_.has_value(); }
   const std::optional<int64_t>& constant() const { return constant_; }
@@ -63,10 +64,10 @@ class Subscript {
  public:
   Subscript() = default;
   Subscript(const OpSpec& spec, int number)
-      : at_(spec, str_cat("at_", number)),
-        lo_(spec, str_cat("lo_", number)),
-        hi_(spec, str_cat("hi_", number)),
-        step_(spec, str_cat("step_", number)) {
+      : at_(spec, "at_", number),
+        lo_(spec, "lo_", number),
+        hi_(spec, "hi_", number),
+        step_(spec, "step_", number) {
     TORCHDALI_CHECK(!at_.given() || !(lo_.given() || hi_.given() || step_.given()), "subscript ",
                     number, " is both a position (`at_", number, "`) and a range");
     check_step(step_.constant(), number);
@@ -228,7 +229,7 @@ TORCHDALI_OPERATOR("tensor_subscript")
 TORCHDALI_OPERATOR("subscript_dim_check")
     .doc("Gives the input as it is, where it has enough dimensions: `x[:, :]` makes it of `x`.")
     .input("data", "Any layout, any element type.")
-    .output("same", "The input.")
+    .output("same", "The input as it is.")
     .required_arg("num_subscripts", ArgType::kInt, "The least number of dimensions.")
     .cpu<SubscriptDimCheck>();
 

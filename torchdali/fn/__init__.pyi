@@ -486,8 +486,8 @@ def get_property(
 
     Args:
         data: DataNode. Any layout, any element type.
-        key: str, required. "source_info": the path or key that the sample was made from;
-            "layout": the letters of its axes.
+        key: str, required. "source_info": the path or key that the sample was made from,
+            relative to the reader's root; "layout": the letters of its axes.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1016,7 +1016,7 @@ def subscript_dim_check(
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The input.
+        DataNode: The input as it is.
     """
 
 @overload

@@ -469,8 +469,8 @@ class GetProperty(_Operator):
 
     Args:
         data: DataNode. Any layout, any element type.
-        key: str, required. "source_info": the path or key that the sample was made from;
-            "layout": the letters of its axes.
+        key: str, required. "source_info": the path or key that the sample was made from,
+            relative to the reader's root; "layout": the letters of its axes.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -956,7 +956,7 @@ class SubscriptDimCheck(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The input.
+        DataNode: The input as it is.
     """
 
     def __init__(
