@@ -40,7 +40,7 @@ PY_LAYERS: list[set[str]] = [
     {"_schema", "tensors", "info"},
     {"_arguments", "_checkpoint", "_options"},
     {"graph"},
-    {"_planning", "_pulling"},
+    {"_constants", "_planning", "_pulling", "_subscript"},
     {"_feeding"},
     {"external_source", "_running"},
     {"_resuming"},

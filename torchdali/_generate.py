@@ -36,6 +36,7 @@ _STUB_TYPES = {
     "int_list": "int | Sequence[int] | NDArray[Any]",
     "float_list": "float | Sequence[float] | NDArray[Any]",
     "str_list": "str | Sequence[str]",
+    "bytes": "bytes",
     "DALIDataType": "types.DALIDataType | torch.dtype | type[Any]",
     **{name: f"types.{name}" for name in ENUMS if name != "DALIDataType"},
 }

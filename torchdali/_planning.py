@@ -164,7 +164,12 @@ def _merge(nodes: Sequence[OpNode], seeds: Mapping[int, int]) -> dict[int, OpNod
             tuple(sorted((name, edge(i)) for name, i in node.arg_inputs.items())),
             tuple((edge(i), value) for i, value in node.guards),
             # repr tells 1 from 1.0 and True, which are equal but not the same argument
-            tuple(sorted((name, repr(value)) for name, value in node.args.items())),
+            tuple(
+                sorted(
+                    (name, value if isinstance(value, bytes) else repr(value))
+                    for name, value in node.args.items()
+                )
+            ),
         )
         merged[node.ordinal] = first.setdefault(key, node)
     return merged

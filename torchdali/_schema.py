@@ -84,7 +84,7 @@ class Argument:
     """One keyword argument of an operator.
 
     `type` is one of bool, int, float, str, DALIDataType, DALIImageType, DALIInterpType, layout,
-    int_list, float_list, str_list.
+    int_list, float_list, str_list, bytes.
     """
 
     name: str

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchdali._source_location import find_user_location
-from torchdali.errors import ArgumentTypeError, UnsupportedError, _make
+from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.types import DALIDataType
 
 if TYPE_CHECKING:
     from torchdali.graph import OpNode
 
-__all__ = ["DataNode"]
+__all__ = ["DataNode", "newaxis"]
 
 
 def _not_there(*_: Any, **__: Any) -> Any:
@@ -29,6 +29,7 @@ class _Language:
         shape: called with a node, a dtype or None, and a device.
         property: called with a node, a key and a device.
         transfer: called with a node and the device to copy it to.
+        constant: called with a value of the user's; None where such a value is no constant.
     """
 
     def __init__(self) -> None:
@@ -37,16 +38,45 @@ class _Language:
         self.shape: Callable[[DataNode, DALIDataType | None, str], DataNode] = _not_there
         self.property: Callable[[DataNode, str, str], DataNode] = _not_there
         self.transfer: Callable[[DataNode, str], DataNode] = _not_there
+        self.constant: Callable[[Any], DataNode | None] = _not_there
 
 
 language = _Language()
+
+
+class NewAxis:
+    """A subscript that adds an axis of extent 1; `newaxis("C")` also names it in the layout."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise _make(ArgumentTypeError, f"newaxis: a name is one letter, got {name!r}")
+        if name is not None and len(name) != 1:
+            raise _make(ArgumentError, f'newaxis: a name is one letter, got "{name}"')
+        self._name = name
+
+    @property
+    def name(self) -> str | None:
+        """The letter of the axis, None where it has none."""
+        return self._name
+
+    def __call__(self, name: str | None = None) -> NewAxis:
+        return NewAxis(name)
+
+    def __repr__(self) -> str:
+        return "newaxis" if self._name is None else f'newaxis("{self._name}")'
+
+
+newaxis = NewAxis()
 
 
 class DataNode:
     """A batch that will be: an output of an operator, an input of others, or of the pipeline.
 
     Arithmetic, comparison and bitwise operators make operators of the pipeline, sample by sample;
-    so do subscripts.
+    so do subscripts: integers, slices with any step, `...`, `newaxis`, and as positions and bounds
+    data nodes with one integer a sample.
 
     Args:
         name: as it appears in messages.

@@ -7,10 +7,7 @@ import itertools
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, cast
-
-import numpy as np
-import torch
+from typing import Any, cast
 
 from torchdali import _arguments
 from torchdali._extension import _C
@@ -25,13 +22,12 @@ from torchdali.errors import (
     UnsupportedError,
     _make,
 )
-from torchdali.tensors import TensorCPU, TensorListCPU
+from torchdali.tensors import TensorListCPU
 
 __all__ = ["OpNode", "Scope", "create", "current_owner", "pop_scope", "push_scope"]
 
 _DEVICES = ("cpu", "gpu", "mixed")
 _UNIVERSAL = {arg.name: arg for arg in UNIVERSAL}
-_ARRAYS = (np.ndarray, np.generic, torch.Tensor, TensorCPU, TensorListCPU)
 
 # Inputs exist before the operators that use them, so this order is topological.
 _ordinals = itertools.count()
@@ -138,7 +134,8 @@ class OpNode:
     def outputs(self) -> tuple[DataNode, ...]:
         """The data nodes that it makes."""
         device = "cpu" if self.device == "cpu" else "gpu"
-        layout = self.args.get("layout") if self.schema.name == "external_source" else None
+        declares = self.schema.name in ("constant", "external_source")
+        layout = self.args.get("layout") if declares else None
         return tuple(
             DataNode(
                 f"{self.name}[{i}]" if self.num_outputs > 1 else self.name,
@@ -153,10 +150,14 @@ class OpNode:
     def __repr__(self) -> str:
         inputs = [node.name for node in self.inputs]
         constants = {**self.args, **({} if self.seed is None else {"seed": self.seed})}
-        inputs += [f"{name}={value!r}" for name, value in constants.items()]
+        inputs += [f"{name}={_shown(value)}" for name, value in constants.items()]
         inputs += [f"{name}={node.name}" for name, node in self.arg_inputs.items()]
         where = f"  # {self.location.short()}" if self.location else ""
         return f"{self.name} = {self.schema.fn_name}({', '.join(inputs)}){where}"
+
+
+def _shown(value: Any) -> str:
+    return f"<{len(value)} bytes>" if isinstance(value, bytes) else repr(value)
 
 
 def auto_name(class_name: str, scope: Scope | None) -> str:
@@ -203,12 +204,8 @@ def _input_sets(
             operator=schema.fn_name,
             location=location,
         )
-    lengths = {len(value) for value in given if isinstance(value, (list, tuple))}
-    for position, value in enumerate(given):
-        items = value if isinstance(value, (list, tuple)) else [value]
-        for item in items:
-            if not isinstance(item, DataNode):
-                _refuse_input(schema, position, item, location)
+    given = [_as_input(schema, i, value, location) for i, value in enumerate(given)]
+    lengths = {len(value) for value in given if isinstance(value, list)}
     if not lengths:
         return tuple(given)
     if len(lengths) > 1:
@@ -220,29 +217,35 @@ def _input_sets(
         )
     count = lengths.pop()
     return [
-        tuple(value[i] if isinstance(value, (list, tuple)) else value for value in given)
+        tuple(value[i] if isinstance(value, list) else value for value in given)
         for i in range(count)
     ]
 
 
-def _refuse_input(
-    schema: OperatorSchema, position: int, item: Any, location: SourceLocation | None
-) -> NoReturn:
+def _as_input(
+    schema: OperatorSchema, position: int, value: Any, location: SourceLocation | None
+) -> DataNode | list[Any]:
+    """Returns an input as a node, or as a list of nodes where such a list was passed."""
+    if isinstance(value, DataNode):
+        return value
+    offender = value
+    if isinstance(value, (list, tuple)) and any(isinstance(item, DataNode) for item in value):
+        others = [item for item in value if not isinstance(item, DataNode)]
+        if not others:
+            return list(value)
+        offender = others[0]
+    elif (node := language.constant(value)) is not None:
+        return node
     name = schema.inputs[min(position, len(schema.inputs) - 1)].name
-    if isinstance(item, (*_ARRAYS, bool, int, float)):
-        raise _make(
-            ArgumentTypeError,
-            f"input `{name}` is a constant ({type(item).__name__}); constants as inputs are not "
-            "available in this version",
-            operator=schema.fn_name,
-            location=location,
-            fix="bring it in with fn.external_source",
-        )
+    is_batch = isinstance(value, TensorListCPU)
     raise _make(
         ArgumentTypeError,
-        f"input `{name}` takes a DataNode, got {type(item).__name__}",
+        f"input `{name}` takes a DataNode, a list of them, or a constant (a number, an array, a "
+        f"list of numbers), got {'a list with ' if offender is not value else ''}"
+        f"{type(offender).__name__}",
         operator=schema.fn_name,
         location=location,
+        fix="bring batches in with fn.external_source" if is_batch else None,
     )
 
 

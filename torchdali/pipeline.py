@@ -21,7 +21,7 @@ from torchdali._inspecting import InspectedPipeline
 from torchdali._options import OperatorConcurrency, StreamPolicy
 from torchdali._planning import make_plan
 from torchdali._source_location import user_stack_level
-from torchdali.data_node import DataNode
+from torchdali.data_node import DataNode, language
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -158,18 +158,16 @@ class Pipeline(InspectedPipeline):
             fix="call set_outputs(), override define_graph(), or use pipeline_def",
         )
 
-    def set_outputs(self, *output_data_nodes: DataNode) -> None:
-        """Says what the pipeline gives.
+    def set_outputs(self, *output_data_nodes: Any) -> None:
+        """Says what the pipeline gives: data nodes, or constants (numbers, lists, arrays).
 
         Raises:
-            ArgumentTypeError: something is not a DataNode.
+            ArgumentTypeError: something is neither.
             PipelineError: the pipeline is built already.
         """
         if self._executor is not None:
             raise _make(PipelineError, "Pipeline: set_outputs() after the pipeline was built")
-        for index, node in enumerate(output_data_nodes):
-            _check_output(index, node)
-        self._outputs = list(output_data_nodes)
+        self._outputs = [_as_output(i, output) for i, output in enumerate(output_data_nodes)]
 
     def add_sink(self, edge: DataNode) -> None:
         """Keeps an operator running although no output needs it."""
@@ -279,23 +277,26 @@ class Pipeline(InspectedPipeline):
             executor.close()
 
 
-def _check_output(index: int, node: Any) -> None:
-    if isinstance(node, DataNode):
-        if node.source is None:
-            raise _make(ArgumentError, f"output {index}: {node!r} was made by no operator")
-        return
-    if isinstance(node, (list, tuple)):
+def _as_output(index: int, output: Any) -> DataNode:
+    """Returns an output of the pipeline as a node, which a constant becomes."""
+    if isinstance(output, DataNode):
+        if output.source is None:
+            raise _make(ArgumentError, f"output {index}: {output!r} was made by no operator")
+        return output
+    if isinstance(output, (list, tuple)) and any(isinstance(item, DataNode) for item in output):
         raise _make(
             ArgumentTypeError,
-            f"output {index} is a {type(node).__name__}, an output is a DataNode",
+            f"output {index} is a {type(output).__name__}, an output is a DataNode",
             fix="return the outputs as one flat tuple; put * before an operator with several",
         )
-    numeric = isinstance(node, (bool, int, float)) or hasattr(node, "__array__")
-    raise _make(
-        UnsupportedError if numeric else ArgumentTypeError,
-        f"output {index} is a {type(node).__name__}, an output is a DataNode"
-        + ("; constants as outputs are not available in this version" if numeric else ""),
-    )
+    node = language.constant(output)
+    if node is None:
+        raise _make(
+            ArgumentTypeError,
+            f"output {index} is a {type(output).__name__}, an output is a DataNode or a constant "
+            "(a number, an array, a list of numbers)",
+        )
+    return node
 
 
 def _as_outputs(made: Any) -> list[Any]:

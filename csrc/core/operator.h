@@ -22,6 +22,8 @@ namespace torchdali {
 // What a Source decided about one batch; made in order, read by many threads.
 struct SourceBatch {
   virtual ~SourceBatch() = default;
+  // The part of a source name (a path) that identifies the sample to the user.
+  virtual std::string_view source_info(std::string_view source_name) const { return source_name; }
   int size = 0;     // samples
   int64_t end = 0;  // the source's position behind this batch, where it keeps one (see Source)
 };
@@ -82,6 +84,10 @@ class SampleContext {
   // Where the sample comes from (a path, a key), shown in errors. The text must outlive the batch.
   std::string_view source_name() const { return *source_name_; }
   void set_source_name(std::string_view name) { *source_name_ = name; }
+  // The same as DALI words it: a path relative to the reader's root.
+  std::string_view source_info() const {
+    return source_name().empty() ? "" : source_batch_->source_info(source_name());
+  }
   // Of the Source that is running.
   template <class Batch>
   const Batch& source_batch() const {

@@ -112,6 +112,8 @@ def run_graph(
         nodes: operators in order, each ``{"op": "decoders.image", "inputs": ["encoded"], "args":
             {...}, "tensors": {"crop_pos_x": "x"}, "outputs": ["images"]}``. ``tensors`` maps an
             argument to the value (of a source or an earlier node) that holds it per sample.
+            ``{"expression": "x[0], x + 1", "outputs": ["first", "more"]}`` is Python over the
+            values' names and fn, math, newaxis, np, types; see helpers/expressions.py.
         outputs: names of the values that the graph returns.
         sources: name -> ``{"batches": [[sample, ...], ...], "layout": "HWC"}``, one list of torch
             tensors or NumPy arrays for each iteration.

@@ -83,8 +83,9 @@ def run_graph(graph: dict[str, Any]) -> Any:
 
     Returns the outputs of each iteration, or with "statistics" what executor_statistics() says.
     """
-    from nvidia.dali import fn, pipeline, types
+    from nvidia.dali import fn, math, newaxis, pipeline, types
 
+    names = {"fn": fn, "math": math, "newaxis": newaxis, "np": np, "types": types}
     pipe = pipeline.Pipeline(
         batch_size=graph["batch_size"],
         num_threads=graph.get("num_threads", 1),
@@ -100,6 +101,10 @@ def run_graph(graph: dict[str, Any]) -> Any:
             for name, source in graph["sources"].items()
         }
         for node in graph["nodes"]:
+            if "expression" in node:
+                made = eval(node["expression"], {**names, **values})
+                values.update(zip(node["outputs"], made, strict=True))
+                continue
             function: Any = fn
             for part in node["op"].split("."):
                 function = getattr(function, part)

@@ -104,7 +104,7 @@ def test_do_not_convert_changes_nothing():
         (lambda: [[noise()], noise()], TypeError, "output 0 is a list"),
         (lambda: "text", TypeError, "output 0 is a str"),
         (lambda: {"a": noise()}, TypeError, "output 0 is a dict"),
-        (lambda: (noise(), 5), NotImplementedError, "constants as outputs"),
+        (lambda: (noise(), [[1], [2, 3]]), ValueError, "rows of one length"),
     ],
 )
 def test_outputs_are_data_nodes(made, cls, text):

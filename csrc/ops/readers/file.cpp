@@ -23,10 +23,14 @@ struct FileBatch final : SourceBatch {
   };
   std::string paths;  // NUL-terminated
   std::vector<Sample> samples;
-  int64_t position = 0;  // of the first sample in the reader's stream
+  std::string_view root;  // in the reader, which lives longer
+  int64_t position = 0;   // of the first sample in the reader's stream
 
   const char* path(int i) const {
     return paths.c_str() + samples[static_cast<size_t>(i)].path_begin;
+  }
+  std::string_view source_info(std::string_view source_name) const override {
+    return source_name.substr(source_name.starts_with(root) ? root.size() : 0);
   }
 };
 
@@ -61,6 +65,7 @@ class FileReader final : public Source {
     auto batch = std::make_unique<FileBatch>();
     batch->size = max_size;
     batch->position = position_;
+    batch->root = files_.root();
     batch->samples.reserve(static_cast<size_t>(max_size));
     for (int i = 0; i < max_size; ++i) {
       const int64_t index = order_->at(position_ + i).index;
