@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, cast
 
@@ -21,6 +21,7 @@ from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
     LayoutError,
+    OutOfRangeError,
     PipelineError,
     UnsupportedError,
     _make,
@@ -72,8 +73,10 @@ def pop_scope() -> None:
     """Makes the scope before the current one current again.
 
     Raises:
-        IndexError: there is none.
+        OutOfRangeError: there is none.
     """
+    if not _stack.entries:
+        raise _make(OutOfRangeError, "Pipeline.pop_current: no pipeline is current")
     _stack.entries.pop()
 
 
@@ -159,10 +162,9 @@ class OpNode:
         return f"{self.name} = {self.schema.fn_name}({', '.join(inputs)}){where}"
 
 
-def auto_name(class_name: str, scope: Scope | None) -> str:
+def auto_name(class_name: str, numbers: Iterator[int]) -> str:
     """Returns a name for an operator that the user did not name."""
-    number = next(_free_names if scope is None else scope.names)
-    return f"__{class_name}_{number}"
+    return f"__{class_name}_{next(numbers)}"
 
 
 def check_device(schema: OperatorSchema, device: str, location: SourceLocation | None) -> None:
@@ -321,8 +323,18 @@ def create(
     group: Any = None,
     group_index: int = 0,
     location: SourceLocation | None = None,
+    made_up_name: str | None = None,
 ) -> Any:
     """Records one use of an operator.
+
+    Args:
+        schema: what the operator is.
+        inputs: data nodes.
+        kwargs: its arguments, and those of every operator.
+        group: as in OpNode.
+        group_index: as in OpNode.
+        location: the user's line; found where it is not given.
+        made_up_name: of an operator that the user did not name; by default a new one.
 
     Returns:
         A DataNode, a list of them for operators with more outputs, None for those with none. Lists
@@ -351,6 +363,7 @@ def create(
     args = {key: value for key, value in values.items() if key not in arg_inputs}
 
     scope = _current_scope()
+    numbers = _free_names if scope is None else scope.names
 
     def use(chosen: tuple[DataNode, ...], own_name: str | None) -> Any:
         owner = scope.token if scope else None
@@ -372,7 +385,7 @@ def create(
             num_outputs = _C.num_outputs(schema.name, args, list(arg_inputs), len(chosen))
         made = OpNode(
             schema=schema,
-            name=own_name or auto_name(schema.class_name, scope),
+            name=own_name or made_up_name or auto_name(schema.class_name, numbers),
             named=own_name is not None,
             inputs=chosen,
             arg_inputs=arg_inputs,
