@@ -33,9 +33,9 @@ class SourceLocation:
 
     def __str__(self) -> str:
         """Returns "train.py:42, in make_pipeline:" and the line itself below it."""
-        where = f"{self.short()}, in {self.function}" if self.lineno else self.filename
+        where = f"{self.short()}, in {self.function}" if self.lineno else self.short()
         line = self.line()
-        return f"{where}:\n      {line}" if line else where
+        return _printable(f"{where}:\n      {line}" if line else where)
 
     def line(self) -> str:
         """Returns the text of the line, or "" where there is none."""
@@ -49,7 +49,14 @@ class SourceLocation:
 
     def short(self) -> str:
         """Returns "train.py:42"."""
-        return f"{_short(self.filename)}:{self.lineno}" if self.lineno else self.filename
+        return _printable(
+            f"{_short(self.filename)}:{self.lineno}" if self.lineno else self.filename
+        )
+
+
+def _printable(text: str) -> str:
+    """Returns text that UTF-8 can hold: names of files may have bytes that are none."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _short(filename: str) -> str:

@@ -187,6 +187,18 @@ def check_device(schema: OperatorSchema, device: str, location: SourceLocation |
         )
 
 
+def _check_name(schema: OperatorSchema, name: str, location: SourceLocation | None) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise _make(
+            ArgumentError,
+            f"argument `name` takes text that UTF-8 can hold, got {ascii(name)}",
+            operator=schema.fn_name,
+            location=location,
+        ) from None
+
+
 def _input_sets(
     schema: OperatorSchema, inputs: Sequence[Any], location: SourceLocation | None
 ) -> list[tuple[DataNode, ...]] | tuple[DataNode, ...]:
@@ -351,6 +363,7 @@ def create(
     preserve = _universal(schema, "preserve", values, location)
     _universal(schema, "bytes_per_sample_hint", values, location)
     check_device(schema, device, location)
+    _check_name(schema, name or made_up_name or "", location)
     for arg in schema.args:
         if arg.required and arg.name not in values:
             raise _make(
