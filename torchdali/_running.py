@@ -97,6 +97,7 @@ class RunningPipeline(PipelineOptions):
             batches = executor.wait()
             self._steady = True
             return tuple([wrap(data, layout) for data, layout in batches])
+        self.build()
         self._use(PipelineAPIType.BASIC)
         for name, data in pipeline_inputs.items():
             self.feed_input(name, data)
@@ -108,8 +109,8 @@ class RunningPipeline(PipelineOptions):
 
         A call that finds the queue full is caught up on when an iteration is taken.
         """
-        self._use(PipelineAPIType.SCHEDULED)
         self.build()
+        self._use(PipelineAPIType.SCHEDULED)
         self._steady = False
         if not self._scheduled_before:
             self._scheduled_before = True

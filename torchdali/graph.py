@@ -193,7 +193,7 @@ def _check_name(schema: OperatorSchema, name: str, location: SourceLocation | No
     except UnicodeEncodeError:
         raise _make(
             ArgumentError,
-            f"argument `name` takes text that UTF-8 can hold, got {ascii(name)}",
+            f"argument `name` takes text that UTF-8 can hold, got {name!a}",
             operator=schema.fn_name,
             location=location,
         ) from None

@@ -11,6 +11,7 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -614,6 +615,14 @@ def test_damaged_bytes_are_a_pipeline_or_an_error_of_ours(data):
         text[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
     with contextlib.suppress(errors.TorchdaliError):
         Pipeline.deserialize(bytes(text)).close()
+
+
+def test_the_page_describes_every_entry():
+    page = Path(__file__).parents[2] / "docs" / "design" / "serialization.md"
+    text = page.read_text()
+    entries = [DOCUMENT, DOCUMENT["nodes"][0], DOCUMENT["sources"][0]]
+    missing = {key for entry in entries for key in entry if f'"{key}"' not in text}
+    assert not missing
 
 
 # -- values
