@@ -36,6 +36,11 @@ def _quoted(text: str) -> str:
     return f'"{"".join(parts)}"'
 
 
+def _label(text: str) -> str:
+    """Returns text as a label, in which Graphviz would read `&lt;` as one letter."""
+    return _quoted(text.replace("&", "&amp;"))
+
+
 @dataclass(frozen=True)
 class Picture:
     """What there is to see of a pipeline.
@@ -75,7 +80,7 @@ class Picture:
         for i, node in enumerate(self.nodes):
             own = self.names[node.ordinal]
             head = f"{i}: {own}" if show_ids else own
-            label = _quoted(f"{head}\n{node.schema.fn_name}")
+            label = _label(f"{head}\n{node.schema.fn_name}")
             lines.append(f"  {_quoted(own)} [label={label}{color(node.device)}];")
             edges = [(parent, "", str(k)) for k, parent in enumerate(node.inputs)]
             if len(edges) == 1:
@@ -83,7 +88,7 @@ class Picture:
             edges += [(parent, "dashed", name) for name, parent in node.arg_inputs.items()]
             edges += [(p, "dotted", "if" if value else "if not") for p, value in node.guards]
             for parent, style, text in edges:
-                attributes = [f"label={_quoted(text)}"] * bool(text)
+                attributes = [f"label={_label(text)}"] * bool(text)
                 attributes += [f"style={style}"] * bool(style)
                 shown = f" [{' '.join(attributes)}]" if attributes else ""
                 lines.append(f"  {start(parent)} -> {_quoted(own)}{shown};")
@@ -94,7 +99,7 @@ class Picture:
                 text += f"\n{output.layout}" if output.layout else ""
                 own_id = _quoted(tensor(output))
                 stage = color(output.device)
-                lines.append(f"  {own_id} [label={_quoted(text)} shape=box{stage}];")
+                lines.append(f"  {own_id} [label={_label(text)} shape=box{stage}];")
                 lines.append(f"  {_quoted(own)} -> {own_id};")
         for i, output in enumerate(self.outputs):
             name = f"output {i}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shutil
@@ -47,7 +48,8 @@ def attributes_of(text):
     for match in ATTRIBUTE.finditer(text):
         assert match.start() == end, text
         end = match.end()
-        found[match[1]] = match[3] if match[2] is None else plain(match[2])
+        value = match[3] if match[2] is None else plain(match[2])
+        found[match[1]] = html.unescape(value) if match[1] == "label" else value
     assert end == len(text), text
     return found
 
@@ -182,7 +184,8 @@ ODD_NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_si
 
 @given(
     st.lists(
-        ODD_NAMES | st.sampled_from(['a"b', "a\\", "\\", "output 0", "a output 0", "a\nb", "]; {"]),
+        ODD_NAMES
+        | st.sampled_from(['a"b', "a\\", "\\", "output 0", "a output 0", "a\nb", "]; {", "&lt;"]),
         unique=True,
         min_size=2,
         max_size=4,
@@ -257,6 +260,19 @@ def test_a_program_that_fails_or_hangs_is_an_error(tmp_path, dot_program, monkey
     with pytest.raises(RuntimeError, match="took more than"):
         define().save_graph_to_dot_file(tmp_path / "graph.svg")
     assert time.monotonic() - start < 20
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_shows_names_as_they_are(tmp_path):
+    names = ['a"b', "a\\", "\\N", "output 0", "]; {", "&lt;", "<b>", "\u00e9\u4e2d", "a\x01"]
+    pipe = Pipeline(2, 1)
+    with pipe:
+        pipe.set_outputs(*(fn.random.uniform(name=name) for name in names))
+    pipe.save_graph_to_dot_file(tmp_path / "graph.svg", show_tensors=True, show_ids=True)
+    texts = re.findall(r"<text[^>]*>(.*?)</text>", (tmp_path / "graph.svg").read_text())
+    shown = {html.unescape(text).replace("\xa0", " ") for text in texts}
+    assert {f"{i}: {name}" for i, name in enumerate(names[:-1])} <= shown
+    assert "8: a\\u0001" in shown
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
