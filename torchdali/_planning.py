@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import secrets
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, UnsupportedError, _make
 from torchdali.graph import OpNode, Scope
 
-__all__ = ["Plan", "make_plan", "reachable"]
+__all__ = ["Plan", "make_plan", "reachable", "settle"]
 
 _UINT64 = (1 << 64) - 1
 
@@ -37,13 +37,12 @@ class Plan:
     outputs: list[tuple[int, int]]
 
 
-def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int | None) -> Plan:
-    """Returns the plan of a definition.
+def settle(outputs: Sequence[DataNode], scope: Scope) -> tuple[list[OpNode], dict[int, str]]:
+    """Returns what runs of a definition, in topological order, and all names by ordinal.
 
     Args:
         outputs: of the pipeline.
-        scope: of the pipeline: its operators that must run, and where names come from.
-        seed: of the pipeline; None: a new one.
+        scope: of the pipeline, for its operators that must run.
 
     Raises:
         TorchdaliError: the definition is wrong; the text names the line.
@@ -59,8 +58,22 @@ def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int | None) -> Pl
                 location=node.location,
                 fix='leave it out, and move the batch with `.to("cuda", non_blocking=True)`',
             )
-    names = _settle_names(nodes, scope)
-    seeds = _derive_seeds(nodes, secrets.randbits(64) if seed is None else seed)
+    return nodes, _settle_names(nodes)
+
+
+def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int) -> Plan:
+    """Returns the plan of a definition.
+
+    Args:
+        outputs: of the pipeline.
+        scope: of the pipeline, for its operators that must run.
+        seed: of the pipeline.
+
+    Raises:
+        TorchdaliError: the definition is wrong; the text names the line.
+    """
+    nodes, names = settle(outputs, scope)
+    seeds = _derive_seeds(nodes, seed)
     merged = _merge(nodes, seeds)
     kept = [node for node in nodes if merged[node.ordinal] is node]
     position = {node.ordinal: i for i, node in enumerate(kept)}
@@ -103,8 +116,11 @@ def reachable(roots: Sequence[OpNode]) -> list[OpNode]:
     return [found[ordinal] for ordinal in sorted(found)]
 
 
-def _settle_names(nodes: Sequence[OpNode], scope: Scope) -> dict[int, str]:
-    """Returns the name of every node: the user's, or one that depends on this pipeline only."""
+def _settle_names(nodes: Sequence[OpNode]) -> dict[int, str]:
+    """Returns the name of every node: the user's, or one that depends on this pipeline only.
+
+    It changes nothing, so a pipeline that is serialized and then built has the same names in both.
+    """
     names: dict[int, str] = {}
     used: dict[str, OpNode] = {}
     for node in (n for n in nodes if not n.provisional):
@@ -117,10 +133,11 @@ def _settle_names(nodes: Sequence[OpNode], scope: Scope) -> dict[int, str]:
             )
         used[node.name] = node
         names[node.ordinal] = node.name
+    numbers = itertools.count()
     for node in (n for n in nodes if n.provisional):
-        name = graph.auto_name(node.schema.class_name, scope)
+        name = graph.auto_name(node.schema.class_name, numbers)
         while name in used:
-            name = graph.auto_name(node.schema.class_name, scope)
+            name = graph.auto_name(node.schema.class_name, numbers)
         used[name] = node
         names[node.ordinal] = name
     return names

@@ -26,6 +26,8 @@ class Puller:
         batch: whether it gives batches.
         batch_info: whether a callable gets a BatchInfo.
         location: the user's line, for errors.
+
+    All but the last are attributes, too.
     """
 
     def __init__(
@@ -36,9 +38,10 @@ class Puller:
         batch_info: bool,
         location: SourceLocation | None,
     ) -> None:
+        self.source = source
+        self.cycle = cycle
         self.batch = batch
-        self._batch_info = batch_info
-        self._cycle = cycle
+        self.batch_info = batch_info
         self._call: Callable[..., Any] | None = None
         self._takes_info = False
         self._iterate: Callable[[], Iterator[Any]] | None = None
@@ -149,7 +152,7 @@ class Puller:
         """
         if self.batch:
             return self._next(
-                BatchInfo(iteration, epoch) if self._batch_info else iteration,
+                BatchInfo(iteration, epoch) if self.batch_info else iteration,
             )
         first = iteration * batch_size
         return [
@@ -166,10 +169,10 @@ class Puller:
         try:
             return next(self._iterator)
         except StopIteration:
-            if self._cycle == "no":
+            if self.cycle == "no":
                 raise
             self._iterator = iter(self._iterate())
-            if self._cycle == "raise":
+            if self.cycle == "raise":
                 raise
             return next(self._iterator)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from torchdali._options import PipelineOptions
 from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,
+    ArgumentTypeError,
     LayoutError,
     PipelineError,
     TorchdaliError,
@@ -38,7 +39,9 @@ class RunningPipeline(PipelineOptions):
         self._checks_outputs = False
         self._has_iter_setup = type(self).iter_setup is not RunningPipeline.iter_setup
         # The run. `_steady`: one schedule and one wait are all there is to a run().
-        self._depth = self._cpu_depth if self._exec_pipelined else 1
+        # As in DALI, stages with queues of their own add up.
+        ahead = self._cpu_depth + self._gpu_depth if self.exec_separated else self._cpu_depth
+        self._depth = ahead if self._exec_pipelined else 1
         self._steady = False
         self._last_iter = False
         self._deferred: Exception | None = None  # of an iteration behind those in flight
@@ -55,6 +58,10 @@ class RunningPipeline(PipelineOptions):
 
     def build(self) -> None:
         """Makes the plan."""
+        raise NotImplementedError
+
+    def _define(self, define_graph: Callable[[], Any] | None) -> None:
+        """Has the outputs defined, where that was not done."""
         raise NotImplementedError
 
     def iter_setup(self) -> None:
@@ -90,6 +97,7 @@ class RunningPipeline(PipelineOptions):
             batches = executor.wait()
             self._steady = True
             return tuple([wrap(data, layout) for data, layout in batches])
+        self.build()
         self._use(PipelineAPIType.BASIC)
         for name, data in pipeline_inputs.items():
             self.feed_input(name, data)
@@ -101,8 +109,8 @@ class RunningPipeline(PipelineOptions):
 
         A call that finds the queue full is caught up on when an iteration is taken.
         """
-        self._use(PipelineAPIType.SCHEDULED)
         self.build()
+        self._use(PipelineAPIType.SCHEDULED)
         self._steady = False
         if not self._scheduled_before:
             self._scheduled_before = True
@@ -296,7 +304,7 @@ class RunningPipeline(PipelineOptions):
             )
 
     def enable_api_check(self, enable: bool) -> None:
-        """Allows (False) or forbids to mix run() with schedule_run() and its family."""
+        """Forbids (True) or allows to mix run() with schedule_run() and its family."""
         self._api_check = bool(enable)
 
     def _set_api_type(self, api: PipelineAPIType) -> None:
@@ -344,6 +352,17 @@ class RunningPipeline(PipelineOptions):
             name = self._names.get(source.ordinal, data_node.name) if source else data_node.name
         else:
             name = data_node
+            if not isinstance(name, str):
+                raise _make(
+                    ArgumentTypeError,
+                    "feed_input: takes the DataNode of an external source or its name, got "
+                    f"{type(name).__name__}",
+                )
+        if layout is not None and not isinstance(layout, str):
+            raise _make(
+                ArgumentTypeError,
+                f"feed_input: `layout` takes a string, got {type(layout).__name__}",
+            )
         found = self._inputs_by_name.get(name)
         if found is None:
             known = ", ".join(f"`{known}`" for known in self._inputs_by_name) or "none"
@@ -360,6 +379,9 @@ class RunningPipeline(PipelineOptions):
             )
         found.feed(data, layout)
 
+    def output_stream(self) -> None:
+        """Returns None: outputs on the CPU are ready on no stream."""
+
     def input_feed_count(self, input_name: str) -> int:
         """Returns how many batches an external source can take in before the first run().
 
@@ -371,7 +393,11 @@ class RunningPipeline(PipelineOptions):
         return self._depth
 
     def start_py_workers(self) -> None:
-        """Does nothing: this version has no worker processes."""
+        """Has the graph defined, as workers need it. This version has no worker processes.
+
+        build(define_graph=...) is too late afterwards.
+        """
+        self._define(None)
 
     def external_source_shm_statistics(self) -> dict[str, list[int]]:
         """Returns no figures: this version has no worker processes."""

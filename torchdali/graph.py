@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
     LayoutError,
+    OutOfRangeError,
     PipelineError,
     UnsupportedError,
     _make,
@@ -68,8 +69,10 @@ def pop_scope() -> None:
     """Makes the scope before the current one current again.
 
     Raises:
-        IndexError: there is none.
+        OutOfRangeError: there is none.
     """
+    if not _stack.entries:
+        raise _make(OutOfRangeError, "Pipeline.pop_current: no pipeline is current")
     _stack.entries.pop()
 
 
@@ -160,10 +163,9 @@ def _shown(value: Any) -> str:
     return f"<{len(value)} bytes>" if isinstance(value, bytes) else repr(value)
 
 
-def auto_name(class_name: str, scope: Scope | None) -> str:
+def auto_name(class_name: str, numbers: Iterator[int]) -> str:
     """Returns a name for an operator that the user did not name."""
-    number = next(_free_names if scope is None else scope.names)
-    return f"__{class_name}_{number}"
+    return f"__{class_name}_{next(numbers)}"
 
 
 def check_device(schema: OperatorSchema, device: str, location: SourceLocation | None) -> None:
@@ -184,6 +186,18 @@ def check_device(schema: OperatorSchema, device: str, location: SourceLocation |
             location=location,
             fix='leave out `device`, and move the batch with `.to("cuda", non_blocking=True)`',
         )
+
+
+def _check_name(schema: OperatorSchema, name: str, location: SourceLocation | None) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise _make(
+            ArgumentError,
+            f"argument `name` takes text that UTF-8 can hold, got {name!a}",
+            operator=schema.fn_name,
+            location=location,
+        ) from None
 
 
 def _input_sets(
@@ -324,8 +338,18 @@ def create(
     group: Any = None,
     group_index: int = 0,
     location: SourceLocation | None = None,
+    made_up_name: str | None = None,
 ) -> Any:
     """Records one use of an operator.
+
+    Args:
+        schema: what the operator is.
+        inputs: data nodes.
+        kwargs: its arguments, and those of every operator.
+        group: as in OpNode.
+        group_index: as in OpNode.
+        location: the user's line; found where it is not given.
+        made_up_name: of an operator that the user did not name; by default a new one.
 
     Returns:
         A DataNode, a list of them for operators with more outputs, None for those with none. Lists
@@ -342,6 +366,7 @@ def create(
     preserve = _universal(schema, "preserve", values, location)
     _universal(schema, "bytes_per_sample_hint", values, location)
     check_device(schema, device, location)
+    _check_name(schema, name or made_up_name or "", location)
     for arg in schema.args:
         if arg.required and arg.name not in values:
             raise _make(
@@ -354,6 +379,7 @@ def create(
     args = {key: value for key, value in values.items() if key not in arg_inputs}
 
     scope = _current_scope()
+    numbers = _free_names if scope is None else scope.names
 
     def use(chosen: tuple[DataNode, ...], own_name: str | None) -> Any:
         owner = scope.token if scope else None
@@ -375,7 +401,7 @@ def create(
             num_outputs = _C.num_outputs(schema.name, args, list(arg_inputs), len(chosen))
         made = OpNode(
             schema=schema,
-            name=own_name or auto_name(schema.class_name, scope),
+            name=own_name or made_up_name or auto_name(schema.class_name, numbers),
             named=own_name is not None,
             inputs=chosen,
             arg_inputs=arg_inputs,

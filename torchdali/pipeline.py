@@ -6,20 +6,19 @@ from __future__ import annotations
 import atexit
 import functools
 import inspect
-import secrets
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from torchdali import graph
 from torchdali._arguments import unknown_name
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
-from torchdali._inspecting import InspectedPipeline
 from torchdali._options import OperatorConcurrency, StreamPolicy
 from torchdali._planning import make_plan
+from torchdali._serialization import SerializedPipeline
 from torchdali._source_location import user_stack_level
 from torchdali.data_node import DataNode, language
 from torchdali.errors import (
@@ -55,7 +54,7 @@ def _close_all() -> None:
         pipeline.close()
 
 
-class Pipeline(InspectedPipeline):
+class Pipeline(SerializedPipeline):
     """Data processing as a graph of operators, run by native threads ahead of its user.
 
     The graph is defined in a `with pipeline:` block that ends in set_outputs(), in define_graph()
@@ -138,6 +137,11 @@ class Pipeline(InspectedPipeline):
     @staticmethod
     def push_current(pipeline: Pipeline) -> None:
         """Makes a pipeline the current one until pop_current()."""
+        if not isinstance(pipeline, Pipeline):
+            raise _make(
+                ArgumentTypeError,
+                f"Pipeline.push_current: takes a pipeline, got {type(pipeline).__name__}",
+            )
         graph.push_scope(pipeline._scope, pipeline)
 
     @staticmethod
@@ -163,17 +167,40 @@ class Pipeline(InspectedPipeline):
 
         Raises:
             ArgumentTypeError: something is neither.
+            UnsupportedError: there are no outputs.
             PipelineError: the pipeline is built already.
         """
         if self._executor is not None:
             raise _make(PipelineError, "Pipeline: set_outputs() after the pipeline was built")
-        self._outputs = [_as_output(i, output) for i, output in enumerate(output_data_nodes)]
+        outputs = _as_outputs(output_data_nodes)
+        self._outputs = [_as_output(i, output) for i, output in enumerate(outputs)]
 
     def add_sink(self, edge: DataNode) -> None:
         """Keeps an operator running although no output needs it."""
         if not isinstance(edge, DataNode) or edge.source is None:
             raise _make(ArgumentTypeError, f"add_sink() takes a DataNode, got {edge!r}")
+        if self._executor is not None:
+            raise _make(PipelineError, "Pipeline: add_sink() after the pipeline was built")
         self._scope.sinks.append(edge.source)
+
+    def _define(self, define_graph: Callable[[], Any] | None) -> None:
+        """Has the outputs defined, where that was not done."""
+        if self._closed:
+            raise _make(PipelineError, "Pipeline: the pipeline is closed")
+        if self._outputs is not None:
+            if define_graph is not None:
+                raise _make(
+                    PipelineError, "Pipeline: both `define_graph` and outputs that were set before"
+                )
+            return
+        sinks = list(self._scope.sinks)
+        try:
+            with self:
+                made = (define_graph or self.define_graph)()
+            self.set_outputs(*_as_outputs(made))
+        except BaseException:
+            self._scope.sinks[:] = sinks  # a second attempt makes its own
+            raise
 
     def build(self, define_graph: Callable[[], Any] | None = None) -> None:
         """Checks the definition and makes the plan. run() does it where it has not been done.
@@ -186,10 +213,6 @@ class Pipeline(InspectedPipeline):
         """
         if self._executor is not None:
             return
-        if self._closed:
-            raise _make(PipelineError, "Pipeline: the pipeline is closed")
-        if define_graph is not None and self._outputs is not None:
-            raise _make(PipelineError, "Pipeline: both set_outputs() and build(define_graph=...)")
         for name, value in {
             "batch_size": self._max_batch_size,
             "num_threads": self._num_threads,
@@ -200,10 +223,7 @@ class Pipeline(InspectedPipeline):
                     f"Pipeline: `{name}` is missing",
                     fix=f"pass {name}=... where the pipeline is made",
                 )
-        if self._outputs is None:
-            with self:
-                made = (define_graph or self.define_graph)()
-            self.set_outputs(*_as_outputs(made))
+        self._define(define_graph)
         assert self._outputs is not None
         for what, declared in self._output_specs.items():
             if isinstance(declared, list) and len(declared) != len(self._outputs):
@@ -215,12 +235,10 @@ class Pipeline(InspectedPipeline):
             self._checks_outputs |= declared is not None
         assert self._max_batch_size is not None
         assert self._num_threads is not None
-        if self._resumed_from is not None:
-            self._seed_in_use = self._resumed_from.seed
-        else:
-            self._seed_in_use = (
-                secrets.randbits(64) if self._given_seed is None else self._given_seed
-            )
+        resumed = self._resumed_from
+        if resumed is not None:
+            self._drawn_seed = resumed.seed
+        self._seed_in_use = self._base_seed() if resumed is None else resumed.seed
         plan = make_plan(self._outputs, self._scope, self._seed_in_use)
         executor = _C.Executor(
             plan.engine_nodes,
@@ -309,20 +327,6 @@ def _as_outputs(made: Any) -> list[Any]:
             fix="return the data nodes that the pipeline is to give",
         )
     return outputs
-
-
-def _unavailable(name: str) -> Callable[..., NoReturn]:
-    def method(*_args: Any, **_kwargs: Any) -> NoReturn:
-        raise _make(UnsupportedError, f"Pipeline: {name}() is not available in this version")
-
-    method.__doc__ = "Not available in this version: raises UnsupportedError."
-    method.__name__ = name
-    return method
-
-
-for _name in ("serialize", "deserialize_and_build", "output_stream"):
-    setattr(Pipeline, _name, _unavailable(_name))
-Pipeline.deserialize = staticmethod(_unavailable("deserialize"))  # type: ignore[attr-defined]
 
 
 # -- pipeline_def

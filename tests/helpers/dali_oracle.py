@@ -105,6 +105,7 @@ def run_graph(
     iterations: int = 1,
     num_threads: int = 1,
     seed: int = 1,
+    options: Mapping[str, Any] | None = None,
 ) -> list[list[DaliOutput]]:
     """Runs a graph described as data in real DALI, on the CPU.
 
@@ -116,11 +117,13 @@ def run_graph(
             values' names and fn, math, newaxis, np, types; see helpers/expressions.py.
         outputs: names of the values that the graph returns.
         sources: name -> ``{"batches": [[sample, ...], ...], "layout": "HWC"}``, one list of torch
-            tensors or NumPy arrays for each iteration.
+            tensors or NumPy arrays for each iteration, or an array with the batch as first axis.
+            ``args`` has more arguments of external_source, ``fed_layout`` that of feed_input.
         batch_size: the largest batch.
         iterations: how many batches to run.
         num_threads: DALI's worker threads.
         seed: the pipeline's seed.
+        options: more arguments of the pipeline.
 
     Returns:
         For each iteration, the outputs in order.
@@ -137,6 +140,7 @@ def run_graph(
         "iterations": iterations,
         "num_threads": num_threads,
         "seed": seed,
+        "options": dict(options or {}),
     }
     return [
         [

@@ -91,13 +91,20 @@ def run_graph(graph: dict[str, Any]) -> Any:
         num_threads=graph.get("num_threads", 1),
         device_id=None,
         seed=graph.get("seed", 1),
-        exec_async=False,
-        exec_pipelined=False,
-        enable_memory_stats=graph.get("statistics", False),
+        **{
+            "exec_async": False,
+            "exec_pipelined": False,
+            "enable_memory_stats": graph.get("statistics", False),
+            **{k: _argument(v, types) for k, v in graph.get("options", {}).items()},
+        },
     )
     with pipe:
         values: dict[str, Any] = {
-            name: fn.external_source(name=name, layout=source.get("layout") or None)
+            name: fn.external_source(
+                name=name,
+                layout=source.get("layout") or None,
+                **{k: _argument(v, types) for k, v in source.get("args", {}).items()},
+            )
             for name, source in graph["sources"].items()
         }
         for node in graph["nodes"]:
@@ -118,7 +125,7 @@ def run_graph(graph: dict[str, Any]) -> Any:
     iterations = []
     for iteration in range(graph.get("iterations", 1)):
         for name, source in graph["sources"].items():
-            pipe.feed_input(name, source["batches"][iteration])
+            pipe.feed_input(name, source["batches"][iteration], layout=source.get("fed_layout"))
         iterations.append(
             [
                 {

@@ -203,14 +203,6 @@ def test_what_is_missing_is_named_at_build(missing):
         pipe.build()
 
 
-@pytest.mark.parametrize("name", ["serialize", "deserialize_and_build"])
-def test_methods_to_come_say_so(name):
-    with pytest.raises(NotImplementedError, match=name):
-        getattr(Pipeline(2, 1), name)("x")
-    with pytest.raises(NotImplementedError, match="deserialize"):
-        Pipeline.deserialize(filename="x")
-
-
 @pytest.mark.parametrize(
     ("declared", "text"),
     [
