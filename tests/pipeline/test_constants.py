@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import doctest
+
 import numpy as np
 import pytest
 import torch
@@ -259,6 +261,13 @@ def test_what_does_not_fit_is_an_error_of_the_build(make, error, text):
     pipe.set_outputs(make())
     with pytest.raises(error, match=f"fn.constant: {text}(?s:.*)defined at .*test_constants.py"):
         pipe.build()
+
+
+def test_the_example_of_the_documentation_runs():
+    finder = doctest.DocTestFinder()
+    (example,) = finder.find(Constant, "Constant", globs={"types": types})
+    assert len(example.examples) == 2
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 # -- graphs
