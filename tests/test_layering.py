@@ -35,6 +35,8 @@ VOCABULARY = {"core/dtype.h", "core/error.h", "core/layout.h", "core/view.h", "c
 PY_LAYERS: list[set[str]] = [
     {"_build_info", "_source_location"},
     {"errors", "types"},
+    {"_tensor_input", "_tensor_repr"},
+    {"_tensors", "_tensor_gpu"},
     {"data_node"},
     {"_extension"},
     {"_schema", "tensors", "info"},

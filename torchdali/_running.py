@@ -82,7 +82,7 @@ class RunningPipeline(PipelineOptions):
             self._steady = False  # stays so where wait() raises
             batches = executor.wait()
             self._steady = True
-            return tuple([wrap(data, layout) for data, layout in batches])
+            return tuple([wrap(data, layout, names) for data, layout, names in batches])
         self._use(PipelineAPIType.BASIC)
         for name, data in pipeline_inputs.items():
             self.feed_input(name, data)
@@ -222,7 +222,7 @@ class RunningPipeline(PipelineOptions):
             finally:
                 self._deferred = None  # a local variable would make a cycle with the traceback
         result = executor.wait()
-        batches = tuple([wrap(data, layout) for data, layout in result])
+        batches = tuple([wrap(data, layout, names) for data, layout, names in result])
         if self._checks_outputs:
             self._check_outputs(batches)
         else:

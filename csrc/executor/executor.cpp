@@ -103,6 +103,10 @@ std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds ti
   return iteration;
 }
 
+void Executor::release_unused_memory() {
+  for (const auto& pool : pools_) pool->release_unused();
+}
+
 void Executor::reset() {
   next_ = nullptr;
   for (int n : plan_.sources) static_cast<Source&>(*plan_.operators[n]).reset();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "core/batch.h"
@@ -37,10 +36,9 @@ class SampleRunner final : private SampleMemory {
 
   const Plan& plan_;
   ScratchPool pool_;
-  std::vector<SampleView> values_;              // per slot
-  std::vector<ScratchPool::Block*> owners_;     // per slot: the block it lies in, or null
-  std::vector<ScratchPool::Block*> scratch_;    // of the running operator
-  std::vector<std::string_view> source_names_;  // per node
+  std::vector<SampleView> values_;            // per slot
+  std::vector<ScratchPool::Block*> owners_;   // per slot: the block it lies in, or null
+  std::vector<ScratchPool::Block*> scratch_;  // of the running operator
   SampleContext ctx_;
   const Step* step_ = nullptr;
   IterationData* iteration_ = nullptr;

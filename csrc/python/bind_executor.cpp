@@ -132,7 +132,8 @@ class PyExecutor {
       const Batch& batch = e.output(*iteration, i);
       const auto dense = batch.dense();
       const py::object data = dense ? py::cast(*dense) : py::cast(batch.tensors());
-      out.append(py::make_tuple(data, py::cast(batch.layout().str())));
+      out.append(
+          py::make_tuple(data, py::cast(batch.layout().str()), py::cast(e.names(*iteration, i))));
     }
     return out;
   }
@@ -153,6 +154,7 @@ class PyExecutor {
     return d;
   }
   void reset() { executor().reset(); }
+  void release_unused_memory() { executor().release_unused_memory(); }
   void cancel() {
     Executor& e = executor();
     const py::gil_scoped_release release;
@@ -188,6 +190,12 @@ class PyExecutor {
 }  // namespace
 
 void bind_executor(py::module_& m) {
+  py::class_<SampleNames, std::shared_ptr<SampleNames>>(m, "SampleNames")
+      .def("__len__", &SampleNames::size)
+      .def("__getitem__", [](const SampleNames& names, int i) {
+        if (i < 0 || i >= names.size()) throw py::index_error();
+        return decode_path(names[i]);
+      });
   py::class_<PyExecutor>(m, "Executor")
       .def(py::init<const py::list&, const py::list&, int, int, bool>(), py::arg("nodes"),
            py::arg("outputs"), py::kw_only(), py::arg("batch_size"), py::arg("num_threads"),
@@ -197,6 +205,7 @@ void bind_executor(py::module_& m) {
       .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "")
       .def("reader_meta", &PyExecutor::reader_meta, py::arg("name"))
       .def("reset", &PyExecutor::reset)
+      .def("release_unused_memory", &PyExecutor::release_unused_memory)
       .def("cancel", &PyExecutor::cancel)
       .def("close", &PyExecutor::close)
       .def_property_readonly("pending", &PyExecutor::pending);
