@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from torchdali import _callables, errors, pipeline, tensors, types
+from torchdali import _callables, backend, errors, pipeline, tensors, types
 from torchdali._schema import ENUMS, Argument, OperatorSchema, registry
 
 __all__ = ["files", "main"]
@@ -265,7 +265,7 @@ def _index_page() -> str:
         "# Reference",
         "",
         "[Pipeline](pipeline.md) · [batches and tensors](tensors.md) · [types](types.md) · "
-        "[errors](errors.md)",
+        "[errors](errors.md) · [backend](backend.md)",
         "",
         "| operator | |",
         "|---|---|",
@@ -289,7 +289,9 @@ def _types_page() -> str:
 
 def _is_enum_part(module: ModuleType, name: str) -> bool:
     value = getattr(module, name)
-    return isinstance(value, type) and issubclass(value, tuple(ENUMS.values()))
+    if isinstance(value, type):
+        return issubclass(value, tuple(ENUMS.values()))
+    return isinstance(value, Enum)
 
 
 def _call(name: str, value: Any) -> str:
@@ -357,11 +359,15 @@ def files() -> dict[Path, str]:
     for schema in registry().values():
         result[reference / "fn" / f"{schema.name}.md"] = _operator_page(schema)
     result[reference / "types.md"] = _types_page().rstrip() + "\n"
-    result[reference / "pipeline.md"] = _module_page(
-        pipeline, ["pipeline_def", "Pipeline", "DataNode"]
-    )
-    result[reference / "tensors.md"] = _module_page(tensors, ["TensorListCPU", "TensorCPU"])
-    result[reference / "errors.md"] = _module_page(errors, list(errors.__all__))
+    of_tensors = list(tensors.__all__)
+    for module, names in {
+        pipeline: ["pipeline_def", "Pipeline", "DataNode"],
+        tensors: of_tensors,
+        backend: [name for name in backend.__all__ if name not in of_tensors],
+        errors: list(errors.__all__),
+    }.items():
+        page = f"{module.__name__.rpartition('.')[2]}.md"
+        result[reference / page] = _module_page(module, names)
     return result
 
 

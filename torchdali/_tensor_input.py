@@ -29,10 +29,6 @@ class DaliData:
         """Returns all the data as one tensor, and the layout of that tensor or ""."""
         raise NotImplementedError
 
-    def source_info(self) -> str:
-        """Returns where a sample comes from (a path, a key), "" where unknown."""
-        return ""
-
 
 class _Alias:
     """An array's memory, declared writable."""

@@ -193,7 +193,7 @@ class TensorListBase(DaliData, Generic[_Sample]):
             self._data, known, self._names = data._data, data._layout, data._names
         elif isinstance(data, (list, tuple)):
             self._data, known = as_samples(data, device=device)
-            names = [item.source_info() if isinstance(item, DaliData) else "" for item in data]
+            names = [item.source_info() if isinstance(item, TensorBase) else "" for item in data]
             self._names = names if any(names) else None
         else:
             self._data, known = as_tensor(data, device=device, device_id=device_id)
