@@ -281,17 +281,15 @@ def _types_page() -> str:
         lines.append("|---|---|")
         lines += [f"| `types.{m.name}` | {int(m)} |" for m in enum if not m.name.startswith("_")]
         lines.append("")
-    names = [
-        n for n in types.__all__ if callable(getattr(types, n)) and not _is_enum_part(types, n)
-    ]
-    return "\n".join([*lines, *_members(types, sorted(names))])
+    found = filter(lambda n: callable(getattr(types, n)), sorted(types.__all__))
+    names = [name for name in found if not _is_enum_part(types, name)]
+    return "\n".join([*lines, *_members(types, names)])
 
 
 def _is_enum_part(module: ModuleType, name: str) -> bool:
     value = getattr(module, name)
-    if isinstance(value, type):
-        return issubclass(value, tuple(ENUMS.values()))
-    return isinstance(value, Enum)
+    kind = value if isinstance(value, type) else type(value)
+    return issubclass(kind, tuple(ENUMS.values()))
 
 
 def _call(name: str, value: Any) -> str:
@@ -359,13 +357,10 @@ def files() -> dict[Path, str]:
     for schema in registry().values():
         result[reference / "fn" / f"{schema.name}.md"] = _operator_page(schema)
     result[reference / "types.md"] = _types_page().rstrip() + "\n"
-    of_tensors = list(tensors.__all__)
-    for module, names in {
-        pipeline: ["pipeline_def", "Pipeline", "DataNode"],
-        tensors: of_tensors,
-        backend: [name for name in backend.__all__ if name not in of_tensors],
-        errors: list(errors.__all__),
-    }.items():
+    pages = {module: list(module.__all__) for module in (tensors, errors)}
+    pages[backend] = [name for name in backend.__all__ if name not in tensors.__all__]
+    pages[pipeline] = ["pipeline_def", "Pipeline", "DataNode"]
+    for module, names in pages.items():
         page = f"{module.__name__.rpartition('.')[2]}.md"
         result[reference / page] = _module_page(module, names)
     return result

@@ -214,10 +214,12 @@ class TensorListBase(DaliData, Generic[_Sample]):
         return batch
 
     def _as_input(self) -> tuple[_Tensor, str]:
-        return self.as_torch(), self._dense_layout()
+        dense = self.as_torch()
+        return dense, self._whole_layout(dense.dim())
 
-    def _dense_layout(self) -> str:
-        return f"N{self._layout}" if len(self._layout) == self.ndim() else ""
+    def _whole_layout(self, ndim: int) -> str:
+        """Returns the layout of all samples as one tensor of so many dimensions."""
+        return f"N{self._layout}" if len(self._layout) + 1 == ndim else ""
 
     def as_torch(self) -> _Tensor:
         """Returns the batch as one [N, ...] tensor.
@@ -275,13 +277,13 @@ class TensorListBase(DaliData, Generic[_Sample]):
 
     def as_tensor(self) -> _Sample:
         """Returns the batch as one tensor with "N" before the layout; as `as_torch`."""
-        return self._sample_class._wrap(self.as_torch(), self._dense_layout())
+        return self._sample_class._wrap(*self._as_input())
 
     def as_reshaped_tensor(self, shape: Sequence[int], /) -> _Sample:
         """Returns all elements, sample after sample, as one tensor of another shape.
 
         A view; samples that lie apart are copied into one block first (once). Their shapes may
-        differ. The layout is that of `as_tensor` where the shape is, otherwise "".
+        differ. The layout is "N" and that of the samples where so many axes are asked for.
 
         Raises:
             PipelineError: `shape` has another number of elements, or a negative extent.
@@ -294,8 +296,7 @@ class TensorListBase(DaliData, Generic[_Sample]):
                 f"as_reshaped_tensor: {flat.numel()} elements of samples of shapes "
                 f"{_tensor_repr.shown_shapes(self.shape())} cannot become {extents}",
             )
-        whole = isinstance(self._data, _Tensor) and list(self._data.shape) == extents
-        return self._sample_class._wrap(flat.view(extents), self._dense_layout() if whole else "")
+        return self._sample_class._wrap(flat.view(extents), self._whole_layout(len(extents)))
 
     def is_dense_tensor(self) -> bool:
         """Returns whether all samples have one shape."""

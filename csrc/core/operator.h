@@ -31,9 +31,7 @@ class SampleNames {
     text_.push_back('\0');
   }
   int size() const { return static_cast<int>(begins_.size()); }
-  const char* operator[](int i) const {
-    return text_.c_str() + begins_[static_cast<size_t>(i)];
-  }
+  const char* operator[](int i) const { return text_.c_str() + begins_[static_cast<size_t>(i)]; }
 
  private:
   std::string text_;  // NUL-terminated names, one after the other

@@ -20,7 +20,7 @@ struct Step {
   int node = 0;
   const Operator* op = nullptr;
   std::vector<int> inputs, arguments, outputs;  // slots
-  std::vector<Guard> guards;  // a sample for which one does not hold skips the step
+  std::vector<Guard> guards;   // a sample for which one does not hold skips the step
   std::vector<int> batches;    // per output: index of the pipeline's batch it is written to, or -1
   std::vector<int> last_uses;  // slots that nothing needs after this step
   std::vector<int> sources;    // Source nodes that the inputs descend from, the first input's first

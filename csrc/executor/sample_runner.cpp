@@ -8,9 +8,7 @@
 namespace torchdali {
 
 SampleRunner::SampleRunner(const Plan& plan)
-    : plan_(plan),
-      values_(plan.num_slots),
-      owners_(plan.num_slots) {
+    : plan_(plan), values_(plan.num_slots), owners_(plan.num_slots) {
   ctx_.values_ = values_.data();
   ctx_.memory_ = this;
 }

@@ -41,8 +41,7 @@ Node to_node(const py::dict& d) {
   for (const auto e : py::cast<py::list>(d["inputs"])) node.inputs.push_back(to_edge(e));
   for (const auto& [name, e] : py::cast<py::dict>(d["arg_inputs"]))
     node.argument_inputs.emplace(py::cast<std::string>(name), to_edge(e));
-  for (const auto& [edge, value] :
-       py::cast<std::vector<std::pair<py::object, bool>>>(d["guards"]))
+  for (const auto& [edge, value] : py::cast<std::vector<std::pair<py::object, bool>>>(d["guards"]))
     node.guards.push_back({to_edge(edge), value});
   for (const auto& [name, value] : py::cast<py::dict>(d["args"])) {
     const auto arg = py::cast<std::string>(name);
