@@ -111,7 +111,7 @@ def as_tensor(
         tensor = data
     elif isinstance(data, np.ndarray) and device == "cpu":
         tensor = _from_numpy(data)
-    elif hasattr(data, "__cuda_array_interface__"):
+    elif device == "cuda" and hasattr(data, "__cuda_array_interface__"):
         tensor = torch.as_tensor(data, device=torch.device("cuda"))
     elif hasattr(data, "__dlpack__") or type(data).__name__ == "PyCapsule":
         tensor = _from_dlpack(data)

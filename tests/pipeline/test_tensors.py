@@ -348,6 +348,12 @@ def test_what_tensors_say_of_themselves():
 def test_a_tensor_on_no_cpu_is_refused():
     with pytest.raises(errors.UnsupportedError, match="the data is on meta"):
         TensorCPU(torch.zeros(2, device="meta"))
+
+    class OnGPU:
+        __cuda_array_interface__ = {"shape": (1,), "typestr": "|u1", "data": (1, True)}
+
+    with pytest.raises(TypeError, match="got OnGPU"):
+        TensorCPU(OnGPU())
     with pytest.raises(TypeError, match="dense tensor"):
         TensorCPU(torch.eye(2).to_sparse())
 
