@@ -33,12 +33,14 @@ VOCABULARY = {"core/dtype.h", "core/error.h", "core/layout.h", "core/view.h", "c
 # Modules of the package from the ground up: one may import those of the layers below its own. A
 # name stands for a package and everything in it.
 PY_LAYERS: list[set[str]] = [
-    {"_build_info", "_source_location"},
+    {"_build_info", "_enums", "_source_location"},
     {"errors", "types"},
+    {"_tensor_input", "_tensor_repr"},
+    {"_tensors", "_tensor_gpu"},
     {"data_node", "_document", "_references"},
     {"_extension"},
     {"_schema", "tensors", "info"},
-    {"_arguments", "_checkpoint", "_options"},
+    {"_arguments", "_checkpoint", "_op_schema", "_options"},
     {"graph"},
     {"_constants", "_dot", "_planning", "_pulling", "_subscript"},
     {"_feeding"},
@@ -47,13 +49,14 @@ PY_LAYERS: list[set[str]] = [
     {"_inspecting"},
     {"_serialization"},
     {"_callables", "pipeline"},
+    {"backend"},
     {"fn", "ops", "_generate"},
     {"auto_aug", "plugin", "loader"},
 ]
 # A definition records nodes and runs nothing.
 FORBIDDEN = {("fn", "pipeline"), ("ops", "pipeline")}
 # They give other modules' names to users, under the names that DALI has for them.
-FACADES = {"__init__", "backend"}
+FACADES = {"__init__"}
 
 
 def cxx_files() -> list[Path]:

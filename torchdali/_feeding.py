@@ -16,6 +16,7 @@ import torch
 
 from torchdali._pulling import OWNER, Puller
 from torchdali._source_location import SourceLocation
+from torchdali._tensor_input import as_samples, as_tensor
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -24,7 +25,7 @@ from torchdali.errors import (
     _make,
 )
 from torchdali.graph import OpNode
-from torchdali.tensors import TensorListCPU, _samples, as_tensor
+from torchdali.tensors import TensorListCPU
 from torchdali.types import DALIDataType, to_dali_type
 
 __all__ = ["Group", "Input"]
@@ -207,9 +208,10 @@ class Input:
             if isinstance(data, TensorListCPU):
                 tensors, known = data._data, data._layout
             elif isinstance(data, (list, tuple)):
-                tensors, known = _samples(data, numbers=True)
+                tensors, known = as_samples(data, numbers=True)
             else:
                 tensors, known = as_tensor(data)
+                known = known[1:]  # the first axis is the batch
         except (ArgumentError, ArgumentTypeError, UnsupportedError) as error:
             raise self._error(type(error), str(error)) from None
         if isinstance(tensors, torch.Tensor) and tensors.dim() == 0:

@@ -96,7 +96,7 @@ class RunningPipeline(PipelineOptions):
             self._steady = False  # stays so where wait() raises
             batches = executor.wait()
             self._steady = True
-            return tuple([wrap(data, layout) for data, layout in batches])
+            return tuple([wrap(data, layout, names) for data, layout, names in batches])
         self.build()
         self._use(PipelineAPIType.BASIC)
         for name, data in pipeline_inputs.items():
@@ -258,7 +258,7 @@ class RunningPipeline(PipelineOptions):
             finally:
                 self._deferred = None  # a local variable would make a cycle with the traceback
         result = executor.wait()
-        batches = tuple([wrap(data, layout) for data, layout in result])
+        batches = tuple([wrap(data, layout, names) for data, layout, names in result])
         if self._checks_outputs:
             self._check_outputs(batches)
         else:
@@ -320,6 +320,11 @@ class RunningPipeline(PipelineOptions):
             yield
         finally:
             self._api_check = before
+
+    def _release_unused_memory(self) -> None:
+        """Gives memory back that is kept for the next batches; for ReleaseUnusedMemory()."""
+        if self._executor is not None:
+            self._executor.release_unused_memory()
 
     # -- external sources
 

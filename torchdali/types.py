@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DALI's enumerations, with its numbers, and their counterparts in NumPy and torch."""
+"""DALI's enumerations and their counterparts in NumPy and torch, constants, layouts, infos."""
 
 from __future__ import annotations
 
 import builtins
-import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+
+from torchdali._enums import (
+    DALIDataType,
+    DALIImageType,
+    DALIInterpType,
+    EvalMode,
+    PipelineAPIType,
+)
 
 if TYPE_CHECKING:  # they record nodes, so they live above, and put themselves here
     from torchdali._constants import Constant, ConstantNode
@@ -52,6 +59,7 @@ __all__ = [
     "UINT32",
     "UINT64",
     "BatchInfo",
+    "CUDAStream",
     "Constant",
     "ConstantNode",
     "DALIDataType",
@@ -63,94 +71,11 @@ __all__ = [
     "ScalarConstant",
     "TensorLayout",
     "YCbCr",
+    "dali_type_converters",
     "to_dali_type",
     "to_numpy_type",
     "to_torch_type",
 ]
-
-
-class _Enum(enum.IntEnum):
-    """Shows the name where a plain IntEnum shows the number."""
-
-    # Functions of our own: an IntEnum with the __str__ of Enum formats as its number in 3.10.
-    def __str__(self) -> str:
-        return f"{type(self).__name__}.{self.name}"
-
-    def __format__(self, spec: str) -> str:
-        return format(str(self), spec)
-
-
-class DALIDataType(_Enum):
-    """Type of a tensor's elements, or of an argument."""
-
-    NO_TYPE = -1
-    UINT8 = 0
-    UINT16 = 1
-    UINT32 = 2
-    UINT64 = 3
-    INT8 = 4
-    INT16 = 5
-    INT32 = 6
-    INT64 = 7
-    FLOAT16 = 8
-    FLOAT = 9
-    FLOAT64 = 10
-    BOOL = 11
-    STRING = 12
-    _BOOL_VEC = 13
-    _INT32_VEC = 14
-    _STRING_VEC = 15
-    _FLOAT_VEC = 16
-    FEATURE = 17
-    _FEATURE_VEC = 18
-    _FEATURE_DICT = 19
-    IMAGE_TYPE = 20
-    DATA_TYPE = 21
-    INTERP_TYPE = 22
-    TENSOR_LAYOUT = 23
-    PYTHON_OBJECT = 24
-    _TENSOR_LAYOUT_VEC = 25
-    _DATA_TYPE_VEC = 26
-    _INT64_VEC = 27
-
-
-class DALIImageType(_Enum):
-    """Colour space and order of channels."""
-
-    RGB = 0
-    BGR = 1
-    GRAY = 2
-    YCbCr = 3
-    ANY_DATA = 4
-
-
-class DALIInterpType(_Enum):
-    """Filter of a resampling."""
-
-    INTERP_NN = 0
-    INTERP_LINEAR = 1
-    INTERP_CUBIC = 2
-    INTERP_LANCZOS3 = 3
-    INTERP_TRIANGULAR = 4
-    INTERP_GAUSSIAN = 5
-
-
-class PipelineAPIType(enum.Enum):
-    """Which family of methods a pipeline is driven by; they are not to be mixed."""
-
-    BASIC = 0
-    ITERATOR = 1
-    SCHEDULED = 2
-
-
-class EvalMode(enum.Enum):
-    """When DALI's dynamic mode evaluates a call; nothing in this version takes it."""
-
-    deferred = 1
-    eager = 2
-    sync_cpu = 3
-    sync_full = 4
-    default = 2
 
 
 NO_TYPE = DALIDataType.NO_TYPE
@@ -242,31 +167,66 @@ def to_torch_type(dali_type: DALIDataType) -> torch.dtype:
     return _TORCH[dali_type]
 
 
+#: Functions that to_dali_type() asks about types that it does not know itself, in order. Each
+#: returns the DALIDataType, or raises TypeError; add one to teach it a framework.
+dali_type_converters: list[Callable[[Any], DALIDataType]] = []
+
+# C's names, as DALI reads them; NumPy's depend on the platform, and its "float" is double.
+_FROM_NAME = {
+    **{np.dtype(dtype).name: dali for dali, dtype in _NUMPY.items()},
+    "boolean": BOOL,
+    "sbyte": INT8,
+    "byte": UINT8,
+    "ubyte": UINT8,
+    "short": INT16,
+    "ushort": UINT16,
+    "long": INT64,
+    "ulong": UINT64,
+    "half": FLOAT16,
+    "float": FLOAT,
+    "double": FLOAT64,
+}
+
+
+def _find_type(framework_type: Any) -> DALIDataType | None:
+    if isinstance(framework_type, DALIDataType):
+        return framework_type
+    if isinstance(framework_type, torch.dtype):
+        return _FROM_TORCH.get(framework_type)
+    if isinstance(framework_type, str):
+        return _FROM_NAME.get(framework_type.rpartition(".")[2])
+    # bool is one thing everywhere; int and float are 32 bits wide in DALI, 64 in NumPy and torch.
+    if framework_type is bool or (
+        isinstance(framework_type, type) and issubclass(framework_type, np.generic)
+    ):
+        return _FROM_NUMPY.get(np.dtype(framework_type))
+    return _FROM_NUMPY.get(framework_type) if isinstance(framework_type, np.dtype) else None
+
+
 def to_dali_type(framework_type: Any) -> DALIDataType:
     """Returns the DALI type of a NumPy or torch type, or of its name.
 
     Args:
-        framework_type: a ``torch.dtype``, ``np.dtype``, NumPy scalar type, or a name such as
-            "uint8" or "torch.uint8".
+        framework_type: a ``torch.dtype``, ``np.dtype``, NumPy scalar type, ``bool``, or a name such
+            as "uint8" or "torch.uint8"; names of C ("float", "double", "long") are those of DALI:
+            FLOAT, FLOAT64, INT64.
 
     Raises:
-        TypeError: DALI has no such type.
+        TypeError: DALI has no such type, and none of `dali_type_converters` knows it.
     """
-    if isinstance(framework_type, DALIDataType):
-        return framework_type
-    if isinstance(framework_type, torch.dtype):
-        found = _FROM_TORCH.get(framework_type)
-    else:
-        name = framework_type
-        if isinstance(name, str):
-            name = name.rpartition(".")[2]
+    found = _find_type(framework_type)
+    if found is not None:
+        return found
+    for convert in dali_type_converters:
         try:
-            found = _FROM_NUMPY.get(np.dtype(name))
+            return convert(framework_type)
         except TypeError:
-            found = None
-    if found is None:
-        raise TypeError(f"{framework_type!r} has no counterpart in DALIDataType")
-    return found
+            continue
+    hint = "; float and int mean different widths in DALI and NumPy, say which"
+    raise TypeError(
+        f"{framework_type!r} has no counterpart in DALIDataType"
+        f"{hint if framework_type in (int, float) else ''}"
+    )
 
 
 _FLOATS = frozenset({FLOAT16, FLOAT, FLOAT64})
@@ -377,12 +337,43 @@ class ScalarConstant:
 
 
 class TensorLayout(str):
-    """Axes of a tensor as letters, outermost first, such as "HWC"; a ``str`` by another name."""
+    """Axes of a tensor as letters, outermost first, such as "HWC"; a ``str`` by another name.
+
+    Args:
+        layout: the letters.
+    """
 
     __slots__ = ()
 
+    def __new__(cls, layout: str, /) -> TensorLayout:
+        """Makes a layout of its letters."""
+        if not isinstance(layout, str):
+            raise TypeError(f"a layout is a str, got {type(layout).__name__}")
+        return str.__new__(cls, layout)
+
     def __repr__(self) -> str:
         return f"torchdali.types.TensorLayout({str(self)!r})"
+
+
+class CUDAStream:
+    """A ``cudaStream_t``, to be handed over where a function takes a `cuda_stream`.
+
+    Args:
+        ptr: the stream as an integer; 0: CUDA's default stream.
+    """
+
+    __slots__ = ("_ptr",)
+
+    def __init__(self, ptr: int = 0) -> None:
+        self._ptr = ptr
+
+    @property
+    def ptr(self) -> int:
+        """The stream as an integer."""
+        return self._ptr
+
+    def __repr__(self) -> str:
+        return f"CUDAStream({self._ptr:#x})"
 
 
 class SampleInfo:

@@ -50,6 +50,11 @@ c10::Storage StoragePool::acquire(size_t size_bytes) {
   return fresh;
 }
 
+void StoragePool::release_unused() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(kept_, [](const c10::Storage& s) { return s.use_count() == 1; });
+}
+
 Batch::Batch(int size, std::shared_ptr<StoragePool> pool)
     : pool_(std::move(pool)), own_(size), samples_(size) {}
 

@@ -25,6 +25,7 @@ class StoragePool {
  public:
   explicit StoragePool(size_t max_kept) : max_kept_(max_kept) {}
   c10::Storage acquire(size_t size_bytes);
+  void release_unused();
   // Whether the last batch was ragged: then one allocation for all samples is not tried.
   std::atomic<bool> expect_ragged{false};
 

@@ -185,6 +185,10 @@ std::vector<OperatorMemory> Executor::memory_statistics() const {
   return result;
 }
 
+void Executor::release_unused_memory() {
+  for (const auto& pool : pools_) pool->release_unused();
+}
+
 void Executor::reset() {
   next_ = nullptr;
   for (int n : plan_.sources) source(n).reset();

@@ -44,6 +44,13 @@ class Executor {
   const Batch& output(const IterationData& iteration, int index) const {
     return *iteration.batches[plan_.output_batches[index]];
   }
+  // Where the samples of an output come from, or null.
+  std::shared_ptr<const SampleNames> names(const IterationData& iteration, int index) const {
+    const auto* names = find_names(plan_.sources_of_output(index), iteration.source_batches);
+    return names == nullptr ? nullptr : *names;
+  }
+  // Gives memory back that no iteration uses and the user has let go. Any thread.
+  void release_unused_memory();
   int num_outputs() const { return static_cast<int>(plan_.output_batches.size()); }
   int pending() const { return scheduler_->pending(); }
   void cancel() {

@@ -20,10 +20,10 @@ struct Step {
   int node = 0;
   const Operator* op = nullptr;
   std::vector<int> inputs, arguments, outputs;  // slots
-  std::vector<Guard> guards;  // a sample for which one does not hold skips the step
+  std::vector<Guard> guards;   // a sample for which one does not hold skips the step
   std::vector<int> batches;    // per output: index of the pipeline's batch it is written to, or -1
   std::vector<int> last_uses;  // slots that nothing needs after this step
-  int source = -1;             // node of the Source that the first input descends from, or -1
+  std::vector<int> sources;    // Source nodes that the inputs descend from, the first input's first
   uint64_t seed = 0;
 };
 
@@ -35,6 +35,11 @@ struct Plan {
   int num_slots = 0;
   int num_batches = 0;              // different values among the outputs
   std::vector<int> output_batches;  // pipeline output -> batch
+
+  // Of the operator that makes a pipeline output.
+  const std::vector<int>& sources_of_output(int output) const {
+    return steps[static_cast<size_t>(graph.outputs[static_cast<size_t>(output)].node)].sources;
+  }
 };
 
 // `graph` was verified.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "core/batch.h"
@@ -49,7 +48,6 @@ class SampleRunner final : private SampleMemory {
   std::vector<ScratchPool::Block*> owners_;        // per slot: the block it lies in, or null
   std::vector<ScratchPool::Block*> scratch_;       // of the running operator
   std::vector<std::atomic<int64_t>> block_bytes_;  // per slot
-  std::vector<std::string_view> source_names_;     // per node
   SampleContext ctx_;
   const Step* step_ = nullptr;
   IterationData* iteration_ = nullptr;

@@ -132,7 +132,8 @@ class PyExecutor {
       const Batch& batch = e.output(*iteration, i);
       const auto dense = batch.dense();
       const py::object data = dense ? py::cast(*dense) : py::cast(batch.tensors());
-      out.append(py::make_tuple(data, py::cast(batch.layout().str())));
+      out.append(
+          py::make_tuple(data, py::cast(batch.layout().str()), py::cast(e.names(*iteration, i))));
     }
     return out;
   }
@@ -176,6 +177,7 @@ class PyExecutor {
     return all;
   }
   void reset() { executor().reset(); }
+  void release_unused_memory() { executor().release_unused_memory(); }
   void cancel() {
     Executor& e = executor();
     const py::gil_scoped_release release;
@@ -211,6 +213,12 @@ class PyExecutor {
 }  // namespace
 
 void bind_executor(py::module_& m) {
+  py::class_<SampleNames, std::shared_ptr<SampleNames>>(m, "SampleNames")
+      .def("__len__", &SampleNames::size)
+      .def("__getitem__", [](const SampleNames& names, int i) {
+        if (i < 0 || i >= names.size()) throw py::index_error();
+        return decode_path(names.info(i));
+      });
   py::class_<PyExecutor>(m, "Executor")
       .def(py::init<const py::list&, const py::list&, int, int, bool, bool>(), py::arg("nodes"),
            py::arg("outputs"), py::kw_only(), py::arg("batch_size"), py::arg("num_threads"),
@@ -224,6 +232,7 @@ void bind_executor(py::module_& m) {
            py::arg("samples"), py::arg("sources"))
       .def("memory_statistics", &PyExecutor::memory_statistics)
       .def("reset", &PyExecutor::reset)
+      .def("release_unused_memory", &PyExecutor::release_unused_memory)
       .def("cancel", &PyExecutor::cancel)
       .def("close", &PyExecutor::close)
       .def_property_readonly("iterations_taken", &PyExecutor::iterations_taken)

@@ -33,10 +33,13 @@ class DaliError(RuntimeError):
 
 @dataclass(frozen=True)
 class DaliOutput:
-    """One output of one iteration: the samples as torch tensors, and the batch's layout."""
+    """One output of one iteration: the samples as torch tensors, the batch's layout, and what the
+    samples know of the source they come from.
+    """
 
     samples: list[torch.Tensor]
     layout: str
+    source_info: list[str]
 
 
 def required(what: str) -> bool:
@@ -96,6 +99,20 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _ask(request: Mapping[str, Any]) -> Any:
+    process = _worker()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    write_message(process.stdin, _plain(request))  # type: ignore[arg-type]
+    try:
+        answer = read_message(process.stdout)  # type: ignore[arg-type]
+    except EOFError:
+        raise AssertionError(f"DALI's process died (exit status {process.wait()})") from None
+    if "error" in answer:
+        raise DaliError(f"{answer['type']}: {answer['error']}")
+    return answer["result"]
+
+
 def run_graph(
     nodes: Sequence[Mapping[str, Any]],
     outputs: Sequence[str],
@@ -144,7 +161,11 @@ def run_graph(
     }
     return [
         [
-            DaliOutput([torch.from_numpy(np.array(s)) for s in out["samples"]], out["layout"])
+            DaliOutput(
+                [torch.from_numpy(np.array(s)) for s in out["samples"]],
+                out["layout"],
+                out["source_info"],
+            )
             for out in iteration
         ]
         for iteration in _ask(request)
@@ -172,15 +193,9 @@ def memory_statistics(
     return _ask(request)  # type: ignore[no-any-return]
 
 
-def _ask(request: Mapping[str, Any]) -> Any:
-    process = _worker()
-    assert process.stdin is not None
-    assert process.stdout is not None
-    write_message(process.stdin, _plain(request))  # type: ignore[arg-type]
-    try:
-        answer = read_message(process.stdout)  # type: ignore[arg-type]
-    except EOFError:
-        raise AssertionError(f"DALI's process died (exit status {process.wait()})") from None
-    if "error" in answer:
-        raise DaliError(f"{answer['type']}: {answer['error']}")
-    return answer["result"]
+def call_tensors(data: Any, layout: str, calls: Sequence[Sequence[Any]]) -> list[Any]:
+    """Calls methods of a batch or tensor of real DALI; see dali_worker.call_tensors."""
+    skip_without_dali()
+    request = {"data": data, "layout": layout, "calls": [list(call) for call in calls]}
+    result: list[Any] = _ask(request)
+    return result

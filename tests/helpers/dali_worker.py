@@ -131,11 +131,78 @@ def run_graph(graph: dict[str, Any]) -> Any:
                 {
                     "layout": output.layout(),
                     "samples": [np.array(output.at(i)) for i in range(len(output))],
+                    "source_info": [sample.source_info() for sample in output],
                 }
                 for output in pipe.run()
             ]
         )
     return pipe.executor_statistics() if graph.get("statistics") else iterations
+
+
+def _described(value: Any) -> Any:
+    """Describes what a method of a batch or tensor returned, the same for DALI and torchdali."""
+    kind = type(value).__name__
+    if kind == "TensorCPU":
+        return {
+            "shape": list(value.shape()),
+            "layout": value.layout(),
+            "dtype": int(value.dtype),
+            "values": np.array(value),
+        }
+    if kind == "TensorListCPU":
+        return {
+            "shape": [list(shape) for shape in value.shape()],
+            "layout": value.layout(),
+            "dtype": int(value.dtype),
+            "samples": [np.array(value.at(i)) for i in range(len(value))],
+        }
+    if isinstance(value, np.ndarray):
+        return {"dtype": value.dtype.str, "values": value}
+    if isinstance(value, list | tuple):
+        return [_described(item) for item in value]
+    return int(value) if hasattr(value, "__index__") else value
+
+
+def call_tensors(backend: Any, data: Any, layout: str, calls: list[list[Any]]) -> list[Any]:
+    """Makes a batch or tensor and calls its methods one after the other.
+
+    Args:
+        backend: the module with DALI's classes, of DALI or of torchdali.
+        data: a list of arrays makes a TensorListCPU of TensorCPU, {"batch": array} one of an array,
+            an array a TensorCPU.
+        layout: of the samples.
+        calls: method and arguments each; "[]" is a subscript, "dtype" is read, "list" iterates.
+
+    Returns:
+        For each call what it returned, or {"error": names of the exception and its bases}.
+    """
+    made: Any
+    if isinstance(data, list):
+        made = backend.TensorListCPU([backend.TensorCPU(a, layout) for a in data], layout)
+    elif isinstance(data, dict):
+        made = backend.TensorListCPU(data["batch"], layout)
+    else:
+        made = backend.TensorCPU(data, layout)
+    answers = []
+    for name, *args in calls:
+        try:
+            if name == "[]":
+                value = made[args[0]]
+            elif name == "list":
+                value = list(made)
+            else:
+                value = getattr(made, name)
+                value = value if name == "dtype" else value(*args)
+            answers.append(_described(value))
+        except Exception as error:  # the test compares them
+            answers.append({"error": [cls.__name__ for cls in type(error).__mro__]})
+    return answers
+
+
+def _tensors(request: dict[str, Any]) -> list[Any]:
+    from nvidia.dali import backend
+
+    return call_tensors(backend, request["data"], request["layout"], request["calls"])
 
 
 def main() -> None:
@@ -148,7 +215,7 @@ def main() -> None:
         except EOFError:
             return
         try:
-            answer = {"result": run_graph(request)}
+            answer = {"result": (_tensors if "calls" in request else run_graph)(request)}
         except Exception as error:  # the test decides what an error means
             answer = {"error": str(error), "type": type(error).__name__}
         write_message(answers, answer)

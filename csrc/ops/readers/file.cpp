@@ -16,22 +16,10 @@ const std::vector<std::string> kDefaultFilters = {"*.jpg",  "*.jpeg", "*.png",  
                                                   "*.tiff", "*.pnm",  "*.ppm",  "*.pgm", "*.pbm",
                                                   "*.jp2",  "*.webp", "*.flac", "*.ogg", "*.wav"};
 
+// The names of its samples are the paths.
 struct FileBatch final : SourceBatch {
-  struct Sample {
-    size_t path_begin;
-    int32_t label;
-  };
-  std::string paths;  // NUL-terminated
-  std::vector<Sample> samples;
-  std::string_view root;  // in the reader, which lives longer
-  int64_t position = 0;   // of the first sample in the reader's stream
-
-  const char* path(int i) const {
-    return paths.c_str() + samples[static_cast<size_t>(i)].path_begin;
-  }
-  std::string_view source_info(std::string_view source_name) const override {
-    return source_name.substr(source_name.starts_with(root) ? root.size() : 0);
-  }
+  std::vector<int32_t> labels;
+  int64_t position = 0;  // of the first sample in the reader's stream
 };
 
 class FileReader final : public Source {
@@ -65,14 +53,14 @@ class FileReader final : public Source {
     auto batch = std::make_unique<FileBatch>();
     batch->size = max_size;
     batch->position = position_;
-    batch->root = files_.root();
-    batch->samples.reserve(static_cast<size_t>(max_size));
+    batch->labels.reserve(static_cast<size_t>(max_size));
+    auto paths = std::make_shared<SampleNames>(files_.root());
     for (int i = 0; i < max_size; ++i) {
       const int64_t index = order_->at(position_ + i).index;
-      batch->samples.push_back({batch->paths.size(), files_.label(index)});
-      files_.append_path(index, batch->paths);
-      batch->paths.push_back('\0');
+      batch->labels.push_back(files_.label(index));
+      paths->add([&](std::string& text) { files_.append_path(index, text); });
     }
+    batch->names = std::move(paths);
     position_ += max_size;
     batch->end = position_;
     return batch;
@@ -105,8 +93,7 @@ class FileReader final : public Source {
   void run(SampleContext& ctx) const override {
     const auto& batch = ctx.source_batch<FileBatch>();
     const int i = ctx.index_in_batch();
-    const char* path = batch.path(i);
-    ctx.set_source_name(path);
+    const char* path = (*batch.names)[i];
     if (read_ahead_ > 0) {
       std::string later;
       files_.append_path(order_->at(batch.position + i + read_ahead_).index, later);
@@ -115,8 +102,7 @@ class FileReader final : public Source {
     const io::File file(path);
     const SampleView& bytes = ctx.output(0, DType::kUInt8, Shape{file.size_bytes()});
     file.read(bytes.data, file.size_bytes());
-    *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() =
-        batch.samples[static_cast<size_t>(i)].label;
+    *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() = batch.labels[static_cast<size_t>(i)];
   }
 
   std::optional<ReaderMeta> meta() override {
