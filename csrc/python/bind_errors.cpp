@@ -31,6 +31,7 @@ void raise_in_python(const Error& error) {
   py::dict details;
   if (const auto* e = dynamic_cast<const OperatorError*>(&error)) {
     details["operator"] = e->op;
+    details["hidden"] = e->hidden;
     details["location"] = decode(e->location);
     if (!e->source.empty()) details["source"] = decode(e->source);
     if (e->sample >= 0) {

@@ -201,7 +201,7 @@ void decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image() {
   // Errors name the operator that the user wrote.
   EXPECT(OperatorError(Error(ErrorKind::kData, ""), fused.nodes[2]).op == "random_resized_crop");
   Error of_producer(ErrorKind::kData, "");
-  of_producer.set_in_producer();
+  of_producer.set_producer(0);
   EXPECT(OperatorError(of_producer, fused.nodes[2]).op == "decoders.image");
 
   Graph shown = plain;
