@@ -37,13 +37,8 @@ _TYPE_NAMES = {
 
 def _constant(value: bool | float, dtype: DALIDataType) -> str:
     """Returns a constant as the engine reads it: "2.5:float32"."""
-    if isinstance(value, float) and dtype not in (
-        FLOAT,
-        DALIDataType.FLOAT16,
-        DALIDataType.FLOAT64,
-    ):
-        value = int(value)
-    return f"{value if isinstance(value, float) else int(value)}:{_TYPE_NAMES[dtype]}"
+    name = _TYPE_NAMES[dtype]
+    return f"{float(value) if name.startswith('float') else int(value)}:{name}"
 
 
 def _operand(value: Any, location: SourceLocation | None) -> DataNode | str:

@@ -2,6 +2,8 @@
 #include "ops/arithmetic_evaluation.h"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
 #include "kernels/arithmetic_broadcast.h"
 
@@ -12,8 +14,9 @@ using OperandKind = ArithmeticOperand::Kind;
 using kernels::ArithmeticOp;
 
 // Elements; 8 kB of float, so that the three or four tiles of a step lie in 32 kB of L1.
-constexpr int64_t kTile = 2048;
+constexpr int64_t kTile = 1024;
 constexpr int64_t kWidest = 8;  // bytes of an element
+constexpr int64_t kAlignment = 64;  // elements: a line of the cache at least
 
 // Where a loop finds its operand, or puts its result.
 struct Place {
@@ -54,8 +57,9 @@ class Loop {
   void run(std::byte* out) {
     for (int i = 0; i <= root_; ++i)
       if (values_[i].group == root_) add_step(i, out);
-    for (int64_t i = 0; i < volume_; i += kTile) {
-      const int64_t count = std::min(kTile, volume_ - i);
+    const int64_t tile = kTile / unit_ * unit_;
+    for (int64_t i = 0; i < volume_; i += tile) {
+      const int64_t count = std::min(tile, volume_ - i);
       for (const Pass& p : passes_.first(num_passes_)) {
         std::byte* to = p.out.at(i);
         if (p.broadcast != nullptr) p.broadcast->fill(to, p.source, p.itemsize, i, count);
@@ -197,7 +201,11 @@ class Loop {
     if (period <= kTile) {  // a pattern that any tile finds whole, wherever it begins
       const int64_t length = period + std::min(kTile, volume_);
       std::byte* pattern = ctx_.scratch<std::byte>(length * size).data();
-      broadcast.fill(pattern, data, size, 0, length);
+      broadcast.fill(pattern, data, size, 0, period);
+      for (int64_t filled = period; filled < length; filled *= 2)
+        std::memcpy(pattern + filled * size, pattern, std::min(filled, length - filled) * size);
+      // Where tiles hold whole patterns, all begin alike, and aligned.
+      if (const int64_t unit = std::lcm(unit_, period); unit <= kTile) unit_ = unit;
       return {.base = pattern, .step = size, .period = period};
     }
     auto* kept = ctx_.scratch<kernels::Broadcast>(1).data();
@@ -218,6 +226,7 @@ class Loop {
   size_t num_passes_ = 0;
   std::span<std::byte*> free_;
   size_t num_free_ = 0;
+  int64_t unit_ = kAlignment;  // tiles are multiples of it
 };
 
 }  // namespace
