@@ -13,11 +13,11 @@ from torchdali._schema import operator_schema
 from torchdali._source_location import SourceLocation, find_user_location
 from torchdali.data_node import DataNode, language
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
-from torchdali.types import BOOL, FLOAT, INT32, DALIDataType, ScalarConstant, to_dali_type
+from torchdali.types import DALIDataType, ScalarConstant
 
 __all__ = ["apply"]
 
-_INT32 = range(-(1 << 31), 1 << 31)
+_INTEGERS = range(-(1 << 63), 1 << 64)
 # Element types under the names that the engine gives them.
 _TYPE_NAMES = {
     DALIDataType.UINT8: "uint8",
@@ -35,38 +35,29 @@ _TYPE_NAMES = {
 }
 
 
-def _constant(value: bool | float, dtype: DALIDataType) -> str:
-    """Returns a constant as the engine reads it: "2.5:float32"."""
-    name = _TYPE_NAMES[dtype]
-    return f"{float(value) if name.startswith('float') else int(value)}:{name}"
-
-
 def _operand(value: Any, location: SourceLocation | None) -> DataNode | str:
-    """Returns an operand as a data node, or as a constant of the engine's."""
+    """Returns an operand as a data node, or a number as the engine reads it: "2.5:float32"."""
     if isinstance(value, DataNode):
         return value
-    if isinstance(value, ScalarConstant):
-        return _constant(value.value, value.dtype)
-    if isinstance(value, (np.generic, np.ndarray, torch.Tensor)) and value.ndim == 0:
-        return _constant(value.item(), to_dali_type(value.dtype))
-    if isinstance(value, bool):
-        return _constant(value, BOOL)
-    if isinstance(value, int):
-        if value not in _INT32:
+    is_array = isinstance(value, (np.generic, np.ndarray, torch.Tensor))
+    if isinstance(value, (bool, int, float, ScalarConstant)) or (is_array and value.ndim == 0):
+        constant = ScalarConstant(value)
+        number = constant.value
+        if isinstance(number, int) and number not in _INTEGERS:
             raise _make(
-                ArgumentError,
-                f"the number {value} does not fit INT32, which numbers in expressions are",
-                location=location,
-                fix="say which type it has, with types.Constant(value, types.INT64)",
+                ArgumentError, f"the number {number} does not fit 64 bits", location=location
             )
-        return _constant(value, INT32)
-    if isinstance(value, float):
-        return _constant(value, FLOAT)
-    raise _make(
-        ArgumentTypeError,
-        f"an operand of an expression is a DataNode or a number, got {type(value).__name__}",
-        location=location,
-    )
+        text = int(number) if isinstance(number, bool) else number
+        return f"{text}:{_TYPE_NAMES[constant.dtype]}"
+    node = language.constant(value)
+    if node is None:
+        raise _make(
+            ArgumentTypeError,
+            "an operand of an expression is a DataNode, a number, a list of numbers or an array, "
+            f"got {type(value).__name__}",
+            location=location,
+        )
+    return node
 
 
 def apply(operation: str, *operands: Any) -> DataNode:
@@ -74,12 +65,13 @@ def apply(operation: str, *operands: Any) -> DataNode:
 
     Args:
         operation: DALI's name for it, such as "add" or "sqrt".
-        operands: data nodes, of which there is at least one; Python and NumPy numbers,
-            ScalarConstants, arrays and lists.
+        operands: data nodes, of which there is at least one; Python's numbers (BOOL, INT32 or wider
+            where they need it, FLOAT), ScalarConstants and scalars of NumPy and torch with their
+            types; lists and arrays, which become constant nodes.
 
     Raises:
         ArgumentTypeError: an operand cannot be one, or all are constants.
-        ArgumentError: an integer that does not fit INT32.
+        ArgumentError: an integer that does not fit 64 bits.
     """
     location = find_user_location()
     inputs: list[DataNode] = []
