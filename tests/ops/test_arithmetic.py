@@ -230,7 +230,9 @@ def test_scalar_operands_of_every_kind_equal_dali(dtype):
         operators = ["*", "==", "<", ">="] if alone else ["+", "-", "*", "/", "<", ">=", "!="]
         if is_floating(dtype) and "-" in scalar:
             operators = ["+", "-", "*", "/"]
-        codes += [f"x {op} {scalar}" for op in operators] + [f"{scalar} {op} x" for op in operators]
+        codes += [f"x {op} {scalar}" for op in operators]
+        if not scalar.startswith("np."):  # there NumPy looks for arithmetic in DALI's nodes
+            codes += [f"{scalar} {op} x" for op in operators]
         codes += [] if alone else [f"math.min(x, {scalar})", f"math.max({scalar}, x)"]
     assert_parity(codes, {"x": x})
 
@@ -433,3 +435,28 @@ def test_constants_keep_their_value_in_wide_types():
     values = [r.value for r in compute(codes, {"x": x})]
     assert [v.item() for v in values] == [2**40, 0.1, 0.1, 2**63, 2**62]
     assert [v.dtype.name for v in values] == ["int64", "float64", "float64", "uint64", "int64"]
+
+
+def test_numbers_and_arrays_of_numpy_stand_on_either_side():
+    x = np.array([1, 2, 3], np.uint8)
+    codes = ["np.float32(2) * x", "np.float32(2) < x", "np.arange(3, dtype=np.int16) - x"]
+    codes += ["[1.5, 2, 3] + x", "x - [1, 1, 1]", "np.float64(0.5) + x"]
+    values = [r.value for r in compute(codes, {"x": x})]
+    assert [v.tolist() for v in values] == [
+        [2.0, 4.0, 6.0],
+        [False, False, True],
+        [-1, -1, -1],
+        [2.5, 4.0, 6.0],
+        [0, 1, 2],
+        [1.5, 2.5, 3.5],
+    ]
+    types_of = [v.dtype.name for v in values]
+    assert types_of == ["float32", "bool", "int16", "float32", "int32", "float64"]
+
+
+@pytest.mark.dali
+def test_lists_and_arrays_as_operands_equal_dali():
+    x = np.arange(12, dtype=np.uint8).reshape(4, 3)
+    codes = ["x + [1, 2, 3]", "x * [0.5, 1.5, 2.0]", "x - np.arange(3, dtype=np.int16)"]
+    codes += ["math.max(x, [5, 6, 7])", "x & np.array([[1], [2], [3], [4]], np.uint8)"]
+    assert_parity(codes, {"x": x}, {"x": "HW"})
