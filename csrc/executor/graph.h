@@ -67,8 +67,8 @@ class OperatorError : public Error {
   }
   std::string op, location;
   bool hidden = false;  // no operator that the user knows by name
-  std::string source;  // path or key of the sample, may be empty
-  int sample = -1;     // in the batch; -1: not about one sample
+  std::string source;   // path or key of the sample, may be empty
+  int sample = -1;      // in the batch; -1: not about one sample
   int batch_size = 0;
 };
 

@@ -14,11 +14,11 @@ enum class ArithmeticOp : uint8_t {
   kAdd,
   kSub,
   kMul,
-  kDiv,   // integers: the quotient's fraction is cut off; x / 0 is 0
-  kMod,   // sign of the dividend; integers: x % 0 is 0
-  kPow,   // integers: wraps; 0 for negative exponents
-  kMin,   // a < b ? a : b, also for NaN
-  kMax,   // a > b ? a : b
+  kDiv,  // integers: the quotient's fraction is cut off; x / 0 is 0
+  kMod,  // sign of the dividend; integers: x % 0 is 0
+  kPow,  // integers: wraps; 0 for negative exponents
+  kMin,  // a < b ? a : b, also for NaN
+  kMax,  // a > b ? a : b
   kAtan2,
   kBitAnd,
   kBitOr,

@@ -83,8 +83,7 @@ void Broadcast::fill_as(T* out, const T* from, int64_t begin, int64_t count) con
     const T* source = from;
     for (int i = 0; i < last; ++i) source += at[i] * axes_[i].stride;
     if (short_runs && at[last] == 0 && count >= inner.extent) {
-      const int64_t whole =
-          std::min(axes_[last - 1].extent - at[last - 1], count / inner.extent);
+      const int64_t whole = std::min(axes_[last - 1].extent - at[last - 1], count / inner.extent);
       switch (inner.extent) {
         case 2: out = repeat<2>(out, source, whole); break;
         case 3: out = repeat<3>(out, source, whole); break;

@@ -263,7 +263,8 @@ ArithmeticKernel for_all(DType type, Fn fn) {
   return is_floating(type) ? for_floating(type, fn) : for_integers(type, fn);
 }
 
-// Loops with a scalar on the left are there where the caller cannot turn the operands round and it pays.
+// Loops with a scalar on the left are there where the caller cannot turn the operands round and it
+// pays.
 template <class F>
 struct Unary {
   template <class T>

@@ -15,7 +15,7 @@ using kernels::ArithmeticOp;
 
 // Elements; 8 kB of float, so that the three or four tiles of a step lie in 32 kB of L1.
 constexpr int64_t kTile = 1024;
-constexpr int64_t kWidest = 8;  // bytes of an element
+constexpr int64_t kWidest = 8;      // bytes of an element
 constexpr int64_t kAlignment = 64;  // elements: a line of the cache at least
 
 // Where a loop finds its operand, or puts its result.
@@ -89,9 +89,7 @@ class Loop {
     const int count = step.rule->num_operands;
     std::byte* temporary[2 * kMaxOperands];
     int num_temporary = 0;
-    const auto temporary_tile = [&] {
-      return temporary[num_temporary++] = take_tile();
-    };
+    const auto temporary_tile = [&] { return temporary[num_temporary++] = take_tile(); };
 
     Place places[kMaxOperands];
     for (int i = 0; i < count; ++i) {
@@ -100,9 +98,8 @@ class Loop {
     }
     const kernels::ArithmeticFn fn = choose(types, places, count);
 
-    const Place result = index == root_
-                             ? Place{out, itemsize(value.view.dtype)}
-                             : Place{value.tile = take_tile()};
+    const Place result =
+        index == root_ ? Place{out, itemsize(value.view.dtype)} : Place{value.tile = take_tile()};
     const kernels::ArithmeticConvertFn convert =
         kernels::arithmetic_converter(types.result, types.computed);
     const Place computed = convert == nullptr ? result : Place{temporary_tile()};
@@ -127,14 +124,13 @@ class Loop {
   kernels::ArithmeticFn choose(const ArithmeticTypes& types, Place* places, int count) {
     ArithmeticOp op = types.op;
     if (!types.mixed_signs && count == 2) {
-      const bool turn =
-          (op == ArithmeticOp::kGt || op == ArithmeticOp::kGeq) ? !places[1].scalar
-                                                                : places[0].scalar;
+      const bool turn = (op == ArithmeticOp::kGt || op == ArithmeticOp::kGeq) ? !places[1].scalar
+                                                                              : places[0].scalar;
       if (turn && turn_round(op)) std::swap(places[0], places[1]);
     }
-    const kernels::ArithmeticKernel kernel = types.mixed_signs
-                                                 ? kernels::mixed_sign_comparison(op)
-                                                 : kernels::arithmetic_kernel(op, types.operands[0]);
+    const kernels::ArithmeticKernel kernel =
+        types.mixed_signs ? kernels::mixed_sign_comparison(op)
+                          : kernels::arithmetic_kernel(op, types.operands[0]);
     if (count == 2 && places[1].scalar && kernel.scalar_b != nullptr) return kernel.scalar_b;
     if (count == 2 && places[0].scalar && kernel.scalar_a != nullptr) return kernel.scalar_a;
     TORCHDALI_ASSERT(kernel.arrays != nullptr, "no loop for operation ", static_cast<int>(op));
@@ -232,8 +228,7 @@ class Loop {
 }  // namespace
 
 SampleView operand_view(const ArithmeticProgram& program, const SampleContext& ctx,
-                        std::span<const ArithmeticValue> values,
-                        const ArithmeticOperand& operand) {
+                        std::span<const ArithmeticValue> values, const ArithmeticOperand& operand) {
   switch (operand.kind) {
     case OperandKind::kInput: return ctx.input(operand.index);
     case OperandKind::kStep: return values[operand.index].view;
@@ -275,9 +270,9 @@ void evaluate(const ArithmeticProgram& program, SampleContext& ctx,
   for (int i = 0; i <= last; ++i) {
     ArithmeticValue& value = values[i];
     if (value.group != i) continue;
-    value.view.data = i == last
-                          ? out.data
-                          : ctx.scratch<std::byte>(value.volume * itemsize(value.view.dtype)).data();
+    value.view.data =
+        i == last ? out.data
+                  : ctx.scratch<std::byte>(value.volume * itemsize(value.view.dtype)).data();
     Loop(program, ctx, values, i).run(bytes_of(value.view.data));
   }
 }

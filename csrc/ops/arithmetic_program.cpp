@@ -26,9 +26,9 @@ DType dtype_by_name(std::string_view name) {
 int parse_index(std::string_view digits, int end) {
   int index = -1;
   const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  TORCHDALI_CHECK(error == std::errc() && last == digits.data() + digits.size() && index >= 0 &&
-                      index < end,
-                  "operand ", digits, " is none of the ", end, " there are");
+  TORCHDALI_CHECK(
+      error == std::errc() && last == digits.data() + digits.size() && index >= 0 && index < end,
+      "operand ", digits, " is none of the ", end, " there are");
   return index;
 }
 

@@ -104,8 +104,8 @@ void check_types(const ArithmeticRule& rule, DType promoted) {
   TORCHDALI_CHECK_KIND(kType, !integers_only || !is_floating(promoted), "`", rule.symbol,
                        "` takes integers, got ", dtype_name(promoted),
                        ". To fix it: fn.cast the operand to an integer type");
-  const bool takes_booleans = rule.kind == Kind::kMultiply || rule.kind == Kind::kInteger ||
-                              rule.kind == Kind::kComparison;
+  const bool takes_booleans =
+      rule.kind == Kind::kMultiply || rule.kind == Kind::kInteger || rule.kind == Kind::kComparison;
   TORCHDALI_CHECK_KIND(kType, takes_booleans || promoted != DType::kBool, "`", rule.symbol,
                        "` does not take booleans alone. To fix it: use `&`, `|`, `^` or `~`, or "
                        "fn.cast an operand to a number");
