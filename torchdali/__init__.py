@@ -3,7 +3,7 @@
 
 import torchdali._constants  # they give DataNode and types what these cannot import
 import torchdali._subscript  # noqa: F401
-from torchdali import backend, data_node, errors, fn, ops, pipeline, tensors, types
+from torchdali import backend, data_node, errors, fn, math, ops, pipeline, tensors, types
 from torchdali._build_info import VERSION as __version__
 from torchdali.data_node import newaxis
 from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
@@ -17,6 +17,7 @@ __all__ = [
     "data_node",
     "errors",
     "fn",
+    "math",
     "newaxis",
     "ops",
     "pipeline",

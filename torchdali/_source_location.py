@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -62,9 +63,15 @@ def _printable(text: str) -> str:
 def _short(filename: str) -> str:
     """Returns the path relative to the working directory where it lies below that."""
     try:
-        relative = os.path.relpath(filename)
+        return _relative(filename, os.getcwd())
     except (OSError, ValueError):  # the working directory is gone; another drive
         return filename
+
+
+# A definition's nodes come from few files, and relpath() takes 10 us.
+@functools.lru_cache(maxsize=64)
+def _relative(filename: str, directory: str) -> str:
+    relative = os.path.relpath(filename, directory)
     return filename if relative.startswith(os.pardir) else relative
 
 

@@ -89,6 +89,7 @@ class DataNode:
     """
 
     __slots__ = ("device", "dtype", "index", "layout", "name", "ndim", "source")
+    __array_ufunc__ = None  # NumPy leaves `array + node` to __radd__
 
     def __init__(
         self,

@@ -143,11 +143,11 @@ def _from_engine(kind: str, message: str, details: Mapping[str, Any]) -> Torchda
         kind: one of "runtime", "value", "type", "index", "layout", "file", "data", "unsupported",
             "internal".
         message: what failed; may end in a sentence that starts with "To fix it:".
-        details: any of operator, sample, batch_size, source, location; empty or negative values
-            count as absent.
+        details: any of operator, hidden (it has no name in fn), sample, batch_size, source,
+            location; empty or negative values count as absent.
     """
     operator = details.get("operator") or None
-    if operator and not operator.startswith("fn."):
+    if operator and not (operator.startswith("fn.") or details.get("hidden")):
         operator = f"fn.{operator}"
     sample = details.get("sample")
     sample = None if sample is None or sample < 0 else int(sample)

@@ -108,8 +108,8 @@ struct OpSpec {
   std::map<std::string, ArgValue, std::less<>> constants;  // given by the user
   std::map<std::string, int, std::less<>> tensors;  // argument -> index of the argument input
 
-  // Of a fused operator (executor/rewrite.h): the operator whose work it also does.
-  std::shared_ptr<const OpSpec> producer;
+  // Of a fused operator (executor/rewrite.h): the operators whose work it also does.
+  std::vector<std::shared_ptr<const OpSpec>> producers;
 
   // Given by the user, as a constant or as a tensor.
   bool has(std::string_view arg) const { return constants.contains(arg) || tensors.contains(arg); }

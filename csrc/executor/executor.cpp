@@ -168,9 +168,9 @@ std::vector<OperatorMemory> Executor::memory_statistics() const {
   if (!options_.memory_stats) return result;
   for (const Step& step : plan_.steps) {
     const Node& node = plan_.graph.nodes[step.node];
-    if (node.producer != nullptr) {
-      const OpSpec spec = make_spec(*node.producer, 1, 1, nullptr);
-      result.push_back({node.producer->name,
+    for (const auto& producer : node.producers) {
+      const OpSpec spec = make_spec(*producer, 1, 1, nullptr);
+      result.push_back({producer->name,
                         std::vector<OutputMemory>(static_cast<size_t>(count_outputs(spec)))});
     }
     OperatorMemory& of_node = result.emplace_back(OperatorMemory{node.name, {}});

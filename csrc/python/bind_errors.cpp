@@ -25,6 +25,7 @@ void raise_in_python(const Error& error) {
   py::dict details;
   if (const auto* e = dynamic_cast<const OperatorError*>(&error)) {
     details["operator"] = e->op;
+    details["hidden"] = e->hidden;
     details["location"] = decode_path(e->location);
     if (!e->source.empty()) details["source"] = decode_path(e->source);
     if (e->sample >= 0) {
