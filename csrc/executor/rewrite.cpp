@@ -41,7 +41,8 @@ bool fuse(Graph& graph, Node& consumer) {
     const Node& producer = graph.nodes[edge.node];
     const Schema* fused = find_schema(rule.fused);
     if (producer.schema->name != rule.producer || !producer.argument_inputs.empty() ||
-        fused == nullptr || count_uses(graph, edge.node) != 1)
+        fused == nullptr || count_uses(graph, edge.node) != 1 ||
+        !covers(producer.guards, consumer.guards))
       continue;
     consumer.fused_schema = consumer.schema;
     consumer.schema = fused;

@@ -159,17 +159,41 @@ def run_graph(
         "seed": seed,
         "options": dict(options or {}),
     }
-    return [
-        [
-            DaliOutput(
-                [torch.from_numpy(np.array(s)) for s in out["samples"]],
-                out["layout"],
-                out["source_info"],
-            )
-            for out in iteration
-        ]
-        for iteration in _ask(request)
-    ]
+    return _outputs(_ask(request))
+
+
+def run_program(
+    path: str | Path,
+    name: str,
+    sources: Mapping[str, Mapping[str, Any]],
+    *,
+    batch_size: int,
+    iterations: int = 1,
+) -> list[list[DaliOutput]]:
+    """Runs a function of a Python file as the definition of a pipeline, with conditionals.
+
+    Args:
+        path: of the file; its globals `fn` and `types` are set to DALI's.
+        name: of the function, which takes the sources by name and returns the outputs.
+        sources: as in run_graph().
+        batch_size: the largest batch.
+        iterations: how many batches to run.
+
+    Returns:
+        For each iteration, the outputs in order.
+
+    Raises:
+        DaliError: DALI raised; the text is DALI's.
+    """
+    skip_without_dali()
+    request = {
+        "path": str(path),
+        "name": name,
+        "sources": dict(sources),
+        "batch_size": batch_size,
+        "iterations": iterations,
+    }
+    return _outputs(_ask(request))
 
 
 def memory_statistics(
@@ -191,6 +215,20 @@ def memory_statistics(
         "statistics": True,
     }
     return _ask(request)  # type: ignore[no-any-return]
+
+
+def _outputs(answer: Any) -> list[list[DaliOutput]]:
+    return [
+        [
+            DaliOutput(
+                [torch.from_numpy(np.array(s)) for s in out["samples"]],
+                out["layout"],
+                out["source_info"],
+            )
+            for out in iteration
+        ]
+        for iteration in answer
+    ]
 
 
 def call_tensors(data: Any, layout: str, calls: Sequence[Sequence[Any]]) -> list[Any]:

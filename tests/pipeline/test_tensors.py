@@ -351,7 +351,11 @@ def test_a_tensor_on_no_cpu_is_refused():
         TensorCPU(torch.zeros(2, device="meta"))
 
     class OnGPU:
-        __cuda_array_interface__: typing.ClassVar = {"shape": (1,), "typestr": "|u1", "data": (1, True)}
+        __cuda_array_interface__: typing.ClassVar = {
+            "shape": (1,),
+            "typestr": "|u1",
+            "data": (1, True),
+        }
 
     with pytest.raises(TypeError, match="got OnGPU"):
         TensorCPU(OnGPU())
