@@ -27,10 +27,11 @@ TITLES = {
     "dali-plain": "DALI",
     "dali-fused": "DALI, `decoders.image_random_crop`",
     "dataloader": "torch `DataLoader`",
+    "numpy": "NumPy",
 }
 # What a peer is compared with: torchdali with the same definition.
 REFERENCES = {"dali-plain": "torchdali-plain", "dali-fused": "torchdali-fused"}
-REFERENCES |= {"dataloader": "torchdali-plain", "dali": "torchdali"}
+REFERENCES |= {"dataloader": "torchdali-plain", "dali": "torchdali", "numpy": "torchdali"}
 
 
 def title(result: dict[str, Any]) -> str:
@@ -125,6 +126,48 @@ def overhead_table(document: dict[str, Any]) -> str:
     return markdown(header, rows)
 
 
+def expressions_table(document: dict[str, Any]) -> str:
+    """Images a second of CPU time for each type; the ratio is torchdali to the peer."""
+    results = of(document, "expressions")
+    threads = sorted({r["axes"]["threads"] for r in results})
+    header = ["`(x - mean) * scale + bias`, images per CPU-second"]
+    keys = dict.fromkeys((r["axes"]["dtype"], r["axes"]["operands"]) for r in results)
+    columns = [(peer, t) for peer in dict.fromkeys(r["peer"] for r in results) for t in threads]
+    names = {r["peer"]: title(r) for r in results}
+    header += [f"{names[peer]}, {t} thread{'s' * (t > 1)}" for peer, t in columns]
+    rows = []
+    for dtype, operands in keys:
+        row = [f"{dtype}, {operands}"]
+        by_peer = {
+            (r["peer"], r["axes"]["threads"]): r
+            for r in results
+            if (r["axes"]["dtype"], r["axes"]["operands"]) == (dtype, operands)
+        }
+        for peer, count in columns:
+            result, ours = by_peer[peer, count], by_peer.get((REFERENCES.get(peer), count))
+            if "absent" in result:
+                row.append("absent")
+                continue
+            cell = number(result, "images_per_cpu_s")
+            if ours is not None and "absent" not in ours:
+                cell += f" ({paired_ratio(ours, result, 'images_per_cpu_s'):.1f})"
+            row.append(cell)
+        rows.append(row)
+    note = "In brackets: how many times as much torchdali does. 64 images of 224 x 224 x 3."
+    return f"{markdown(header, rows)}\n\n{note}"
+
+
+def building_table(document: dict[str, Any]) -> str:
+    """Milliseconds to define and build a pipeline of 1,000 operators."""
+    rows = []
+    for result in of(document, "building"):
+        cell = "absent"
+        if "absent" not in result:
+            cell = f"{median(result, 'us_per_iteration') / 1000:.0f}"
+        rows.append([title(result), cell])
+    return markdown(["1,000 operators", "ms to define and build"], rows)
+
+
 def memory_table(document: dict[str, Any]) -> str:
     """Growth of resident memory."""
     header = ["resident memory", "epochs", "growth after the first two", "at the end"]
@@ -158,6 +201,8 @@ def setup_text(document: dict[str, Any]) -> str:
 SECTIONS = {
     "pipeline": ("imagenet", pipeline_table),
     "overhead": ("overhead", overhead_table),
+    "expressions": ("expressions", expressions_table),
+    "building": ("building", building_table),
     "memory": ("memory", memory_table),
 }
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import harness, memory, report
-from benchmarks.ops import overhead
+from benchmarks.ops import building, expressions, overhead
 from benchmarks.pipelines import imagenet
 
 RESULTS = Path(__file__).resolve().parent / "results"
-PARTS = ("imagenet", "overhead", "memory")
+PARTS = ("imagenet", "overhead", "expressions", "building", "memory")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -58,6 +58,29 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                     seconds=min(seconds, 0.5),
                     warm_up=200,
                 )
+    if "expressions" in options.parts:
+        for dtype in ("uint8", "int16", "float32", "float16"):
+            for operands in ("numbers", "channels"):
+                for threads in options.threads:
+                    results += harness.measure(
+                        expressions.__name__,
+                        [p for p in expressions.PEERS if p.startswith(tuple(options.peers))],
+                        {"threads": threads, "dtype": dtype, "operands": operands},
+                        harness.throughput,
+                        rounds=rounds,
+                        seconds=min(seconds, 1.0),
+                        warm_up=4,
+                    )
+    if "building" in options.parts:
+        results += harness.measure(
+            building.__name__,
+            [p for p in building.PEERS if p.startswith(tuple(options.peers))],
+            {"threads": 1},
+            harness.iteration_time,
+            rounds=rounds,
+            seconds=min(seconds, 0.5),
+            warm_up=1,
+        )
     if "memory" in options.parts:
         results += memory.measure(["torchdali-plain"], {"threads": 2, **axes}, epochs=epochs)
     return harness.document(settings, results)
@@ -68,7 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, help="folder with JPEG files, at any depth")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--peers", nargs="+", default=["torchdali", "dali", "dataloader"])
+    parser.add_argument("--peers", nargs="+", default=["torchdali", "dali", "dataloader", "numpy"])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=7)

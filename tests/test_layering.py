@@ -35,26 +35,32 @@ VOCABULARY = {"core/dtype.h", "core/error.h", "core/layout.h", "core/view.h", "c
 # Modules of the package from the ground up: one may import those of the layers below its own. A
 # name stands for a package and everything in it.
 PY_LAYERS: list[set[str]] = [
-    {"_build_info", "_source_location", "_sample_info", "pickling"},
+    {"_build_info", "_enums", "_sample_info", "_source_location", "pickling"},
     {"errors", "types"},
     {"_workers"},
-    {"data_node"},
+    {"_tensor_input", "_tensor_repr"},
+    {"_tensors", "_tensor_gpu"},
+    {"data_node", "_document", "_references"},
     {"_extension"},
     {"_schema", "tensors", "info"},
-    {"_arguments", "_options"},
+    {"_arguments", "_checkpoint", "_op_schema", "_options"},
     {"graph"},
-    {"_feeding", "_planning"},
+    {"_constants", "_dot", "_expressions", "_pulling", "_sinking", "_subscript"},
+    {"_feeding", "_planning", "math"},
     {"_parallel"},
-    {"external_source", "_running"},
+    {"_conditionals", "external_source", "_restoring", "_running"},
+    {"_resuming"},
     {"_inspecting"},
+    {"_serialization"},
     {"_callables", "pipeline"},
+    {"backend"},
     {"fn", "ops", "_generate"},
     {"auto_aug", "plugin", "loader"},
 ]
 # A definition records nodes and runs nothing.
 FORBIDDEN = {("fn", "pipeline"), ("ops", "pipeline")}
 # They give other modules' names to users, under the names that DALI has for them.
-FACADES = {"__init__", "backend"}
+FACADES = {"__init__"}
 
 
 def cxx_files() -> list[Path]:

@@ -34,7 +34,7 @@ def test_mypy_understands_a_program(tmp_path, monkeypatch):
     monkeypatch.setenv("MYPYPATH", str(Path(__file__).parents[1]))
     out, err, _ = api.run(["--strict", "--no-error-summary", str(path)])
     assert not err
-    assert 'Revealed type is "torchdali.graph.DataNode"' in out
+    assert 'Revealed type is "torchdali.data_node.DataNode"' in out
     assert 'Revealed type is "torch._tensor.Tensor"' in out
     wrong = [line for line in out.splitlines() if ": error:" in line]
     assert [line.split(":")[1] for line in wrong] == ["14", "15"]

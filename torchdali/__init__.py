@@ -11,8 +11,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchdali import backend, data_node, errors, fn, ops, pipeline, tensors, types
+    from torchdali import backend, data_node, errors, fn, math, ops, pipeline, tensors, types
     from torchdali._build_info import VERSION as __version__
+    from torchdali.data_node import newaxis
     from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "data_node",
     "errors",
     "fn",
+    "math",
+    "newaxis",
     "ops",
     "pipeline",
     "pipeline_def",
@@ -37,6 +40,7 @@ _ELSEWHERE = {
     "Pipeline": ("pipeline", "Pipeline"),
     "StreamPolicy": ("pipeline", "StreamPolicy"),
     "__version__": ("_build_info", "VERSION"),
+    "newaxis": ("data_node", "newaxis"),
     "pipeline_def": ("pipeline", "pipeline_def"),
 }
 

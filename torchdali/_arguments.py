@@ -16,7 +16,7 @@ import torch
 from torchdali._schema import ENUMS, UNIVERSAL, Argument, OperatorSchema
 from torchdali._source_location import SourceLocation, user_stack_level
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
-from torchdali.types import to_dali_type
+from torchdali.types import ScalarConstant, to_dali_type
 
 __all__ = ["check_names", "coerce", "unknown_name", "without_deprecated"]
 
@@ -33,7 +33,12 @@ class _Mismatch(Exception):
 
 
 def _scalar(value: Any) -> Any:
-    """Returns a number out of a NumPy or torch scalar or one-element array; others as they are."""
+    """Returns a number out of a constant, NumPy or torch scalar or one-element array.
+
+    Others are returned as they are.
+    """
+    if isinstance(value, ScalarConstant):
+        return value.value
     if isinstance(value, (np.ndarray, torch.Tensor)):
         size = value.numel() if isinstance(value, torch.Tensor) else value.size
         return value.item() if size == 1 else value
@@ -77,6 +82,12 @@ def _to_str(value: Any) -> str:
         return os.fsdecode(value)
     except TypeError:
         raise _Mismatch("a string") from None
+
+
+def _to_bytes(value: Any) -> bytes:
+    if not isinstance(value, (bytes, bytearray)):
+        raise _Mismatch("bytes")
+    return bytes(value)
 
 
 def _to_enum(enum: Any) -> Callable[[Any], int]:
@@ -123,6 +134,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "float": _to_float,
     "str": _to_str,
     "layout": _to_str,
+    "bytes": _to_bytes,
     "int_list": _to_list(_to_int, "an integer"),
     "float_list": _to_list(_to_float, "a number"),
     "str_list": _to_list(_to_str, "a string"),
@@ -131,7 +143,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
 
 
 def coerce(owner: str, arg: Argument, value: Any, location: SourceLocation | None) -> Any:
-    """Returns the plain value of a constant argument: bool, int, float, str or a list of those.
+    """Returns the plain value of a constant argument: bool, int, float, str, bytes or a list.
 
     Raises:
         ArgumentTypeError, ArgumentError: the value cannot be one; the text names both.

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python side of external sources while a pipeline runs.
 
-Which source is called when and with what, what its data must look like, and the queue in front of
-the engine, which reads the memory where it lies.
+What their data must look like, and the queue in front of the engine, which reads the memory where
+it lies.
 """
 
 from __future__ import annotations
 
 import collections
-import inspect
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
+from torchdali._pulling import OWNER, Puller
 from torchdali._source_location import SourceLocation
+from torchdali._tensor_input import as_samples, as_tensor
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -24,132 +25,18 @@ from torchdali.errors import (
     _make,
 )
 from torchdali.graph import OpNode
-from torchdali.tensors import TensorListCPU, _samples, as_tensor
-from torchdali.types import BatchInfo, DALIDataType, SampleInfo, to_dali_type
+from torchdali.tensors import TensorListCPU
+from torchdali.types import DALIDataType, to_dali_type
 
-__all__ = ["OWNER", "Batches", "Group", "Input", "Puller", "num_parameters"]
+__all__ = ["Batches", "Group", "Input"]
 
-OWNER = "fn.external_source"
+
 _POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input notices Ctrl-C
 
 # One batch on its way to the engine: [N, ...] tensor or N tensors, and the layout.
 _Batch = tuple[torch.Tensor | list[torch.Tensor], str]
 # What an iteration feeds to the engine: names of nodes, and their data.
 Batches = list[tuple[str, _Batch]]
-
-
-class Puller:
-    """Asks a Python source for data: calls it, or iterates over it.
-
-    Args:
-        source: callable, iterable or generator function.
-        cycle: "no", "quiet" or "raise".
-        batch: whether it gives batches.
-        batch_info: whether a callable gets a BatchInfo.
-        location: the user's line, for errors.
-    """
-
-    def __init__(
-        self,
-        source: Any,
-        cycle: str,
-        batch: bool,
-        batch_info: bool,
-        location: SourceLocation | None,
-    ) -> None:
-        self.batch = batch
-        self._batch_info = batch_info
-        self._cycle = cycle
-        self._call: Callable[..., Any] | None = None
-        self._takes_info = False
-        self._iterate: Callable[[], Iterator[Any]] | None = None
-        self._iterator: Iterator[Any] | None = None
-        if inspect.isgeneratorfunction(source):
-            if num_parameters(source)[0]:
-                raise _make(
-                    ArgumentTypeError,
-                    "a generator function given as `source` takes no arguments",
-                    operator=OWNER,
-                    location=location,
-                )
-            self._iterate = source
-        elif callable(source):
-            if cycle != "no":
-                raise _make(
-                    ArgumentError,
-                    "`cycle` goes with an iterable `source`, not with a callable",
-                    operator=OWNER,
-                    location=location,
-                )
-            required, most = num_parameters(source)
-            if required > 1:
-                raise _make(
-                    ArgumentTypeError,
-                    f"a callable `source` takes no or one positional argument, this one takes "
-                    f"{required}",
-                    operator=OWNER,
-                    location=location,
-                )
-            self._call, self._takes_info = source, most > 0
-        elif isinstance(source, Iterable):
-            if cycle != "no" and inspect.isgenerator(source):
-                raise _make(
-                    ArgumentTypeError,
-                    "a generator cannot be cycled through",
-                    operator=OWNER,
-                    location=location,
-                    fix="pass the generator function itself as `source`",
-                )
-            self._iterate = lambda: iter(source)
-        else:
-            raise _make(
-                ArgumentTypeError,
-                f"`source` is a callable or an iterable, got {type(source).__name__}",
-                operator=OWNER,
-                location=location,
-            )
-
-    def next(self, iteration: int, epoch: int, batch_size: int) -> Any:
-        """Returns the next batch, or a list of `batch_size` samples.
-
-        Raises:
-            StopIteration: the data is at its end; what is left over of a batch is dropped.
-        """
-        if self.batch:
-            return self._next(
-                BatchInfo(iteration, epoch) if self._batch_info else iteration,
-            )
-        first = iteration * batch_size
-        return [
-            self._next(SampleInfo(first + index, index, iteration, epoch))
-            for index in range(batch_size)
-        ]
-
-    def _next(self, info: Any) -> Any:
-        if self._call is not None:
-            return self._call(info) if self._takes_info else self._call()
-        assert self._iterate is not None
-        if self._iterator is None:
-            self._iterator = iter(self._iterate())
-        try:
-            return next(self._iterator)
-        except StopIteration:
-            if self._cycle == "no":
-                raise
-            self._iterator = iter(self._iterate())
-            if self._cycle == "raise":
-                raise
-            return next(self._iterator)
-
-
-def num_parameters(function: Callable[..., Any]) -> tuple[int, int]:
-    """Returns how many positional arguments a callable needs, and how many it takes."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some builtins do not say
-        return 0, 0
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return sum(p.default is p.empty for p in positional), len(positional)
 
 
 class Group:
@@ -285,6 +172,27 @@ class Input:
         self._iteration = 0
         self._epoch += 1
 
+    @property
+    def forgetful(self) -> str | None:
+        """Why a checkpoint does not hold where it is; None where it does, or where data is fed."""
+        return self._group.puller.forgetful if self._group.puller is not None else None
+
+    def state(self) -> dict[str, Any] | None:
+        """Returns its position behind the last take(); None where data is fed."""
+        if self._group.puller is None:
+            return None
+        return {
+            "iteration": self._iteration,
+            "epoch": self._epoch,
+            "source": self._group.puller.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Goes on where state() was called."""
+        assert self._group.puller is not None
+        self._group.puller.restore(state.get("source"))
+        self._iteration, self._epoch = state["iteration"], state["epoch"]
+
     def _error(self, cls: type[Any], message: str) -> Exception:
         return _make(cls, message, operator=OWNER, location=self._group.location)
 
@@ -320,9 +228,10 @@ class Input:
             if isinstance(data, TensorListCPU):
                 tensors, known = data._data, data._layout
             elif isinstance(data, (list, tuple)):
-                tensors, known = _samples(data, numbers=True)
+                tensors, known = as_samples(data, numbers=True)
             else:
                 tensors, known = as_tensor(data)
+                known = known[1:]  # the first axis is the batch
         except (ArgumentError, ArgumentTypeError, UnsupportedError) as error:
             raise self._error(type(error), str(error)) from None
         if isinstance(tensors, torch.Tensor) and tensors.dim() == 0:

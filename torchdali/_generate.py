@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from torchdali import _callables, errors, pipeline, tensors, types
+from torchdali import _callables, backend, errors, pipeline, tensors, types
 from torchdali._schema import ENUMS, Argument, OperatorSchema, registry
 
 __all__ = ["files", "main"]
@@ -36,6 +36,7 @@ _STUB_TYPES = {
     "int_list": "int | Sequence[int] | NDArray[Any]",
     "float_list": "float | Sequence[float] | NDArray[Any]",
     "str_list": "str | Sequence[str]",
+    "bytes": "bytes",
     "DALIDataType": "types.DALIDataType | torch.dtype | type[Any]",
     **{name: f"types.{name}" for name in ENUMS if name != "DALIDataType"},
 }
@@ -265,7 +266,7 @@ def _index_page() -> str:
         "# Reference",
         "",
         "[Pipeline](pipeline.md) · [batches and tensors](tensors.md) · [types](types.md) · "
-        "[errors](errors.md)",
+        "[errors](errors.md) · [backend](backend.md)",
         "",
         "| operator | |",
         "|---|---|",
@@ -281,15 +282,15 @@ def _types_page() -> str:
         lines.append("|---|---|")
         lines += [f"| `types.{m.name}` | {int(m)} |" for m in enum if not m.name.startswith("_")]
         lines.append("")
-    names = [
-        n for n in types.__all__ if callable(getattr(types, n)) and not _is_enum_part(types, n)
-    ]
-    return "\n".join([*lines, *_members(types, sorted(names))])
+    found = filter(lambda n: callable(getattr(types, n)), sorted(types.__all__))
+    names = [name for name in found if not _is_enum_part(types, name)]
+    return "\n".join([*lines, *_members(types, names)])
 
 
 def _is_enum_part(module: ModuleType, name: str) -> bool:
     value = getattr(module, name)
-    return isinstance(value, type) and issubclass(value, tuple(ENUMS.values()))
+    kind = value if isinstance(value, type) else type(value)
+    return issubclass(kind, tuple(ENUMS.values()))
 
 
 def _call(name: str, value: Any) -> str:
@@ -357,11 +358,12 @@ def files() -> dict[Path, str]:
     for schema in registry().values():
         result[reference / "fn" / f"{schema.name}.md"] = _operator_page(schema)
     result[reference / "types.md"] = _types_page().rstrip() + "\n"
-    result[reference / "pipeline.md"] = _module_page(
-        pipeline, ["pipeline_def", "Pipeline", "DataNode"]
-    )
-    result[reference / "tensors.md"] = _module_page(tensors, ["TensorListCPU", "TensorCPU"])
-    result[reference / "errors.md"] = _module_page(errors, list(errors.__all__))
+    pages = {module: list(module.__all__) for module in (tensors, errors)}
+    pages[backend] = [name for name in backend.__all__ if name not in tensors.__all__]
+    pages[pipeline] = ["pipeline_def", "Pipeline", "DataNode"]
+    for module, names in pages.items():
+        page = f"{module.__name__.rpartition('.')[2]}.md"
+        result[reference / page] = _module_page(module, names)
     return result
 
 

@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+import html
+import os
 from typing import Any, cast
 
+from torchdali._dot import Picture, svg
 from torchdali._planning import Plan, reachable
-from torchdali._running import RunningPipeline
+from torchdali._resuming import ResumablePipeline
 from torchdali._workers.pool import Pool
 from torchdali.data_node import DataNode
-from torchdali.errors import ArgumentError, _make
+from torchdali.errors import ArgumentError, FileError, TorchdaliError, _make
 from torchdali.graph import OpNode, Scope
 
 __all__ = ["InspectedPipeline"]
 
 
-class InspectedPipeline(RunningPipeline):
+class InspectedPipeline(ResumablePipeline):
     """The part of Pipeline that looks and changes nothing."""
 
     def _prepare(self) -> None:
@@ -70,63 +73,106 @@ class InspectedPipeline(RunningPipeline):
         return size(metas) if name is not None else {n: size(meta) for n, meta in metas.items()}
 
     def executor_statistics(self) -> dict[str, Any]:
-        """Returns no figures: `enable_memory_stats` is not available in this version."""
-        return {}
+        """Returns how much memory each output of each operator has taken, by operator.
+
+        Returns:
+            A dict from "CPU_" and the operator's name to a dict of lists, each with one number of
+            bytes for each output, the greatest of the iterations that were taken so far:
+
+            * ``real_memory_size``: what the samples of a batch hold together;
+            * ``max_real_memory_size``: what one sample holds;
+            * ``reserved_memory_size``: what is set aside for the output: the storage of the batch,
+              where it is an output of the pipeline; otherwise, since a worker has one sample in
+              hand and uses its memory again, the largest block of each worker for it, added up;
+            * ``max_reserved_memory_size``: the largest part of that for one sample.
+
+            Outputs that are views of others, or of memory that the user has, hold what they show
+            and reserve nothing. An operator that was fused with the one behind it (its values are
+            never there as a whole) has zeros. Scratch memory inside operators does not count.
+            Without `enable_memory_stats` the dict is empty.
+        """
+        self.build()
+        names = (
+            "real_memory_size",
+            "max_real_memory_size",
+            "reserved_memory_size",
+            "max_reserved_memory_size",
+        )
+        return {
+            f"CPU_{operator}": {
+                name: [output[i] for output in outputs] for i, name in enumerate(names)
+            }
+            for operator, outputs in self._executor.memory_statistics().items()
+        }
 
     def save_graph_to_dot_file(
         self,
-        filename: str,
-        *,
+        filename: Any,
         show_tensors: bool = False,
         show_ids: bool | None = None,
         use_colors: bool = False,
     ) -> None:
-        """Writes the graph in the language of Graphviz.
+        """Writes the graph in the language of Graphviz, or as a picture.
+
+        Operators that were merged or pruned are not in it. Arguments that are data nodes arrive by
+        dashed edges, conditions by dotted ones.
 
         Args:
-            filename: of the file to write.
-            show_tensors: also show what flows between operators.
-            show_ids: put the number of the operator before its name.
-            use_colors: fill sources and outputs with a colour.
+            filename: of the file to write; where it ends in ".svg", the program `dot` of Graphviz
+                draws the picture.
+            show_tensors: also show what flows between operators, as boxes.
+            show_ids: put the numbers of operators and tensors before their names; None: no.
+            use_colors: fill operators and tensors with a colour that tells the stage: CPU light
+                blue, mixed orange, GPU light green.
+
+        Raises:
+            UnsupportedError: a picture is asked for, and Graphviz is not installed.
+            FileError: the file cannot be written.
         """
         self.build()
-        assert self._outputs is not None
-        number = {self._names[node.ordinal]: i for i, node in enumerate(self._nodes)}
+        text = self._picture().dot(
+            show_tensors=bool(show_tensors), show_ids=bool(show_ids), use_colors=bool(use_colors)
+        )
+        if os.fsdecode(filename).lower().endswith(".svg"):
+            text = svg(text)
+        try:
+            with open(filename, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except OSError as error:
+            raise _make(FileError, f"Pipeline.save_graph_to_dot_file: {error}") from None
 
-        def label(node: OpNode) -> str:
-            own = self._names[node.ordinal]
-            return f"{number[own]}: {own}" if show_ids else own
+    def _picture(self) -> Picture:
+        """Returns what is there: the plan, or before the build the definition so far."""
+        outputs = self._outputs or []
+        if self._executor is not None:
+            return Picture(self._nodes, self._names, outputs)
+        nodes = reachable([n.source for n in outputs if n.source] + self._scope.sinks)
+        return Picture(nodes, {node.ordinal: node.name for node in nodes}, outputs)
 
-        lines = ["digraph graphname {"]
-        for node in self._nodes:
-            own = self._names[node.ordinal]
-            color = (
-                ' style=filled fillcolor="lightblue"' if use_colors and node.schema.source else ""
-            )
-            lines.append(f'  "{own}" [label="{label(node)}\\n{node.schema.fn_name}"{color}]')
-            for parent in (*node.inputs, *node.arg_inputs.values()):
-                assert parent.source is not None
-                edge = f'"{self._names[parent.source.ordinal]}" -> "{own}"'
-                lines.append(f"  {edge}" + (f' [label="{parent.name}"]' if show_tensors else ""))
-        color = ' style=filled fillcolor="lightgreen"' if use_colors else ""
-        for index, output in enumerate(self._outputs):
-            assert output.source is not None
-            lines.append(f'  "output {index}" [shape=box{color}]')
-            lines.append(f'  "{self._names[output.source.ordinal]}" -> "output {index}"')
-        lines.append("}")
-        with open(filename, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+    def _repr_html_(self) -> str:
+        """Returns the graph for a notebook: a picture where Graphviz is installed, else a table."""
+        head = f"<p><b>{html.escape(self._head())}</b></p>"
+        try:
+            picture = self._picture()
+            try:
+                drawn = svg(picture.dot(show_tensors=False, show_ids=False, use_colors=True))
+                shown = drawn[drawn.index("<svg") :]  # without the head of an XML file
+            except (TorchdaliError, ValueError):
+                shown = picture.table()
+        except Exception as error:  # a notebook shows what it gets; a traceback helps nobody there
+            shown = f"<pre>{html.escape(repr(error))}</pre>"
+        return f"<div>{head}\n{shown}</div>"
+
+    def _head(self) -> str:
+        state = "closed" if self._closed else "built" if self._executor is not None else "not built"
+        return (
+            f"{type(self).__name__}: batch_size={self.batch_size}, "
+            f"num_threads={self.num_threads}, {state}"
+        )
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else "built" if self._executor is not None else "not built"
-        head = (
-            f"<{type(self).__name__}: batch_size={self.batch_size}, "
-            f"num_threads={self.num_threads}, {state}>"
-        )
-        nodes = self._nodes
-        if not nodes and self._outputs:
-            nodes = reachable([n.source for n in self._outputs if n.source] + self._scope.sinks)
-        lines = [f"  {node!r}" for node in nodes]
-        if self._outputs:
-            lines.append(f"  return {', '.join(node.name for node in self._outputs)}")
-        return "\n".join([head, *lines])
+        picture = self._picture()
+        lines = [f"<{self._head()}>", *(f"  {node!r}" for node in picture.nodes)]
+        if picture.outputs:
+            lines.append(f"  return {', '.join(node.name for node in picture.outputs)}")
+        return "\n".join(lines)

@@ -5,16 +5,23 @@ from __future__ import annotations
 
 import enum
 import operator
+import secrets
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
+import numpy as np
+
+from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.types import DALIDataType, to_dali_type
 
 __all__ = ["OperatorConcurrency", "PipelineOptions", "StreamPolicy"]
 
 _START_METHODS = ("fork", "spawn", "forkserver")
 _UINT64 = (1 << 64) - 1
+_INT32_MAX = (1 << 31) - 1
+# More than any machine has processors: such a number is a mistake, and would bring it down.
+_MAX_THREADS = 4096
+_E = TypeVar("_E", bound=enum.Enum)
 
 
 class StreamPolicy(enum.Enum):
@@ -35,7 +42,7 @@ class OperatorConcurrency(enum.Enum):
     FULL = 3
 
 
-def _integer(name: str, value: Any, least: int) -> int:
+def _integer(name: str, value: Any, least: int, most: int | None = None) -> int:
     try:
         number = operator.index(value)
     except TypeError:
@@ -45,14 +52,38 @@ def _integer(name: str, value: Any, least: int) -> int:
         ) from None
     if number < least:
         raise _make(ArgumentError, f"Pipeline: `{name}` is at least {least}, got {number}")
+    if most is not None and number > most:
+        raise _make(ArgumentError, f"Pipeline: `{name}` is at most {most}, got {number}")
     return number
 
 
-def _optional_integer(name: str, value: Any) -> int | None:
+def _optional_integer(name: str, value: Any, most: int) -> int | None:
     """Returns None for None and DALI's -1, otherwise a positive integer."""
     if value is None or (isinstance(value, int) and value == -1):
         return None
-    return _integer(name, value, 1)
+    return _integer(name, value, 1, most)
+
+
+def _flag(name: str, value: Any) -> bool:
+    """Returns True or False, which may come as NumPy's or as 0 and 1."""
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1)):
+        return bool(value)
+    raise _make(
+        ArgumentTypeError,
+        f"Pipeline: `{name}` takes True or False, got {value!r} ({type(value).__name__})",
+    )
+
+
+def _member(name: str, value: Any, members: type[_E]) -> _E:
+    """Returns a member of an enumeration; None stands for its UNSPECIFIED."""
+    if value is None:
+        return members["UNSPECIFIED"]
+    if not isinstance(value, members):
+        raise _make(
+            ArgumentTypeError,
+            f"Pipeline: `{name}` takes a member of {members.__name__}, got {value!r}",
+        )
+    return value
 
 
 def _depths(depth: Any) -> tuple[int, int]:
@@ -103,17 +134,8 @@ class PipelineOptions:
         stream_policy: StreamPolicy | None = None,
         concurrency: OperatorConcurrency | None = None,
     ) -> None:
-        for name, wanted in {
-            "enable_memory_stats": enable_memory_stats,
-            "enable_checkpointing": enable_checkpointing,
-            "checkpoint": checkpoint,
-        }.items():
-            if wanted:
-                raise _make(
-                    UnsupportedError, f"Pipeline: `{name}` is not available in this version"
-                )
-        self._max_batch_size = _optional_integer("batch_size", batch_size)
-        self._num_threads = _optional_integer("num_threads", num_threads)
+        self._max_batch_size = _optional_integer("batch_size", batch_size, _INT32_MAX)
+        self._num_threads = _optional_integer("num_threads", num_threads, _MAX_THREADS)
         if device_id is not None:
             _integer("device_id", device_id, -1)
         self._device_id = None if device_id == -1 else device_id
@@ -123,8 +145,8 @@ class PipelineOptions:
             if number > _UINT64:
                 raise _make(ArgumentError, f"Pipeline: `seed` has at most 64 bits, got {number}")
             self._given_seed = number if number >= 0 else None
-        self._exec_pipelined = bool(exec_pipelined)
-        self._exec_async = bool(exec_async)
+        self._exec_pipelined = _flag("exec_pipelined", exec_pipelined)
+        self._exec_async = _flag("exec_async", exec_async)
         self._depth_given = prefetch_queue_depth
         self._cpu_depth, self._gpu_depth = _depths(prefetch_queue_depth)
         if isinstance(prefetch_queue_depth, Mapping) and not (exec_async and exec_pipelined):
@@ -134,9 +156,15 @@ class PipelineOptions:
                 "exec_pipelined",
             )
         self._bytes_per_sample = _integer("bytes_per_sample", bytes_per_sample, 0)
-        self._set_affinity = bool(set_affinity)
+        self._set_affinity = _flag("set_affinity", set_affinity)
+        self._enable_memory_stats = _flag("enable_memory_stats", enable_memory_stats)
+        self._enable_checkpointing = _flag("enable_checkpointing", enable_checkpointing)
+        self._checkpoint_given = checkpoint
         self._max_streams = -1 if max_streams is None else _integer("max_streams", max_streams, -1)
-        self._stream_priority = default_cuda_stream_priority or 0
+        priority = 0 if default_cuda_stream_priority is None else default_cuda_stream_priority
+        self._stream_priority = _integer(
+            "default_cuda_stream_priority", priority, -_INT32_MAX, _INT32_MAX
+        )
         self._py_num_workers = _integer("py_num_workers", py_num_workers, 0)
         if py_start_method not in _START_METHODS:
             raise _make(
@@ -152,12 +180,46 @@ class PipelineOptions:
             "layout": _spec("output_layout", output_layout, _layout_spec),
         }
         self._exec_dynamic = bool(exec_dynamic or experimental_exec_dynamic)
-        self._stream_policy = stream_policy or StreamPolicy.UNSPECIFIED
-        self._concurrency = concurrency or OperatorConcurrency.UNSPECIFIED
+        self._stream_policy = _member("stream_policy", stream_policy, StreamPolicy)
+        self._concurrency = _member("concurrency", concurrency, OperatorConcurrency)
+        # Of all operators without one of their own; drawn when it is first asked for.
+        self._drawn_seed: int | None = None
         self._prepare()
 
     def _prepare(self) -> None:
         """Makes the rest of the pipeline's state."""
+
+    def _base_seed(self) -> int:
+        """Returns the seed that was given, or one that is drawn once."""
+        if self._given_seed is not None:
+            return self._given_seed
+        if self._drawn_seed is None:
+            self._drawn_seed = secrets.randbits(64)
+        return self._drawn_seed
+
+    def _constructor_arguments(self) -> dict[str, Any]:
+        """Returns the arguments that make a pipeline with these options."""
+        return {
+            "batch_size": self._max_batch_size,
+            "num_threads": self._num_threads,
+            "device_id": self._device_id,
+            "seed": self._given_seed,
+            "exec_pipelined": self._exec_pipelined,
+            "prefetch_queue_depth": self._depth_given,
+            "exec_async": self._exec_async,
+            "bytes_per_sample": self._bytes_per_sample,
+            "set_affinity": self._set_affinity,
+            "max_streams": self._max_streams,
+            "default_cuda_stream_priority": self._stream_priority,
+            "enable_memory_stats": self._enable_memory_stats,
+            "enable_checkpointing": self._enable_checkpointing,
+            "py_num_workers": self._py_num_workers,
+            "py_start_method": self._py_start_method,
+            **{f"output_{what}": declared for what, declared in self._output_specs.items()},
+            "exec_dynamic": self._exec_dynamic,
+            "stream_policy": self._stream_policy,
+            "concurrency": self._concurrency,
+        }
 
     @property
     def batch_size(self) -> int:
@@ -236,8 +298,8 @@ class PipelineOptions:
 
     @property
     def enable_memory_stats(self) -> bool:
-        """False: there are no such statistics in this version."""
-        return False
+        """Whether executor_statistics() has figures."""
+        return self._enable_memory_stats
 
     @property
     def py_num_workers(self) -> int:
@@ -259,10 +321,9 @@ class PipelineOptions:
         """As it was given."""
         return self._concurrency
 
-    @property
-    def is_restored_from_checkpoint(self) -> bool:
-        """False: there are no checkpoints in this version."""
-        return False
+
+# What Python says about a wrong call names the class that users know.
+PipelineOptions.__init__.__qualname__ = "Pipeline.__init__"
 
 
 def _spec(name: str, value: Any, convert: Callable[[str, Any], Any]) -> Any:

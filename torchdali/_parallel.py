@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torchdali._feeding import OWNER, Batches, Group, Input, num_parameters
+from torchdali._feeding import Batches, Group, Input
+from torchdali._pulling import OWNER, num_parameters
 from torchdali._source_location import SourceLocation
 from torchdali._workers.pool import Pool, WorkerFailure
 from torchdali._workers.process import SourceSpec
@@ -168,6 +169,25 @@ class ParallelInput(Input):
             batch_size=self._batch_size,
             location=self._group.location,
         )
+
+    @property
+    def forgetful(self) -> str | None:
+        """Why a checkpoint does not hold where it is; None where it does."""
+        if self._source.spec.kind != "iterable":
+            return None
+        return "an iterable or a generator function"
+
+    def state(self) -> dict[str, Any]:
+        """Returns its position behind the last take()."""
+        return {"iteration": self._iteration, "epoch": self._epoch, "source": None}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Goes on where state() was called."""
+        self._pool.cancel(self._number)
+        if self._source.spec.kind != "iterable":
+            self._iteration = state["iteration"]
+        self._epoch = state["epoch"]
+        self._ask()
 
     def capacities(self) -> list[int]:
         """Returns the sizes in bytes of its batches in shared memory."""

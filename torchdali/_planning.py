@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-import secrets
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from torchdali import graph
 from torchdali._extension import _C
+from torchdali._sinking import Edge, sink
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, UnsupportedError, _make
 from torchdali.graph import OpNode, Scope
 
-__all__ = ["Plan", "make_plan", "reachable"]
+__all__ = ["Plan", "make_plan", "reachable", "settle"]
 
 _UINT64 = (1 << 64) - 1
 
@@ -37,13 +38,12 @@ class Plan:
     outputs: list[tuple[int, int]]
 
 
-def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int | None) -> Plan:
-    """Returns the plan of a definition.
+def settle(outputs: Sequence[DataNode], scope: Scope) -> tuple[list[OpNode], dict[int, str]]:
+    """Returns what runs of a definition, in topological order, and all names by ordinal.
 
     Args:
         outputs: of the pipeline.
-        scope: of the pipeline: its operators that must run, and where names come from.
-        seed: of the pipeline; None: a new one.
+        scope: of the pipeline, for its operators that must run.
 
     Raises:
         TorchdaliError: the definition is wrong; the text names the line.
@@ -59,15 +59,37 @@ def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int | None) -> Pl
                 location=node.location,
                 fix='leave it out, and move the batch with `.to("cuda", non_blocking=True)`',
             )
-    names = _settle_names(nodes, scope)
-    seeds = _derive_seeds(nodes, secrets.randbits(64) if seed is None else seed)
+    return nodes, _settle_names(nodes)
+
+
+def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int) -> Plan:
+    """Returns the plan of a definition.
+
+    Args:
+        outputs: of the pipeline.
+        scope: of the pipeline, for its operators that must run.
+        seed: of the pipeline.
+
+    Raises:
+        TorchdaliError: the definition is wrong; the text names the line.
+    """
+    nodes, names = settle(outputs, scope)
+    seeds = _derive_seeds(nodes, seed)
     merged = _merge(nodes, seeds)
     kept = [node for node in nodes if merged[node.ordinal] is node]
+
+    def stands_for(node: DataNode) -> Edge:
+        assert node.source is not None
+        return merged[node.source.ordinal].ordinal, node.index
+
+    needed = {stands_for(node)[0] for node in outputs}
+    needed |= {merged[node.ordinal].ordinal for node in scope.sinks}
+    kept, guards = sink(kept, needed, stands_for)
     position = {node.ordinal: i for i, node in enumerate(kept)}
 
-    def edge(node: DataNode) -> tuple[int, int]:
-        assert node.source is not None
-        return position[merged[node.source.ordinal].ordinal], node.index
+    def edge(node: DataNode) -> Edge:
+        ordinal, index = stands_for(node)
+        return position[ordinal], index
 
     engine_nodes = [
         {
@@ -75,7 +97,7 @@ def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int | None) -> Pl
             "name": names[node.ordinal],
             "inputs": [edge(i) for i in node.inputs],
             "arg_inputs": {name: edge(i) for name, i in node.arg_inputs.items()},
-            "guards": [(edge(i), value) for i, value in node.guards],
+            "guards": [((position[n], i), value) for (n, i), value in guards[node.ordinal]],
             "args": dict(node.args),
             "seed": seeds[node.ordinal],
             "location": str(node.location) if node.location else "",
@@ -103,8 +125,11 @@ def reachable(roots: Sequence[OpNode]) -> list[OpNode]:
     return [found[ordinal] for ordinal in sorted(found)]
 
 
-def _settle_names(nodes: Sequence[OpNode], scope: Scope) -> dict[int, str]:
-    """Returns the name of every node: the user's, or one that depends on this pipeline only."""
+def _settle_names(nodes: Sequence[OpNode]) -> dict[int, str]:
+    """Returns the name of every node: the user's, or one that depends on this pipeline only.
+
+    It changes nothing, so a pipeline that is serialized and then built has the same names in both.
+    """
     names: dict[int, str] = {}
     used: dict[str, OpNode] = {}
     for node in (n for n in nodes if not n.provisional):
@@ -117,10 +142,11 @@ def _settle_names(nodes: Sequence[OpNode], scope: Scope) -> dict[int, str]:
             )
         used[node.name] = node
         names[node.ordinal] = node.name
+    numbers = itertools.count()
     for node in (n for n in nodes if n.provisional):
-        name = graph.auto_name(node.schema.class_name, scope)
+        name = graph.auto_name(node.schema.class_name, numbers)
         while name in used:
-            name = graph.auto_name(node.schema.class_name, scope)
+            name = graph.auto_name(node.schema.class_name, numbers)
         used[name] = node
         names[node.ordinal] = name
     return names
@@ -164,7 +190,12 @@ def _merge(nodes: Sequence[OpNode], seeds: Mapping[int, int]) -> dict[int, OpNod
             tuple(sorted((name, edge(i)) for name, i in node.arg_inputs.items())),
             tuple((edge(i), value) for i, value in node.guards),
             # repr tells 1 from 1.0 and True, which are equal but not the same argument
-            tuple(sorted((name, repr(value)) for name, value in node.args.items())),
+            tuple(
+                sorted(
+                    (name, value if isinstance(value, bytes) else repr(value))
+                    for name, value in node.args.items()
+                )
+            ),
         )
         merged[node.ordinal] = first.setdefault(key, node)
     return merged

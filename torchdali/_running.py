@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import collections
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +13,7 @@ from torchdali._options import PipelineOptions
 from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,
+    ArgumentTypeError,
     LayoutError,
     PipelineError,
     TorchdaliError,
@@ -37,17 +39,29 @@ class RunningPipeline(PipelineOptions):
         self._checks_outputs = False
         self._has_iter_setup = type(self).iter_setup is not RunningPipeline.iter_setup
         # The run. `_steady`: one schedule and one wait are all there is to a run().
-        self._depth = self._cpu_depth if self._exec_pipelined else 1
+        # As in DALI, stages with queues of their own add up.
+        ahead = self._cpu_depth + self._gpu_depth if self.exec_separated else self._cpu_depth
+        self._depth = ahead if self._exec_pipelined else 1
         self._steady = False
         self._last_iter = False
         self._deferred: Exception | None = None  # of an iteration behind those in flight
         self._owed = 0  # schedule_run() calls that wait for room in the queue
         self._scheduled_before = False
+        # Checkpoints. `_marks`: positions of the external sources (as their states) behind the
+        # iterations in flight, after those behind the last one that was taken.
+        self._tracks_inputs = False
+        self._marks: collections.deque[tuple[int, list[Any]]] = collections.deque()
+        self._epoch = 0  # ends of data that were passed
+        self._resets_due = 0  # ends ahead that reset() had passed before the checkpoint was made
         self._api: PipelineAPIType | None = None
         self._api_check = True
 
     def build(self) -> None:
         """Makes the plan."""
+        raise NotImplementedError
+
+    def _define(self, define_graph: Callable[[], Any] | None) -> None:
+        """Has the outputs defined, where that was not done."""
         raise NotImplementedError
 
     def iter_setup(self) -> None:
@@ -82,7 +96,8 @@ class RunningPipeline(PipelineOptions):
             self._steady = False  # stays so where wait() raises
             batches = executor.wait()
             self._steady = True
-            return tuple([wrap(data, layout) for data, layout in batches])
+            return tuple([wrap(data, layout, names) for data, layout, names in batches])
+        self.build()
         self._use(PipelineAPIType.BASIC)
         for name, data in pipeline_inputs.items():
             self.feed_input(name, data)
@@ -94,8 +109,8 @@ class RunningPipeline(PipelineOptions):
 
         A call that finds the queue full is caught up on when an iteration is taken.
         """
-        self._use(PipelineAPIType.SCHEDULED)
         self.build()
+        self._use(PipelineAPIType.SCHEDULED)
         self._steady = False
         if not self._scheduled_before:
             self._scheduled_before = True
@@ -128,12 +143,27 @@ class RunningPipeline(PipelineOptions):
         """Begins the next epoch after the end of the data; does nothing before it."""
         if not self._last_iter:
             return
-        self._last_iter = False
         self._scheduled_before = False
         self._owed = 0
+        self._begin_epoch()
+
+    def _begin_epoch(self) -> None:
+        self._last_iter = False
+        self._epoch += 1
         for source in self._inputs:
             source.reset()
         self._executor.reset()
+        self._mark()
+
+    def _mark(self) -> None:
+        """Notes where the external sources are, behind all that is scheduled."""
+        if not self._tracks_inputs:
+            return
+        executor = self._executor
+        taken = executor.iterations_taken
+        while len(self._marks) > 1 and self._marks[1][0] <= taken:
+            self._marks.popleft()
+        self._marks.append((taken + executor.pending, [s.state() for s in self._inputs]))
 
     def empty(self) -> bool:
         """Returns whether no iteration is scheduled that was not taken."""
@@ -178,6 +208,8 @@ class RunningPipeline(PipelineOptions):
         for name, (tensors, layout) in fed:
             self._executor.feed(name, tensors, layout)
         self._executor.schedule()
+        if self._tracks_inputs:
+            self._mark()
 
     def _put_off(self, error: Exception) -> bool:
         """Keeps an error back while there are iterations before it; returns whether it did.
@@ -187,6 +219,10 @@ class RunningPipeline(PipelineOptions):
         self._steady = False
         if isinstance(error, StopIteration):
             self._last_iter = True
+            self._mark()
+            if self._resets_due:
+                self._resets_due -= 1
+                self._begin_epoch()
             return True
         if not self._executor.pending:
             return False
@@ -222,7 +258,7 @@ class RunningPipeline(PipelineOptions):
             finally:
                 self._deferred = None  # a local variable would make a cycle with the traceback
         result = executor.wait()
-        batches = tuple([wrap(data, layout) for data, layout in result])
+        batches = tuple([wrap(data, layout, names) for data, layout, names in result])
         if self._checks_outputs:
             self._check_outputs(batches)
         else:
@@ -268,7 +304,7 @@ class RunningPipeline(PipelineOptions):
             )
 
     def enable_api_check(self, enable: bool) -> None:
-        """Allows (False) or forbids to mix run() with schedule_run() and its family."""
+        """Forbids (True) or allows to mix run() with schedule_run() and its family."""
         self._api_check = bool(enable)
 
     def _set_api_type(self, api: PipelineAPIType) -> None:
@@ -284,6 +320,11 @@ class RunningPipeline(PipelineOptions):
             yield
         finally:
             self._api_check = before
+
+    def _release_unused_memory(self) -> None:
+        """Gives memory back that is kept for the next batches; for ReleaseUnusedMemory()."""
+        if self._executor is not None:
+            self._executor.release_unused_memory()
 
     # -- external sources
 
@@ -316,6 +357,17 @@ class RunningPipeline(PipelineOptions):
             name = self._names.get(source.ordinal, data_node.name) if source else data_node.name
         else:
             name = data_node
+            if not isinstance(name, str):
+                raise _make(
+                    ArgumentTypeError,
+                    "feed_input: takes the DataNode of an external source or its name, got "
+                    f"{type(name).__name__}",
+                )
+        if layout is not None and not isinstance(layout, str):
+            raise _make(
+                ArgumentTypeError,
+                f"feed_input: `layout` takes a string, got {type(layout).__name__}",
+            )
         found = self._inputs_by_name.get(name)
         if found is None:
             known = ", ".join(f"`{known}`" for known in self._inputs_by_name) or "none"
@@ -331,6 +383,9 @@ class RunningPipeline(PipelineOptions):
                 location=found.location,
             )
         found.feed(data, layout)
+
+    def output_stream(self) -> None:
+        """Returns None: outputs on the CPU are ready on no stream."""
 
     def input_feed_count(self, input_name: str) -> int:
         """Returns how many batches an external source can take in before the first run().

@@ -20,6 +20,7 @@ __all__ = [
     "OperatorSchema",
     "OutputSpec",
     "class_name",
+    "every_operator",
     "operator_schema",
     "registry",
 ]
@@ -84,7 +85,7 @@ class Argument:
     """One keyword argument of an operator.
 
     `type` is one of bool, int, float, str, DALIDataType, DALIImageType, DALIInterpType, layout,
-    int_list, float_list, str_list.
+    int_list, float_list, str_list, bytes.
     """
 
     name: str
@@ -273,6 +274,11 @@ def _all() -> dict[str, OperatorSchema]:
         schemas = sorted((_schema(raw) for raw in _C.schemas()), key=lambda s: s.name)
         _operators.update({s.name: s for s in schemas})
     return _operators
+
+
+def every_operator() -> dict[str, OperatorSchema]:
+    """Returns the operators by name, sorted, with the hidden ones."""
+    return dict(_all())
 
 
 def registry() -> dict[str, OperatorSchema]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -16,29 +17,61 @@ _PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A line of the user's code. Its text is read when it is shown, not before."""
+    """A line of the user's code. Its text is read when it is shown, not before.
+
+    Attributes:
+        filename: as Python has it.
+        lineno: from 1; 0 where there is no line.
+        function: that the line is in.
+        text: the line itself, where it is not to be read from the file: that of a serialized
+            pipeline may be on another machine.
+    """
 
     filename: str
     lineno: int
     function: str
+    text: str | None = None
 
     def __str__(self) -> str:
         """Returns "train.py:42, in make_pipeline:" and the line itself below it."""
-        where = f"{_short(self.filename)}:{self.lineno}, in {self.function}"
-        line = linecache.getline(self.filename, self.lineno).strip()
-        return f"{where}:\n      {line}" if line else where
+        where = f"{self.short()}, in {self.function}" if self.lineno else self.short()
+        line = self.line()
+        return _printable(f"{where}:\n      {line}" if line else where)
+
+    def line(self) -> str:
+        """Returns the text of the line, or "" where there is none."""
+        if self.text is not None:
+            return self.text
+        return linecache.getline(self.filename, self.lineno).strip()
+
+    def short_filename(self) -> str:
+        """Returns the path, relative to the working directory where it lies below that."""
+        return _short(self.filename)
 
     def short(self) -> str:
         """Returns "train.py:42"."""
-        return f"{_short(self.filename)}:{self.lineno}"
+        return _printable(
+            f"{_short(self.filename)}:{self.lineno}" if self.lineno else self.filename
+        )
+
+
+def _printable(text: str) -> str:
+    """Returns text that UTF-8 can hold: names of files may have bytes that are none."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _short(filename: str) -> str:
     """Returns the path relative to the working directory where it lies below that."""
     try:
-        relative = os.path.relpath(filename)
+        return _relative(filename, os.getcwd())
     except (OSError, ValueError):  # the working directory is gone; another drive
         return filename
+
+
+# A definition's nodes come from few files, and relpath() takes 10 us.
+@functools.lru_cache(maxsize=64)
+def _relative(filename: str, directory: str) -> str:
+    relative = os.path.relpath(filename, directory)
     return filename if relative.startswith(os.pardir) else relative
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchdali._source_location import find_user_location
-from torchdali.errors import ArgumentTypeError, UnsupportedError, _make
+from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.types import DALIDataType
 
 if TYPE_CHECKING:
     from torchdali.graph import OpNode
 
-__all__ = ["DataNode"]
+__all__ = ["DataNode", "newaxis"]
 
 
 def _not_there(*_: Any, **__: Any) -> Any:
@@ -29,6 +29,8 @@ class _Language:
         shape: called with a node, a dtype or None, and a device.
         property: called with a node, a key and a device.
         transfer: called with a node and the device to copy it to.
+        truth: called with a node whose truth value Python asks for; raises.
+        constant: called with a value of the user's; None where such a value is no constant.
     """
 
     def __init__(self) -> None:
@@ -37,16 +39,46 @@ class _Language:
         self.shape: Callable[[DataNode, DALIDataType | None, str], DataNode] = _not_there
         self.property: Callable[[DataNode, str, str], DataNode] = _not_there
         self.transfer: Callable[[DataNode, str], DataNode] = _not_there
+        self.truth: Callable[[DataNode], bool] = _not_there
+        self.constant: Callable[[Any], DataNode | None] = _not_there
 
 
 language = _Language()
+
+
+class NewAxis:
+    """A subscript that adds an axis of extent 1; `newaxis("C")` also names it in the layout."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise _make(ArgumentTypeError, f"newaxis: a name is one letter, got {name!r}")
+        if name is not None and len(name) != 1:
+            raise _make(ArgumentError, f'newaxis: a name is one letter, got "{name}"')
+        self._name = name
+
+    @property
+    def name(self) -> str | None:
+        """The letter of the axis, None where it has none."""
+        return self._name
+
+    def __call__(self, name: str | None = None) -> NewAxis:
+        return NewAxis(name)
+
+    def __repr__(self) -> str:
+        return "newaxis" if self._name is None else f'newaxis("{self._name}")'
+
+
+newaxis = NewAxis()
 
 
 class DataNode:
     """A batch that will be: an output of an operator, an input of others, or of the pipeline.
 
     Arithmetic, comparison and bitwise operators make operators of the pipeline, sample by sample;
-    so do subscripts.
+    so do subscripts: integers, slices with any step, `...`, `newaxis`, and as positions and bounds
+    data nodes with one integer a sample.
 
     Args:
         name: as it appears in messages.
@@ -59,6 +91,7 @@ class DataNode:
     """
 
     __slots__ = ("device", "dtype", "index", "layout", "name", "ndim", "source")
+    __array_ufunc__ = None  # NumPy leaves `array + node` to __radd__
 
     def __init__(
         self,
@@ -122,13 +155,7 @@ class DataNode:
         )
 
     def __bool__(self) -> bool:
-        raise _make(
-            ArgumentTypeError,
-            f"{self!r} has no truth value while the pipeline is being defined",
-            location=find_user_location(),
-            fix="pass enable_conditionals=True to pipeline_def for `if`, `and`, `or` and `not` on "
-            "data nodes; fn.cast converts to bool",
-        )
+        return language.truth(self)
 
     def __add__(self, other: Any) -> DataNode:
         return language.arithmetic("add", self, other)

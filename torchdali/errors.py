@@ -107,7 +107,8 @@ def _compose(
     """Returns the text of an error: what failed, which sample, where defined, what to do."""
     message, _, in_message = message.partition(_FIX)
     message, fix = message.strip(), fix or in_message.strip()
-    if operator and not message.startswith(f"{operator}: "):
+    named = operator and not operator.startswith("fn.conditional.")  # users write `if` instead
+    if named and not message.startswith(f"{operator}: "):
         message = f"{operator}: {message}"
     lines = [message]
     if sample is not None:
@@ -155,11 +156,11 @@ def _from_engine(kind: str, message: str, details: Mapping[str, Any]) -> Torchda
         kind: one of "runtime", "value", "type", "index", "layout", "file", "data", "unsupported",
             "internal".
         message: what failed; may end in a sentence that starts with "To fix it:".
-        details: any of operator, sample, batch_size, source, location; empty or negative values
-            count as absent.
+        details: any of operator, hidden (it has no name in fn), sample, batch_size, source,
+            location; empty or negative values count as absent.
     """
     operator = details.get("operator") or None
-    if operator and not operator.startswith("fn."):
+    if operator and not (operator.startswith("fn.") or details.get("hidden")):
         operator = f"fn.{operator}"
     sample = details.get("sample")
     sample = None if sample is None or sample < 0 else int(sample)

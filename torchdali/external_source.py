@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from torchdali import graph
-from torchdali._feeding import OWNER, Group, Puller
+from torchdali._feeding import Group
 from torchdali._parallel import parallel_source
+from torchdali._pulling import OWNER, Puller
 from torchdali._schema import operator_schema
 from torchdali._source_location import find_user_location
 from torchdali.data_node import DataNode

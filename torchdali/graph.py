@@ -5,12 +5,9 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, cast
-
-import numpy as np
-import torch
+from typing import Any, TypeAlias, cast
 
 from torchdali import _arguments
 from torchdali._extension import _C
@@ -21,21 +18,25 @@ from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
     LayoutError,
+    OutOfRangeError,
     PipelineError,
     UnsupportedError,
     _make,
 )
-from torchdali.tensors import TensorCPU, TensorListCPU
+from torchdali.tensors import TensorListCPU
 
 __all__ = ["OpNode", "Scope", "create", "current_owner", "pop_scope", "push_scope"]
 
 _DEVICES = ("cpu", "gpu", "mixed")
 _UNIVERSAL = {arg.name: arg for arg in UNIVERSAL}
-_ARRAYS = (np.ndarray, np.generic, torch.Tensor, TensorCPU, TensorListCPU)
 
 # Inputs exist before the operators that use them, so this order is topological.
 _ordinals = itertools.count()
 _free_names = itertools.count()
+
+
+# Predicates and the values that they have for the samples in hand, outermost first.
+Guards: TypeAlias = tuple[tuple[DataNode, bool], ...]
 
 
 class Scope:
@@ -50,7 +51,7 @@ class Scope:
         self.token = object()
         self.names = itertools.count()
         self.sinks: list[OpNode] = []
-        self.guards: tuple[tuple[DataNode, bool], ...] = ()  # of the operators made now
+        self.guards: Guards = ()  # of the operators made now
 
 
 class _Stack(threading.local):
@@ -72,8 +73,10 @@ def pop_scope() -> None:
     """Makes the scope before the current one current again.
 
     Raises:
-        IndexError: there is none.
+        OutOfRangeError: there is none.
     """
+    if not _stack.entries:
+        raise _make(OutOfRangeError, "Pipeline.pop_current: no pipeline is current")
     _stack.entries.pop()
 
 
@@ -82,7 +85,8 @@ def current_owner() -> Any:
     return _stack.entries[-1][1] if _stack.entries else None
 
 
-def _current_scope() -> Scope | None:
+def current_scope() -> Scope | None:
+    """Returns what the current pipeline of this thread collects, or None."""
     return _stack.entries[-1][0] if _stack.entries else None
 
 
@@ -125,7 +129,7 @@ class OpNode:
     scope: object | None
     provisional: bool = False
     ordinal: int = field(default_factory=_ordinals.__next__)
-    guards: tuple[tuple[DataNode, bool], ...] = ()
+    guards: Guards = ()
     group: Any = None
     group_index: int = 0
 
@@ -138,7 +142,8 @@ class OpNode:
     def outputs(self) -> tuple[DataNode, ...]:
         """The data nodes that it makes."""
         device = "cpu" if self.device == "cpu" else "gpu"
-        layout = self.args.get("layout") if self.schema.name == "external_source" else None
+        declares = self.schema.name in ("constant", "external_source")
+        layout = self.args.get("layout") if declares else None
         return tuple(
             DataNode(
                 f"{self.name}[{i}]" if self.num_outputs > 1 else self.name,
@@ -153,16 +158,19 @@ class OpNode:
     def __repr__(self) -> str:
         inputs = [node.name for node in self.inputs]
         constants = {**self.args, **({} if self.seed is None else {"seed": self.seed})}
-        inputs += [f"{name}={value!r}" for name, value in constants.items()]
+        inputs += [f"{name}={_shown(value)}" for name, value in constants.items()]
         inputs += [f"{name}={node.name}" for name, node in self.arg_inputs.items()]
         where = f"  # {self.location.short()}" if self.location else ""
         return f"{self.name} = {self.schema.fn_name}({', '.join(inputs)}){where}"
 
 
-def auto_name(class_name: str, scope: Scope | None) -> str:
+def _shown(value: Any) -> str:
+    return f"<{len(value)} bytes>" if isinstance(value, bytes) else repr(value)
+
+
+def auto_name(class_name: str, numbers: Iterator[int]) -> str:
     """Returns a name for an operator that the user did not name."""
-    number = next(_free_names if scope is None else scope.names)
-    return f"__{class_name}_{number}"
+    return f"__{class_name}_{next(numbers)}"
 
 
 def check_device(schema: OperatorSchema, device: str, location: SourceLocation | None) -> None:
@@ -185,6 +193,18 @@ def check_device(schema: OperatorSchema, device: str, location: SourceLocation |
         )
 
 
+def _check_name(schema: OperatorSchema, name: str, location: SourceLocation | None) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise _make(
+            ArgumentError,
+            f"argument `name` takes text that UTF-8 can hold, got {name!a}",
+            operator=schema.fn_name,
+            location=location,
+        ) from None
+
+
 def _input_sets(
     schema: OperatorSchema, inputs: Sequence[Any], location: SourceLocation | None
 ) -> list[tuple[DataNode, ...]] | tuple[DataNode, ...]:
@@ -203,12 +223,8 @@ def _input_sets(
             operator=schema.fn_name,
             location=location,
         )
-    lengths = {len(value) for value in given if isinstance(value, (list, tuple))}
-    for position, value in enumerate(given):
-        items = value if isinstance(value, (list, tuple)) else [value]
-        for item in items:
-            if not isinstance(item, DataNode):
-                _refuse_input(schema, position, item, location)
+    given = [_as_input(schema, i, value, location) for i, value in enumerate(given)]
+    lengths = {len(value) for value in given if isinstance(value, list)}
     if not lengths:
         return tuple(given)
     if len(lengths) > 1:
@@ -220,29 +236,35 @@ def _input_sets(
         )
     count = lengths.pop()
     return [
-        tuple(value[i] if isinstance(value, (list, tuple)) else value for value in given)
+        tuple(value[i] if isinstance(value, list) else value for value in given)
         for i in range(count)
     ]
 
 
-def _refuse_input(
-    schema: OperatorSchema, position: int, item: Any, location: SourceLocation | None
-) -> NoReturn:
+def _as_input(
+    schema: OperatorSchema, position: int, value: Any, location: SourceLocation | None
+) -> DataNode | list[Any]:
+    """Returns an input as a node, or as a list of nodes where such a list was passed."""
+    if isinstance(value, DataNode):
+        return value
+    offender = value
+    if isinstance(value, (list, tuple)) and any(isinstance(item, DataNode) for item in value):
+        others = [item for item in value if not isinstance(item, DataNode)]
+        if not others:
+            return list(value)
+        offender = others[0]
+    elif (node := language.constant(value)) is not None:
+        return node
     name = schema.inputs[min(position, len(schema.inputs) - 1)].name
-    if isinstance(item, (*_ARRAYS, bool, int, float)):
-        raise _make(
-            ArgumentTypeError,
-            f"input `{name}` is a constant ({type(item).__name__}); constants as inputs are not "
-            "available in this version",
-            operator=schema.fn_name,
-            location=location,
-            fix="bring it in with fn.external_source",
-        )
+    is_batch = isinstance(value, TensorListCPU)
     raise _make(
         ArgumentTypeError,
-        f"input `{name}` takes a DataNode, got {type(item).__name__}",
+        f"input `{name}` takes a DataNode, a list of them, or a constant (a number, an array, a "
+        f"list of numbers), got {'a list with ' if offender is not value else ''}"
+        f"{type(offender).__name__}",
         operator=schema.fn_name,
         location=location,
+        fix="bring batches in with fn.external_source" if is_batch else None,
     )
 
 
@@ -321,8 +343,18 @@ def create(
     group: Any = None,
     group_index: int = 0,
     location: SourceLocation | None = None,
+    made_up_name: str | None = None,
 ) -> Any:
     """Records one use of an operator.
+
+    Args:
+        schema: what the operator is.
+        inputs: data nodes.
+        kwargs: its arguments, and those of every operator.
+        group: as in OpNode.
+        group_index: as in OpNode.
+        location: the user's line; found where it is not given.
+        made_up_name: of an operator that the user did not name; by default a new one.
 
     Returns:
         A DataNode, a list of them for operators with more outputs, None for those with none. Lists
@@ -339,6 +371,7 @@ def create(
     preserve = _universal(schema, "preserve", values, location)
     _universal(schema, "bytes_per_sample_hint", values, location)
     check_device(schema, device, location)
+    _check_name(schema, name or made_up_name or "", location)
     for arg in schema.args:
         if arg.required and arg.name not in values:
             raise _make(
@@ -350,7 +383,9 @@ def create(
     arg_inputs = {key: value for key, value in values.items() if isinstance(value, DataNode)}
     args = {key: value for key, value in values.items() if key not in arg_inputs}
 
-    scope = _current_scope()
+    scope = current_scope()
+    numbers = _free_names if scope is None else scope.names
+    guards = scope.guards if scope and not schema.source else ()  # a source gives whole batches
 
     def use(chosen: tuple[DataNode, ...], own_name: str | None) -> Any:
         owner = scope.token if scope else None
@@ -366,13 +401,15 @@ def create(
             if token is not None and owner is not None and token is not owner:
                 raise foreign(node.source)
             owner = owner or token
+            if schema.name != "conditional.merge":  # which has looked at them itself
+                check_guards(node, guards)
         _check_layout(schema, chosen, location)
         num_outputs = len(schema.outputs)
         if schema.variable_outputs:
             num_outputs = _C.num_outputs(schema.name, args, list(arg_inputs), len(chosen))
         made = OpNode(
             schema=schema,
-            name=own_name or auto_name(schema.class_name, scope),
+            name=own_name or made_up_name or auto_name(schema.class_name, numbers),
             named=own_name is not None,
             inputs=chosen,
             arg_inputs=arg_inputs,
@@ -384,7 +421,7 @@ def create(
             location=location,
             scope=owner,
             provisional=scope is None and own_name is None,
-            guards=scope.guards if scope else (),
+            guards=guards,
             group=group,
             group_index=group_index,
         )
@@ -414,6 +451,30 @@ def create(
     return results
 
 
+def same_node(a: DataNode, b: DataNode) -> bool:
+    """Tells whether two data nodes are one output of one operator."""
+    return a.source is b.source and a.index == b.index
+
+
+def check_guards(node: DataNode, guards: Guards) -> None:
+    """Raises PipelineError where not all samples with these guards have a value of `node`."""
+    own = node.source.guards if node.source else ()
+    if len(own) <= len(guards) and all(
+        same_node(a, b) and holds is also
+        for (a, holds), (b, also) in zip(own, guards, strict=False)
+    ):
+        return
+    assert node.source is not None
+    raise _make(
+        PipelineError,
+        f"{node!r} is used outside the branch of the condition that it was made in, where not all "
+        "samples have it",
+        operator=node.source.schema.fn_name,
+        location=node.source.location,
+        fix="assign it to a variable in both branches, and use that variable",
+    )
+
+
 def foreign(source: OpNode) -> PipelineError:
     """Returns the error for a node that belongs to another pipeline."""
     return cast(
@@ -431,7 +492,7 @@ def foreign(source: OpNode) -> PipelineError:
 def _transfer(node: DataNode, device: str) -> DataNode:
     """Returns a node that copies to another device; it exists for build() to refuse it."""
     schema = OperatorSchema(name=f"copy to {device}", devices=())
-    scope = _current_scope()
+    scope = current_scope()
     source = OpNode(
         schema=schema,
         name=f"{node.name}_{device}",

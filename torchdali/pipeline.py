@@ -10,18 +10,18 @@ import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
-from torchdali import graph
+from torchdali import _conditionals, graph
 from torchdali._arguments import unknown_name
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
-from torchdali._inspecting import InspectedPipeline
 from torchdali._options import OperatorConcurrency, StreamPolicy
 from torchdali._parallel import ParallelInput, start_pool
 from torchdali._planning import Plan, make_plan
+from torchdali._serialization import SerializedPipeline
 from torchdali._source_location import user_stack_level
-from torchdali.data_node import DataNode
+from torchdali.data_node import DataNode, language
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -55,7 +55,7 @@ def _close_all() -> None:
         pipeline.close()
 
 
-class Pipeline(InspectedPipeline):
+class Pipeline(SerializedPipeline):
     """Data processing as a graph of operators, run by native threads ahead of its user.
 
     The graph is defined in a `with pipeline:` block that ends in set_outputs(), in define_graph()
@@ -75,9 +75,10 @@ class Pipeline(InspectedPipeline):
         set_affinity: bind worker i to the i-th processor that the process may use.
         max_streams: accepted; without effect on CPU operators.
         default_cuda_stream_priority: accepted; without effect on CPU operators.
-        enable_memory_stats: True is not available in this version.
-        enable_checkpointing: True is not available in this version.
-        checkpoint: not available in this version.
+        enable_memory_stats: record what executor_statistics() gives.
+        enable_checkpointing: allow checkpoint().
+        checkpoint: bytes that checkpoint() of a pipeline of the same definition returned: go on
+            from there. Its seed takes the place of `seed`. Needs enable_checkpointing.
         py_num_workers: accepted; without effect while `parallel` external sources are missing.
         py_start_method: "fork", "spawn" or "forkserver"; as py_num_workers.
         py_callback_pickler: not available in this version.
@@ -137,6 +138,11 @@ class Pipeline(InspectedPipeline):
     @staticmethod
     def push_current(pipeline: Pipeline) -> None:
         """Makes a pipeline the current one until pop_current()."""
+        if not isinstance(pipeline, Pipeline):
+            raise _make(
+                ArgumentTypeError,
+                f"Pipeline.push_current: takes a pipeline, got {type(pipeline).__name__}",
+            )
         graph.push_scope(pipeline._scope, pipeline)
 
     @staticmethod
@@ -157,24 +163,47 @@ class Pipeline(InspectedPipeline):
             fix="call set_outputs(), override define_graph(), or use pipeline_def",
         )
 
-    def set_outputs(self, *output_data_nodes: DataNode) -> None:
-        """Says what the pipeline gives.
+    def set_outputs(self, *output_data_nodes: Any) -> None:
+        """Says what the pipeline gives: data nodes, or constants (numbers, lists, arrays).
 
         Raises:
-            ArgumentTypeError: something is not a DataNode.
+            ArgumentTypeError: something is neither.
+            UnsupportedError: there are no outputs.
             PipelineError: the pipeline is built already.
         """
         if self._executor is not None:
             raise _make(PipelineError, "Pipeline: set_outputs() after the pipeline was built")
-        for index, node in enumerate(output_data_nodes):
-            _check_output(index, node)
-        self._outputs = list(output_data_nodes)
+        outputs = _as_outputs(output_data_nodes)
+        self._outputs = [_as_output(i, output) for i, output in enumerate(outputs)]
+        for node in self._outputs:
+            graph.check_guards(node, ())
 
     def add_sink(self, edge: DataNode) -> None:
         """Keeps an operator running although no output needs it."""
         if not isinstance(edge, DataNode) or edge.source is None:
             raise _make(ArgumentTypeError, f"add_sink() takes a DataNode, got {edge!r}")
+        if self._executor is not None:
+            raise _make(PipelineError, "Pipeline: add_sink() after the pipeline was built")
         self._scope.sinks.append(edge.source)
+
+    def _define(self, define_graph: Callable[[], Any] | None) -> None:
+        """Has the outputs defined, where that was not done."""
+        if self._closed:
+            raise _make(PipelineError, "Pipeline: the pipeline is closed")
+        if self._outputs is not None:
+            if define_graph is not None:
+                raise _make(
+                    PipelineError, "Pipeline: both `define_graph` and outputs that were set before"
+                )
+            return
+        sinks = list(self._scope.sinks)
+        try:
+            with self:
+                made = (define_graph or self.define_graph)()
+            self.set_outputs(*_as_outputs(made))
+        except BaseException:
+            self._scope.sinks[:] = sinks  # a second attempt makes its own
+            raise
 
     def build(self, define_graph: Callable[[], Any] | None = None) -> None:
         """Checks the definition and makes the plan. run() does it where it has not been done.
@@ -187,10 +216,6 @@ class Pipeline(InspectedPipeline):
         """
         if self._executor is not None:
             return
-        if self._closed:
-            raise _make(PipelineError, "Pipeline: the pipeline is closed")
-        if define_graph is not None and self._outputs is not None:
-            raise _make(PipelineError, "Pipeline: both set_outputs() and build(define_graph=...)")
         for name, value in {
             "batch_size": self._max_batch_size,
             "num_threads": self._num_threads,
@@ -201,37 +226,7 @@ class Pipeline(InspectedPipeline):
                     f"Pipeline: `{name}` is missing",
                     fix=f"pass {name}=... where the pipeline is made",
                 )
-        if define_graph is not None and self._plan is not None:
-            raise _make(
-                PipelineError, "Pipeline: both start_py_workers() and build(define_graph=...)"
-            )
-        plan = self._define(define_graph)
-        self._start_workers(plan)
-        assert self._max_batch_size is not None
-        assert self._num_threads is not None
-        try:
-            self._executor = _C.Executor(
-                plan.engine_nodes,
-                plan.outputs,
-                batch_size=self._max_batch_size,
-                num_threads=self._num_threads,
-                set_affinity=self._set_affinity,
-            )
-            self._nodes, self._names = plan.nodes, plan.names
-            self._make_inputs(plan.nodes)
-        except BaseException:
-            self._end_workers()
-            raise
-        _live.add(self)
-
-    def _define(self, define_graph: Callable[[], Any] | None = None) -> Plan:
-        """Returns the plan, made once."""
-        if self._plan is not None:
-            return self._plan
-        if self._outputs is None:
-            with self:
-                made = (define_graph or self.define_graph)()
-            self.set_outputs(*_as_outputs(made))
+        self._define(define_graph)
         assert self._outputs is not None
         for what, declared in self._output_specs.items():
             if isinstance(declared, list) and len(declared) != len(self._outputs):
@@ -241,16 +236,52 @@ class Pipeline(InspectedPipeline):
                     f"{len(self._outputs)} outputs",
                 )
             self._checks_outputs |= declared is not None
-        self._plan = make_plan(self._outputs, self._scope, self._given_seed)
+        assert self._max_batch_size is not None
+        assert self._num_threads is not None
+        plan = self._make_plan()
+        self._start_workers(plan)
+        executor = None
+        try:
+            executor = _C.Executor(
+                plan.engine_nodes,
+                plan.outputs,
+                batch_size=self._max_batch_size,
+                num_threads=self._num_threads,
+                set_affinity=self._set_affinity,
+                memory_stats=self._enable_memory_stats,
+            )
+            self._nodes, self._names = plan.nodes, plan.names
+            self._make_inputs(plan.nodes)
+            self._start(executor, plan.nodes, plan.names)
+        except BaseException:
+            self._inputs, self._inputs_by_name = [], {}
+            self._end_workers()
+            if executor is not None:
+                executor.close()
+            raise
+        self._executor = executor
+        _live.add(self)
+
+    def _make_plan(self) -> Plan:
+        """Returns the plan of what was defined, made once."""
+        if self._plan is None:
+            assert self._outputs is not None
+            resumed = self._resumed_from
+            if resumed is not None:
+                self._drawn_seed = resumed.seed
+            self._seed_in_use = self._base_seed() if resumed is None else resumed.seed
+            self._plan = make_plan(self._outputs, self._scope, self._seed_in_use)
         return self._plan
 
     def start_py_workers(self) -> None:
         """Starts the worker processes of external sources with parallel=True; build() does it too.
 
         With py_start_method="fork" this has to come before the process uses CUDA; where several
-        pipelines fork, before build() of any of them.
+        pipelines fork, before build() of any of them. build(define_graph=...) is too late
+        afterwards.
         """
-        self._start_workers(self._define())
+        self._define(None)
+        self._start_workers(self._make_plan())
 
     def _start_workers(self, plan: Plan) -> None:
         if self._pool is not None or not self._py_num_workers:
@@ -319,23 +350,26 @@ class Pipeline(InspectedPipeline):
             executor.close()
 
 
-def _check_output(index: int, node: Any) -> None:
-    if isinstance(node, DataNode):
-        if node.source is None:
-            raise _make(ArgumentError, f"output {index}: {node!r} was made by no operator")
-        return
-    if isinstance(node, (list, tuple)):
+def _as_output(index: int, output: Any) -> DataNode:
+    """Returns an output of the pipeline as a node, which a constant becomes."""
+    if isinstance(output, DataNode):
+        if output.source is None:
+            raise _make(ArgumentError, f"output {index}: {output!r} was made by no operator")
+        return output
+    if isinstance(output, (list, tuple)) and any(isinstance(item, DataNode) for item in output):
         raise _make(
             ArgumentTypeError,
-            f"output {index} is a {type(node).__name__}, an output is a DataNode",
+            f"output {index} is a {type(output).__name__}, an output is a DataNode",
             fix="return the outputs as one flat tuple; put * before an operator with several",
         )
-    numeric = isinstance(node, (bool, int, float)) or hasattr(node, "__array__")
-    raise _make(
-        UnsupportedError if numeric else ArgumentTypeError,
-        f"output {index} is a {type(node).__name__}, an output is a DataNode"
-        + ("; constants as outputs are not available in this version" if numeric else ""),
-    )
+    node = language.constant(output)
+    if node is None:
+        raise _make(
+            ArgumentTypeError,
+            f"output {index} is a {type(output).__name__}, an output is a DataNode or a constant "
+            "(a number, an array, a list of numbers)",
+        )
+    return node
 
 
 def _as_outputs(made: Any) -> list[Any]:
@@ -348,20 +382,6 @@ def _as_outputs(made: Any) -> list[Any]:
             fix="return the data nodes that the pipeline is to give",
         )
     return outputs
-
-
-def _unavailable(name: str) -> Callable[..., NoReturn]:
-    def method(*_args: Any, **_kwargs: Any) -> NoReturn:
-        raise _make(UnsupportedError, f"Pipeline: {name}() is not available in this version")
-
-    method.__doc__ = "Not available in this version: raises UnsupportedError."
-    method.__name__ = name
-    return method
-
-
-for _name in ("serialize", "deserialize_and_build", "checkpoint", "output_stream"):
-    setattr(Pipeline, _name, _unavailable(_name))
-Pipeline.deserialize = staticmethod(_unavailable("deserialize"))  # type: ignore[attr-defined]
 
 
 # -- pipeline_def
@@ -391,7 +411,8 @@ def pipeline_def(
     Args:
         fn: returns the outputs, one DataNode or several. Its parameters stay parameters; those of
             Pipeline's constructor are taken in addition, as keywords.
-        enable_conditionals: True is not available in this version.
+        enable_conditionals: `if`, `a if p else b`, `and`, `or` and `not` take data nodes, sample by
+            sample, in `fn` and in the functions that it calls; docs/guide/conditionals.md.
         **pipeline_kwargs: arguments of Pipeline's constructor; a call may override them.
 
     Returns:
@@ -410,6 +431,8 @@ def pipeline_def(
         8
     """
     options = {"enable_conditionals": enable_conditionals, **pipeline_kwargs}
+    if fn is not None and _conditionals.is_left_alone(fn):
+        raise _not_the_definition()
     _check_pipeline_args(options)
     if fn is None:
         return functools.partial(pipeline_def, **options)
@@ -431,8 +454,9 @@ def pipeline_def(
         _check_pipeline_args(rest)
         chosen = {**options, **rest}
         pipeline = Pipeline(**{k: v for k, v in chosen.items() if k not in _DECORATOR_ARGS})
+        define = _conditionals.convert(function) if chosen["enable_conditionals"] else function
         with pipeline:
-            made = function(*args, **own)
+            made = define(*args, **own)
         pipeline.set_outputs(*_as_outputs(made))
         return pipeline
 
@@ -444,7 +468,7 @@ def pipeline_def(
 def _check_pipeline_args(given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if name in _DECORATOR_ARGS:
-            if value:
+            if value and name != "enable_conditionals":
                 raise _make(
                     UnsupportedError, f"pipeline_def: {name}=True is not available in this version"
                 )
@@ -452,6 +476,31 @@ def _check_pipeline_args(given: Mapping[str, Any]) -> None:
             raise unknown_name("pipeline_def", name, sorted(_PIPELINE_ARGS), None)
 
 
-def do_not_convert(func: _T) -> _T:
-    """Returns the function as it is: only conditional execution would rewrite it."""
-    return func
+def do_not_convert(func: _T | None = None) -> Any:
+    """Keeps conditional execution from rewriting a function: it is called as it is.
+
+    A function that is rewritten includes those defined in it, so the outermost is to be marked. For
+    functions that are pickled, such as a parallel source of fn.external_source, and for such as
+    depend on their own source or code.
+
+    Args:
+        func: a function that has no data nodes as conditions.
+
+    Returns:
+        The function, or a decorator where `func` is left out.
+
+    Raises:
+        ArgumentError: it is under pipeline_def.
+    """
+    if func is None:
+        return do_not_convert
+    if getattr(func, "_is_pipeline_def", False):
+        raise _not_the_definition()
+    return _conditionals.leave_alone(func)
+
+
+def _not_the_definition() -> ArgumentError:
+    return cast(
+        ArgumentError,
+        _make(ArgumentError, "the definition of a pipeline cannot be under do_not_convert"),
+    )

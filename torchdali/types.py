@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DALI's enumerations, with its numbers, and their counterparts in NumPy and torch."""
+"""DALI's enumerations and their counterparts in NumPy and torch, constants, layouts, infos."""
 
 from __future__ import annotations
 
-import enum
-from typing import Any
+import builtins
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from torchdali._enums import (
+    DALIDataType,
+    DALIImageType,
+    DALIInterpType,
+    EvalMode,
+    PipelineAPIType,
+)
 from torchdali._sample_info import BatchInfo, SampleInfo
+
+if TYPE_CHECKING:  # they record nodes, so they live above, and put themselves here
+    from torchdali._constants import Constant, ConstantNode
 
 __all__ = [
     "ANY_DATA",
@@ -49,6 +61,9 @@ __all__ = [
     "UINT32",
     "UINT64",
     "BatchInfo",
+    "CUDAStream",
+    "Constant",
+    "ConstantNode",
     "DALIDataType",
     "DALIImageType",
     "DALIInterpType",
@@ -58,94 +73,11 @@ __all__ = [
     "ScalarConstant",
     "TensorLayout",
     "YCbCr",
+    "dali_type_converters",
     "to_dali_type",
     "to_numpy_type",
     "to_torch_type",
 ]
-
-
-class _Enum(enum.IntEnum):
-    """Shows the name where a plain IntEnum shows the number."""
-
-    # Functions of our own: an IntEnum with the __str__ of Enum formats as its number in 3.10.
-    def __str__(self) -> str:
-        return f"{type(self).__name__}.{self.name}"
-
-    def __format__(self, spec: str) -> str:
-        return format(str(self), spec)
-
-
-class DALIDataType(_Enum):
-    """Type of a tensor's elements, or of an argument."""
-
-    NO_TYPE = -1
-    UINT8 = 0
-    UINT16 = 1
-    UINT32 = 2
-    UINT64 = 3
-    INT8 = 4
-    INT16 = 5
-    INT32 = 6
-    INT64 = 7
-    FLOAT16 = 8
-    FLOAT = 9
-    FLOAT64 = 10
-    BOOL = 11
-    STRING = 12
-    _BOOL_VEC = 13
-    _INT32_VEC = 14
-    _STRING_VEC = 15
-    _FLOAT_VEC = 16
-    FEATURE = 17
-    _FEATURE_VEC = 18
-    _FEATURE_DICT = 19
-    IMAGE_TYPE = 20
-    DATA_TYPE = 21
-    INTERP_TYPE = 22
-    TENSOR_LAYOUT = 23
-    PYTHON_OBJECT = 24
-    _TENSOR_LAYOUT_VEC = 25
-    _DATA_TYPE_VEC = 26
-    _INT64_VEC = 27
-
-
-class DALIImageType(_Enum):
-    """Colour space and order of channels."""
-
-    RGB = 0
-    BGR = 1
-    GRAY = 2
-    YCbCr = 3
-    ANY_DATA = 4
-
-
-class DALIInterpType(_Enum):
-    """Filter of a resampling."""
-
-    INTERP_NN = 0
-    INTERP_LINEAR = 1
-    INTERP_CUBIC = 2
-    INTERP_LANCZOS3 = 3
-    INTERP_TRIANGULAR = 4
-    INTERP_GAUSSIAN = 5
-
-
-class PipelineAPIType(enum.Enum):
-    """Which family of methods a pipeline is driven by; they are not to be mixed."""
-
-    BASIC = 0
-    ITERATOR = 1
-    SCHEDULED = 2
-
-
-class EvalMode(enum.Enum):
-    """When DALI's dynamic mode evaluates a call; nothing in this version takes it."""
-
-    deferred = 1
-    eager = 2
-    sync_cpu = 3
-    sync_full = 4
-    default = 2
 
 
 NO_TYPE = DALIDataType.NO_TYPE
@@ -237,61 +169,217 @@ def to_torch_type(dali_type: DALIDataType) -> torch.dtype:
     return _TORCH[dali_type]
 
 
+#: Functions that to_dali_type() asks about types that it does not know itself, in order. Each
+#: returns the DALIDataType, or raises TypeError; add one to teach it a framework.
+dali_type_converters: list[Callable[[Any], DALIDataType]] = []
+
+# C's names, as DALI reads them; NumPy's depend on the platform, and its "float" is double.
+_FROM_NAME = {
+    **{np.dtype(dtype).name: dali for dali, dtype in _NUMPY.items()},
+    "boolean": BOOL,
+    "sbyte": INT8,
+    "byte": UINT8,
+    "ubyte": UINT8,
+    "short": INT16,
+    "ushort": UINT16,
+    "long": INT64,
+    "ulong": UINT64,
+    "half": FLOAT16,
+    "float": FLOAT,
+    "double": FLOAT64,
+}
+
+
+def _find_type(framework_type: Any) -> DALIDataType | None:
+    if isinstance(framework_type, DALIDataType):
+        return framework_type
+    if isinstance(framework_type, torch.dtype):
+        return _FROM_TORCH.get(framework_type)
+    if isinstance(framework_type, str):
+        return _FROM_NAME.get(framework_type.rpartition(".")[2])
+    # bool is one thing everywhere; int and float are 32 bits wide in DALI, 64 in NumPy and torch.
+    if framework_type is bool or (
+        isinstance(framework_type, type) and issubclass(framework_type, np.generic)
+    ):
+        return _FROM_NUMPY.get(np.dtype(framework_type))
+    return _FROM_NUMPY.get(framework_type) if isinstance(framework_type, np.dtype) else None
+
+
 def to_dali_type(framework_type: Any) -> DALIDataType:
     """Returns the DALI type of a NumPy or torch type, or of its name.
 
     Args:
-        framework_type: a ``torch.dtype``, ``np.dtype``, NumPy scalar type, or a name such as
-            "uint8" or "torch.uint8".
+        framework_type: a ``torch.dtype``, ``np.dtype``, NumPy scalar type, ``bool``, or a name such
+            as "uint8" or "torch.uint8"; names of C ("float", "double", "long") are those of DALI:
+            FLOAT, FLOAT64, INT64.
 
     Raises:
-        TypeError: DALI has no such type.
+        TypeError: DALI has no such type, and none of `dali_type_converters` knows it.
     """
-    if isinstance(framework_type, DALIDataType):
-        return framework_type
-    if isinstance(framework_type, torch.dtype):
-        found = _FROM_TORCH.get(framework_type)
-    else:
-        name = framework_type
-        if isinstance(name, str):
-            name = name.rpartition(".")[2]
+    found = _find_type(framework_type)
+    if found is not None:
+        return found
+    for convert in dali_type_converters:
         try:
-            found = _FROM_NUMPY.get(np.dtype(name))
+            return convert(framework_type)
         except TypeError:
-            found = None
-    if found is None:
-        raise TypeError(f"{framework_type!r} has no counterpart in DALIDataType")
-    return found
+            continue
+    hint = "; float and int mean different widths in DALI and NumPy, say which"
+    raise TypeError(
+        f"{framework_type!r} has no counterpart in DALIDataType"
+        f"{hint if framework_type in (int, float) else ''}"
+    )
+
+
+_FLOATS = frozenset({FLOAT16, FLOAT, FLOAT64})
+_INTS = frozenset({INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64})
+
+
+def _smallest(value: bool | float) -> DALIDataType:
+    """Returns the type of a Python number: BOOL, FLOAT, INT32 or where that is too small, wider."""
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, float):
+        return FLOAT
+    if -(1 << 31) <= value < 1 << 31:
+        return INT32
+    return INT64 if value < 1 << 63 else UINT64
+
+
+def _convert_as(dtype: DALIDataType) -> Callable[[ScalarConstant], ScalarConstant]:
+    def convert(self: ScalarConstant) -> ScalarConstant:
+        return ScalarConstant(self.value, dtype)
+
+    convert.__doc__ = f"Returns the number as {dtype.name}."
+    return convert
 
 
 class ScalarConstant:
     """One number with an element type, as an operand of expressions on data nodes.
 
-    To be made by ``types.Constant``.
+    To be made by ``types.Constant``. Where a node is needed (inputs of operators, outputs of the
+    pipeline) it becomes one that gives a scalar for each sample.
 
     Args:
-        value: bool, int or float.
-        dtype: element type; None: BOOL, INT32 or FLOAT, by the type of `value`.
+        value: bool, int, float, or a scalar of NumPy or torch.
+        dtype: element type, to which `value` is converted as by Python's ``int()``; None: that of a
+            NumPy or torch scalar, otherwise BOOL, FLOAT, or INT32 (INT64 and UINT64 for numbers
+            that need it).
+
+    Attributes:
+        value: the number, a bool, int or float as `dtype` says.
+        dtype: the element type.
+        shape: an empty list, as arrays of no dimension have it.
+
+    Raises:
+        TypeError: `value` is no number, or `dtype` is not the type of a number.
     """
 
-    __slots__ = ("dtype", "value")
+    __slots__ = ("dtype", "shape", "value")
+    value: builtins.bool | int | float
 
-    def __init__(self, value: bool | float, dtype: DALIDataType | None = None) -> None:
-        if not isinstance(value, (bool, int, float)):
+    def __init__(self, value: Any, dtype: DALIDataType | None = None) -> None:
+        if isinstance(value, ScalarConstant):
+            value, dtype = value.value, value.dtype if dtype is None else dtype
+        own = getattr(value, "dtype", None)
+        if own is not None and getattr(value, "ndim", 0) == 0:
+            value, dtype = value.item(), to_dali_type(own) if dtype is None else dtype
+        if not isinstance(value, (builtins.bool, int, float)):
             raise TypeError(f"a ScalarConstant holds bool, int or float, got {value!r}")
-        self.value = value
-        if dtype is None:
-            dtype = BOOL if isinstance(value, bool) else INT32 if isinstance(value, int) else FLOAT
+        dtype = _smallest(value) if dtype is None else to_dali_type(dtype)
+        if dtype is not BOOL and dtype not in _INTS and dtype not in _FLOATS:
+            raise TypeError(f"a ScalarConstant holds a number, which {dtype} is not")
         self.dtype = dtype
+        self.shape: list[int] = []
+        kind = builtins.bool if dtype is BOOL else int if dtype in _INTS else float
+        self.value = kind(value)
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, ScalarConstant):
+            return self.value == other.value and self.dtype == other.dtype
+        return NotImplemented  # a DataNode makes an operator of it
+
+    def __hash__(self) -> int:
+        return hash((self.value, self.dtype))
+
+    def __bool__(self) -> builtins.bool:
+        return builtins.bool(self._exact("bool"))
+
+    def __int__(self) -> int:
+        return int(self._exact("int"))
+
+    def __float__(self) -> float:
+        if self.dtype in _FLOATS:
+            return float(self.value)
+        raise TypeError(f"{self} is no float; convert it with float32() first")
+
+    def _exact(self, wanted: str) -> builtins.bool | int | float:
+        if self.dtype in _FLOATS:
+            raise TypeError(f"{self} is a float; convert it with bool() or int32() before {wanted}")
+        return self.value
+
+    def __str__(self) -> str:
+        return f"{self.value}:{self.dtype}"
 
     def __repr__(self) -> str:
-        return f"{self.value}:{self.dtype}"
+        return f"{self.value}"
+
+    bool = _convert_as(BOOL)
+    int8 = _convert_as(INT8)
+    int16 = _convert_as(INT16)
+    int32 = _convert_as(INT32)
+    int64 = _convert_as(INT64)
+    uint8 = _convert_as(UINT8)
+    uint16 = _convert_as(UINT16)
+    uint32 = _convert_as(UINT32)
+    uint64 = _convert_as(UINT64)
+    float16 = _convert_as(FLOAT16)
+    float32 = _convert_as(FLOAT)
+    float64 = _convert_as(FLOAT64)
 
 
 class TensorLayout(str):
-    """Axes of a tensor as letters, outermost first, such as "HWC"; a ``str`` by another name."""
+    """Axes of a tensor as letters, outermost first, such as "HWC"; a ``str`` by another name.
+
+    Args:
+        layout: the letters.
+    """
 
     __slots__ = ()
 
+    def __new__(cls, layout: str, /) -> TensorLayout:
+        """Makes a layout of its letters."""
+        if not isinstance(layout, str):
+            raise TypeError(f"a layout is a str, got {type(layout).__name__}")
+        return str.__new__(cls, layout)
+
     def __repr__(self) -> str:
         return f"torchdali.types.TensorLayout({str(self)!r})"
+
+
+class CUDAStream:
+    """A ``cudaStream_t``, to be handed over where a function takes a `cuda_stream`.
+
+    Args:
+        ptr: the stream as an integer; 0: CUDA's default stream.
+    """
+
+    __slots__ = ("_ptr",)
+
+    def __init__(self, ptr: int = 0) -> None:
+        self._ptr = ptr
+
+    @property
+    def ptr(self) -> int:
+        """The stream as an integer."""
+        return self._ptr
+
+    def __repr__(self) -> str:
+        return f"CUDAStream({self._ptr:#x})"
+
+
+def __getattr__(name: str) -> Any:
+    # What makes nodes is loaded when it is first asked for, and then puts itself here.
+    if name in ("Constant", "ConstantNode"):
+        return getattr(importlib.import_module("torchdali._constants"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -50,6 +50,11 @@ c10::Storage StoragePool::acquire(size_t size_bytes) {
   return fresh;
 }
 
+void StoragePool::release_unused() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(kept_, [](const c10::Storage& s) { return s.use_count() == 1; });
+}
+
 Batch::Batch(int size, std::shared_ptr<StoragePool> pool)
     : pool_(std::move(pool)), own_(size), samples_(size) {}
 
@@ -120,6 +125,18 @@ std::vector<at::Tensor> Batch::tensors() const {
         view_of(own ? own_[i] : shared_, own ? 0 : i * first_.volume(), samples_[i].shape));
   }
   return out;
+}
+
+std::pair<int64_t, int64_t> Batch::reserved_bytes() const {
+  const auto bytes = [](const c10::Storage& s) {
+    return s ? static_cast<int64_t>(s.nbytes()) : int64_t{0};
+  };
+  int64_t total = bytes(shared_), largest = samples_.empty() ? 0 : total / size();
+  for (const c10::Storage& s : own_) {
+    total += bytes(s);
+    largest = std::max(largest, bytes(s));
+  }
+  return {total, largest};
 }
 
 void Batch::finish() {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/view.h"
@@ -24,6 +25,7 @@ class StoragePool {
  public:
   explicit StoragePool(size_t max_kept) : max_kept_(max_kept) {}
   c10::Storage acquire(size_t size_bytes);
+  void release_unused();
   // Whether the last batch was ragged: then one allocation for all samples is not tried.
   std::atomic<bool> expect_ragged{false};
 
@@ -49,6 +51,9 @@ class Batch {
   std::optional<at::Tensor> dense() const;
   // One tensor a sample; slices of dense() where there is one.
   std::vector<at::Tensor> tensors() const;
+  // Bytes of the memory that the samples lie in: of all, and the greatest of one sample. Where all
+  // lie in one storage, it counts to equal parts.
+  std::pair<int64_t, int64_t> reserved_bytes() const;
   // To be called once when the batch is complete: remembers how the next is best laid out.
   void finish();
 

@@ -29,14 +29,15 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message_.c_str(); }
   ErrorKind kind() const { return kind_; }
   const std::string& message() const { return message_; }
-  // Of a fused operator: the work of its producer failed, so that line of the user's is named.
-  bool in_producer() const { return in_producer_; }
-  void set_in_producer() { in_producer_ = true; }
+  // Of a fused operator: the work of this one of its producers failed, so that line of the user's
+  // is named; -1: its own.
+  int producer() const { return producer_; }
+  void set_producer(int index) { producer_ = index; }
 
  private:
   ErrorKind kind_;
   std::string message_;
-  bool in_producer_ = false;
+  int producer_ = -1;
 };
 
 template <class... Parts>

@@ -19,11 +19,48 @@
 
 namespace torchdali {
 
+// Where the samples of one batch come from (paths, keys). Nothing else of the batch hangs on it, so
+// whoever keeps it keeps text and no data. Filled by next_batch(), then immutable.
+class SampleNames {
+ public:
+  // What begins with `root` (a folder and its separator) is known to users by the rest.
+  explicit SampleNames(std::string_view root = {}) : root_(root) {}
+  // Appends one sample's name by calling `append(text)`, which adds to the end of a std::string.
+  template <class Append>
+  void add(Append&& append) {
+    begins_.push_back(text_.size());
+    append(text_);
+    text_.push_back('\0');
+  }
+  int size() const { return static_cast<int>(begins_.size()); }
+  const char* operator[](int i) const { return text_.c_str() + begins_[static_cast<size_t>(i)]; }
+  const char* info(int i) const {
+    const char* name = (*this)[i];
+    return name + (std::string_view(name).starts_with(root_) ? root_.size() : 0);
+  }
+
+ private:
+  std::string root_;
+  std::string text_;  // NUL-terminated names, one after the other
+  std::vector<size_t> begins_;
+};
+
 // What a Source decided about one batch; made in order, read by many threads.
 struct SourceBatch {
   virtual ~SourceBatch() = default;
-  int size = 0;  // samples
+  int size = 0;                              // samples
+  int64_t end = 0;  // the source's position behind this batch, where it keeps one (see Source)
+  std::shared_ptr<const SampleNames> names;  // null where the source knows none
 };
+
+// The names of the first of `sources` that has some; `batches` are indexed by node.
+inline const std::shared_ptr<const SampleNames>* find_names(
+    std::span<const int> sources, std::span<const std::unique_ptr<SourceBatch>> batches) {
+  for (const int node : sources)
+    if (const auto& names = batches[static_cast<size_t>(node)]->names; names != nullptr)
+      return &names;
+  return nullptr;
+}
 
 // Memory of the sample in hand; implemented by the executor.
 class SampleMemory {
@@ -78,13 +115,20 @@ class SampleContext {
   // the same values.
   RandomStream random() const { return {seed_, sample_id_}; }
 
-  // Where the sample comes from (a path, a key), shown in errors. The text must outlive the batch.
-  std::string_view source_name() const { return *source_name_; }
-  void set_source_name(std::string_view name) { *source_name_ = name; }
+  // Where the sample comes from (a path, a key), shown in errors; "" where unknown.
+  std::string_view source_name() const {
+    const auto* names = find_names(sources_, source_batches_);
+    return names == nullptr ? std::string_view() : (**names)[index_in_batch_];
+  }
+  // The same as DALI words it: a path relative to the reader's root.
+  std::string_view source_info() const {
+    const auto* names = find_names(sources_, source_batches_);
+    return names == nullptr ? std::string_view() : (*names)->info(index_in_batch_);
+  }
   // Of the Source that is running.
   template <class Batch>
   const Batch& source_batch() const {
-    return static_cast<const Batch&>(*source_batch_);
+    return static_cast<const Batch&>(*source_batches_[static_cast<size_t>(sources_.front())]);
   }
 
  private:
@@ -92,8 +136,8 @@ class SampleContext {
   SampleView* values_ = nullptr;
   std::span<const int> inputs_, arguments_, outputs_;  // slots in values_
   SampleMemory* memory_ = nullptr;
-  const SourceBatch* source_batch_ = nullptr;
-  std::string_view* source_name_ = nullptr;
+  std::span<const int> sources_;  // nodes, indices of source_batches_
+  std::span<const std::unique_ptr<SourceBatch>> source_batches_;
   uint64_t sample_id_ = 0;
   uint64_t seed_ = 0;
   int index_in_batch_ = 0;
@@ -122,14 +166,27 @@ struct ReaderMeta {
   bool stick_to_shard = false;
 };
 
+// What a checkpoint says about a source: facts with names and numbers, so that they can be read,
+// held against another pipeline, and translated to another number of shards.
+using SourceState = std::map<std::string, int64_t>;
+
 // An operator that creates batches. next_batch() is called in order, by one thread at a time, when
 // an iteration is scheduled; run() then makes the samples of that batch, on any thread.
+//
+// A source that can be resumed counts what it gives: with its arguments, that position is its whole
+// state, so that recording one a batch costs nothing.
 class Source : public Operator {
  public:
   // The next batch, of at most `max_size` samples; nullptr at the end of the data.
   virtual std::unique_ptr<SourceBatch> next_batch(int max_size) = 0;
   // Back to the start after the end of the data.
   virtual void reset() {}
+  // What a checkpoint holds of a source at `position` (SourceBatch::end; 0 is the start). Nothing
+  // where its state lies elsewhere.
+  virtual SourceState state(int64_t /*position*/) { return {}; }
+  // Goes on where `state` was taken, without going through what lies before; returns the position.
+  // Raises kValue where the state is damaged or belongs to another source. Before next_batch().
+  virtual int64_t restore(const SourceState& /*state*/) { return 0; }
   // nullopt where the source is not a reader.
   virtual std::optional<ReaderMeta> meta() { return std::nullopt; }
 };

@@ -60,6 +60,7 @@ const char* arg_type_name(ArgType type) {
     case ArgType::kIntVec: return "int_list";
     case ArgType::kFloatVec: return "float_list";
     case ArgType::kStringVec: return "str_list";
+    case ArgType::kBytes: return "bytes";
   }
   return "";
 }
@@ -162,6 +163,12 @@ std::vector<std::string> arg_cast<std::vector<std::string>>(const ArgValue& valu
   if (const auto* v = std::get_if<std::vector<int64_t>>(&value); v != nullptr && v->empty())
     return {};
   return {to_string(value, arg)};
+}
+
+template <>
+Bytes arg_cast<Bytes>(const ArgValue& value, std::string_view arg) {
+  if (const auto* b = std::get_if<Bytes>(&value)) return *b;
+  wrong_type(arg, "bytes");
 }
 
 const std::vector<std::unique_ptr<Schema>>& all_schemas() { return registry(); }

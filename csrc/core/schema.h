@@ -38,12 +38,16 @@ enum class ArgType : int8_t {
   kIntVec,  // one number is accepted where a list is declared
   kFloatVec,
   kStringVec,
+  kBytes,
 };
 const char* arg_type_name(ArgType type);  // as torchdali/_schema.py knows it: "int_list", ...
 
+// Data of any size; shared, since arguments are copied.
+using Bytes = std::shared_ptr<const std::string>;
+
 // Enumerations travel as their number, layouts as strings.
 using ArgValue = std::variant<std::monostate, bool, int64_t, double, std::string,
-                              std::vector<int64_t>, std::vector<double>, std::vector<std::string>>;
+                              std::vector<int64_t>, std::vector<double>, std::vector<std::string>, Bytes>;
 
 enum class Arity : int8_t {
   kConstant,   // one value for the whole run
@@ -105,8 +109,8 @@ struct OpSpec {
   std::map<std::string, ArgValue, std::less<>> constants;  // given by the user
   std::map<std::string, int, std::less<>> tensors;  // argument -> index of the argument input
 
-  // Of a fused operator (executor/rewrite.h): the operator whose work it also does.
-  std::shared_ptr<const OpSpec> producer;
+  // Of a fused operator (executor/rewrite.h): the operators whose work it also does.
+  std::vector<std::shared_ptr<const OpSpec>> producers;
 
   // Given by the user, as a constant or as a tensor.
   bool has(std::string_view arg) const { return constants.contains(arg) || tensors.contains(arg); }
@@ -114,8 +118,8 @@ struct OpSpec {
   // Given by the user or with a default.
   bool defined(std::string_view arg) const;
   // The constant given by the user, else the default. T: bool, int, int64_t, float, double,
-  // std::string, Layout, DType, ImageType, InterpType, or std::vector of int64_t, float, double,
-  // std::string.
+  // std::string, Bytes, Layout, DType, ImageType, InterpType, or std::vector of int64_t, float,
+  // double, std::string.
   template <class T>
   T get(std::string_view arg) const;
 
@@ -252,6 +256,7 @@ TORCHDALI_ARG_CAST(std::vector<int64_t>);
 TORCHDALI_ARG_CAST(std::vector<float>);
 TORCHDALI_ARG_CAST(std::vector<double>);
 TORCHDALI_ARG_CAST(std::vector<std::string>);
+TORCHDALI_ARG_CAST(Bytes);
 #undef TORCHDALI_ARG_CAST
 
 }  // namespace torchdali

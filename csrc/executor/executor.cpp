@@ -46,6 +46,8 @@ class Executor::Iteration final : public Job, public IterationData {
 
 Executor::Executor(Graph graph, const ExecutorOptions& options)
     : plan_(prepare(std::move(graph), options)), options_(options) {
+  taken_.positions.resize(plan_.sources.size());
+  if (options.memory_stats) memory_.resize(plan_.num_slots);
   for (int i = 0; i < plan_.num_batches; ++i)
     pools_.push_back(std::make_shared<StoragePool>(kKeptStorages));
   for (int i = 0; i < options.num_threads; ++i)
@@ -67,7 +69,7 @@ bool Executor::schedule() {
     if (batch != nullptr) continue;
     const Node& node = plan_.graph.nodes[n];
     try {
-      batch = static_cast<Source&>(*plan_.operators[n]).next_batch(options_.max_batch_size);
+      batch = source(n).next_batch(options_.max_batch_size);
     } catch (const Error& e) {
       throw OperatorError(e, node);
     } catch (const std::bad_alloc&) {
@@ -91,21 +93,105 @@ bool Executor::schedule() {
   next_sample_id_ += iteration->batch_size;
   for (const auto& pool : pools_)
     iteration->batches.push_back(std::make_unique<Batch>(iteration->batch_size, pool));
+  if (options_.memory_stats)
+    iteration->memory = std::vector<IterationMemory>(static_cast<size_t>(plan_.num_slots));
+  in_flight_.push_back(iteration);
   scheduler_->submit(iteration);
   return true;
 }
 
 std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds timeout) {
-  const auto job = scheduler_->wait(timeout);
+  std::shared_ptr<Job> job;
+  try {
+    job = scheduler_->wait(timeout);
+  } catch (...) {  // an iteration that failed is behind the user like any other
+    mark_taken();
+    throw;
+  }
   if (job == nullptr) return nullptr;
+  mark_taken();
   auto iteration = std::static_pointer_cast<Iteration>(job);
   for (const auto& batch : iteration->batches) batch->finish();
+  if (options_.memory_stats) add_memory(*iteration);
   return iteration;
+}
+
+void Executor::mark_taken() {
+  const IterationData& iteration = *in_flight_.front();
+  ++taken_.iterations;
+  taken_.samples = iteration.first_sample_id + static_cast<uint64_t>(iteration.batch_size);
+  for (size_t i = 0; i < plan_.sources.size(); ++i)
+    taken_.positions[i] = iteration.source_batches[plan_.sources[i]]->end;
+  in_flight_.pop_front();
+}
+
+ExecutorState Executor::state() {
+  ExecutorState state{.iterations = taken_.iterations, .samples = taken_.samples, .sources = {}};
+  for (size_t i = 0; i < plan_.sources.size(); ++i) {
+    const int n = plan_.sources[i];
+    SourceState of_source = source(n).state(taken_.positions[i]);
+    if (!of_source.empty()) state.sources.emplace(plan_.graph.nodes[n].name, std::move(of_source));
+  }
+  return state;
+}
+
+void Executor::restore(const ExecutorState& state) {
+  TORCHDALI_ASSERT(taken_.iterations == 0 && in_flight_.empty(), "restore() of a running pipeline");
+  for (size_t i = 0; i < plan_.sources.size(); ++i) {
+    const int n = plan_.sources[i];
+    const auto found = state.sources.find(plan_.graph.nodes[n].name);
+    try {
+      taken_.positions[i] =
+          source(n).restore(found == state.sources.end() ? SourceState{} : found->second);
+    } catch (const Error& e) {
+      throw OperatorError(e, plan_.graph.nodes[n]);
+    }
+  }
+  taken_.iterations = state.iterations;
+  taken_.samples = next_sample_id_ = state.samples;
+}
+
+void Executor::add_memory(const IterationData& iteration) {
+  for (int slot = 0; slot < plan_.num_slots; ++slot)
+    memory_[slot].raise_real(iteration.memory[slot].total, iteration.memory[slot].largest);
+  for (const Step& step : plan_.steps) {
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      if (step.batches[i] < 0) continue;
+      const auto [total, largest] = iteration.batches[step.batches[i]]->reserved_bytes();
+      memory_[step.outputs[i]].raise_reserved(total, largest);
+    }
+  }
+}
+
+std::vector<OperatorMemory> Executor::memory_statistics() const {
+  std::vector<OperatorMemory> result;
+  if (!options_.memory_stats) return result;
+  for (const Step& step : plan_.steps) {
+    const Node& node = plan_.graph.nodes[step.node];
+    for (const auto& producer : node.producers) {
+      const OpSpec spec = make_spec(*producer, 1, 1, nullptr);
+      result.push_back({producer->name,
+                        std::vector<OutputMemory>(static_cast<size_t>(count_outputs(spec)))});
+    }
+    OperatorMemory& of_node = result.emplace_back(OperatorMemory{node.name, {}});
+    for (int slot : step.outputs) {
+      OutputMemory& memory = of_node.outputs.emplace_back(memory_[slot]);
+      for (const auto& runner : runners_) {  // nothing for what lies in a batch
+        memory.reserved += runner->largest_block(slot);
+        memory.max_reserved = std::max(memory.max_reserved, runner->largest_block(slot));
+      }
+    }
+  }
+  return result;
+}
+
+void Executor::release_unused_memory() {
+  for (const auto& pool : pools_) pool->release_unused();
 }
 
 void Executor::reset() {
   next_ = nullptr;
-  for (int n : plan_.sources) static_cast<Source&>(*plan_.operators[n]).reset();
+  for (int n : plan_.sources) source(n).reset();
 }
 
 Operator& Executor::find(const std::string& name) {

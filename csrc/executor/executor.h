@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +20,14 @@ struct ExecutorOptions {
   int num_threads = 1;
   bool set_affinity = false;  // bind workers to the processors this process may use
   bool fuse = true;           // docs/design/fusion.md
+  bool memory_stats = false;  // record what memory_statistics() gives
+};
+
+// Where a pipeline is: behind the last iteration that was taken, whatever is scheduled.
+struct ExecutorState {
+  int64_t iterations = 0;  // taken, also those that failed
+  uint64_t samples = 0;    // in them: what the randomness of the next sample is keyed by
+  std::map<std::string, SourceState> sources;  // by the name of the operator
 };
 
 // One consumer thread; see Scheduler.
@@ -39,25 +49,54 @@ class Executor {
   const FedBatch& fed_output(const IterationData& iteration, int index) const {
     return static_cast<const FedBatch&>(*iteration.source_batches[plan_.outputs[index].fed_node]);
   }
+  // Where the samples of an output come from, or null.
+  std::shared_ptr<const SampleNames> names(const IterationData& iteration, int index) const {
+    const auto* names = find_names(plan_.sources_of_output(index), iteration.source_batches);
+    return names == nullptr ? nullptr : *names;
+  }
+  // Gives memory back that no iteration uses and the user has let go. Any thread.
+  void release_unused_memory();
   int num_outputs() const { return static_cast<int>(plan_.outputs.size()); }
   int pending() const { return scheduler_->pending(); }
-  void cancel() { scheduler_->cancel(); }
+  void cancel() {
+    scheduler_->cancel();
+    in_flight_.clear();
+  }
   void close() { scheduler_->close(); }
   // Sources start over after the end of the data.
   void reset();
   void feed(const std::string& name, std::unique_ptr<FedBatch> batch);
   std::optional<ReaderMeta> reader_meta(const std::string& name);
+  ExecutorState state();
+  // Goes on where state() was called. Before the first schedule(). Throws OperatorError where a
+  // source cannot go on with what is said about it.
+  void restore(const ExecutorState& state);
+  int64_t iterations_taken() const { return taken_.iterations; }
+  // Per operator that the definition has, one it was fused with included (it has no memory).
+  std::vector<OperatorMemory> memory_statistics() const;
 
  private:
   class Iteration;
+  struct Taken {
+    int64_t iterations = 0;
+    uint64_t samples = 0;
+    std::vector<int64_t> positions;  // per source of the plan
+  };
   Operator& find(const std::string& name);
+  Source& source(int node) { return static_cast<Source&>(*plan_.operators[node]); }
+  // The oldest iteration in flight is the user's now.
+  void mark_taken();
+  void add_memory(const IterationData& iteration);
 
   Plan plan_;
   const ExecutorOptions options_;
   std::vector<std::shared_ptr<StoragePool>> pools_;     // per batch of the plan
   std::vector<std::unique_ptr<SampleRunner>> runners_;  // per worker
   std::shared_ptr<Iteration> next_;                     // not all sources have given their batch
+  std::deque<std::shared_ptr<const IterationData>> in_flight_;  // oldest first
   uint64_t next_sample_id_ = 0;
+  Taken taken_;
+  std::vector<OutputMemory> memory_;      // per slot; empty where not wanted
   std::unique_ptr<Scheduler> scheduler_;  // last: its threads end before the rest goes
 };
 

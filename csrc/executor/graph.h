@@ -2,6 +2,7 @@
 // Graph: the nodes of a pipeline as Python hands them over, pruned and in topological order.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,7 +22,13 @@ struct Edge {
 struct Guard {
   Edge predicate;
   bool value = true;
+  bool operator==(const Guard&) const = default;
 };
+
+// Whether a sample that takes `inner` takes `outer`: what has these may move under those.
+inline bool covers(const std::vector<Guard>& outer, const std::vector<Guard>& inner) {
+  return outer.size() <= inner.size() && std::equal(outer.begin(), outer.end(), inner.begin());
+}
 
 struct Node {
   const Schema* schema = nullptr;
@@ -34,9 +41,9 @@ struct Node {
   uint64_t seed = 0;
   std::string location;  // of the user's code that made it, several lines, for errors
 
-  // Set by a rewrite: this node also does the work of `producer`, and the user called it
-  // `fused_schema`.
-  std::shared_ptr<const Node> producer = nullptr;
+  // Set by a rewrite: this node also does the work of `producers`; the user called it
+  // `fused_schema`, where that is not `schema`.
+  std::vector<std::shared_ptr<const Node>> producers = {};
   const Schema* fused_schema = nullptr;
 };
 
@@ -56,13 +63,19 @@ void verify(const Graph& graph);
 class OperatorError : public Error {
  public:
   OperatorError(const Error& cause, const Node& node) : Error(cause) {
-    const Node& culprit = cause.in_producer() && node.producer ? *node.producer : node;
-    op = (culprit.fused_schema ? culprit.fused_schema : culprit.schema)->name;
+    const int producer = cause.producer();
+    const Node& culprit = producer >= 0 && producer < static_cast<int>(node.producers.size())
+                              ? *node.producers[producer]
+                              : node;
+    const Schema& schema = *(culprit.fused_schema ? culprit.fused_schema : culprit.schema);
+    op = schema.name;
+    hidden = schema.hidden;
     location = culprit.location;
   }
   std::string op, location;
-  std::string source;  // path or key of the sample, may be empty
-  int sample = -1;     // in the batch; -1: not about one sample
+  bool hidden = false;  // no operator that the user knows by name
+  std::string source;   // path or key of the sample, may be empty
+  int sample = -1;      // in the batch; -1: not about one sample
   int batch_size = 0;
 };
 

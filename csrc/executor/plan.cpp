@@ -54,8 +54,11 @@ Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
       const auto batch = batches.find(Edge{n, i});
       step.batches.push_back(batch == batches.end() ? -1 : batch->second);
     }
-    if (node.schema->source) step.source = n;
-    else if (!node.inputs.empty()) step.source = plan.steps[node.inputs[0].node].source;
+    if (node.schema->source) step.sources.push_back(n);
+    for (Edge e : node.inputs)
+      for (int source : plan.steps[e.node].sources)
+        if (std::find(step.sources.begin(), step.sources.end(), source) == step.sources.end())
+          step.sources.push_back(source);
     plan.steps.push_back(std::move(step));
   }
   for (int slot = 0; slot < plan.num_slots; ++slot)

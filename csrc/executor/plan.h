@@ -23,7 +23,7 @@ struct Step {
   std::vector<Guard> guards;   // a sample for which one does not hold skips the step
   std::vector<int> batches;    // per output: index of the pipeline's batch it is written to, or -1
   std::vector<int> last_uses;  // slots that nothing needs after this step
-  int source = -1;             // node of the Source that the first input descends from, or -1
+  std::vector<int> sources;    // Source nodes that the inputs descend from, the first input's first
   uint64_t seed = 0;
 };
 
@@ -40,6 +40,11 @@ struct Plan {
   };
   int num_batches = 0;  // different values among the outputs that steps make
   std::vector<Output> outputs;
+
+  // Of the operator that makes a pipeline output.
+  const std::vector<int>& sources_of_output(int output) const {
+    return steps[static_cast<size_t>(graph.outputs[static_cast<size_t>(output)].node)].sources;
+  }
 };
 
 // `graph` was verified.

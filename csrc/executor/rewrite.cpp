@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "executor/fuse_expressions.h"
+
 namespace torchdali {
 namespace {
 
@@ -39,12 +41,13 @@ bool fuse(Graph& graph, Node& consumer) {
     const Node& producer = graph.nodes[edge.node];
     const Schema* fused = find_schema(rule.fused);
     if (producer.schema->name != rule.producer || !producer.argument_inputs.empty() ||
-        fused == nullptr || count_uses(graph, edge.node) != 1)
+        fused == nullptr || count_uses(graph, edge.node) != 1 ||
+        !covers(producer.guards, consumer.guards))
       continue;
     consumer.fused_schema = consumer.schema;
     consumer.schema = fused;
     consumer.inputs = producer.inputs;
-    consumer.producer = std::make_shared<const Node>(producer);
+    consumer.producers = {std::make_shared<const Node>(producer)};
     return true;
   }
   return false;
@@ -65,6 +68,7 @@ void remove(Graph& graph, int index) {
 }  // namespace
 
 Graph rewrite(Graph graph) {
+  graph = fuse_expressions(std::move(graph));
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
     if (graph.nodes[i].inputs.empty()) continue;
     const int producer = graph.nodes[i].inputs[0].node;

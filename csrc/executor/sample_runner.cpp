@@ -11,7 +11,7 @@ SampleRunner::SampleRunner(const Plan& plan)
     : plan_(plan),
       values_(plan.num_slots),
       owners_(plan.num_slots),
-      source_names_(plan.steps.size()) {
+      block_bytes_(plan.num_slots) {
   ctx_.values_ = values_.data();
   ctx_.memory_ = this;
 }
@@ -21,30 +21,28 @@ void SampleRunner::run(IterationData& iteration, int sample) {
   ctx_.index_in_batch_ = sample;
   ctx_.batch_size_ = iteration.batch_size;
   ctx_.sample_id_ = iteration.first_sample_id + sample;
-  std::string_view no_source;
+  ctx_.source_batches_ = iteration.source_batches;
   for (const Step& step : plan_.steps) {
     step_ = &step;
     ctx_.inputs_ = step.inputs;
     ctx_.arguments_ = step.arguments;
     ctx_.outputs_ = step.outputs;
     ctx_.seed_ = step.seed;
-    ctx_.source_name_ = &no_source;
-    if (step.source >= 0) {
-      ctx_.source_name_ = &source_names_[step.source];
-      ctx_.source_batch_ = iteration.source_batches[step.source].get();
-      if (step.source == step.node) *ctx_.source_name_ = {};
-    }
+    ctx_.sources_ = step.sources;
     const auto fail = [&](const Error& cause) {
       OperatorError error(cause, plan_.graph.nodes[step.node]);
       error.sample = sample;
       error.batch_size = iteration.batch_size;
-      error.source = *ctx_.source_name_;
+      error.source = ctx_.source_name();
       release_scratch();
       for (int slot = 0; slot < plan_.num_slots; ++slot) release(slot);
       return error;
     };
     try {
-      if (guards_hold(step)) step.op->run(ctx_);
+      if (guards_hold(step)) {
+        step.op->run(ctx_);
+        if (!iteration.memory.empty()) record_memory(step);
+      }
     } catch (const Error& e) {
       throw fail(e);
     } catch (const std::bad_alloc&) {
@@ -62,6 +60,16 @@ bool SampleRunner::guards_hold(const Step& step) const {
   return std::all_of(step.guards.begin(), step.guards.end(), [&](const Step::Guard& g) {
     return *values_[g.slot].as<const bool>() == g.value;
   });
+}
+
+void SampleRunner::record_memory(const Step& step) {
+  for (int slot : step.outputs) {
+    iteration_->memory[slot].add(values_[slot].size_bytes());
+    // A view has a block in common with the value that it is a view of, and reserves nothing.
+    const ScratchPool::Block* block = owners_[slot];
+    if (block != nullptr && block->users == 1)
+      raise_to(block_bytes_[slot], static_cast<int64_t>(block->size));
+  }
 }
 
 void SampleRunner::allocate_output(int output, SampleView& view) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "core/batch.h"
+#include "executor/memory_stats.h"
 #include "executor/plan.h"
 #include "executor/scratch.h"
 
@@ -18,6 +18,7 @@ struct IterationData {
   uint64_t first_sample_id = 0;
   std::vector<std::unique_ptr<SourceBatch>> source_batches;  // per node; null where not a Source
   std::vector<std::unique_ptr<Batch>> batches;               // per batch of the plan
+  std::vector<IterationMemory> memory;                       // per slot; empty where not wanted
 };
 
 // One worker thread only.
@@ -26,21 +27,27 @@ class SampleRunner final : private SampleMemory {
   explicit SampleRunner(const Plan& plan);
   // Throws OperatorError.
   void run(IterationData& iteration, int sample);
+  // The largest block of this worker that value `slot` was given; 0 without memory statistics. Any
+  // thread.
+  int64_t largest_block(int slot) const {
+    return block_bytes_[slot].load(std::memory_order_relaxed);
+  }
 
  private:
   void allocate_output(int output, SampleView& view) override;
   void alias_output(int output, int input) override;
   void* allocate_scratch(size_t bytes) override;
   bool guards_hold(const Step& step) const;
+  void record_memory(const Step& step);
   void release(int slot);
   void release_scratch();
 
   const Plan& plan_;
   ScratchPool pool_;
-  std::vector<SampleView> values_;              // per slot
-  std::vector<ScratchPool::Block*> owners_;     // per slot: the block it lies in, or null
-  std::vector<ScratchPool::Block*> scratch_;    // of the running operator
-  std::vector<std::string_view> source_names_;  // per node
+  std::vector<SampleView> values_;                 // per slot
+  std::vector<ScratchPool::Block*> owners_;        // per slot: the block it lies in, or null
+  std::vector<ScratchPool::Block*> scratch_;       // of the running operator
+  std::vector<std::atomic<int64_t>> block_bytes_;  // per slot
   SampleContext ctx_;
   const Step* step_ = nullptr;
   IterationData* iteration_ = nullptr;

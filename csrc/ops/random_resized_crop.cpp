@@ -61,13 +61,13 @@ class DecodeRandomResizedCrop final : public Operator {
     try {
       return decode();
     } catch (Error& e) {
-      e.set_in_producer();
+      e.set_producer(0);
       throw;
     }
   }
 
  public:
-  explicit DecodeRandomResizedCrop(const OpSpec& spec) : decoder_(*spec.producer), resize_(spec) {}
+  explicit DecodeRandomResizedCrop(const OpSpec& spec) : decoder_(*spec.producers[0]), resize_(spec) {}
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = blame_decoder([&] { return encoded_bytes(ctx.input(0)); });
     const io::ImageInfo info = blame_decoder([&] { return io::peek_image(bytes); });

@@ -13,7 +13,10 @@ namespace py = pybind11;
 void bind_errors(py::module_& m);
 void bind_registry(py::module_& m);
 void bind_executor(py::module_& m);
+void bind_buffer(py::module_& m);
 
+// Paths may hold any bytes: as Python's os.fsdecode has them.
+py::object decode_path(std::string_view text);
 ArgValue to_arg_value(py::handle value, std::string_view arg);
 
 }  // namespace torchdali

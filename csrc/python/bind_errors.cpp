@@ -21,29 +21,29 @@ const char* kind_name(ErrorKind kind) {
   return "internal";
 }
 
-// Paths may hold any bytes: as Python's os.fsdecode has them.
-py::object decode(std::string_view text) {
-  return py::reinterpret_steal<py::object>(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
-}
-
 void raise_in_python(const Error& error) {
   py::dict details;
   if (const auto* e = dynamic_cast<const OperatorError*>(&error)) {
     details["operator"] = e->op;
-    details["location"] = decode(e->location);
-    if (!e->source.empty()) details["source"] = decode(e->source);
+    details["hidden"] = e->hidden;
+    details["location"] = decode_path(e->location);
+    if (!e->source.empty()) details["source"] = decode_path(e->source);
     if (e->sample >= 0) {
       details["sample"] = e->sample;
       details["batch_size"] = e->batch_size;
     }
   }
   const py::object make = py::module_::import("torchdali.errors").attr("_from_engine");
-  const py::object exception = make(kind_name(error.kind()), decode(error.message()), details);
+  const py::object exception = make(kind_name(error.kind()), decode_path(error.message()), details);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
 }
 
 }  // namespace
+
+py::object decode_path(std::string_view text) {
+  return py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
+}
 
 void bind_errors(py::module_&) {
   // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11's signature

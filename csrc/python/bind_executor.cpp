@@ -100,14 +100,15 @@ std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string
 class PyExecutor {
  public:
   PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
-             bool set_affinity) {
+             bool set_affinity, bool memory_stats) {
     Graph graph;
     for (const auto d : nodes) graph.nodes.push_back(to_node(py::cast<py::dict>(d)));
     for (const auto e : outputs) graph.outputs.push_back(to_edge(e));
     const ExecutorOptions options{.max_batch_size = batch_size,
                                   .num_threads = num_threads,
                                   .set_affinity = set_affinity,
-                                  .fuse = fusion_enabled()};
+                                  .fuse = fusion_enabled(),
+                                  .memory_stats = memory_stats};
     const py::gil_scoped_release release;
     executor_ = std::make_unique<Executor>(std::move(graph), options);
   }
@@ -136,16 +137,17 @@ class PyExecutor {
     }
     py::list out;
     for (int i = 0; i < e.num_outputs(); ++i) {
+      const py::object names = py::cast(e.names(*iteration, i));
       if (const Batch* batch = e.output(*iteration, i)) {
         const auto dense = batch->dense();
         const py::object data = dense ? py::cast(*dense) : py::cast(batch->tensors());
-        out.append(py::make_tuple(data, py::cast(batch->layout().str())));
+        out.append(py::make_tuple(data, py::cast(batch->layout().str()), names));
       } else {
         const FedBatch& fed = e.fed_output(*iteration, i);
         const auto& kept = *static_cast<const FedTensors*>(fed.owner.get());
         const py::object data = kept.whole ? py::cast(kept.tensors[0]) : py::cast(kept.tensors);
-        out.append(
-            py::make_tuple(data, py::cast(fed.samples.empty() ? "" : fed.samples[0].layout.str())));
+        const Layout layout = fed.samples.empty() ? Layout() : fed.samples[0].layout;
+        out.append(py::make_tuple(data, py::cast(layout.str()), names));
       }
     }
     return out;
@@ -166,7 +168,31 @@ class PyExecutor {
     d["stick_to_shard"] = meta->stick_to_shard;
     return d;
   }
+  py::dict state() {
+    const ExecutorState state = executor().state();
+    py::dict d;
+    d["iterations"] = state.iterations;
+    d["samples"] = state.samples;
+    d["sources"] = state.sources;
+    return d;
+  }
+  void restore(int64_t iterations, uint64_t samples, std::map<std::string, SourceState> sources) {
+    executor().restore(
+        {.iterations = iterations, .samples = samples, .sources = std::move(sources)});
+  }
+  int64_t iterations_taken() { return executor().iterations_taken(); }
+  py::dict memory_statistics() {
+    py::dict all;
+    for (const OperatorMemory& op : executor().memory_statistics()) {
+      py::list outputs;
+      for (const OutputMemory& m : op.outputs)
+        outputs.append(py::make_tuple(m.real, m.max_real, m.reserved, m.max_reserved));
+      all[py::str(op.name)] = outputs;
+    }
+    return all;
+  }
   void reset() { executor().reset(); }
+  void release_unused_memory() { executor().release_unused_memory(); }
   void cancel() {
     Executor& e = executor();
     const py::gil_scoped_release release;
@@ -202,17 +228,29 @@ class PyExecutor {
 }  // namespace
 
 void bind_executor(py::module_& m) {
+  py::class_<SampleNames, std::shared_ptr<SampleNames>>(m, "SampleNames")
+      .def("__len__", &SampleNames::size)
+      .def("__getitem__", [](const SampleNames& names, int i) {
+        if (i < 0 || i >= names.size()) throw py::index_error();
+        return decode_path(names.info(i));
+      });
   py::class_<PyExecutor>(m, "Executor")
-      .def(py::init<const py::list&, const py::list&, int, int, bool>(), py::arg("nodes"),
+      .def(py::init<const py::list&, const py::list&, int, int, bool, bool>(), py::arg("nodes"),
            py::arg("outputs"), py::kw_only(), py::arg("batch_size"), py::arg("num_threads"),
-           py::arg("set_affinity") = false)
+           py::arg("set_affinity") = false, py::arg("memory_stats") = false)
       .def("schedule", &PyExecutor::schedule)
       .def("wait", &PyExecutor::wait)
       .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "")
       .def("reader_meta", &PyExecutor::reader_meta, py::arg("name"))
+      .def("state", &PyExecutor::state)
+      .def("restore", &PyExecutor::restore, py::kw_only(), py::arg("iterations"),
+           py::arg("samples"), py::arg("sources"))
+      .def("memory_statistics", &PyExecutor::memory_statistics)
       .def("reset", &PyExecutor::reset)
+      .def("release_unused_memory", &PyExecutor::release_unused_memory)
       .def("cancel", &PyExecutor::cancel)
       .def("close", &PyExecutor::close)
+      .def_property_readonly("iterations_taken", &PyExecutor::iterations_taken)
       .def_property_readonly("pending", &PyExecutor::pending);
 }
 

@@ -14,6 +14,7 @@ py::object from_arg_value(const ArgValue& value) {
   return std::visit(
       []<class T>(const T& v) -> py::object {
         if constexpr (std::is_same_v<T, std::monostate>) return py::none();
+        else if constexpr (std::is_same_v<T, Bytes>) return py::bytes(*v);
         else return py::cast(v);
       },
       value);
@@ -94,6 +95,8 @@ ArgValue to_arg_value(py::handle value, std::string_view arg) {
   if (py::isinstance<py::bool_>(value)) return py::cast<bool>(value);
   if (py::isinstance<py::int_>(value)) return py::cast<int64_t>(value);
   if (py::isinstance<py::float_>(value)) return py::cast<double>(value);
+  if (py::isinstance<py::bytes>(value))
+    return std::make_shared<const std::string>(py::cast<std::string>(value));
   // surrogateescape: a path may hold any bytes
   if (py::isinstance<py::str>(value))
     return py::cast<std::string>(value.attr("encode")("utf-8", "surrogateescape"));

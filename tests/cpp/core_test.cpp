@@ -2,6 +2,7 @@
 // core: binary16, Philox against its published test vectors, layouts, the registry; and the
 // executor's parts that need no torch: graph checks, plans, scratch memory.
 // sources: csrc/core/schema.cpp csrc/executor/graph.cpp csrc/executor/plan.cpp csrc/executor/rewrite.cpp
+// sources: csrc/executor/fuse_expressions.cpp
 // sanitizers: address
 #include <cmath>
 #include <cstring>
@@ -126,6 +127,17 @@ TORCHDALI_OPERATOR("fused.decode_random_resized_crop")
     .hidden()
     .cpu<Nothing>();
 
+TORCHDALI_OPERATOR("arithmetic")
+    .optional_input("first", "")
+    .optional_input("second", "")
+    .output("result", "")
+    .arg("count", 1, "")
+    .arg("factor", 1.f, "")
+    .optional_arg("weights", ArgType::kFloatVec, "")
+    .required_arg("steps", ArgType::kStringVec, "")
+    .hidden()
+    .cpu<Nothing>();
+
 Node node(const char* op, std::vector<Edge> inputs = {}) {
   Node n;
   n.schema = find_schema(op);
@@ -201,7 +213,7 @@ void decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image() {
   // Errors name the operator that the user wrote.
   EXPECT(OperatorError(Error(ErrorKind::kData, ""), fused.nodes[2]).op == "random_resized_crop");
   Error of_producer(ErrorKind::kData, "");
-  of_producer.set_in_producer();
+  of_producer.set_producer(0);
   EXPECT(OperatorError(of_producer, fused.nodes[2]).op == "decoders.image");
 
   Graph shown = plain;
@@ -210,6 +222,48 @@ void decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image() {
   Graph used_twice = plain;
   used_twice.nodes[4].argument_inputs["factor"] = {1, 0};
   EXPECT(rewrite(used_twice).nodes.size() == 5);
+}
+
+Node step(const char* text, std::vector<Edge> inputs) {
+  Node n = node("arithmetic", std::move(inputs));
+  n.args["steps"] = std::vector<std::string>{text};
+  n.location = text;
+  return n;
+}
+std::vector<std::string> steps_of(const Node& n) {
+  return std::get<std::vector<std::string>>(n.args.at("steps"));
+}
+
+void steps_that_only_an_expression_needs_become_a_part_of_it() {
+  using Steps = std::vector<std::string>;
+  const Graph plain{{node("test.make"), node("test.make"), step("sub &0 &1", {{0, 0}, {1, 0}}),
+                     step("add &0 2:int32", {{1, 0}}), step("mul &0 &1", {{2, 0}, {3, 0}}),
+                     step("add &0 &1", {{4, 0}, {2, 0}})},
+                    {{5, 0}}};
+  const Graph fused = rewrite(plain);
+  EXPECT(fused.nodes.size() == 3 && (fused.outputs == std::vector<Edge>{{2, 0}}));
+  const Node& whole = fused.nodes[2];
+  EXPECT((steps_of(whole) == Steps{"sub &0 &1", "add &1 2:int32", "mul %0 %1", "add %2 %0"}));
+  EXPECT((whole.inputs == std::vector<Edge>{{0, 0}, {1, 0}}) && whole.producers.size() == 3);
+  Error inside(ErrorKind::kValue, "");
+  inside.set_producer(1);
+  EXPECT(OperatorError(inside, whole).location == "add &0 2:int32");
+  EXPECT(OperatorError(Error(ErrorKind::kValue, ""), whole).location == "add &0 &1");
+
+  Graph shown = plain;  // the difference is seen, so it stays, and is an input of the rest
+  shown.outputs.push_back({2, 0});
+  const Graph two = rewrite(shown);
+  EXPECT(two.nodes.size() == 4 && (steps_of(two.nodes[2]) == Steps{"sub &0 &1"}));
+  EXPECT((steps_of(two.nodes[3]) == Steps{"add &0 2:int32", "mul &1 %0", "add %1 &1"}));
+
+  Graph guarded = plain;  // what only some samples need is not computed for all, nor the reverse
+  guarded.nodes[4].guards = {{{0, 0}, true}};
+  guarded.nodes[5].guards = {{{0, 0}, true}};
+  EXPECT(rewrite(guarded).nodes.size() == 3);
+  guarded.nodes[3].guards = {{{0, 0}, false}};
+  EXPECT(rewrite(guarded).nodes.size() == 4);
+  guarded.nodes[3].guards = {{{0, 0}, true}, {{1, 0}, true}};
+  EXPECT(rewrite(guarded).nodes.size() == 4);
 }
 
 void scratch_blocks_are_reused_and_stale_ones_given_back() {
@@ -248,6 +302,7 @@ int main() {
   graphs_with_mistakes_are_refused_with_the_users_line();
   plans_release_each_value_after_its_last_use();
   decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image();
+  steps_that_only_an_expression_needs_become_a_part_of_it();
   scratch_blocks_are_reused_and_stale_ones_given_back();
   std::puts("core_test: ok");
 }

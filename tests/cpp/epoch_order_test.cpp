@@ -101,6 +101,35 @@ void test_epochs_hold_their_shard_once() {
   });
 }
 
+void test_places_say_what_positions_say() {
+  for_all_options([](const EpochOrderOptions& o) {
+    for_each_epoch(
+        o, 3 * o.num_shards,
+        [&](const EpochOrder& order, int epoch, int shard, int64_t first, int64_t length) {
+          for (int64_t k = 0; k < length; ++k) {
+            const EpochOrder::Place place = order.place(first + k);
+            CHECK(place.epoch == epoch && place.consumed == k && place.shard == shard, describe(o),
+                  " position ", first + k);
+            CHECK(order.position(epoch, k) == first + k, describe(o), " epoch ", epoch);
+          }
+        });
+    const EpochOrder order(o);
+    constexpr int64_t kFar = int64_t{1} << 50;
+    const EpochOrder::Place far = order.place(order.position(kFar, 0));
+    CHECK(far.epoch == kFar && far.consumed == 0, describe(o));
+    for (const auto& [epoch, consumed] : std::vector<std::pair<int64_t, int64_t>>{
+             {-1, 0}, {0, -1}, {0, 1000}, {INT64_MAX, 0}, {INT64_MAX / 4, 0}}) {
+      bool refused = false;
+      try {
+        order.position(epoch, consumed);
+      } catch (const torchdali::Error&) {
+        refused = true;
+      }
+      CHECK(refused, describe(o), " epoch ", epoch, " consumed ", consumed);
+    }
+  });
+}
+
 void test_ranks_cover_the_data_set_in_each_epoch() {
   for (Shuffle shuffle : {Shuffle::kNone, Shuffle::kShard, Shuffle::kWholeEpoch})
     for (bool stick : {false, true}) {
@@ -260,6 +289,7 @@ void test_wrong_options_are_refused() {
 
 int main() {
   test_epochs_hold_their_shard_once();
+  test_places_say_what_positions_say();
   test_ranks_cover_the_data_set_in_each_epoch();
   test_random_shuffle_cuts_dali_s_shards();
   test_permutations_are_permutations();

@@ -33,10 +33,13 @@ class DaliError(RuntimeError):
 
 @dataclass(frozen=True)
 class DaliOutput:
-    """One output of one iteration: the samples as torch tensors, and the batch's layout."""
+    """One output of one iteration: the samples as torch tensors, the batch's layout, and what the
+    samples know of the source they come from.
+    """
 
     samples: list[torch.Tensor]
     layout: str
+    source_info: list[str]
 
 
 def required(what: str) -> bool:
@@ -96,6 +99,20 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _ask(request: Mapping[str, Any]) -> Any:
+    process = _worker()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    write_message(process.stdin, _plain(request))  # type: ignore[arg-type]
+    try:
+        answer = read_message(process.stdout)  # type: ignore[arg-type]
+    except EOFError:
+        raise AssertionError(f"DALI's process died (exit status {process.wait()})") from None
+    if "error" in answer:
+        raise DaliError(f"{answer['type']}: {answer['error']}")
+    return answer["result"]
+
+
 def run_graph(
     nodes: Sequence[Mapping[str, Any]],
     outputs: Sequence[str],
@@ -105,6 +122,7 @@ def run_graph(
     iterations: int = 1,
     num_threads: int = 1,
     seed: int = 1,
+    options: Mapping[str, Any] | None = None,
 ) -> list[list[DaliOutput]]:
     """Runs a graph described as data in real DALI, on the CPU.
 
@@ -112,13 +130,17 @@ def run_graph(
         nodes: operators in order, each ``{"op": "decoders.image", "inputs": ["encoded"], "args":
             {...}, "tensors": {"crop_pos_x": "x"}, "outputs": ["images"]}``. ``tensors`` maps an
             argument to the value (of a source or an earlier node) that holds it per sample.
+            ``{"expression": "x[0], x + 1", "outputs": ["first", "more"]}`` is Python over the
+            values' names and fn, math, newaxis, np, types; see helpers/expressions.py.
         outputs: names of the values that the graph returns.
         sources: name -> ``{"batches": [[sample, ...], ...], "layout": "HWC"}``, one list of torch
-            tensors or NumPy arrays for each iteration.
+            tensors or NumPy arrays for each iteration, or an array with the batch as first axis.
+            ``args`` has more arguments of external_source, ``fed_layout`` that of feed_input.
         batch_size: the largest batch.
         iterations: how many batches to run.
         num_threads: DALI's worker threads.
         seed: the pipeline's seed.
+        options: more arguments of the pipeline.
 
     Returns:
         For each iteration, the outputs in order.
@@ -135,21 +157,83 @@ def run_graph(
         "iterations": iterations,
         "num_threads": num_threads,
         "seed": seed,
+        "options": dict(options or {}),
     }
-    process = _worker()
-    assert process.stdin is not None
-    assert process.stdout is not None
-    write_message(process.stdin, _plain(request))  # type: ignore[arg-type]
-    try:
-        answer = read_message(process.stdout)  # type: ignore[arg-type]
-    except EOFError:
-        raise AssertionError(f"DALI's process died (exit status {process.wait()})") from None
-    if "error" in answer:
-        raise DaliError(f"{answer['type']}: {answer['error']}")
+    return _outputs(_ask(request))
+
+
+def run_program(
+    path: str | Path,
+    name: str,
+    sources: Mapping[str, Mapping[str, Any]],
+    *,
+    batch_size: int,
+    iterations: int = 1,
+) -> list[list[DaliOutput]]:
+    """Runs a function of a Python file as the definition of a pipeline, with conditionals.
+
+    Args:
+        path: of the file; its globals `fn` and `types` are set to DALI's.
+        name: of the function, which takes the sources by name and returns the outputs.
+        sources: as in run_graph().
+        batch_size: the largest batch.
+        iterations: how many batches to run.
+
+    Returns:
+        For each iteration, the outputs in order.
+
+    Raises:
+        DaliError: DALI raised; the text is DALI's.
+    """
+    skip_without_dali()
+    request = {
+        "path": str(path),
+        "name": name,
+        "sources": dict(sources),
+        "batch_size": batch_size,
+        "iterations": iterations,
+    }
+    return _outputs(_ask(request))
+
+
+def memory_statistics(
+    nodes: Sequence[Mapping[str, Any]],
+    outputs: Sequence[str],
+    sources: Mapping[str, Mapping[str, Any]],
+    *,
+    batch_size: int,
+    iterations: int,
+) -> dict[str, dict[str, list[int]]]:
+    """Runs a graph as run_graph does; returns real DALI's executor_statistics() afterwards."""
+    skip_without_dali()
+    request = {
+        "nodes": list(nodes),
+        "outputs": list(outputs),
+        "sources": dict(sources),
+        "batch_size": batch_size,
+        "iterations": iterations,
+        "statistics": True,
+    }
+    return _ask(request)  # type: ignore[no-any-return]
+
+
+def _outputs(answer: Any) -> list[list[DaliOutput]]:
     return [
         [
-            DaliOutput([torch.from_numpy(np.array(s)) for s in out["samples"]], out["layout"])
+            DaliOutput(
+                [torch.from_numpy(np.array(s)) for s in out["samples"]],
+                out["layout"],
+                out["source_info"],
+            )
             for out in iteration
         ]
-        for iteration in answer["result"]
+        for iteration in answer
     ]
+
+
+def call_tensors(data: Any, layout: str, calls: Sequence[Sequence[Any]]) -> list[Any]:
+    """Calls methods of a batch or tensor of real DALI; see dali_worker.call_tensors."""
+    skip_without_dali()
+    request = {"data": data, "layout": layout, "calls": [list(call) for call in calls]}
+    result: list[Any] = _ask(request)
+    return result

@@ -8,6 +8,7 @@ described in the document as ``{"array": index}``. Depends on numpy and DALI onl
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import struct
@@ -78,24 +79,40 @@ def _argument(value: Any, types: Any) -> Any:
     return value
 
 
-def run_graph(graph: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """Builds and runs a graph in DALI on the CPU; see dali_oracle.run_graph for its form."""
-    from nvidia.dali import fn, pipeline, types
+def run_graph(graph: dict[str, Any]) -> Any:
+    """Builds and runs a graph in DALI on the CPU; see dali_oracle.run_graph for its form.
 
+    Returns the outputs of each iteration, or with "statistics" what executor_statistics() says.
+    """
+    from nvidia.dali import fn, math, newaxis, pipeline, types
+
+    names = {"fn": fn, "math": math, "newaxis": newaxis, "np": np, "types": types}
     pipe = pipeline.Pipeline(
         batch_size=graph["batch_size"],
         num_threads=graph.get("num_threads", 1),
         device_id=None,
         seed=graph.get("seed", 1),
-        exec_async=False,
-        exec_pipelined=False,
+        **{
+            "exec_async": False,
+            "exec_pipelined": False,
+            "enable_memory_stats": graph.get("statistics", False),
+            **{k: _argument(v, types) for k, v in graph.get("options", {}).items()},
+        },
     )
     with pipe:
         values: dict[str, Any] = {
-            name: fn.external_source(name=name, layout=source.get("layout") or None)
+            name: fn.external_source(
+                name=name,
+                layout=source.get("layout") or None,
+                **{k: _argument(v, types) for k, v in source.get("args", {}).items()},
+            )
             for name, source in graph["sources"].items()
         }
         for node in graph["nodes"]:
+            if "expression" in node:
+                made = eval(node["expression"], {**names, **values})
+                values.update(zip(node["outputs"], made, strict=True))
+                continue
             function: Any = fn
             for part in node["op"].split("."):
                 function = getattr(function, part)
@@ -106,20 +123,128 @@ def run_graph(graph: dict[str, Any]) -> list[list[dict[str, Any]]]:
             values.update(zip(node["outputs"], made, strict=True))
         pipe.set_outputs(*(values[name] for name in graph["outputs"]))
     pipe.build()
+    iterations = _iterations(pipe, graph["sources"], graph.get("iterations", 1))
+    return pipe.executor_statistics() if graph.get("statistics") else iterations
+
+
+def _iterations(pipe: Any, sources: dict[str, Any], count: int) -> list[list[dict[str, Any]]]:
+    """Feeds and runs a pipeline; returns for each iteration its outputs."""
     iterations = []
-    for iteration in range(graph.get("iterations", 1)):
-        for name, source in graph["sources"].items():
-            pipe.feed_input(name, source["batches"][iteration])
+    for iteration in range(count):
+        for name, source in sources.items():
+            pipe.feed_input(name, source["batches"][iteration], layout=source.get("fed_layout"))
         iterations.append(
             [
                 {
                     "layout": output.layout(),
                     "samples": [np.array(output.at(i)) for i in range(len(output))],
+                    "source_info": [sample.source_info() for sample in output],
                 }
                 for output in pipe.run()
             ]
         )
     return iterations
+
+
+def run_program(request: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Runs a definition of a Python file in DALI with conditionals; see dali_oracle.run_program."""
+    from nvidia.dali import fn, pipeline_def, types
+
+    spec = importlib.util.spec_from_file_location("dali_programs", request["path"])
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["dali_programs"] = module
+    spec.loader.exec_module(module)
+    module.fn, module.types = fn, types
+    function = getattr(module, request["name"])
+    sources = request["sources"]
+
+    @pipeline_def(
+        batch_size=request["batch_size"],
+        num_threads=1,
+        device_id=None,
+        seed=1,
+        exec_async=False,
+        exec_pipelined=False,
+        enable_conditionals=True,
+    )
+    def definition() -> Any:
+        inputs = {
+            name: fn.external_source(name=name, layout=source.get("layout") or None)
+            for name, source in sources.items()
+        }
+        return function(**inputs)
+
+    pipe = definition()
+    pipe.build()
+    return _iterations(pipe, sources, request["iterations"])
+
+
+def _described(value: Any) -> Any:
+    """Describes what a method of a batch or tensor returned, the same for DALI and torchdali."""
+    kind = type(value).__name__
+    if kind == "TensorCPU":
+        return {
+            "shape": list(value.shape()),
+            "layout": value.layout(),
+            "dtype": int(value.dtype),
+            "values": np.array(value),
+        }
+    if kind == "TensorListCPU":
+        return {
+            "shape": [list(shape) for shape in value.shape()],
+            "layout": value.layout(),
+            "dtype": int(value.dtype),
+            "samples": [np.array(value.at(i)) for i in range(len(value))],
+        }
+    if isinstance(value, np.ndarray):
+        return {"dtype": value.dtype.str, "values": value}
+    if isinstance(value, list | tuple):
+        return [_described(item) for item in value]
+    return int(value) if hasattr(value, "__index__") else value
+
+
+def call_tensors(backend: Any, data: Any, layout: str, calls: list[list[Any]]) -> list[Any]:
+    """Makes a batch or tensor and calls its methods one after the other.
+
+    Args:
+        backend: the module with DALI's classes, of DALI or of torchdali.
+        data: a list of arrays makes a TensorListCPU of TensorCPU, {"batch": array} one of an array,
+            an array a TensorCPU.
+        layout: of the samples.
+        calls: method and arguments each; "[]" is a subscript, "dtype" is read, "list" iterates.
+
+    Returns:
+        For each call what it returned, or {"error": names of the exception and its bases}.
+    """
+    made: Any
+    if isinstance(data, list):
+        made = backend.TensorListCPU([backend.TensorCPU(a, layout) for a in data], layout)
+    elif isinstance(data, dict):
+        made = backend.TensorListCPU(data["batch"], layout)
+    else:
+        made = backend.TensorCPU(data, layout)
+    answers = []
+    for name, *args in calls:
+        try:
+            if name == "[]":
+                value = made[args[0]]
+            elif name == "list":
+                value = list(made)
+            else:
+                value = getattr(made, name)
+                value = value if name == "dtype" else value(*args)
+            answers.append(_described(value))
+        except Exception as error:  # the test compares them
+            answers.append({"error": [cls.__name__ for cls in type(error).__mro__]})
+    return answers
+
+
+def _tensors(request: dict[str, Any]) -> list[Any]:
+    from nvidia.dali import backend
+
+    return call_tensors(backend, request["data"], request["layout"], request["calls"])
 
 
 def main() -> None:
@@ -132,7 +257,9 @@ def main() -> None:
         except EOFError:
             return
         try:
-            answer = {"result": run_graph(request)}
+            kinds = {"calls": _tensors, "path": run_program}
+            run = next((kinds[key] for key in kinds if key in request), run_graph)
+            answer = {"result": run(request)}
         except Exception as error:  # the test decides what an error means
             answer = {"error": str(error), "type": type(error).__name__}
         write_message(answers, answer)

@@ -149,6 +149,7 @@ def run_batches(
     device: str = "cpu",
     num_threads: int = 1,
     seed: int = 1,
+    resume_after: int | None = None,
 ) -> Run:
     """Runs one operator over batches.
 
@@ -162,24 +163,35 @@ def run_batches(
         device: where the operator runs.
         num_threads: worker threads.
         seed: of the pipeline.
+        resume_after: behind so many batches, a fresh pipeline goes on from a checkpoint.
     """
-    pipe = Pipeline(batch_size=max(batch_sizes), num_threads=num_threads, device_id=None, seed=seed)
-    with pipe:
-        fed = {
-            name: fn.external_source(name=name, layout=layout or None)
-            for name, (layout, _) in sources.items()
-        }
-        nodes = list(fed.values())
-        tensors = dict(list(fed.items())[num_inputs:])
-        if device != "cpu":
-            nodes = [node.gpu() for node in nodes]
-        made = find(op)(*nodes[:num_inputs], device=device, **args, **tensors)
-        made = list(made) if isinstance(made, list | tuple) else [made]
-        pipe.set_outputs(*made)
+
+    def make(**options: Any) -> Pipeline:
+        pipe = Pipeline(max(batch_sizes), num_threads, device_id=None, **options)
+        with pipe:
+            fed = {
+                name: fn.external_source(name=name, layout=layout or None)
+                for name, (layout, _) in sources.items()
+            }
+            nodes = list(fed.values())
+            tensors = dict(list(fed.items())[num_inputs:])
+            if device != "cpu":
+                nodes = [node.gpu() for node in nodes]
+            made = find(op)(*nodes[:num_inputs], device=device, **args, **tensors)
+            made = list(made) if isinstance(made, list | tuple) else [made]
+            pipe.set_outputs(*made)
+        return pipe
+
+    resumes = resume_after is not None
+    pipe = make(seed=seed, enable_checkpointing=resumes)
     run = Run([], [])
     try:
         pipe.build()
         for iteration, size in enumerate(batch_sizes):
+            if iteration == resume_after:
+                checkpoint = pipe.checkpoint()
+                pipe.close()
+                pipe = make(enable_checkpointing=True, checkpoint=checkpoint)
             for name, (_, batches) in sources.items():
                 assert len(batches[iteration]) == size
                 pipe.feed_input(name, batches[iteration])

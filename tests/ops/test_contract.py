@@ -184,6 +184,46 @@ def test_an_unknown_argument_is_a_type_error_that_names_it(name):
         run_op(name, *inputs, layout=case.layout, no_such_argument=1)
 
 
+@pytest.mark.parametrize("case", [c for c in CASES if SCHEMAS[c.op].random], ids=str)
+def test_a_resumed_pipeline_goes_on_drawing(case):
+    sizes = [case.batch] * 4 if not case.all_inputs() else [1] * (case.batch - 1) + [1, 2, 1]
+    whole = run_case(case, sizes)
+    for resume_after in range(len(sizes)):
+        assert_same_bytes(run_case(case, sizes, resume_after=resume_after), whole)
+
+
+def file_arguments(folder: Path) -> dict[str, object]:
+    files = [folder / f"{i}.bin" for i in range(10)]
+    for i, file in enumerate(files):
+        file.write_bytes(bytes([i]))
+    return {"files": [str(file) for file in files], "random_shuffle": True}
+
+
+# Arguments that a source runs with, on data that is made in a folder.
+SOURCES = {"readers.file": file_arguments}
+
+
+@pytest.mark.parametrize("name", sorted(set(SCHEMAS) - set(OPERATORS) - PYTHON_SOURCES))
+def test_a_source_can_be_resumed(name, tmp_path):
+    arguments = SOURCES[name](tmp_path)
+
+    def make(checkpoint=None):
+        pipe = Pipeline(4, 2, device_id=None, enable_checkpointing=True, checkpoint=checkpoint)
+        with pipe:
+            made = find(name)(name="source", **arguments)
+            pipe.set_outputs(*(made if isinstance(made, list | tuple) else [made]))
+        return pipe
+
+    def run(pipe):
+        return [bytes(s.numpy()) for out in pipe.run() for s in out.as_torch_list()]
+
+    pipe = make()
+    for _ in range(9):
+        again = make(pipe.checkpoint())
+        ahead = [run(again) for _ in range(3)]
+        assert run(pipe) == ahead[0]
+
+
 @pytest.mark.parametrize("name", TESTED)
 def test_a_missing_input_is_an_error_that_names_the_operator(name):
     schema = SCHEMAS[name]

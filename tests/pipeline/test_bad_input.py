@@ -205,7 +205,7 @@ def test_an_unknown_argument_name_suggests_the_right_one():
         (lambda x: fn.cast(x, dtype=x), "dtype"),
         (lambda x: fn.flip(x, x), "input"),
         (lambda _: fn.flip(), "input"),
-        (lambda _: fn.flip(3), "input"),
+        (lambda _: fn.flip("3"), "input"),
     ],
 )
 def test_a_wrong_argument_is_an_error_of_the_definition(call, text):

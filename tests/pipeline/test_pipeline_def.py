@@ -104,7 +104,7 @@ def test_do_not_convert_changes_nothing():
         (lambda: [[noise()], noise()], TypeError, "output 0 is a list"),
         (lambda: "text", TypeError, "output 0 is a str"),
         (lambda: {"a": noise()}, TypeError, "output 0 is a dict"),
-        (lambda: (noise(), 5), NotImplementedError, "constants as outputs"),
+        (lambda: (noise(), [[1], [2, 3]]), ValueError, "rows of one length"),
     ],
 )
 def test_outputs_are_data_nodes(made, cls, text):
@@ -181,9 +181,9 @@ def test_defaults_are_dalis():
         ({"output_ndim": -1}, ValueError),
         ({"output_dtype": "colour"}, TypeError),
         ({"output_layout": 3}, TypeError),
-        ({"enable_checkpointing": True}, NotImplementedError),
-        ({"checkpoint": b"x"}, NotImplementedError),
-        ({"enable_memory_stats": True}, NotImplementedError),
+        ({"checkpoint": b"x"}, RuntimeError),
+        ({"checkpoint": b"x", "enable_checkpointing": True}, ValueError),
+        ({"checkpoint": 3, "enable_checkpointing": True}, TypeError),
         ({"py_callback_pickler": len}, NotImplementedError),
     ],
     ids=lambda v: "-".join(v) if isinstance(v, dict) else "",
@@ -201,14 +201,6 @@ def test_what_is_missing_is_named_at_build(missing):
     pipe = pipeline_def(noise)(**given)
     with pytest.raises(ValueError, match=f"`{missing}` is missing"):
         pipe.build()
-
-
-@pytest.mark.parametrize("name", ["serialize", "deserialize_and_build", "checkpoint"])
-def test_methods_to_come_say_so(name):
-    with pytest.raises(NotImplementedError, match=name):
-        getattr(Pipeline(2, 1), name)("x")
-    with pytest.raises(NotImplementedError, match="deserialize"):
-        Pipeline.deserialize(filename="x")
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
-import sys
+import gc
+import typing
+import weakref
 
 import numpy as np
 import pytest
@@ -90,8 +93,24 @@ def test_as_reshaped_tensor_is_a_view(dense):
     reshaped = dense.as_reshaped_tensor([6, 4])
     assert reshaped.shape() == [6, 4]
     assert reshaped.data_ptr() == dense.data_ptr()
-    with pytest.raises(RuntimeError, match="cannot become"):
-        dense.as_reshaped_tensor([5, 5])
+    for wrong in ([5, 5], [-1], [24, -1], []):
+        with pytest.raises(RuntimeError, match="cannot become"):
+            dense.as_reshaped_tensor(wrong)
+
+
+def test_as_reshaped_tensor_packs_samples_that_lie_apart_once(ragged):
+    flat = ragged.as_reshaped_tensor([11])
+    assert flat.as_torch().tolist() == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4]
+    assert flat.data_ptr() == ragged.data_ptr() == ragged.as_reshaped_tensor([1, 11]).data_ptr()
+    assert ragged[1].data_ptr() == flat.data_ptr() + 6
+    assert ragged.shape() == [(2, 3), (1, 5)]
+
+
+def test_an_address_is_that_of_packed_elements():
+    strided = TensorCPU(np.arange(8, dtype=np.uint8)[::2])
+    assert ctypes.string_at(strided.data_ptr(), 4) == bytes([0, 2, 4, 6])
+    batch = TensorListCPU(np.arange(8, dtype=np.uint8).reshape(2, 4)[:, ::2])
+    assert ctypes.string_at(batch.data_ptr(), 4) == bytes([0, 2, 4, 6])
 
 
 @pytest.mark.parametrize("index", [2, -3, 100])
@@ -236,8 +255,9 @@ def test_copy_to_external_packs_densely(ragged):
     assert list(target)[:4] == [0, 2, 4, 6]
     with pytest.raises(ValueError, match="null"):
         strided.copy_to_external(ctypes.c_void_p(None))
-    with pytest.raises(TypeError):
-        strided.copy_to_external("address")
+    for wrong in ("address", None, 1.5):
+        with pytest.raises(TypeError, match=r"ctypes\.c_void_p"):
+            strided.copy_to_external(wrong)
 
 
 def test_numpy_converts_where_asked(dense):
@@ -249,14 +269,104 @@ def test_numpy_converts_where_asked(dense):
     assert interface["data"][0] == dense.data_ptr()
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python asks for buffers since 3.12")
-def test_memoryview_shows_the_memory(dense):
+def test_memoryview_shows_the_memory(dense, ragged):
     assert memoryview(dense).shape == (2, 3, 4)
-    assert memoryview(dense[0]).nbytes == 12
+    view = memoryview(dense[0])
+    assert (view.nbytes, view.format, view.readonly) == (12, "B", False)
+    view[0, 1] = 99
+    assert dense.at(0)[0, 1] == 99
+    assert np.frombuffer(dense[1], np.uint8).ctypes.data == dense[1].data_ptr()
+    with pytest.raises(RuntimeError, match="different shapes"):
+        memoryview(ragged)
+
+
+def test_a_memoryview_keeps_the_memory_and_lets_it_go():
+    array = np.arange(5, dtype=np.uint8)
+    alive = weakref.ref(array)
+    view = memoryview(TensorCPU(array))
+    del array
+    gc.collect()
+    assert list(view) == [0, 1, 2, 3, 4]
+    view.release()
+    del view
+    gc.collect()
+    assert alive() is None
 
 
 def test_dlpack_says_cpu(dense):
     assert dense.__dlpack_device__() == (1, 0)
+
+
+def test_dlpack_takes_what_the_protocol_has(dense):
+    for data in (dense, dense[0]):
+        copied = torch.from_dlpack(data.__dlpack__(max_version=(1, 0), copy=True))
+        assert torch.equal(copied, data.as_torch())
+        assert copied.data_ptr() != data.data_ptr()
+        same = torch.from_dlpack(data.__dlpack__(None, None, (1, 0), False))
+        assert same.data_ptr() == data.data_ptr()
+        assert np.from_dlpack(data).ctypes.data == data.data_ptr()
+
+
+def test_a_used_capsule_is_refused():
+    capsule = torch.utils.dlpack.to_dlpack(torch.zeros(2))
+    assert TensorCPU(capsule, layout="X").layout() == "X"
+    with pytest.raises(ValueError, match="DLPack"):
+        TensorCPU(capsule)
+
+
+@pytest.mark.parametrize(
+    "buffer",
+    [array.array("f", [1, 2, 3]), (ctypes.c_float * 3)(1, 2, 3), memoryview(np.float32([1, 2, 3]))],
+    ids=["array", "ctypes", "memoryview"],
+)
+def test_any_buffer_will_do(buffer):
+    for made in (TensorCPU(buffer), TensorListCPU(buffer).as_tensor()):
+        assert made.dtype is types.FLOAT
+        assert made.as_torch().tolist() == [1, 2, 3]
+
+
+def test_fields_of_records_are_copied():
+    records = np.array([(1, 2.5), (3, 4.5)], dtype=[("a", "u1"), ("b", "f4")])
+    assert TensorCPU(records["b"]).as_torch().tolist() == [2.5, 4.5]
+
+
+def test_a_sample_that_holds_a_batch_gives_its_first_axis_for_it(dense):
+    whole = dense.as_tensor()
+    assert (whole.layout(), TensorCPU(dense).layout()) == ("NHW", "NHW")
+    assert TensorListCPU(whole).layout() == "HW"
+    assert TensorListCPU(whole).data_ptr() == dense.data_ptr()
+
+
+def test_what_tensors_say_of_themselves():
+    sample = TensorCPU(np.zeros((2, 3)), "HW")
+    assert sample.get_property("layout") == "HW"
+    assert sample.get_property("source_info") is None
+    assert sample.get_property("anything") is None
+    assert sample.source_info() == ""
+    assert TensorCPU(np.zeros(2)).get_property("layout") is None
+
+
+def test_a_tensor_on_no_cpu_is_refused():
+    with pytest.raises(errors.UnsupportedError, match="the data is on meta"):
+        TensorCPU(torch.zeros(2, device="meta"))
+
+    class OnGPU:
+        __cuda_array_interface__: typing.ClassVar = {
+            "shape": (1,),
+            "typestr": "|u1",
+            "data": (1, True),
+        }
+
+    with pytest.raises(TypeError, match="got OnGPU"):
+        TensorCPU(OnGPU())
+    with pytest.raises(TypeError, match="dense tensor"):
+        TensorCPU(torch.eye(2).to_sparse())
+
+
+def test_dtype_was_a_method_once():
+    sample = TensorCPU(np.zeros(2, np.float32))
+    with pytest.warns(DeprecationWarning, match="property"):
+        assert sample.dtype() == "=f"
 
 
 def test_broadcast_repeats_without_memory():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -67,10 +68,41 @@ def test_element_types_go_to_numpy_and_torch_and_back(name):
         assert types.to_dali_type(spelling) is dali
 
 
-@pytest.mark.parametrize("unknown", ["complex64", torch.bfloat16, np.complex128, "x"])
+@pytest.mark.parametrize(
+    "unknown",
+    ["complex64", torch.bfloat16, np.complex128, "x", "int", None, 5, np.dtype(">i4"), "FLOAT"],
+)
 def test_a_type_that_dali_has_not_is_a_type_error(unknown):
     with pytest.raises(TypeError, match="counterpart"):
         types.to_dali_type(unknown)
+
+
+def test_names_of_c_are_dalis():
+    names = {"float": "FLOAT", "double": "FLOAT64", "half": "FLOAT16", "long": "INT64"}
+    names |= {"boolean": "BOOL", "byte": "UINT8", "sbyte": "INT8", "ushort": "UINT16"}
+    assert {name: types.to_dali_type(name).name for name in names} == names
+    assert types.to_dali_type(bool) is types.BOOL
+
+
+@pytest.mark.parametrize("ambiguous", [int, float])
+def test_numbers_of_python_have_another_width_in_dali(ambiguous):
+    with pytest.raises(TypeError, match="say which"):
+        types.to_dali_type(ambiguous)
+
+
+def test_other_frameworks_can_be_taught(monkeypatch):
+    def mine(kind):
+        if kind != "my float":
+            raise TypeError
+        return types.FLOAT
+
+    def other(kind):
+        raise TypeError
+
+    monkeypatch.setattr(types, "dali_type_converters", [other, mine])
+    assert types.to_dali_type("my float") is types.FLOAT
+    with pytest.raises(TypeError, match="counterpart"):
+        types.to_dali_type("your float")
 
 
 def test_no_element_type_has_no_numpy_type():
@@ -78,8 +110,30 @@ def test_no_element_type_has_no_numpy_type():
         types.to_numpy_type(types.STRING)
 
 
-def test_members_survive_pickling():
-    assert pickle.loads(pickle.dumps(types.FLOAT16)) is types.FLOAT16
+@pytest.mark.parametrize("member", [types.FLOAT16, types.RGB, types.INTERP_NN], ids=str)
+def test_members_survive_pickling_and_copies(member):
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        text = pickle.dumps(member, protocol)
+        assert b"torchdali.types" in text
+        assert pickle.loads(text) is member
+    assert copy.deepcopy(member) is member
+    assert type(member)(int(member)) is member
+
+
+def test_a_dtype_was_a_method_once():
+    for name in ELEMENT_TYPES:
+        with pytest.warns(DeprecationWarning, match="property"):
+            character = types.DALIDataType[name]()
+        assert np.dtype(character) == types.to_numpy_type(types.DALIDataType[name])
+    with pytest.raises(TypeError):
+        types.STRING()
+
+
+def test_a_stream_holds_its_handle():
+    assert types.CUDAStream().ptr == 0
+    assert repr(types.CUDAStream(0x10)) == "CUDAStream(0x10)"
+    with pytest.raises(AttributeError):
+        types.CUDAStream().ptr = 3
 
 
 def test_a_layout_is_a_string_with_another_repr():
@@ -87,8 +141,17 @@ def test_a_layout_is_a_string_with_another_repr():
     assert layout == "HWC"
     assert len(layout) == 3
     assert repr(layout) == "torchdali.types.TensorLayout('HWC')"
+    assert layout[1:] == "WC"
+    assert types.TensorLayout(layout) == layout
+    assert repr(pickle.loads(pickle.dumps(layout))) == repr(layout)
+    assert {layout: 1}["HWC"] == 1
+    with pytest.raises(TypeError, match="str"):
+        types.TensorLayout(5)
 
 
 def test_infos_show_what_they_hold():
     assert "idx_in_batch=1" in repr(types.SampleInfo(5, 1, 2, 0))
     assert repr(types.BatchInfo(3, 1)) == "BatchInfo(iteration=3, epoch_idx=1)"
+    info = pickle.loads(pickle.dumps(types.SampleInfo(5, 1, 2, 0)))
+    assert (info.idx_in_epoch, info.idx_in_batch, info.iteration, info.epoch_idx) == (5, 1, 2, 0)
+    assert pickle.loads(pickle.dumps(types.BatchInfo(3, 1))).iteration == 3

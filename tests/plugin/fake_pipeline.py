@@ -40,6 +40,8 @@ class FakePipeline:
     """
 
     device_id = None
+    _enable_checkpointing = False
+    _resumed_at = None
 
     def __init__(
         self,

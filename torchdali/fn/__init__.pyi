@@ -15,18 +15,24 @@ from torchdali.fn import readers as readers
 
 __all__ = [
     "cast",
+    "constant",
     "copy",
     "crop",
     "crop_mirror_normalize",
     "decoders",
+    "expand_dims",
     "external_source",
     "flip",
+    "get_property",
     "peek_image_shape",
     "random",
     "random_resized_crop",
     "readers",
     "resize",
     "resize_crop_mirror",
+    "shapes",
+    "subscript_dim_check",
+    "tensor_subscript",
 ]
 
 @overload
@@ -72,6 +78,49 @@ def cast(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
+def constant(
+    *,
+    fdata: float | Sequence[float] | NDArray[Any] | None = ...,
+    idata: int | Sequence[int] | NDArray[Any] | None = ...,
+    data: bytes | None = None,
+    data_dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    shape: int | Sequence[int] | NDArray[Any] | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    layout: str | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives one tensor for every sample. types.Constant makes it from numbers, lists and arrays,
+    which is easier.
+
+    Args:
+        fdata: float or list of float, optional. The elements as numbers, in C order. One number
+            fills the whole shape.
+        idata: int or list of int, optional. The elements as integers, in C order. One number
+            fills the whole shape.
+        data: bytes, optional. The elements as the bytes of an array in C order, of the type
+            `data_dtype`.
+        data_dtype: types.DALIDataType, optional. Element type of `data`.
+        shape: int or list of int, optional. Shape of the output; by default one dimension, as
+            long as there are elements.
+        dtype: types.DALIDataType, optional. Element type of the output, to which the elements
+            are converted as by fn.cast; by default FLOAT for `fdata`, INT32 for `idata`,
+            `data_dtype` for `data`.
+        layout: layout str, optional. Letters of the axes, one a dimension.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The tensor, with the shape, element type and layout that were asked for.
+    """
+
 @overload
 def copy(
     data: DataNode,
@@ -326,6 +375,53 @@ def crop_mirror_normalize(
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
 @overload
+def expand_dims(
+    data: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any],
+    new_axis_names: str | None = "",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Inserts axes of extent 1. A view: nothing is copied.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        axes: int or list of int, required. Where the new axes are in the output; numbers below
+            0 count from its end.
+        new_axis_names: layout str, default "". Letters of the new axes in the layout, in the
+            order of `axes`; the input needs a layout then.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The input with the new axes. It has a layout only where `new_axis_names` are
+            given.
+    """
+
+@overload
+def expand_dims(
+    data: list[DataNode],
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any],
+    new_axis_names: str | None = "",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def flip(
     data: DataNode,
     /,
@@ -369,6 +465,47 @@ def flip(
     horizontal: int | DataNode | None = 1,
     vertical: int | DataNode | None = 0,
     depthwise: int | DataNode | None = 0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def get_property(
+    data: DataNode,
+    /,
+    *,
+    key: str | os.PathLike[str],
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives what is known about each sample beside its elements: `x.property(key)` makes it of
+    `x`.
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        key: str, required. "source_info": the path or key that the sample was made from,
+            relative to the reader's root; "layout": the letters of its axes.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The text as bytes, uint8; of length 0 where there is none.
+    """
+
+@overload
+def get_property(
+    data: list[DataNode],
+    /,
+    *,
+    key: str | os.PathLike[str],
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
@@ -804,6 +941,360 @@ def resize_crop_mirror(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def shapes(
+    data: DataNode,
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT64,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    type: Any = None,  # deprecated
+) -> DataNode:
+    """Gives the shape of each sample: `x.shape()` makes it of `x`.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        dtype: types.DALIDataType, default types.DALIDataType.INT64. Type of the output: INT32,
+            UINT32, INT64, UINT64, FLOAT or FLOAT64.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        type: deprecated; use `dtype`.
+
+    Returns:
+        DataNode: The extents: as many numbers as the sample has dimensions.
+    """
+
+@overload
+def shapes(
+    data: list[DataNode],
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT64,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    type: Any = None,  # deprecated
+) -> list[DataNode]: ...
+@overload
+def subscript_dim_check(
+    data: DataNode,
+    /,
+    *,
+    num_subscripts: int,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives the input as it is, where it has enough dimensions: `x[:, :]` makes it of `x`.
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        num_subscripts: int, required. The least number of dimensions.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The input as it is.
+    """
+
+@overload
+def subscript_dim_check(
+    data: list[DataNode],
+    /,
+    *,
+    num_subscripts: int,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def tensor_subscript(
+    data: DataNode,
+    /,
+    *,
+    at_0: int | DataNode | None = None,
+    lo_0: int | DataNode | None = None,
+    hi_0: int | DataNode | None = None,
+    step_0: int | DataNode | None = None,
+    at_1: int | DataNode | None = None,
+    lo_1: int | DataNode | None = None,
+    hi_1: int | DataNode | None = None,
+    step_1: int | DataNode | None = None,
+    at_2: int | DataNode | None = None,
+    lo_2: int | DataNode | None = None,
+    hi_2: int | DataNode | None = None,
+    step_2: int | DataNode | None = None,
+    at_3: int | DataNode | None = None,
+    lo_3: int | DataNode | None = None,
+    hi_3: int | DataNode | None = None,
+    step_3: int | DataNode | None = None,
+    at_4: int | DataNode | None = None,
+    lo_4: int | DataNode | None = None,
+    hi_4: int | DataNode | None = None,
+    step_4: int | DataNode | None = None,
+    at_5: int | DataNode | None = None,
+    lo_5: int | DataNode | None = None,
+    hi_5: int | DataNode | None = None,
+    step_5: int | DataNode | None = None,
+    at_6: int | DataNode | None = None,
+    lo_6: int | DataNode | None = None,
+    hi_6: int | DataNode | None = None,
+    step_6: int | DataNode | None = None,
+    at_7: int | DataNode | None = None,
+    lo_7: int | DataNode | None = None,
+    hi_7: int | DataNode | None = None,
+    step_7: int | DataNode | None = None,
+    at_8: int | DataNode | None = None,
+    lo_8: int | DataNode | None = None,
+    hi_8: int | DataNode | None = None,
+    step_8: int | DataNode | None = None,
+    at_9: int | DataNode | None = None,
+    lo_9: int | DataNode | None = None,
+    hi_9: int | DataNode | None = None,
+    step_9: int | DataNode | None = None,
+    at_10: int | DataNode | None = None,
+    lo_10: int | DataNode | None = None,
+    hi_10: int | DataNode | None = None,
+    step_10: int | DataNode | None = None,
+    at_11: int | DataNode | None = None,
+    lo_11: int | DataNode | None = None,
+    hi_11: int | DataNode | None = None,
+    step_11: int | DataNode | None = None,
+    at_12: int | DataNode | None = None,
+    lo_12: int | DataNode | None = None,
+    hi_12: int | DataNode | None = None,
+    step_12: int | DataNode | None = None,
+    at_13: int | DataNode | None = None,
+    lo_13: int | DataNode | None = None,
+    hi_13: int | DataNode | None = None,
+    step_13: int | DataNode | None = None,
+    at_14: int | DataNode | None = None,
+    lo_14: int | DataNode | None = None,
+    hi_14: int | DataNode | None = None,
+    step_14: int | DataNode | None = None,
+    at_15: int | DataNode | None = None,
+    lo_15: int | DataNode | None = None,
+    hi_15: int | DataNode | None = None,
+    step_15: int | DataNode | None = None,
+    num_subscripts: int | None = None,
+    ellipsis: int | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Takes positions and ranges of axes: `x[1, 2:5]` makes it of `x`. Numbers below 0 count from
+    the end, ranges are cut to what is there, as in Python. A view where the elements lie next
+    to each other.
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        at_0: int or DataNode, optional. Subscript 0: the position that is taken; the axis goes
+            away.
+        lo_0: int or DataNode, optional. Subscript 0: where its range begins.
+        hi_0: int or DataNode, optional. Subscript 0: where its range ends, which does not
+            belong to it.
+        step_0: int or DataNode, optional. Subscript 0: the step of its range, of either sign.
+        at_1: int or DataNode, optional. Subscript 1: the position that is taken; the axis goes
+            away.
+        lo_1: int or DataNode, optional. Subscript 1: where its range begins.
+        hi_1: int or DataNode, optional. Subscript 1: where its range ends, which does not
+            belong to it.
+        step_1: int or DataNode, optional. Subscript 1: the step of its range, of either sign.
+        at_2: int or DataNode, optional. Subscript 2: the position that is taken; the axis goes
+            away.
+        lo_2: int or DataNode, optional. Subscript 2: where its range begins.
+        hi_2: int or DataNode, optional. Subscript 2: where its range ends, which does not
+            belong to it.
+        step_2: int or DataNode, optional. Subscript 2: the step of its range, of either sign.
+        at_3: int or DataNode, optional. Subscript 3: the position that is taken; the axis goes
+            away.
+        lo_3: int or DataNode, optional. Subscript 3: where its range begins.
+        hi_3: int or DataNode, optional. Subscript 3: where its range ends, which does not
+            belong to it.
+        step_3: int or DataNode, optional. Subscript 3: the step of its range, of either sign.
+        at_4: int or DataNode, optional. Subscript 4: the position that is taken; the axis goes
+            away.
+        lo_4: int or DataNode, optional. Subscript 4: where its range begins.
+        hi_4: int or DataNode, optional. Subscript 4: where its range ends, which does not
+            belong to it.
+        step_4: int or DataNode, optional. Subscript 4: the step of its range, of either sign.
+        at_5: int or DataNode, optional. Subscript 5: the position that is taken; the axis goes
+            away.
+        lo_5: int or DataNode, optional. Subscript 5: where its range begins.
+        hi_5: int or DataNode, optional. Subscript 5: where its range ends, which does not
+            belong to it.
+        step_5: int or DataNode, optional. Subscript 5: the step of its range, of either sign.
+        at_6: int or DataNode, optional. Subscript 6: the position that is taken; the axis goes
+            away.
+        lo_6: int or DataNode, optional. Subscript 6: where its range begins.
+        hi_6: int or DataNode, optional. Subscript 6: where its range ends, which does not
+            belong to it.
+        step_6: int or DataNode, optional. Subscript 6: the step of its range, of either sign.
+        at_7: int or DataNode, optional. Subscript 7: the position that is taken; the axis goes
+            away.
+        lo_7: int or DataNode, optional. Subscript 7: where its range begins.
+        hi_7: int or DataNode, optional. Subscript 7: where its range ends, which does not
+            belong to it.
+        step_7: int or DataNode, optional. Subscript 7: the step of its range, of either sign.
+        at_8: int or DataNode, optional. Subscript 8: the position that is taken; the axis goes
+            away.
+        lo_8: int or DataNode, optional. Subscript 8: where its range begins.
+        hi_8: int or DataNode, optional. Subscript 8: where its range ends, which does not
+            belong to it.
+        step_8: int or DataNode, optional. Subscript 8: the step of its range, of either sign.
+        at_9: int or DataNode, optional. Subscript 9: the position that is taken; the axis goes
+            away.
+        lo_9: int or DataNode, optional. Subscript 9: where its range begins.
+        hi_9: int or DataNode, optional. Subscript 9: where its range ends, which does not
+            belong to it.
+        step_9: int or DataNode, optional. Subscript 9: the step of its range, of either sign.
+        at_10: int or DataNode, optional. Subscript 10: the position that is taken; the axis
+            goes away.
+        lo_10: int or DataNode, optional. Subscript 10: where its range begins.
+        hi_10: int or DataNode, optional. Subscript 10: where its range ends, which does not
+            belong to it.
+        step_10: int or DataNode, optional. Subscript 10: the step of its range, of either sign.
+        at_11: int or DataNode, optional. Subscript 11: the position that is taken; the axis
+            goes away.
+        lo_11: int or DataNode, optional. Subscript 11: where its range begins.
+        hi_11: int or DataNode, optional. Subscript 11: where its range ends, which does not
+            belong to it.
+        step_11: int or DataNode, optional. Subscript 11: the step of its range, of either sign.
+        at_12: int or DataNode, optional. Subscript 12: the position that is taken; the axis
+            goes away.
+        lo_12: int or DataNode, optional. Subscript 12: where its range begins.
+        hi_12: int or DataNode, optional. Subscript 12: where its range ends, which does not
+            belong to it.
+        step_12: int or DataNode, optional. Subscript 12: the step of its range, of either sign.
+        at_13: int or DataNode, optional. Subscript 13: the position that is taken; the axis
+            goes away.
+        lo_13: int or DataNode, optional. Subscript 13: where its range begins.
+        hi_13: int or DataNode, optional. Subscript 13: where its range ends, which does not
+            belong to it.
+        step_13: int or DataNode, optional. Subscript 13: the step of its range, of either sign.
+        at_14: int or DataNode, optional. Subscript 14: the position that is taken; the axis
+            goes away.
+        lo_14: int or DataNode, optional. Subscript 14: where its range begins.
+        hi_14: int or DataNode, optional. Subscript 14: where its range ends, which does not
+            belong to it.
+        step_14: int or DataNode, optional. Subscript 14: the step of its range, of either sign.
+        at_15: int or DataNode, optional. Subscript 15: the position that is taken; the axis
+            goes away.
+        lo_15: int or DataNode, optional. Subscript 15: where its range begins.
+        hi_15: int or DataNode, optional. Subscript 15: where its range ends, which does not
+            belong to it.
+        step_15: int or DataNode, optional. Subscript 15: the step of its range, of either sign.
+        num_subscripts: int, optional. How many subscripts there are, full ranges at the end
+            included.
+        ellipsis: int, optional. Subscripts from this number on belong to the last axes instead
+            of the next.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The elements that were asked for; the layout keeps the letters of its axes.
+    """
+
+@overload
+def tensor_subscript(
+    data: list[DataNode],
+    /,
+    *,
+    at_0: int | DataNode | None = None,
+    lo_0: int | DataNode | None = None,
+    hi_0: int | DataNode | None = None,
+    step_0: int | DataNode | None = None,
+    at_1: int | DataNode | None = None,
+    lo_1: int | DataNode | None = None,
+    hi_1: int | DataNode | None = None,
+    step_1: int | DataNode | None = None,
+    at_2: int | DataNode | None = None,
+    lo_2: int | DataNode | None = None,
+    hi_2: int | DataNode | None = None,
+    step_2: int | DataNode | None = None,
+    at_3: int | DataNode | None = None,
+    lo_3: int | DataNode | None = None,
+    hi_3: int | DataNode | None = None,
+    step_3: int | DataNode | None = None,
+    at_4: int | DataNode | None = None,
+    lo_4: int | DataNode | None = None,
+    hi_4: int | DataNode | None = None,
+    step_4: int | DataNode | None = None,
+    at_5: int | DataNode | None = None,
+    lo_5: int | DataNode | None = None,
+    hi_5: int | DataNode | None = None,
+    step_5: int | DataNode | None = None,
+    at_6: int | DataNode | None = None,
+    lo_6: int | DataNode | None = None,
+    hi_6: int | DataNode | None = None,
+    step_6: int | DataNode | None = None,
+    at_7: int | DataNode | None = None,
+    lo_7: int | DataNode | None = None,
+    hi_7: int | DataNode | None = None,
+    step_7: int | DataNode | None = None,
+    at_8: int | DataNode | None = None,
+    lo_8: int | DataNode | None = None,
+    hi_8: int | DataNode | None = None,
+    step_8: int | DataNode | None = None,
+    at_9: int | DataNode | None = None,
+    lo_9: int | DataNode | None = None,
+    hi_9: int | DataNode | None = None,
+    step_9: int | DataNode | None = None,
+    at_10: int | DataNode | None = None,
+    lo_10: int | DataNode | None = None,
+    hi_10: int | DataNode | None = None,
+    step_10: int | DataNode | None = None,
+    at_11: int | DataNode | None = None,
+    lo_11: int | DataNode | None = None,
+    hi_11: int | DataNode | None = None,
+    step_11: int | DataNode | None = None,
+    at_12: int | DataNode | None = None,
+    lo_12: int | DataNode | None = None,
+    hi_12: int | DataNode | None = None,
+    step_12: int | DataNode | None = None,
+    at_13: int | DataNode | None = None,
+    lo_13: int | DataNode | None = None,
+    hi_13: int | DataNode | None = None,
+    step_13: int | DataNode | None = None,
+    at_14: int | DataNode | None = None,
+    lo_14: int | DataNode | None = None,
+    hi_14: int | DataNode | None = None,
+    step_14: int | DataNode | None = None,
+    at_15: int | DataNode | None = None,
+    lo_15: int | DataNode | None = None,
+    hi_15: int | DataNode | None = None,
+    step_15: int | DataNode | None = None,
+    num_subscripts: int | None = None,
+    ellipsis: int | None = None,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,

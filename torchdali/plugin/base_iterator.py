@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every framework's iterator shares: how many batches an epoch has, and taking them in order.
+"""What every framework's iterator shares: taking batches in order, and ending epochs.
 
 Knows no framework: `_DaliBaseIterator` hands on whole batches and the number of samples of each
-that belong to the epoch. How the numbers come about: docs/design/epochs.md.
+that belong to the epoch. How the numbers come about: `_epochs`, docs/design/epochs.md.
 """
 
 from __future__ import annotations
@@ -10,162 +10,20 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
+from torchdali._checkpoint import integer
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
+from torchdali.plugin._epochs import (
+    LastBatchPolicy,
+    _check_policy,
+    _common_reader,
+    _Epochs,
+    _EpochsByReader,
+    _EpochsBySize,
+)
 
 __all__ = ["LastBatchPolicy"]
-
-
-class LastBatchPolicy(Enum):
-    """What becomes of an epoch's last batch where the samples do not fill it.
-
-    FILL: it is returned in full; what is missing comes from the next epoch, or repeats the last
-    sample where the reader pads. DROP: it is not returned. PARTIAL: only the samples that belong to
-    the epoch are returned.
-    """
-
-    FILL = 0
-    DROP = 1
-    PARTIAL = 2
-
-
-@dataclass(frozen=True)
-class _Epoch:
-    """What one epoch takes out of the pipelines.
-
-    Attributes:
-        batches: batches to return.
-        dropped: batches to take and throw away after those.
-        size: what ``iterator.size`` says.
-        last: samples of the last batch that belong to the epoch, one number a pipeline; None: all.
-    """
-
-    batches: int
-    dropped: int
-    size: int
-    last: tuple[int, ...] | None = None
-
-
-class _Epochs(Protocol):
-    """The epochs of a run, one after the other."""
-
-    def current(self) -> _Epoch: ...
-    def advance(self) -> None: ...
-
-
-def _ceil_div(a: int, b: int) -> int:
-    return -(-a // b)
-
-
-class _EpochsBySize:
-    """Epochs of `size` samples, of all pipelines together.
-
-    Args:
-        size: samples of an epoch.
-        batch_size: of one pipeline.
-        num_pipelines: pipelines that take turns.
-        policy: what becomes of the last batch.
-        padded: each epoch begins with a batch of its own.
-    """
-
-    def __init__(
-        self, size: int, batch_size: int, num_pipelines: int, policy: LastBatchPolicy, padded: bool
-    ) -> None:
-        self._size = size
-        self._batch_size = batch_size
-        self._num_pipelines = num_pipelines
-        self._policy = policy
-        self._padded = padded
-        self._ahead = 0  # samples of this epoch that the last batch of the one before it held
-
-    def current(self) -> _Epoch:
-        step = self._batch_size * self._num_pipelines
-        if self._policy is LastBatchPolicy.DROP:
-            return _Epoch(self._size // step, int(self._size % step != 0), self._size)
-        batches = _ceil_div(self._size - self._ahead, step)
-        if self._policy is LastBatchPolicy.FILL:
-            return _Epoch(batches, 0, self._size)
-        left = self._size - (batches - 1) * step
-        last = [
-            min(self._batch_size, left - i * self._batch_size) for i in range(self._num_pipelines)
-        ]
-        return _Epoch(batches, 0, self._size, tuple(n for n in last if n > 0))
-
-    def advance(self) -> None:
-        if self._policy is LastBatchPolicy.FILL and not self._padded:
-            step = self._batch_size * self._num_pipelines
-            self._ahead = (self._ahead + self.current().batches * step) % self._size
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """What the pipelines' readers have in common, and the shard that each of them starts with."""
-
-    size: int
-    num_shards: int
-    stick_to_shard: bool
-    padded: bool
-    shards: tuple[int, ...]
-
-    def shard_size(self, shard: int) -> int:
-        shard %= self.num_shards
-        return (shard + 1) * self.size // self.num_shards - shard * self.size // self.num_shards
-
-
-class _EpochsByReader:
-    """Epochs of one shard a rank, as the reader deals them out.
-
-    All ranks, those in other processes included, get equally many batches in each epoch: ranks
-    that train together must not wait for one another.
-    """
-
-    def __init__(self, reader: _Reader, batch_size: int, policy: LastBatchPolicy) -> None:
-        self._reader = reader
-        self._batch_size = batch_size
-        self._policy = policy
-        self._epoch = 0
-        self._fill = policy is LastBatchPolicy.FILL and not reader.padded
-        # FILL without padding: samples of this epoch that each rank read in the one before it.
-        self._ahead = [0] * reader.num_shards
-
-    def _sizes(self) -> list[int]:
-        """Returns the size of the shard of every rank in this epoch."""
-        moved = 0 if self._reader.stick_to_shard else self._epoch
-        return [self._reader.shard_size(rank + moved) for rank in range(self._reader.num_shards)]
-
-    def current(self) -> _Epoch:
-        reader, size = self._reader, self._batch_size
-        largest = _ceil_div(reader.size, reader.num_shards)
-        smallest = reader.size // reader.num_shards
-        if self._policy is LastBatchPolicy.DROP:
-            batches = smallest // size
-            # A padded epoch is as long as the largest shard, whatever is dropped of it.
-            whole = largest if reader.padded else smallest
-            return _Epoch(batches, _ceil_div(whole, size) - batches, smallest)
-        if self._fill:
-            needed = max(s - a for s, a in zip(self._sizes(), self._ahead, strict=True))
-            batches = _ceil_div(needed, size)
-            return _Epoch(batches, 0, batches * size)
-        batches = _ceil_div(largest, size)
-        if self._policy is LastBatchPolicy.FILL:
-            return _Epoch(batches, 0, largest)
-        sizes = self._sizes()
-        before = (batches - 1) * size
-        last = tuple(min(size, max(0, sizes[rank] - before)) for rank in reader.shards)
-        return _Epoch(batches, 0, largest if reader.padded else batches * size, last)
-
-    def advance(self) -> None:
-        if self._fill:
-            taken = self.current().batches * self._batch_size
-            self._ahead = [a + taken - s for s, a in zip(self._sizes(), self._ahead, strict=True)]
-        self._epoch += 1
-        if self._fill and self.current().batches <= 0:
-            # Every rank has read all of this epoch already; it is passed over.
-            self._epoch += 1
-            self._ahead = [0] * self._reader.num_shards
 
 
 _AUTO_RESET = {"yes": True, "true": True, "silent": True, "no": False, "false": False}
@@ -180,47 +38,6 @@ def _auto_reset(value: str | bool | None) -> bool:
             ArgumentError, f'`auto_reset` is "{value}", expected "yes", "no", True, False or None'
         )
     return known
-
-
-def _check_policy(
-    policy: LastBatchPolicy, fill_last_batch: bool | None, stacklevel: int
-) -> LastBatchPolicy:
-    if not isinstance(policy, LastBatchPolicy):
-        raise _make(
-            ArgumentError,
-            f"`last_batch_policy` is {policy!r}, expected a LastBatchPolicy",
-            fix="give LastBatchPolicy.FILL, LastBatchPolicy.DROP or LastBatchPolicy.PARTIAL",
-        )
-    if fill_last_batch is None:
-        return policy
-    warnings.warn(
-        "`fill_last_batch` is deprecated; give `last_batch_policy` instead (FILL for True, PARTIAL "
-        "for False)",
-        DeprecationWarning,
-        stacklevel=stacklevel,
-    )
-    return LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
-
-
-def _common_reader(pipelines: Sequence[Any], name: str) -> _Reader:
-    """Returns the facts of reader `name`, on which all pipelines must agree."""
-    metas = [pipeline.reader_meta(name) for pipeline in pipelines]
-    for key in ("epoch_size", "number_of_shards", "stick_to_shard", "pad_last_batch"):
-        values = [meta[key] for meta in metas]
-        if len(set(values)) > 1:
-            raise _make(
-                ArgumentError,
-                f'the readers "{name}" of the pipelines differ in `{key}`: {values}; they must be '
-                "shards of one data set",
-            )
-    meta = metas[0]
-    return _Reader(
-        size=int(meta["epoch_size"]),
-        num_shards=int(meta["number_of_shards"]),
-        stick_to_shard=bool(meta["stick_to_shard"]),
-        padded=bool(meta["pad_last_batch"]),
-        shards=tuple(int(m["shard_id"]) for m in metas),
-    )
 
 
 class _DaliBaseIterator:
@@ -290,6 +107,7 @@ class _DaliBaseIterator:
             )
         for pipeline in self._pipelines:
             pipeline.build()
+        self._policy = policy
         self._epochs: _Epochs | None = None
         if reader_name is not None:
             reader = _common_reader(self._pipelines, reader_name)
@@ -303,11 +121,113 @@ class _DaliBaseIterator:
         self._scheduled = False
         self._late_error: Exception | None = None
         self._first: Any = None
-        if prepare_first_batch:
+        self._checkpointing = self._check_checkpointing()
+        resumed = self._resume()
+        self._given = self._taken  # batches of the epoch that this iterator did not return
+        if prepare_first_batch and not (resumed and self._is_over()):
+            self._before_first = self._make_checkpoints() if self._checkpointing else []
             try:
-                self._first = self._next()
+                self._first = self._fetch()
             except StopIteration:
-                raise _make(PipelineError, self._no_batch()) from None
+                if not resumed:  # else the epoch was over already
+                    raise _make(PipelineError, self._no_batch()) from None
+
+    # -- checkpoints
+
+    def _check_checkpointing(self) -> bool:
+        """Returns whether the pipelines make checkpoints: all of them or none."""
+        enabled = {bool(pipeline._enable_checkpointing) for pipeline in self._pipelines}
+        if len(enabled) > 1:
+            raise _make(
+                ArgumentError,
+                "some of the pipelines have enable_checkpointing, others have not",
+                fix="make all of them with the same value",
+            )
+        return enabled == {True}
+
+    def _facts(self) -> dict[str, Any]:
+        """Returns what must be the same for a position to mean the same."""
+        known = {} if self._epochs is None else self._epochs.facts()
+        return {
+            "pipelines": len(self._pipelines),
+            "policy": None if self._epochs is None else self._policy.name,
+            **known,
+        }
+
+    def _position(self) -> dict[str, Any]:
+        epoch = {} if self._epochs is None else self._epochs.state()
+        return {**self._facts(), "taken": self._taken, "ended": self._ended, **epoch}
+
+    def _make_checkpoints(self) -> list[bytes]:
+        position = self._position()
+        return [pipeline._make_checkpoint(position) for pipeline in self._pipelines]
+
+    def checkpoints(self) -> list[bytes]:
+        """Returns where the pipelines and this iterator are, one checkpoint a pipeline.
+
+        Pipelines of the same definition, each made with `checkpoint=` its own, and an iterator over
+        them go on with the batch behind the last one that this iterator returned. An iterator that
+        was at the end of its epoch is there again: it ends, or reset() starts the next epoch.
+
+        Raises:
+            ArgumentError: the pipelines were made without enable_checkpointing.
+        """
+        if not self._checkpointing:
+            raise _make(
+                ArgumentError,
+                "checkpoints() of an iterator over pipelines without enable_checkpointing",
+                fix="pass enable_checkpointing=True where the pipelines are made",
+            )
+        # The batch that was prepared was not returned yet.
+        if self._first is not None:
+            return list(self._before_first)
+        return self._make_checkpoints()
+
+    def _resume(self) -> bool:
+        """Goes to where the pipelines' checkpoints were made; returns whether they had any."""
+        found = [pipeline._resumed_at for pipeline in self._pipelines]
+        if any(other != found[0] for other in found):
+            raise _make(
+                ArgumentError,
+                "the checkpoints of the pipelines do not belong together",
+                fix="resume all pipelines with what one call of checkpoints() returned",
+            )
+        if found[0] is None:
+            return False
+        iterations, position = found[0]
+        if position is None:
+            self._count_up_to(iterations)
+            return True
+        for key, own in self._facts().items():
+            if position.get(key) != own:
+                raise _make(
+                    ArgumentError,
+                    f"`{key}` of the iterator is {own!r}, in the checkpoint it is "
+                    f"{position.get(key)!r}",
+                    fix="resume with an iterator like the one that made the checkpoint",
+                )
+        try:
+            self._taken = integer(position, "taken")
+            self._ended = bool(position.get("ended"))
+            if self._epochs is not None:
+                self._epochs.restore(position)
+        except ValueError as error:
+            raise _make(
+                ArgumentError, f"the iterator's position in the checkpoint is damaged: {error}"
+            ) from None
+        return True
+
+    def _count_up_to(self, iterations: int) -> None:
+        """Finds the epoch of a checkpoint that Pipeline.checkpoint() made, by counting batches."""
+        if self._epochs is None:
+            return
+        while iterations > (epoch := self._epochs.current()).batches:
+            length = max(0, epoch.batches) + epoch.dropped
+            if length == 0:
+                break
+            iterations -= length
+            self._epochs.advance()
+        self._taken = iterations
 
     def _no_batch(self) -> str:
         message = "there is no batch in the pipeline"
@@ -370,12 +290,18 @@ class _DaliBaseIterator:
             batch, self._first = self._first, None
             return batch
         try:
-            if self._is_over():
-                raise StopIteration
-            outputs = self._take()
+            return self._fetch()
         except StopIteration:
             if self._auto_reset:
                 self.reset()
+            raise
+
+    def _fetch(self) -> Any:
+        if self._is_over():
+            raise StopIteration
+        try:
+            outputs = self._take()
+        except StopIteration:
             raise
         except Exception:
             self._taken += 1  # the batch that failed
@@ -398,9 +324,12 @@ class _DaliBaseIterator:
     def __iter__(self) -> _DaliBaseIterator:
         if self._is_over() and self._first is None:
             self.reset()
-        elif self._taken > int(self._first is not None):
+        elif self._returned_some():
             self._warn_of_reset()
         return self
+
+    def _returned_some(self) -> bool:
+        return self._taken - self._given > int(self._first is not None)
 
     def _warn_of_reset(self) -> None:
         warnings.warn(
@@ -416,7 +345,7 @@ class _DaliBaseIterator:
         Within an epoch it does nothing but warn, as in DALI.
         """
         if not self._is_over() or self._first is not None:
-            if self._taken > int(self._first is not None):
+            if self._returned_some():
                 self._warn_of_reset()
             return
         if self._epochs is not None:
@@ -424,7 +353,7 @@ class _DaliBaseIterator:
                 for _ in range(self._epochs.current().dropped):
                     self._drop()
             self._epochs.advance()
-        self._taken = 0
+        self._taken = self._given = 0
         self._ended = False
         for pipeline in self._pipelines:
             pipeline.reset()

@@ -2,6 +2,7 @@
 // EpochOrder: arithmetic of shards and epochs, and the two kinds of permutation it needs.
 #include "ops/readers/epoch_order.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -115,26 +116,42 @@ int64_t EpochOrder::padded_size() const {
              : options_.size;
 }
 
+EpochOrder::Place EpochOrder::place(int64_t position) const {
+  const auto& o = options_;
+  if (padded_epoch_ > 0 || stays()) {  // epochs of equal length
+    const int64_t length = padded_epoch_ > 0 ? padded_epoch_ : shard_size(o.shard_id);
+    const int64_t epoch = position / length;
+    const int shard = stays() ? o.shard_id : static_cast<int>((o.shard_id + epoch) % o.num_shards);
+    return {.epoch = epoch, .consumed = position % length, .shard = shard};
+  }
+  // Shard after shard, so one round through all of them is the data set.
+  const int64_t from_zero = shard_begin(o.shard_id) + position;
+  const int64_t round = from_zero / o.size, offset = from_zero % o.size;
+  // The largest shard with shard_begin(shard) <= offset.
+  const int shard = static_cast<int>(((offset + 1) * o.num_shards - 1) / o.size);
+  return {.epoch = round * o.num_shards + shard - o.shard_id,
+          .consumed = offset - shard_begin(shard),
+          .shard = shard};
+}
+
+int64_t EpochOrder::position(int64_t epoch, int64_t consumed) const {
+  const auto& o = options_;
+  // So far from overflow that place() of what lies behind it is exact too.
+  const int64_t most = std::numeric_limits<int64_t>::max() / 4 / std::max(o.size, padded_epoch_);
+  TORCHDALI_CHECK(epoch >= 0 && epoch < most, "epoch ", epoch, " is out of range");
+  const int64_t moved = o.shard_id + epoch;
+  const int shard = stays() ? o.shard_id : static_cast<int>(moved % o.num_shards);
+  const int64_t length = padded_epoch_ > 0 ? padded_epoch_ : shard_size(shard);
+  TORCHDALI_CHECK(consumed >= 0 && consumed < length, "epoch ", epoch, " has ", length,
+                  " samples, of which ", consumed, " cannot have been read");
+  if (padded_epoch_ > 0 || stays()) return epoch * length + consumed;
+  return moved / o.num_shards * o.size + shard_begin(shard) + consumed - shard_begin(o.shard_id);
+}
+
 EpochOrder::Item EpochOrder::at(int64_t position) const {
   const auto& o = options_;
-  // A reader that deals all samples out anew keeps its place among the shards.
-  const bool stay = o.stick_to_shard || o.shuffle == Shuffle::kWholeEpoch;
-  int64_t epoch = 0, offset = 0;
-  int shard = o.shard_id;
-  if (padded_epoch_ > 0 || stay) {  // epochs of equal length
-    const int64_t length = padded_epoch_ > 0 ? padded_epoch_ : shard_size(shard);
-    epoch = position / length;
-    offset = position % length;
-    if (!stay) shard = static_cast<int>((o.shard_id + epoch) % o.num_shards);
-  } else {  // shard after shard, so one round through all of them is the data set
-    const int64_t from_zero = shard_begin(o.shard_id) + position;
-    const int64_t round = from_zero / o.size;
-    offset = from_zero % o.size;
-    // The largest shard with shard_begin(shard) <= offset.
-    shard = static_cast<int>(((offset + 1) * o.num_shards - 1) / o.size);
-    epoch = round * o.num_shards + shard - o.shard_id;
-    offset -= shard_begin(shard);
-  }
+  const auto [epoch, consumed, shard] = place(position);
+  int64_t offset = consumed;
   const int64_t size = shard_size(shard);
   const bool padding = offset >= size;
   if (padding) offset = size - 1;

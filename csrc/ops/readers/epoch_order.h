@@ -26,7 +26,8 @@ struct EpochOrderOptions {
 };
 
 // Immutable; every function may be called from any thread. at() is random access: the position
-// alone is the state to save and to resume from.
+// alone is the state to save and to resume from. A Place says the same without reference to where
+// the stream of this shard began.
 class EpochOrder {
  public:
   struct Item {
@@ -35,10 +36,19 @@ class EpochOrder {
     bool padding;   // repeats the last sample of its epoch
   };
 
+  struct Place {
+    int64_t epoch;
+    int64_t consumed;  // samples of that epoch before it, padding included
+    int shard;         // that the epoch reads
+  };
+
   // Raises kValue where a shard would be empty or the options contradict each other.
   explicit EpochOrder(const EpochOrderOptions& options);
 
   Item at(int64_t position) const;
+  Place place(int64_t position) const;
+  // The inverse of place(). Raises kValue where the epoch is not that long, or out of range.
+  int64_t position(int64_t epoch, int64_t consumed) const;
   // Samples, without padding, of shard `shard`.
   int64_t shard_size(int shard) const { return shard_begin(shard + 1) - shard_begin(shard); }
   int64_t size() const { return options_.size; }
@@ -47,6 +57,8 @@ class EpochOrder {
 
  private:
   int64_t shard_begin(int shard) const;
+  // A reader that deals all samples out anew keeps its place among the shards.
+  bool stays() const { return options_.stick_to_shard || options_.shuffle == Shuffle::kWholeEpoch; }
 
   EpochOrderOptions options_;
   int64_t padded_epoch_ = 0;    // samples of an epoch, padding included; 0: not padded

@@ -16,18 +16,10 @@ const std::vector<std::string> kDefaultFilters = {"*.jpg",  "*.jpeg", "*.png",  
                                                   "*.tiff", "*.pnm",  "*.ppm",  "*.pgm", "*.pbm",
                                                   "*.jp2",  "*.webp", "*.flac", "*.ogg", "*.wav"};
 
+// The names of its samples are the paths.
 struct FileBatch final : SourceBatch {
-  struct Sample {
-    size_t path_begin;
-    int32_t label;
-  };
-  std::string paths;  // NUL-terminated
-  std::vector<Sample> samples;
+  std::vector<int32_t> labels;
   int64_t position = 0;  // of the first sample in the reader's stream
-
-  const char* path(int i) const {
-    return paths.c_str() + samples[static_cast<size_t>(i)].path_begin;
-  }
 };
 
 class FileReader final : public Source {
@@ -61,22 +53,47 @@ class FileReader final : public Source {
     auto batch = std::make_unique<FileBatch>();
     batch->size = max_size;
     batch->position = position_;
-    batch->samples.reserve(static_cast<size_t>(max_size));
+    batch->labels.reserve(static_cast<size_t>(max_size));
+    auto paths = std::make_shared<SampleNames>(files_.root());
     for (int i = 0; i < max_size; ++i) {
       const int64_t index = order_->at(position_ + i).index;
-      batch->samples.push_back({batch->paths.size(), files_.label(index)});
-      files_.append_path(index, batch->paths);
-      batch->paths.push_back('\0');
+      batch->labels.push_back(files_.label(index));
+      paths->add([&](std::string& text) { files_.append_path(index, text); });
     }
+    batch->names = std::move(paths);
     position_ += max_size;
+    batch->end = position_;
     return batch;
+  }
+
+  SourceState state(int64_t position) override {
+    prepare();
+    const auto place = order_->place(position);
+    SourceState state = facts();
+    state["epoch"] = place.epoch;
+    state["consumed"] = place.consumed;
+    return state;
+  }
+
+  int64_t restore(const SourceState& state) override {
+    prepare();
+    const auto stored = [&](const std::string& name) {
+      const auto found = state.find(name);
+      TORCHDALI_CHECK(found != state.end(), "the checkpoint lacks `", name, "`");
+      return found->second;
+    };
+    for (const auto& [name, value] : facts())
+      TORCHDALI_CHECK(stored(name) == value, "`", name, "` is ", value,
+                      ", in the checkpoint it is ", stored(name),
+                      ". To fix it: resume with the same data set and arguments");
+    position_ = order_->position(stored("epoch"), stored("consumed"));
+    return position_;
   }
 
   void run(SampleContext& ctx) const override {
     const auto& batch = ctx.source_batch<FileBatch>();
     const int i = ctx.index_in_batch();
-    const char* path = batch.path(i);
-    ctx.set_source_name(path);
+    const char* path = (*batch.names)[i];
     if (read_ahead_ > 0) {
       std::string later;
       files_.append_path(order_->at(batch.position + i + read_ahead_).index, later);
@@ -85,8 +102,7 @@ class FileReader final : public Source {
     const io::File file(path);
     const SampleView& bytes = ctx.output(0, DType::kUInt8, Shape{file.size_bytes()});
     file.read(bytes.data, file.size_bytes());
-    *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() =
-        batch.samples[static_cast<size_t>(i)].label;
+    *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() = batch.labels[static_cast<size_t>(i)];
   }
 
   std::optional<ReaderMeta> meta() override {
@@ -100,6 +116,19 @@ class FileReader final : public Source {
   }
 
  private:
+  // What the order of samples depends on.
+  SourceState facts() const {
+    return {{"epoch_size", order_->size()},
+            {"shard_id", options_.shard_id},
+            {"num_shards", options_.num_shards},
+            {"stick_to_shard", options_.stick_to_shard},
+            {"pad_last_batch", options_.pad_last_batch},
+            {"random_shuffle", options_.shuffle == Shuffle::kShard},
+            {"shuffle_after_epoch", options_.shuffle == Shuffle::kWholeEpoch},
+            {"shuffle_seed",
+             options_.shuffle == Shuffle::kNone ? 0 : static_cast<int64_t>(options_.seed)}};
+  }
+
   static void check_arguments(const OpSpec& spec) {
     const bool files = spec.has("files"), list = spec.has("file_list");
     TORCHDALI_CHECK(

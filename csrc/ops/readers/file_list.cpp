@@ -92,6 +92,8 @@ std::string read_text(const std::string& path) {
 
 }  // namespace
 
+void FileList::set_root(std::string folder) { root_ = with_slash(std::move(folder)); }
+
 int32_t FileList::add_folder(std::string folder) {
   folders_.push_back(with_slash(std::move(folder)));
   return static_cast<int32_t>(folders_.size()) - 1;
@@ -145,6 +147,7 @@ bool NameFilter::matches(const char* name, size_t length) const {
 FileList list_labelled_folders(const std::string& root, const NameFilter& files,
                                const NameFilter* dirs) {
   FileList list;
+  list.set_root(root);
   Names folders, names;
   list_folder(root, Entry::kFolder, dirs, folders);
   for (const size_t begin : folders.begins) {
@@ -161,7 +164,8 @@ FileList read_list_file(const std::string& path, const std::string& root) {
   const size_t slash = path.rfind('/');
   const std::string own_folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   FileList list;
-  const int32_t folder = list.add_folder(root.empty() ? own_folder : root);
+  list.set_root(root.empty() ? own_folder : root);
+  const int32_t folder = list.add_folder(list.root());
   list.reserve(std::count(text.begin(), text.end(), '\n') + 1, static_cast<int64_t>(text.size()));
   std::string_view rest = text;
   if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);  // a byte order mark
@@ -198,7 +202,8 @@ FileList list_of_paths(const std::vector<std::string>& paths, const std::vector<
                   labels == nullptr ? 0 : labels->size(), " values for the ", paths.size(),
                   " of `files`, expected one for each");
   FileList list;
-  const int32_t folder = list.add_folder(root);
+  list.set_root(root);
+  const int32_t folder = list.add_folder(list.root());
   for (size_t i = 0; i < paths.size(); ++i) {
     const int64_t label = labels == nullptr ? static_cast<int64_t>(i) : (*labels)[i];
     TORCHDALI_CHECK(label >= std::numeric_limits<int32_t>::min() &&

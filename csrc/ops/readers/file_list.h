@@ -18,6 +18,9 @@ class FileList {
   // Appends the path of file i.
   void append_path(int64_t i, std::string& to) const;
 
+  // The folder that the user's names start from, with a "/" at the end; "" where there is none.
+  void set_root(std::string folder);
+  const std::string& root() const { return root_; }
   // Index into the folders that paths start with; "" stands for none.
   int32_t add_folder(std::string folder);
   // `name` is relative to the folder, or absolute.
@@ -25,6 +28,7 @@ class FileList {
   void reserve(int64_t files, int64_t name_bytes);
 
  private:
+  std::string root_;
   std::vector<std::string> folders_;  // with a "/" at the end
   std::string names_;
   std::vector<uint64_t> name_ends_;

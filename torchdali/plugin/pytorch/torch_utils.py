@@ -9,9 +9,11 @@ import torch
 
 from torchdali import types
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
-from torchdali.tensors import TensorCPU, TensorListCPU
+from torchdali.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 
 __all__ = ["feed_ndarray", "to_torch_tensor", "to_torch_type"]
+
+_Data = TensorCPU | TensorListCPU | TensorGPU | TensorListGPU
 
 #: DALI's element types and the torch types that hold them.
 to_torch_type: dict[types.DALIDataType, torch.dtype] = {
@@ -30,7 +32,7 @@ to_torch_type: dict[types.DALIDataType, torch.dtype] = {
 }
 
 
-def to_torch_tensor(dali_tensor: TensorCPU | TensorListCPU, copy: bool = False) -> torch.Tensor:
+def to_torch_tensor(dali_tensor: _Data, copy: bool = False) -> torch.Tensor:
     """Returns a torch tensor of a sample, or of a batch whose samples have one shape.
 
     Args:
@@ -43,14 +45,14 @@ def to_torch_tensor(dali_tensor: TensorCPU | TensorListCPU, copy: bool = False) 
 
 
 def feed_ndarray(
-    dali_tensor: TensorCPU | TensorListCPU,
+    dali_tensor: _Data,
     arr: torch.Tensor,
     cuda_stream: Any = None,  # noqa: ARG001
 ) -> torch.Tensor:
     """Copies a sample or batch into a tensor of the same shape and type.
 
     Args:
-        dali_tensor: TensorCPU, or TensorListCPU whose samples have one shape.
+        dali_tensor: a sample, or a batch whose samples have one shape.
         arr: the tensor to write, on any device, contiguous or not.
         cuda_stream: no effect on the CPU.
 
@@ -66,7 +68,7 @@ def feed_ndarray(
         raise _make(
             ArgumentTypeError, f"feed_ndarray: the data is {expected}, the tensor is {arr.dtype}"
         )
-    uniform = not isinstance(dali_tensor, TensorListCPU) or dali_tensor.is_dense_tensor()
+    uniform = isinstance(dali_tensor, (TensorCPU, TensorGPU)) or dali_tensor.is_dense_tensor()
     source = dali_tensor.as_torch() if uniform else None
     if source is None or source.shape != arr.shape:
         shape = dali_tensor.shape() if source is None else list(source.shape)

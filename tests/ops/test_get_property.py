@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fn.get_property: what is known about a sample beside its elements."""
+
+from __future__ import annotations
+
+import pytest
+from helpers.expressions import check_against_dali, evaluate
+from helpers.inputs import ramp
+from helpers.ops import OpCase, run_case, run_op
+
+CASES = [
+    OpCase("get_property", "HWC", (2, 3, 1), {"key": "layout"}),
+    OpCase("get_property", "", (2, 3), {"key": "layout"}),
+    OpCase("get_property", "HWC", (2, 3, 1), {"key": "source_info"}),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_text_comes_as_bytes(case):
+    expected = case.layout if case.args["key"] == "layout" else ""
+    for sample in run_case(case).samples()[0]:
+        assert bytes(sample.numpy()).decode() == expected
+
+
+def test_unknown_keys_are_refused():
+    with pytest.raises(ValueError, match='fn.get_property: `key` is "name", expected "source_inf'):
+        run_op("get_property", ramp((2,)), key="name")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for name in ("a/x.jpg", "b/y.jpg"):
+        path = tmp_path / name
+        path.parent.mkdir()
+        path.write_bytes(name.encode())
+    (tmp_path / "list.txt").write_text("a/x.jpg 0\nb/y.jpg 1\n")
+    return tmp_path
+
+
+@pytest.mark.dali
+@pytest.mark.parametrize(
+    "source",
+    [
+        "file_root='{0}'",
+        "file_list='{0}/list.txt'",
+        "file_root='{0}', file_list='{0}/list.txt'",
+        "files=['{0}/a/x.jpg', '{0}/b/y.jpg']",
+        "file_root='{0}/', files=['a/x.jpg', 'b/y.jpg']",
+    ],
+)
+def test_source_info_is_that_of_dali(tree, source):
+    data = f"fn.readers.file({source.format(tree)})[0]"
+    check_against_dali(
+        f"fn.get_property({data}, key='source_info'), "
+        f"fn.get_property(fn.cast({data}, dtype=types.FLOAT)[1:3], key='source_info')"
+    )
+
+
+def test_source_info_follows_the_sample(tree):
+    reader = f"fn.readers.file(file_root='{tree}')[0]"
+    result = evaluate(f"{reader}[:1].source_info(), {reader}.property('source_info')")
+    for output in result[0]:
+        assert [bytes(s.numpy()) for s in output.samples] == [b"a/x.jpg", b"b/y.jpg"]

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""source_info(): which file a sample of an output was made from."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+import numpy as np
+import pytest
+import torch
+from helpers import dali_oracle
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from torchdali import fn, pipeline_def, tensors, types
+from torchdali.tensors import TensorCPU, TensorListCPU
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = [tmp_path / f"{i}.bin" for i in range(5)]
+    for i, path in enumerate(paths):
+        path.write_bytes(bytes([i]) * (1 + i))
+    return [str(path) for path in paths]
+
+
+@pipeline_def(batch_size=2, num_threads=2)
+def reading(paths):
+    data, label = fn.readers.file(files=paths, name="reader")
+    number = fn.random.uniform(range=(0, 1))
+    return data, fn.cast(data, dtype=types.FLOAT), number, label
+
+
+def sources(batch):
+    return [sample.source_info() for sample in batch]
+
+
+def test_samples_know_the_file_that_they_come_from(files):
+    pipe = reading(files)
+    taken = []
+    for _ in range(5):
+        data, floats, numbers, labels = pipe.run()
+        assert sources(floats) == sources(data) == sources(labels)
+        assert [len(np.array(sample)) for sample in data] == [
+            os.path.getsize(path) for path in sources(data)
+        ]
+        assert sources(numbers) == ["", ""]
+        assert data[-1].source_info() == data[1].get_property("source_info") == sources(data)[1]
+        taken += sources(data)
+    assert taken == files * 2
+
+
+def test_names_that_are_no_text_come_as_paths_do_in_python(tmp_path):
+    name = os.fsencode(tmp_path) + b"/\xff\xfe.bin"
+    with open(name, "wb") as file:
+        file.write(b"x")
+    (data, *_) = reading([name, name]).run()
+    assert os.fsencode(data[0].source_info()) == name
+
+
+def test_names_outlive_the_pipeline_and_keep_no_data(files):
+    pipe = reading(files)
+    (data, *_) = pipe.run()
+    names = data._names
+    storage = StorageWeakRef(data[0].as_torch().untyped_storage())
+    pipe.close()
+    del pipe
+    first = data[0].source_info()
+    del data
+    gc.collect()
+    assert storage.expired()
+    assert names[0] == first
+    with pytest.raises(IndexError):
+        names[2]
+
+
+def test_batches_made_of_samples_keep_their_names(files):
+    (data, *_) = reading(files).run()
+    again = TensorListCPU([data[1], data[0], TensorCPU(np.zeros(3, np.uint8))])
+    assert sources(again) == [files[1], files[0], ""]
+    assert sources(TensorListCPU(data)) == files[:2]
+    assert TensorCPU(data[1]).source_info() == files[1]
+    assert sources(TensorListCPU.broadcast(data[1], 2)) == [files[1]] * 2
+    data.reset()
+    assert sources(data) == []
+
+
+def test_errors_name_the_file(files):
+    os.truncate(files[1], 0)
+
+    @pipeline_def(batch_size=2, num_threads=1)
+    def decoding():
+        data, _ = fn.readers.file(files=files)
+        return fn.decoders.image(fn.copy(data))
+
+    with pytest.raises(RuntimeError) as caught:
+        decoding().run()
+    assert caught.value.source == files[0]
+
+
+@pytest.mark.dali
+def test_as_in_dali(files):
+    nodes = [
+        {"op": "readers.file", "args": {"files": files}, "outputs": ["data", "label"]},
+        {"op": "copy", "inputs": ["data"], "outputs": ["copied"]},
+        {"op": "cast", "inputs": ["copied"], "args": {"dtype": types.FLOAT}, "outputs": ["cast"]},
+        {"op": "random.coin_flip", "outputs": ["coin"]},
+    ]
+    names = ["data", "copied", "cast", "coin"]
+    ((*theirs,),) = dali_oracle.run_graph(nodes, names, batch_size=3)
+
+    @pipeline_def(batch_size=3, num_threads=1)
+    def same():
+        data, _ = fn.readers.file(files=files)
+        copied = fn.copy(data)
+        return data, copied, fn.cast(copied, dtype=types.FLOAT), fn.random.coin_flip()
+
+    for ours, output in zip(same().run(), theirs, strict=True):
+        assert sources(ours) == output.source_info
+
+
+def test_an_output_without_names_costs_no_handle():
+    assert tensors.wrap(torch.zeros(2, 2), "X")[0].source_info() == ""

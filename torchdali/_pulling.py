@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python sources of data: called or iterated over, and brought back to where they were."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from torchdali._source_location import SourceLocation
+from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.types import BatchInfo, SampleInfo
+
+__all__ = ["OWNER", "Puller", "num_parameters"]
+
+OWNER = "fn.external_source"
+
+
+class Puller:
+    """Asks a Python source for data: calls it, or iterates over it.
+
+    Args:
+        source: callable, iterable or generator function.
+        cycle: "no", "quiet" or "raise".
+        batch: whether it gives batches.
+        batch_info: whether a callable gets a BatchInfo.
+        location: the user's line, for errors.
+
+    All but the last are attributes, too.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        cycle: str,
+        batch: bool,
+        batch_info: bool,
+        location: SourceLocation | None,
+    ) -> None:
+        self.source = source
+        self.cycle = cycle
+        self.batch = batch
+        self.batch_info = batch_info
+        self._call: Callable[..., Any] | None = None
+        self._takes_info = False
+        self._iterate: Callable[[], Iterator[Any]] | None = None
+        self._iterator: Iterator[Any] | None = None
+        self._location = location
+        # How its position is saved: by calls of these two, where the source has them.
+        self._state_dict = getattr(source, "state_dict", None)
+        self._load_state_dict = getattr(source, "load_state_dict", None)
+        self._has_state = callable(self._state_dict) and callable(self._load_state_dict)
+        if inspect.isgeneratorfunction(source):
+            if num_parameters(source)[0]:
+                raise _make(
+                    ArgumentTypeError,
+                    "a generator function given as `source` takes no arguments",
+                    operator=OWNER,
+                    location=location,
+                )
+            self._iterate = source
+        elif callable(source):
+            if cycle != "no":
+                raise _make(
+                    ArgumentError,
+                    "`cycle` goes with an iterable `source`, not with a callable",
+                    operator=OWNER,
+                    location=location,
+                )
+            required, most = num_parameters(source)
+            if required > 1:
+                raise _make(
+                    ArgumentTypeError,
+                    f"a callable `source` takes no or one positional argument, this one takes "
+                    f"{required}",
+                    operator=OWNER,
+                    location=location,
+                )
+            self._call, self._takes_info = source, most > 0
+        elif isinstance(source, Iterable):
+            if cycle != "no" and inspect.isgenerator(source):
+                raise _make(
+                    ArgumentTypeError,
+                    "a generator cannot be cycled through",
+                    operator=OWNER,
+                    location=location,
+                    fix="pass the generator function itself as `source`",
+                )
+            self._iterate = lambda: iter(source)
+        else:
+            raise _make(
+                ArgumentTypeError,
+                f"`source` is a callable or an iterable, got {type(source).__name__}",
+                operator=OWNER,
+                location=location,
+            )
+
+    @property
+    def forgetful(self) -> str | None:
+        """What kind of source it is, where a checkpoint cannot hold its position; else None."""
+        if self._takes_info or self._has_state:
+            return None
+        if self._call is not None:
+            return "a callable without parameters"
+        return "an iterable or a generator function"
+
+    def state(self) -> Any:
+        """Returns a copy of what the source's state_dict() says, as JSON has it; None: no state.
+
+        Raises:
+            ArgumentTypeError: there are values in it that JSON has not.
+        """
+        if not self._has_state:
+            return None
+        assert self._state_dict is not None
+        try:
+            return json.loads(json.dumps(self._state_dict()))
+        except (TypeError, ValueError) as error:
+            raise _make(
+                ArgumentTypeError,
+                f"a checkpoint cannot hold what the source's state_dict() gives: {error}",
+                operator=OWNER,
+                location=self._location,
+                fix="let it give numbers, strings, lists and dicts of them with strings as keys",
+            ) from None
+
+    def restore(self, state: Any) -> None:
+        """Hands the source what state() gave."""
+        if (state is None) is self._has_state:
+            raise _make(
+                ArgumentError,
+                "the checkpoint holds "
+                + (
+                    "no state of the source, which has state_dict()"
+                    if state is None
+                    else "the state of the source, which has no load_state_dict()"
+                ),
+                operator=OWNER,
+                location=self._location,
+                fix="resume with the source that the checkpoint was made with",
+            )
+        self._iterator = None
+        if self._load_state_dict is not None and self._has_state:
+            self._load_state_dict(state)
+
+    def next(self, iteration: int, epoch: int, batch_size: int) -> Any:
+        """Returns the next batch, or a list of `batch_size` samples.
+
+        Raises:
+            StopIteration: the data is at its end; what is left over of a batch is dropped.
+        """
+        if self.batch:
+            return self._next(
+                BatchInfo(iteration, epoch) if self.batch_info else iteration,
+            )
+        first = iteration * batch_size
+        return [
+            self._next(SampleInfo(first + index, index, iteration, epoch))
+            for index in range(batch_size)
+        ]
+
+    def _next(self, info: Any) -> Any:
+        if self._call is not None:
+            return self._call(info) if self._takes_info else self._call()
+        assert self._iterate is not None
+        if self._iterator is None:
+            self._iterator = iter(self._iterate())
+        try:
+            return next(self._iterator)
+        except StopIteration:
+            if self.cycle == "no":
+                raise
+            self._iterator = iter(self._iterate())
+            if self.cycle == "raise":
+                raise
+            return next(self._iterator)
+
+
+def num_parameters(function: Callable[..., Any]) -> tuple[int, int]:
+    """Returns how many positional arguments a callable needs, and how many it takes."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some builtins do not say
+        return 0, 0
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return sum(p.default is p.empty for p in positional), len(positional)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a serialized pipeline: every operator is recorded anew, under the checks of its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torchdali import graph
+from torchdali._document import Place
+from torchdali._feeding import Group
+from torchdali._options import OperatorConcurrency, PipelineOptions, StreamPolicy
+from torchdali._pulling import Puller
+from torchdali._references import Allowed
+from torchdali._schema import UNIVERSAL, operator_schema
+from torchdali._source_location import SourceLocation
+from torchdali.data_node import DataNode
+from torchdali.graph import OpNode
+from torchdali.types import DALIDataType
+
+__all__ = ["NOWHERE", "drawn_seed", "edge", "restore_nodes", "stored_options"]
+
+_ENUMS: dict[str, Any] = {
+    "output_dtype": DALIDataType,
+    "stream_policy": StreamPolicy,
+    "concurrency": OperatorConcurrency,
+}
+_INT64_MAX = (1 << 63) - 1
+NOWHERE = SourceLocation("a serialized pipeline without locations", 0, "", "")
+_NODE_KEYS = (
+    "operator",
+    "name",
+    "named",
+    "device",
+    "arguments",
+    "inputs",
+    "argument_inputs",
+    "guards",
+    "seed",
+    "preserve",
+    "outputs",
+    "source",
+    "location",
+)
+_UNIVERSAL_NAMES = {arg.name for arg in UNIVERSAL}
+
+
+def stored_options(document: Place) -> dict[str, Any]:
+    """Returns the options of the document as the constructor takes them."""
+
+    def plain(place: Place, members: Any) -> Any:
+        if place.is_null:
+            return None
+        if place.is_list:
+            return [plain(item, members) for item in place.entries()]
+        if place.is_object:
+            return {key: item.integer(1) for key, item in place.items()}
+        if members is None:
+            return place.value()
+        name = place.text()
+        if name not in members.__members__:
+            place.fail(f"is no {members.__name__}")
+        return members[name]
+
+    defaults = PipelineOptions()._constructor_arguments()
+    options = {}
+    for name, place in document["options"].items():
+        if name not in defaults:
+            place.fail("is no option of a pipeline")
+        options[name] = plain(place, _ENUMS.get(name))
+        if isinstance(defaults[name], bool):
+            place.boolean()
+    return options
+
+
+def drawn_seed(document: Place) -> int | None:
+    """Returns the seed that a pipeline without one has drawn."""
+    seed = document["drawn_seed"]
+    return None if seed.is_null else seed.integer(0)
+
+
+def edge(place: Place, nodes: Sequence[OpNode]) -> DataNode:
+    """Returns the data node that [node, output] stands for."""
+    node, output = place.entries(2)
+    return _output(node, output, nodes)
+
+
+def _output(node: Place, output: Place, nodes: Sequence[OpNode]) -> DataNode:
+    found = nodes[node.integer(0, len(nodes) - 1)]
+    return found.outputs[output.integer(0, found.num_outputs - 1)]
+
+
+def _location(place: Place) -> SourceLocation | None:
+    if place.is_null:
+        return None
+    filename, lineno, function, text = place.entries(4)
+    return SourceLocation(filename.text(), lineno.integer(0), function.text(), text.text())
+
+
+def _sources(document: Place, allowed: Allowed) -> list[Group]:
+    groups = []
+    for place in document["sources"].entries():
+        place.only(
+            "function",
+            "num_outputs",
+            "cycle",
+            "batch",
+            "batch_info",
+            "no_copy",
+            "repeat_last",
+            "blocking",
+            "location",
+        )
+        location = _location(place["location"])
+        num_outputs = place["num_outputs"]
+        cycle, batch = place["cycle"], place["batch"].boolean()
+        if cycle.text() not in ("no", "quiet", "raise"):
+            cycle.fail('is none of "no", "quiet" and "raise"')
+        batch_info = place["batch_info"].boolean()
+        puller = None
+        if not place["function"].is_null:
+            function = allowed.find(place["function"].text(), location)
+            puller = Puller(function, cycle.text(), batch, batch_info, location)
+        groups.append(
+            Group(
+                puller,
+                None if num_outputs.is_null else num_outputs.integer(1, 1 << 20),
+                place["no_copy"].boolean(),
+                place["repeat_last"].boolean(),
+                place["blocking"].boolean(),
+                location,
+            )
+        )
+    return groups
+
+
+def restore_nodes(document: Place, scope: graph.Scope, allowed: Allowed) -> list[OpNode]:
+    """Records the operators in the current pipeline, after checking what graph.create() trusts."""
+    groups = _sources(document, allowed)
+    taken: set[tuple[int, int]] = set()
+    nodes: list[OpNode] = []
+    for place in document["nodes"].entries():
+        place.only(*_NODE_KEYS)
+        operator = place["operator"]
+        try:
+            schema = operator_schema(operator.text())
+        except KeyError:
+            operator.fail(f"is {operator.text()!r}, an operator that this version does not have")
+        group, output = None, 0
+        if place["source"].is_null == (schema.name == "external_source"):
+            place["source"].fail("does not go with the operator")
+        if not place["source"].is_null:
+            which, index = place["source"].entries(2)
+            number = which.integer(0, len(groups) - 1)
+            group, output = groups[number], index.integer(0, (groups[number].num_outputs or 1) - 1)
+            if (number, output) in taken:
+                place["source"].fail("is the output of another operator, too")
+            taken.add((number, output))
+        arguments = {}
+        for name, value in place["arguments"].items():
+            if name in _UNIVERSAL_NAMES:
+                value.fail("does not belong there")
+            arguments[name] = value.value()
+        arg_inputs = {n: edge(value, nodes) for n, value in place["argument_inputs"].items()}
+        if arguments.keys() & arg_inputs.keys():
+            place.fail("has an argument twice")
+        own_name = place["name"].text()
+        if not own_name:
+            place["name"].fail("is empty")
+        named, seed = place["named"].boolean(), place["seed"]
+        guards = []
+        for guard in place["guards"].entries():
+            node, of, wanted = guard.entries(3)
+            guards.append((_output(node, of, nodes), wanted.boolean()))
+        scope.guards = tuple(guards)
+        made = graph.create(
+            schema,
+            [edge(value, nodes) for value in place["inputs"].entries()],
+            {
+                **arguments,
+                **arg_inputs,
+                "device": place["device"].text(),
+                "name": own_name if named else None,
+                "seed": None if seed.is_null else seed.integer(0, _INT64_MAX),
+                "preserve": place["preserve"].boolean(),
+            },
+            group=group,
+            group_index=output,
+            location=_location(place["location"]) or NOWHERE,
+            made_up_name=own_name,
+        )
+        if isinstance(made, list):
+            made = made[0]
+        recorded = scope.sinks[-1] if made is None else made.source
+        if recorded.num_outputs != place["outputs"].integer(0):
+            place["outputs"].fail(f"is not {recorded.num_outputs}, which this version makes")
+        nodes.append(recorded)
+    return nodes

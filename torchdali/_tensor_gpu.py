@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the GPU classes need of torch.cuda: whether there is a GPU, streams, copies to addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from torchdali._tensor_input import address, stream_handle
+from torchdali.errors import UnsupportedError, _make
+
+__all__ = ["copy_out", "require_gpu", "wait_for"]
+
+
+def require_gpu(what: str) -> None:
+    """Raises where torch has no GPU to work with."""
+    if not torch.cuda.is_available():
+        reason = "torch finds none" if torch.version.cuda else "this torch is built without CUDA"
+        raise _make(UnsupportedError, f"{what} needs a GPU, and {reason}")
+
+
+class _DeviceMemory:
+    """Bytes at an address of the GPU, as the CUDA array interface describes them."""
+
+    def __init__(self, pointer: int, size_bytes: int) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": (size_bytes,),
+            "typestr": "|u1",
+            "data": (pointer, False),
+            "strides": None,
+            "version": 3,
+        }
+
+
+def _external(stream: Any, device: torch.device) -> torch.cuda.Stream:
+    handle = stream_handle(stream)
+    return torch.cuda.ExternalStream(handle, device=device)  # type: ignore[no-untyped-call]
+
+
+def copy_out(
+    samples: Sequence[torch.Tensor], pointer: Any, cuda_stream: Any, non_blocking: bool
+) -> None:
+    """Copies tensors of one GPU, one after the other and densely packed, to an address on a GPU.
+
+    Args:
+        samples: the tensors.
+        pointer: the address, a ``ctypes.c_void_p`` or int.
+        cuda_stream: the stream to copy on; None: torch's current one.
+        non_blocking: return before the copy is done.
+    """
+    to = address(pointer)
+    if not samples:
+        return
+    device = samples[0].device
+    current = stream = torch.cuda.current_stream(device)
+    if cuda_stream is not None:
+        stream = _external(cuda_stream, device)
+        stream.wait_stream(current)  # what made the samples
+    with torch.cuda.stream(stream):
+        for sample in samples:
+            if sample.numel():
+                packed = sample.contiguous().view(-1).view(torch.uint8)
+                torch.as_tensor(_DeviceMemory(to, packed.numel()), device=device).copy_(packed)
+                packed.record_stream(stream)
+                to += packed.numel()
+    if not non_blocking:
+        stream.synchronize()
+
+
+def wait_for(stream: Any, device: torch.device) -> None:
+    """Lets torch's current stream wait for what is queued on another one; None: on none."""
+    if stream is not None:
+        torch.cuda.current_stream(device).wait_stream(_external(stream, device))
