@@ -17,6 +17,7 @@ from torchdali._enums import (
     EvalMode,
     PipelineAPIType,
 )
+from torchdali._infos import BatchInfo, CUDAStream, SampleInfo, TensorLayout
 
 if TYPE_CHECKING:  # they record nodes, so they live above, and put themselves here
     from torchdali._constants import Constant, ConstantNode
@@ -334,88 +335,3 @@ class ScalarConstant:
     float16 = _convert_as(FLOAT16)
     float32 = _convert_as(FLOAT)
     float64 = _convert_as(FLOAT64)
-
-
-class TensorLayout(str):
-    """Axes of a tensor as letters, outermost first, such as "HWC"; a ``str`` by another name.
-
-    Args:
-        layout: the letters.
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, layout: str, /) -> TensorLayout:
-        """Makes a layout of its letters."""
-        if not isinstance(layout, str):
-            raise TypeError(f"a layout is a str, got {type(layout).__name__}")
-        return str.__new__(cls, layout)
-
-    def __repr__(self) -> str:
-        return f"torchdali.types.TensorLayout({str(self)!r})"
-
-
-class CUDAStream:
-    """A ``cudaStream_t``, to be handed over where a function takes a `cuda_stream`.
-
-    Args:
-        ptr: the stream as an integer; 0: CUDA's default stream.
-    """
-
-    __slots__ = ("_ptr",)
-
-    def __init__(self, ptr: int = 0) -> None:
-        self._ptr = ptr
-
-    @property
-    def ptr(self) -> int:
-        """The stream as an integer."""
-        return self._ptr
-
-    def __repr__(self) -> str:
-        return f"CUDAStream({self._ptr:#x})"
-
-
-class SampleInfo:
-    """Which sample an ``external_source`` callable is asked for.
-
-    Attributes:
-        idx_in_epoch: index of the sample in the epoch.
-        idx_in_batch: index of the sample in its batch.
-        iteration: index of the batch in the epoch.
-        epoch_idx: index of the epoch.
-    """
-
-    __slots__ = ("epoch_idx", "idx_in_batch", "idx_in_epoch", "iteration")
-
-    def __init__(
-        self, idx_in_epoch: int, idx_in_batch: int, iteration: int, epoch_idx: int
-    ) -> None:
-        self.idx_in_epoch = idx_in_epoch
-        self.idx_in_batch = idx_in_batch
-        self.iteration = iteration
-        self.epoch_idx = epoch_idx
-
-    def __repr__(self) -> str:
-        return (
-            f"SampleInfo(idx_in_epoch={self.idx_in_epoch}, idx_in_batch={self.idx_in_batch}, "
-            f"iteration={self.iteration}, epoch_idx={self.epoch_idx})"
-        )
-
-
-class BatchInfo:
-    """Which batch an ``external_source`` callable is asked for.
-
-    Attributes:
-        iteration: index of the batch in the epoch.
-        epoch_idx: index of the epoch.
-    """
-
-    __slots__ = ("epoch_idx", "iteration")
-
-    def __init__(self, iteration: int, epoch_idx: int) -> None:
-        self.iteration = iteration
-        self.epoch_idx = epoch_idx
-
-    def __repr__(self) -> str:
-        return f"BatchInfo(iteration={self.iteration}, epoch_idx={self.epoch_idx})"
