@@ -311,6 +311,23 @@ def test_deserialize_and_build_fills_in_what_is_missing():
             defined.deserialize_and_build(data)
 
 
+@pytest.mark.parametrize("seed", [7, None])
+def test_a_checkpoint_goes_on_in_a_deserialized_pipeline(seed):
+    pipe = Pipeline(3, 2, seed=seed, enable_checkpointing=True, enable_memory_stats=True)
+    with pipe:
+        pipe.set_outputs(fn.random.uniform(shape=[2]), fn.random.normal(name="bell"))
+    data = pipe.serialize()
+    pipe.run()
+    checkpoint = pipe.checkpoint()
+    made = Pipeline.deserialize(data, checkpoint=checkpoint)
+    assert made.is_restored_from_checkpoint
+    assert made.enable_memory_stats
+    assert made.serialize() == data
+    for _ in range(3):
+        for a, b in zip(pipe.run(), made.run(), strict=True):
+            assert torch.equal(a.as_torch(), b.as_torch())
+
+
 def test_errors_still_show_the_line_of_the_definition():
     pipe = Pipeline(2, 1)
     with pipe:
