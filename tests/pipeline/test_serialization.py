@@ -178,6 +178,51 @@ def test_guards_come_back():
     assert torch.equal(made.run()[0].as_torch(), pipe.run()[0].as_torch())
 
 
+def expressions():
+    pipe = Pipeline(3, 2, seed=2)
+    with pipe:
+        data = fn.external_source(name="data", layout="HWC")
+        table = types.Constant(np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3), device="cpu")
+        value = (data - table) * 2.5 + float("inf") * (data > 100)
+        pipe.set_outputs(value[:, 1:, 0], value.shape(), table, 3, np.float32(0.1), -data // 3)
+    return pipe
+
+
+def test_expressions_constants_and_subscripts_come_back():
+    pipe = expressions()
+    data = pipe.serialize()
+    made = Pipeline.deserialize(data)
+    assert made.serialize() == data
+    first, second = batches(pipe), batches(made)
+    for a, b in zip(first, second, strict=True):
+        for (layout, samples), (other_layout, others) in zip(a, b, strict=True):
+            assert layout == other_layout
+            torch.testing.assert_close(samples, others, rtol=0, atol=0, equal_nan=True)
+
+
+STEPS = st.lists(
+    st.lists(
+        st.sampled_from(
+            ["add", "eq", "minus", "&0", "&1", "&9", "&-1", "&", "&99999999999", "%0", "%1"]
+            + ["1:int32", "nan:float32", "1:x", ":"]
+        ),
+        max_size=4,
+    ).map(" ".join),
+    max_size=3,
+)
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@given(st.lists(STEPS, min_size=1, max_size=3), st.randoms(use_true_random=False))
+def test_damaged_expressions_are_refused(replacements, random):
+    document = document_of(expressions())
+    nodes = [node for node in document["nodes"] if node["operator"] == "arithmetic"]
+    for steps in replacements:
+        random.choice(nodes)["arguments"]["steps"] = steps
+    with contextlib.suppress(errors.TorchdaliError):
+        Pipeline.deserialize(json.dumps(document)).close()
+
+
 def test_options_come_back():
     options = {
         "exec_pipelined": True,
