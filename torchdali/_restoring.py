@@ -168,10 +168,13 @@ def restore_nodes(document: Place, scope: graph.Scope, allowed: Allowed) -> list
         if not own_name:
             place["name"].fail("is empty")
         named, seed = place["named"].boolean(), place["seed"]
-        guards = []
+        guards: list[tuple[DataNode, bool]] = []
         for guard in place["guards"].entries():
             node, of, wanted = guard.entries(3)
-            guards.append((_output(node, of, nodes), wanted.boolean()))
+            predicate = _output(node, of, nodes)
+            graph.check_predicate(predicate)
+            graph.check_guards(predicate, tuple(guards))
+            guards.append((predicate, wanted.boolean()))
         scope.guards = tuple(guards)
         made = graph.create(
             schema,
