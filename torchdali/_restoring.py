@@ -26,6 +26,7 @@ _ENUMS: dict[str, Any] = {
     "concurrency": OperatorConcurrency,
 }
 _INT64_MAX = (1 << 63) - 1
+_MAX_OUTPUTS = 1024  # of an external source; each costs memory when the pipeline is built
 NOWHERE = SourceLocation("a serialized pipeline without locations", 0, "", "")
 _NODE_KEYS = (
     "operator",
@@ -124,7 +125,7 @@ def _sources(document: Place, allowed: Allowed) -> list[Group]:
         groups.append(
             Group(
                 puller,
-                None if num_outputs.is_null else num_outputs.integer(1, 1 << 20),
+                None if num_outputs.is_null else num_outputs.integer(1, _MAX_OUTPUTS),
                 place["no_copy"].boolean(),
                 place["repeat_last"].boolean(),
                 place["blocking"].boolean(),

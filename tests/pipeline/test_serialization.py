@@ -162,20 +162,47 @@ def test_names_lists_and_numbers_of_outputs_come_back(tmp_path):
             assert torch.equal(a.as_torch(), b.as_torch())
 
 
-def test_guards_come_back():
-    pipe = Pipeline(2, 1, seed=1)
-    with pipe:
-        coin = fn.cast(fn.random.coin_flip(), dtype=types.BOOL)
-        pipe._scope.guards = ((coin, True),)
-        pipe.add_sink(fn.random.uniform(shape=[2]))
-        pipe._scope.guards = ()
-        pipe.set_outputs(coin)
+@pipeline_def(batch_size=8, num_threads=2, seed=6, enable_conditionals=True)
+def branches():
+    if fn.random.coin_flip():
+        value = fn.random.uniform(shape=[2])
+    elif fn.random.uniform() > 0.5:
+        value = fn.random.normal(shape=[2], name="bell")
+    else:
+        value = types.Constant([1.0, 2.0], device="cpu")
+    return value
+
+
+def test_branches_come_back():
+    pipe = branches()
     data = pipe.serialize()
-    assert json.loads(data)["nodes"][2]["guards"] == [[1, 0, True]]
+    (bell,) = (node for node in json.loads(data)["nodes"] if node["name"] == "bell")
+    assert [holds for _, _, holds in bell["guards"]] == [False, True]
     made = Pipeline.deserialize(data)
-    assert [value for _, value in made._nodes[2].guards] == [True]
     assert made.serialize() == data
-    assert torch.equal(made.run()[0].as_torch(), pipe.run()[0].as_torch())
+    for _ in range(3):
+        assert torch.equal(pipe.run()[0].as_torch(), made.run()[0].as_torch())
+
+
+def test_a_document_cannot_mix_up_who_has_a_value():
+    document = document_of(branches())
+    nodes = document["nodes"]
+    merges = [i for i, node in enumerate(nodes) if node["operator"] == "conditional.merge"]
+    predicates = [i for i, node in enumerate(nodes) if node["operator"] == "conditional.predicate"]
+    bell = next(i for i, node in enumerate(nodes) if node["name"] == "bell")
+    for change in (
+        put("nodes", merges[0], "inputs", 2, [bell, 0]),  # not every sample has it
+        put("nodes", merges[1], "inputs", 2, [predicates[1], 0]),
+        put("nodes", merges[0], "inputs", 0, nodes[merges[0]]["inputs"][1]),
+        put("nodes", merges[0], "inputs", 1, nodes[merges[0]]["inputs"][0]),
+        put("nodes", bell, "guards", [[0, 0, True]]),  # no predicate
+        put("nodes", bell, "guards", nodes[bell]["guards"][::-1]),
+        put("outputs", [[bell, 0]]),
+    ):
+        changed = copy.deepcopy(document)
+        change(changed)
+        with pytest.raises(RuntimeError):
+            Pipeline.deserialize(json.dumps(changed))
 
 
 def expressions():
