@@ -21,6 +21,7 @@ struct Edge {
 struct Guard {
   Edge predicate;
   bool value = true;
+  bool operator==(const Guard&) const = default;
 };
 
 struct Node {
