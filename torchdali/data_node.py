@@ -29,6 +29,7 @@ class _Language:
         shape: called with a node, a dtype or None, and a device.
         property: called with a node, a key and a device.
         transfer: called with a node and the device to copy it to.
+        truth: called with a node whose truth value Python asks for; raises.
         constant: called with a value of the user's; None where such a value is no constant.
     """
 
@@ -38,6 +39,7 @@ class _Language:
         self.shape: Callable[[DataNode, DALIDataType | None, str], DataNode] = _not_there
         self.property: Callable[[DataNode, str, str], DataNode] = _not_there
         self.transfer: Callable[[DataNode, str], DataNode] = _not_there
+        self.truth: Callable[[DataNode], bool] = _not_there
         self.constant: Callable[[Any], DataNode | None] = _not_there
 
 
@@ -153,13 +155,7 @@ class DataNode:
         )
 
     def __bool__(self) -> bool:
-        raise _make(
-            ArgumentTypeError,
-            f"{self!r} has no truth value while the pipeline is being defined",
-            location=find_user_location(),
-            fix="pass enable_conditionals=True to pipeline_def for `if`, `and`, `or` and `not` on "
-            "data nodes; fn.cast converts to bool",
-        )
+        return language.truth(self)
 
     def __add__(self, other: Any) -> DataNode:
         return language.arithmetic("add", self, other)

@@ -107,7 +107,8 @@ def _compose(
     """Returns the text of an error: what failed, which sample, where defined, what to do."""
     message, _, in_message = message.partition(_FIX)
     message, fix = message.strip(), fix or in_message.strip()
-    if operator and not message.startswith(f"{operator}: "):
+    named = operator and not operator.startswith("fn.conditional.")  # users write `if` instead
+    if named and not message.startswith(f"{operator}: "):
         message = f"{operator}: {message}"
     lines = [message]
     if sample is not None:

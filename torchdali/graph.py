@@ -7,7 +7,7 @@ import itertools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from torchdali import _arguments
 from torchdali._extension import _C
@@ -35,6 +35,10 @@ _ordinals = itertools.count()
 _free_names = itertools.count()
 
 
+# Predicates and the values that they have for the samples in hand, outermost first.
+Guards: TypeAlias = tuple[tuple[DataNode, bool], ...]
+
+
 class Scope:
     """What a pipeline collects while it is current: names and operators that must run.
 
@@ -47,7 +51,7 @@ class Scope:
         self.token = object()
         self.names = itertools.count()
         self.sinks: list[OpNode] = []
-        self.guards: tuple[tuple[DataNode, bool], ...] = ()  # of the operators made now
+        self.guards: Guards = ()  # of the operators made now
 
 
 class _Stack(threading.local):
@@ -81,7 +85,8 @@ def current_owner() -> Any:
     return _stack.entries[-1][1] if _stack.entries else None
 
 
-def _current_scope() -> Scope | None:
+def current_scope() -> Scope | None:
+    """Returns what the current pipeline of this thread collects, or None."""
     return _stack.entries[-1][0] if _stack.entries else None
 
 
@@ -124,7 +129,7 @@ class OpNode:
     scope: object | None
     provisional: bool = False
     ordinal: int = field(default_factory=_ordinals.__next__)
-    guards: tuple[tuple[DataNode, bool], ...] = ()
+    guards: Guards = ()
     group: Any = None
     group_index: int = 0
 
@@ -378,8 +383,9 @@ def create(
     arg_inputs = {key: value for key, value in values.items() if isinstance(value, DataNode)}
     args = {key: value for key, value in values.items() if key not in arg_inputs}
 
-    scope = _current_scope()
+    scope = current_scope()
     numbers = _free_names if scope is None else scope.names
+    guards = scope.guards if scope and not schema.source else ()  # a source gives whole batches
 
     def use(chosen: tuple[DataNode, ...], own_name: str | None) -> Any:
         owner = scope.token if scope else None
@@ -395,6 +401,8 @@ def create(
             if token is not None and owner is not None and token is not owner:
                 raise foreign(node.source)
             owner = owner or token
+            if schema.name != "conditional.merge":  # which has looked at them itself
+                check_guards(node, guards)
         _check_layout(schema, chosen, location)
         num_outputs = len(schema.outputs)
         if schema.variable_outputs:
@@ -413,7 +421,7 @@ def create(
             location=location,
             scope=owner,
             provisional=scope is None and own_name is None,
-            guards=scope.guards if scope else (),
+            guards=guards,
             group=group,
             group_index=group_index,
         )
@@ -443,6 +451,30 @@ def create(
     return results
 
 
+def same_node(a: DataNode, b: DataNode) -> bool:
+    """Tells whether two data nodes are one output of one operator."""
+    return a.source is b.source and a.index == b.index
+
+
+def check_guards(node: DataNode, guards: Guards) -> None:
+    """Raises PipelineError where not all samples with these guards have a value of `node`."""
+    own = node.source.guards if node.source else ()
+    if len(own) <= len(guards) and all(
+        same_node(a, b) and holds is also
+        for (a, holds), (b, also) in zip(own, guards, strict=False)
+    ):
+        return
+    assert node.source is not None
+    raise _make(
+        PipelineError,
+        f"{node!r} is used outside the branch of the condition that it was made in, where not all "
+        "samples have it",
+        operator=node.source.schema.fn_name,
+        location=node.source.location,
+        fix="assign it to a variable in both branches, and use that variable",
+    )
+
+
 def foreign(source: OpNode) -> PipelineError:
     """Returns the error for a node that belongs to another pipeline."""
     return cast(
@@ -460,7 +492,7 @@ def foreign(source: OpNode) -> PipelineError:
 def _transfer(node: DataNode, device: str) -> DataNode:
     """Returns a node that copies to another device; it exists for build() to refuse it."""
     schema = OperatorSchema(name=f"copy to {device}", devices=())
-    scope = _current_scope()
+    scope = current_scope()
     source = OpNode(
         schema=schema,
         name=f"{node.name}_{device}",

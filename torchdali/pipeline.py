@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar, cast, overload
 
-from torchdali import graph
+from torchdali import _conditionals, graph
 from torchdali._arguments import unknown_name
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
@@ -356,7 +356,8 @@ def pipeline_def(
     Args:
         fn: returns the outputs, one DataNode or several. Its parameters stay parameters; those of
             Pipeline's constructor are taken in addition, as keywords.
-        enable_conditionals: True is not available in this version.
+        enable_conditionals: `if`, `a if p else b`, `and`, `or` and `not` take data nodes, sample by
+            sample, in `fn` and in the functions that it calls; docs/guide/conditionals.md.
         **pipeline_kwargs: arguments of Pipeline's constructor; a call may override them.
 
     Returns:
@@ -375,6 +376,8 @@ def pipeline_def(
         8
     """
     options = {"enable_conditionals": enable_conditionals, **pipeline_kwargs}
+    if fn is not None and _conditionals.is_left_alone(fn):
+        raise _not_the_definition()
     _check_pipeline_args(options)
     if fn is None:
         return functools.partial(pipeline_def, **options)
@@ -396,8 +399,9 @@ def pipeline_def(
         _check_pipeline_args(rest)
         chosen = {**options, **rest}
         pipeline = Pipeline(**{k: v for k, v in chosen.items() if k not in _DECORATOR_ARGS})
+        define = _conditionals.convert(function) if chosen["enable_conditionals"] else function
         with pipeline:
-            made = function(*args, **own)
+            made = define(*args, **own)
         pipeline.set_outputs(*_as_outputs(made))
         return pipeline
 
@@ -409,7 +413,7 @@ def pipeline_def(
 def _check_pipeline_args(given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if name in _DECORATOR_ARGS:
-            if value:
+            if value and name != "enable_conditionals":
                 raise _make(
                     UnsupportedError, f"pipeline_def: {name}=True is not available in this version"
                 )
@@ -417,6 +421,31 @@ def _check_pipeline_args(given: Mapping[str, Any]) -> None:
             raise unknown_name("pipeline_def", name, sorted(_PIPELINE_ARGS), None)
 
 
-def do_not_convert(func: _T) -> _T:
-    """Returns the function as it is: only conditional execution would rewrite it."""
-    return func
+def do_not_convert(func: _T | None = None) -> Any:
+    """Keeps conditional execution from rewriting a function: it is called as it is.
+
+    A function that is rewritten includes those defined in it, so the outermost is to be marked. For
+    functions that are pickled, such as a parallel source of fn.external_source, and for such as
+    depend on their own source or code.
+
+    Args:
+        func: a function that has no data nodes as conditions.
+
+    Returns:
+        The function, or a decorator where `func` is left out.
+
+    Raises:
+        ArgumentError: it is under pipeline_def.
+    """
+    if func is None:
+        return do_not_convert
+    if getattr(func, "_is_pipeline_def", False):
+        raise _not_the_definition()
+    return _conditionals.leave_alone(func)
+
+
+def _not_the_definition() -> ArgumentError:
+    return cast(
+        ArgumentError,
+        _make(ArgumentError, "the definition of a pipeline cannot be under do_not_convert"),
+    )
