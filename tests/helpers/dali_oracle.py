@@ -159,6 +159,44 @@ def run_graph(
         "seed": seed,
         "options": dict(options or {}),
     }
+    return _outputs(_ask(request))
+
+
+def run_program(
+    path: str | Path,
+    name: str,
+    sources: Mapping[str, Mapping[str, Any]],
+    *,
+    batch_size: int,
+    iterations: int = 1,
+) -> list[list[DaliOutput]]:
+    """Runs a function of a Python file as the definition of a pipeline, with conditionals.
+
+    Args:
+        path: of the file; its globals `fn` and `types` are set to DALI's.
+        name: of the function, which takes the sources by name and returns the outputs.
+        sources: as in run_graph().
+        batch_size: the largest batch.
+        iterations: how many batches to run.
+
+    Returns:
+        For each iteration, the outputs in order.
+
+    Raises:
+        DaliError: DALI raised; the text is DALI's.
+    """
+    skip_without_dali()
+    request = {
+        "path": str(path),
+        "name": name,
+        "sources": dict(sources),
+        "batch_size": batch_size,
+        "iterations": iterations,
+    }
+    return _outputs(_ask(request))
+
+
+def _outputs(answer: Any) -> list[list[DaliOutput]]:
     return [
         [
             DaliOutput(
@@ -168,7 +206,7 @@ def run_graph(
             )
             for out in iteration
         ]
-        for iteration in _ask(request)
+        for iteration in answer
     ]
 
 

@@ -8,6 +8,7 @@ described in the document as ``{"array": index}``. Depends on numpy and DALI onl
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import struct
@@ -122,9 +123,15 @@ def run_graph(graph: dict[str, Any]) -> Any:
             values.update(zip(node["outputs"], made, strict=True))
         pipe.set_outputs(*(values[name] for name in graph["outputs"]))
     pipe.build()
+    iterations = _iterations(pipe, graph["sources"], graph.get("iterations", 1))
+    return pipe.executor_statistics() if graph.get("statistics") else iterations
+
+
+def _iterations(pipe: Any, sources: dict[str, Any], count: int) -> list[list[dict[str, Any]]]:
+    """Feeds and runs a pipeline; returns for each iteration its outputs."""
     iterations = []
-    for iteration in range(graph.get("iterations", 1)):
-        for name, source in graph["sources"].items():
+    for iteration in range(count):
+        for name, source in sources.items():
             pipe.feed_input(name, source["batches"][iteration], layout=source.get("fed_layout"))
         iterations.append(
             [
@@ -136,7 +143,42 @@ def run_graph(graph: dict[str, Any]) -> Any:
                 for output in pipe.run()
             ]
         )
-    return pipe.executor_statistics() if graph.get("statistics") else iterations
+    return iterations
+
+
+def run_program(request: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Runs a definition of a Python file in DALI with conditionals; see dali_oracle.run_program."""
+    from nvidia.dali import fn, pipeline_def, types
+
+    spec = importlib.util.spec_from_file_location("dali_programs", request["path"])
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["dali_programs"] = module
+    spec.loader.exec_module(module)
+    module.fn, module.types = fn, types
+    function = getattr(module, request["name"])
+    sources = request["sources"]
+
+    @pipeline_def(
+        batch_size=request["batch_size"],
+        num_threads=1,
+        device_id=None,
+        seed=1,
+        exec_async=False,
+        exec_pipelined=False,
+        enable_conditionals=True,
+    )
+    def definition() -> Any:
+        inputs = {
+            name: fn.external_source(name=name, layout=source.get("layout") or None)
+            for name, source in sources.items()
+        }
+        return function(**inputs)
+
+    pipe = definition()
+    pipe.build()
+    return _iterations(pipe, sources, request["iterations"])
 
 
 def _described(value: Any) -> Any:
@@ -205,6 +247,12 @@ def _tensors(request: dict[str, Any]) -> list[Any]:
     return call_tensors(backend, request["data"], request["layout"], request["calls"])
 
 
+def _answer(request: dict[str, Any]) -> Any:
+    if "calls" in request:
+        return _tensors(request)
+    return run_program(request) if "path" in request else run_graph(request)
+
+
 def main() -> None:
     """Answers requests; DALI's own prints go to stderr, so that they cannot disturb the answers."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -215,7 +263,7 @@ def main() -> None:
         except EOFError:
             return
         try:
-            answer = {"result": (_tensors if "calls" in request else run_graph)(request)}
+            answer = {"result": _answer(request)}
         except Exception as error:  # the test decides what an error means
             answer = {"error": str(error), "type": type(error).__name__}
         write_message(answers, answer)
