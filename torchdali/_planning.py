@@ -10,6 +10,7 @@ from typing import Any
 
 from torchdali import graph
 from torchdali._extension import _C
+from torchdali._sinking import Edge, sink
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, UnsupportedError, _make
 from torchdali.graph import OpNode, Scope
@@ -76,11 +77,19 @@ def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int) -> Plan:
     seeds = _derive_seeds(nodes, seed)
     merged = _merge(nodes, seeds)
     kept = [node for node in nodes if merged[node.ordinal] is node]
+
+    def stands_for(node: DataNode) -> Edge:
+        assert node.source is not None
+        return merged[node.source.ordinal].ordinal, node.index
+
+    needed = {stands_for(node)[0] for node in outputs}
+    needed |= {merged[node.ordinal].ordinal for node in scope.sinks}
+    kept, guards = sink(kept, needed, stands_for)
     position = {node.ordinal: i for i, node in enumerate(kept)}
 
-    def edge(node: DataNode) -> tuple[int, int]:
-        assert node.source is not None
-        return position[merged[node.source.ordinal].ordinal], node.index
+    def edge(node: DataNode) -> Edge:
+        ordinal, index = stands_for(node)
+        return position[ordinal], index
 
     engine_nodes = [
         {
@@ -88,7 +97,7 @@ def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int) -> Plan:
             "name": names[node.ordinal],
             "inputs": [edge(i) for i in node.inputs],
             "arg_inputs": {name: edge(i) for name, i in node.arg_inputs.items()},
-            "guards": [(edge(i), value) for i, value in node.guards],
+            "guards": [((position[n], i), value) for (n, i), value in guards[node.ordinal]],
             "args": dict(node.args),
             "seed": seeds[node.ordinal],
             "location": str(node.location) if node.location else "",

@@ -174,6 +174,8 @@ class Pipeline(SerializedPipeline):
             raise _make(PipelineError, "Pipeline: set_outputs() after the pipeline was built")
         outputs = _as_outputs(output_data_nodes)
         self._outputs = [_as_output(i, output) for i, output in enumerate(outputs)]
+        for node in self._outputs:
+            graph.check_guards(node, ())
 
     def add_sink(self, edge: DataNode) -> None:
         """Keeps an operator running although no output needs it."""

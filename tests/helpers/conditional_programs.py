@@ -247,7 +247,7 @@ def negation_of_numbers(i, f):
 def logical_in_if(p, q, r, image):
     if p and (q or not r):
         image = mirrored(image)
-    elif not p and r or q:
+    elif (not p and r) or q:
         image = upside_down(image)
     return image
 

@@ -67,9 +67,7 @@ def run_ours(name: str, **options: Any) -> list[list[tuple[list[torch.Tensor], s
 @pytest.mark.parametrize("name", [n for n in programs.PROGRAMS if n not in programs.OURS_ONLY])
 def test_gives_what_dali_gives(name):
     sources = sources_of(name, len(SIZES))
-    expected = run_program(
-        programs.__file__, name, sources, batch_size=5, iterations=len(SIZES)
-    )
+    expected = run_program(programs.__file__, name, sources, batch_size=5, iterations=len(SIZES))
     actual = run_ours(name)
     for ours, theirs in zip(actual, expected, strict=True):
         for (samples, layout), output in zip(ours, theirs, strict=True):
