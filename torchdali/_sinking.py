@@ -11,6 +11,8 @@ from torchdali.graph import OpNode
 __all__ = ["Edge", "Guards", "sink"]
 
 Edge = tuple[int, int]  # ordinal of the operator, output
+_MERGE = "conditional.merge"  # reads the input that the predicate, its last one, chooses
+
 Guards = tuple[tuple[Edge, bool], ...]
 
 
@@ -31,7 +33,7 @@ def sink(
         node.ordinal: tuple((edge(predicate), value) for predicate, value in node.guards)
         for node in nodes
     }
-    if not any(guards.values()):
+    if not any(node.guards or node.schema.name == _MERGE for node in nodes):
         return list(nodes), guards
     uses: dict[int, list[Guards]] = {node.ordinal: [] for node in nodes}
     for node in reversed(nodes):
@@ -53,7 +55,7 @@ def _inputs(
     """Returns for each input whose output it is, and the guards under which it is read."""
     inputs = [edge(parent) for parent in (*node.inputs, *node.arg_inputs.values())]
     taken = [own] * len(inputs)
-    if node.schema.name == "conditional.merge":
+    if node.schema.name == _MERGE:
         predicate = inputs[2]
         taken[:2] = [(*own, (predicate, True)), (*own, (predicate, False))]
     return [(ordinal, read) for (ordinal, _), read in zip(inputs, taken, strict=True)]
