@@ -2,6 +2,7 @@
 // Graph: the nodes of a pipeline as Python hands them over, pruned and in topological order.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,11 @@ struct Guard {
   bool value = true;
   bool operator==(const Guard&) const = default;
 };
+
+// Whether a sample that takes `inner` takes `outer`: what has these may move under those.
+inline bool covers(const std::vector<Guard>& outer, const std::vector<Guard>& inner) {
+  return outer.size() <= inner.size() && std::equal(outer.begin(), outer.end(), inner.begin());
+}
 
 struct Node {
   const Schema* schema = nullptr;

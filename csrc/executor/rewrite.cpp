@@ -33,11 +33,6 @@ int count_uses(const Graph& graph, int node) {
   return static_cast<int>(uses);
 }
 
-// The producer's work moves under the consumer's guards, which may be more than its own.
-bool is_prefix(const std::vector<Guard>& guards, const std::vector<Guard>& of) {
-  return guards.size() <= of.size() && std::equal(guards.begin(), guards.end(), of.begin());
-}
-
 // Replaces the consumer by the fused node; the producer is left without uses.
 bool fuse(Graph& graph, Node& consumer) {
   for (const Rule& rule : kRules) {
@@ -47,7 +42,7 @@ bool fuse(Graph& graph, Node& consumer) {
     const Schema* fused = find_schema(rule.fused);
     if (producer.schema->name != rule.producer || !producer.argument_inputs.empty() ||
         fused == nullptr || count_uses(graph, edge.node) != 1 ||
-        !is_prefix(producer.guards, consumer.guards))
+        !covers(producer.guards, consumer.guards))
       continue;
     consumer.fused_schema = consumer.schema;
     consumer.schema = fused;

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from torchdali import Pipeline, errors, fn, pipeline_def, types
+from torchdali.data_node import DataNode
 from torchdali.pipeline import do_not_convert
 
 FLAGS = np.bool_([True, False, True, True])
@@ -222,6 +223,35 @@ def test_conditions_that_are_no_data_nodes_are_as_in_python():
 
     assert run(define)[0][0] == [1, 1, 1, 1, 9, 1, 1, 2, 1, 2]
     assert "".join(log) == "abcdeghilkno"
+
+
+def test_globals_are_assigned_where_they_stand():
+    def define():
+        if flags():
+            global _COUNT
+            _COUNT = 1
+        else:
+            _COUNT = 2
+        return _COUNT
+
+    assert run(define) == [[1, 2, 1, 1]]
+    assert isinstance(globals().pop("_COUNT"), DataNode)
+
+
+def countdown(image, turns):
+    if turns > 0:
+        image = countdown(fn.flip(image), turns - 1)
+    return image
+
+
+def test_a_function_may_call_itself():
+    def define():
+        return countdown(images(), 3) if flags() else images()
+
+    whole = np.arange(24, dtype=np.uint8).reshape(4, 2, 3, 1)
+    assert run(define) == [
+        [(w[:, ::-1] if f else w).tolist() for w, f in zip(whole, FLAGS, strict=True)]
+    ]
 
 
 def test_a_variable_without_a_value_is_pythons_error():

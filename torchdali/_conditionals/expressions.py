@@ -32,6 +32,7 @@ class Frame:
 
     checked: frozenset[str]  # variables that may have no value after a condition
     globals_: frozenset[str]
+    declarations: list[ast.Global | ast.Nonlocal] = field(default_factory=list)
     constructs: list[Construct] = field(default_factory=list)
     depth: int = 0
     returns: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "assigned",
     "assigned_in_conditions",
     "is_left_alone",
+    "own_nodes",
     "settle_jumps",
 ]
 
@@ -116,19 +117,20 @@ class _AssignedVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-def assigned_in_conditions(body: Sequence[ast.stmt]) -> frozenset[str]:
-    """Returns the variables of a function that some `if` of it assigns."""
-    names: set[str] = set()
+def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Returns what a function consists of, without the functions and classes defined in it."""
     todo: list[ast.AST] = list(body)
     while todo:
         node = todo.pop()
-        if isinstance(node, (Function, ast.ClassDef, ast.Lambda)):
-            continue
-        if isinstance(node, ast.If):
-            names |= assigned([node]).names
-        else:
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            yield node
             todo += ast.iter_child_nodes(node)
-    return frozenset(names)
+
+
+def assigned_in_conditions(body: Sequence[ast.stmt]) -> frozenset[str]:
+    """Returns the variables of a function that some `if` of it assigns."""
+    conditions = [node for node in own_nodes(body) if isinstance(node, ast.If)]
+    return frozenset(assigned(conditions).names)
 
 
 def is_left_alone(node: Function) -> bool:

@@ -157,6 +157,7 @@ def _rewritten(code: CodeType, filename: str) -> CodeType:
         inner: ast.stmt = ast.Return(rewrite_lambda(node.value))
     else:
         _strip(node)
+        node.name = "_torchdali_function"  # its own would hide what the name stands for outside
         inner = rewrite(node)
     names = [*code.co_freevars, RUNTIME]
     parameters = ast.arguments(

@@ -31,6 +31,7 @@ from torchdali._conditionals.scan import (
     assigned,
     assigned_in_conditions,
     is_left_alone,
+    own_nodes,
     settle_jumps,
 )
 
@@ -66,21 +67,26 @@ class _Rewriter(Expressions):
         node.body = self._block(node.body)
         self._in_iterable = outside
         self._frames.pop()
+        first: list[ast.stmt] = list(frame.declarations)
         if frame.returns:
-            clear = ast.Assign([store(RETURNED)], ast.Constant(None))
-            place(node.body[0], clear)
-            node.body.insert(ast.get_docstring(node, clean=False) is not None, clear)
+            first.append(ast.Assign([store(RETURNED)], ast.Constant(None)))
+        place(node.body[0], *first)
+        start = ast.get_docstring(node, clean=False) is not None
+        node.body[start:start] = first
         return node
 
     def _enter(self, body: list[ast.stmt]) -> Frame:
-        globals_ = frozenset(
-            name
-            for statement in body
-            for node in ast.walk(statement)
-            if isinstance(node, ast.Global)
-            for name in node.names
-        )
-        return Frame(assigned_in_conditions(body), globals_)
+        names = [
+            name for node in own_nodes(body) if isinstance(node, ast.Global) for name in node.names
+        ]
+        return Frame(assigned_in_conditions(body), frozenset(names))
+
+    def _declaration(self, node: ast.Global | ast.Nonlocal) -> ast.stmt:
+        """Moves to the function's start: a condition mentions the names before its branches."""
+        self._frames[-1].declarations.append(node)
+        return ast.copy_location(ast.Pass(), node)
+
+    visit_Global = visit_Nonlocal = _declaration
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return node if is_left_alone(node) else self.function(node)
