@@ -33,14 +33,6 @@ bool is_step(const Node& node) {
   return true;
 }
 
-// Whether a sample that takes `inner` takes `outer`.
-bool is_prefix(const std::vector<Guard>& outer, const std::vector<Guard>& inner) {
-  return outer.size() <= inner.size() &&
-         std::equal(outer.begin(), outer.end(), inner.begin(), [](const Guard& a, const Guard& b) {
-           return a.predicate == b.predicate && a.value == b.value;
-         });
-}
-
 // For each node, the one that it becomes a part of, or itself: the step that all its uses lead to.
 std::vector<int> find_roots(const Graph& graph) {
   constexpr int kNone = -1, kOutside = -2;
@@ -58,7 +50,7 @@ std::vector<int> find_roots(const Graph& graph) {
       const Node& producer = graph.nodes[e.node];
       const bool fits = is_step(node) && is_step(producer) && root != kOutside &&
                         (root == kNone || root == roots[i]) &&
-                        is_prefix(producer.guards, graph.nodes[roots[i]].guards);
+                        covers(producer.guards, graph.nodes[roots[i]].guards);
       root = fits ? roots[i] : kOutside;
     }
   }
