@@ -52,19 +52,8 @@ ABSENT: dict[str, str] = {
     "tfrecord": "belongs to fn.readers.tfrecord, which is not in this version",
 }
 PENDING: dict[str, str] = {
-    "Pipeline.checkpoint": "checkpoints",
-    "Pipeline.serialize": "serialisation",
-    "Pipeline.deserialize": "serialisation",
-    "Pipeline.deserialize_and_build": "serialisation",
-    "pipeline.do_not_convert": "conditionals",
     "pipeline.experimental": "debug mode, whose old place it is",
     "pickling": "worker processes",
-    "newaxis": "subscripts",
-    "data_node.newaxis": "subscripts",
-    "types.Constant": "constants",
-    "types.ConstantNode": "constants",
-    **{f"types.ScalarConstant.{n}": "constants" for n in API["types.ScalarConstant"]["methods"]},
-    **{name: "expressions" for name in API if name.split(".")[0] == "math"},
 }
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+from torchdali import _constants, _expressions, _subscript, graph  # noqa: F401  # methods of nodes
 from torchdali import external_source as _external
-from torchdali import graph
 from torchdali._schema import (
     ALIASES,
     ENUMS,

@@ -12,9 +12,10 @@ import torch
 from torchdali import graph, types
 from torchdali._schema import operator_schema
 from torchdali._source_location import find_user_location
+from torchdali._tensor_input import as_tensor
 from torchdali.data_node import DataNode, language
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
-from torchdali.tensors import TensorListCPU, as_tensor
+from torchdali.tensors import TensorListCPU
 from torchdali.types import DALIDataType, ScalarConstant, to_dali_type
 
 __all__ = ["Constant", "ConstantNode", "constant_node", "is_constant"]

@@ -362,8 +362,7 @@ def files() -> dict[Path, str]:
     pages[backend] = [name for name in backend.__all__ if name not in tensors.__all__]
     pages[pipeline] = ["pipeline_def", "Pipeline", "DataNode"]
     for module, names in pages.items():
-        page = f"{module.__name__.rpartition('.')[2]}.md"
-        result[reference / page] = _module_page(module, names)
+        result[reference / f"{module.__name__.split('.')[1]}.md"] = _module_page(module, names)
     return result
 
 

@@ -72,6 +72,11 @@ class InspectedPipeline(ResumablePipeline):
         metas = self.reader_meta(name)
         return size(metas) if name is not None else {n: size(meta) for n, meta in metas.items()}
 
+    def _release_unused_memory(self) -> None:
+        """Gives memory back that is kept for the next batches; for ReleaseUnusedMemory()."""
+        if self._executor is not None:
+            self._executor.release_unused_memory()
+
     def executor_statistics(self) -> dict[str, Any]:
         """Returns how much memory each output of each operator has taken, by operator.
 

@@ -24,6 +24,7 @@ _TYPES = {
     "int": DALIDataType.INT32,
     "float": DALIDataType.FLOAT,
     "str": DALIDataType.STRING,
+    "bytes": DALIDataType.STRING,
     "layout": DALIDataType.TENSOR_LAYOUT,
     "DALIDataType": DALIDataType.DATA_TYPE,
     "DALIImageType": DALIDataType.IMAGE_TYPE,

@@ -26,6 +26,7 @@ _ENUMS: dict[str, Any] = {
     "concurrency": OperatorConcurrency,
 }
 _INT64_MAX = (1 << 63) - 1
+_MAX_OUTPUTS = 1024  # of an external source; each costs memory when the pipeline is built
 NOWHERE = SourceLocation("a serialized pipeline without locations", 0, "", "")
 _NODE_KEYS = (
     "operator",
@@ -124,7 +125,7 @@ def _sources(document: Place, allowed: Allowed) -> list[Group]:
         groups.append(
             Group(
                 puller,
-                None if num_outputs.is_null else num_outputs.integer(1, 1 << 20),
+                None if num_outputs.is_null else num_outputs.integer(1, _MAX_OUTPUTS),
                 place["no_copy"].boolean(),
                 place["repeat_last"].boolean(),
                 place["blocking"].boolean(),
@@ -168,10 +169,13 @@ def restore_nodes(document: Place, scope: graph.Scope, allowed: Allowed) -> list
         if not own_name:
             place["name"].fail("is empty")
         named, seed = place["named"].boolean(), place["seed"]
-        guards = []
+        guards: list[tuple[DataNode, bool]] = []
         for guard in place["guards"].entries():
             node, of, wanted = guard.entries(3)
-            guards.append((_output(node, of, nodes), wanted.boolean()))
+            predicate = _output(node, of, nodes)
+            graph.check_predicate(predicate)
+            graph.check_guards(predicate, tuple(guards))
+            guards.append((predicate, wanted.boolean()))
         scope.guards = tuple(guards)
         made = graph.create(
             schema,

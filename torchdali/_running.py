@@ -321,11 +321,6 @@ class RunningPipeline(PipelineOptions):
         finally:
             self._api_check = before
 
-    def _release_unused_memory(self) -> None:
-        """Gives memory back that is kept for the next batches; for ReleaseUnusedMemory()."""
-        if self._executor is not None:
-            self._executor.release_unused_memory()
-
     # -- external sources
 
     def feed_input(

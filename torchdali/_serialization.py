@@ -196,6 +196,8 @@ class SerializedPipeline(InspectedPipeline):
         outputs = [edge(place, nodes) for place in document["outputs"].entries()]
         if not outputs:
             document["outputs"].fail("is empty")
+        for output in outputs:
+            graph.check_guards(output, ())
         self._outputs = outputs
 
 

@@ -401,8 +401,13 @@ def create(
             if token is not None and owner is not None and token is not owner:
                 raise foreign(node.source)
             owner = owner or token
-            if schema.name != "conditional.merge":  # which has looked at them itself
+            if schema.name != "conditional.merge":
                 check_guards(node, guards)
+        if schema.name == "conditional.merge":  # a sample has the one or the other
+            check_predicate(chosen[2])
+            check_guards(chosen[2], guards)
+            for branch, holds in zip(chosen, (True, False), strict=False):
+                check_guards(branch, (*guards, (chosen[2], holds)))
         _check_layout(schema, chosen, location)
         num_outputs = len(schema.outputs)
         if schema.variable_outputs:
@@ -473,6 +478,12 @@ def check_guards(node: DataNode, guards: Guards) -> None:
         location=node.source.location,
         fix="assign it to a variable in both branches, and use that variable",
     )
+
+
+def check_predicate(node: DataNode) -> None:
+    """Raises PipelineError where a node is not known to give a truth value for each sample."""
+    if node.source is None or node.source.schema.name != "conditional.predicate":
+        raise _make(PipelineError, f"{node!r} decides about samples, but is no predicate")
 
 
 def foreign(source: OpNode) -> PipelineError:

@@ -20,7 +20,6 @@ import torch
 from torchdali._extension import _C
 from torchdali._tensor_gpu import copy_out, require_gpu, wait_for
 from torchdali._tensor_input import address
-from torchdali._tensor_input import as_tensor as as_tensor
 from torchdali._tensors import TensorBase, TensorListBase
 
 __all__ = ["TensorCPU", "TensorGPU", "TensorListCPU", "TensorListGPU"]

@@ -18,7 +18,7 @@ from torchdali._enums import (
     EvalMode,
     PipelineAPIType,
 )
-from torchdali._sample_info import BatchInfo, SampleInfo
+from torchdali._infos import BatchInfo, CUDAStream, SampleInfo, TensorLayout
 
 if TYPE_CHECKING:  # they record nodes, so they live above, and put themselves here
     from torchdali._constants import Constant, ConstantNode
@@ -336,46 +336,6 @@ class ScalarConstant:
     float16 = _convert_as(FLOAT16)
     float32 = _convert_as(FLOAT)
     float64 = _convert_as(FLOAT64)
-
-
-class TensorLayout(str):
-    """Axes of a tensor as letters, outermost first, such as "HWC"; a ``str`` by another name.
-
-    Args:
-        layout: the letters.
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, layout: str, /) -> TensorLayout:
-        """Makes a layout of its letters."""
-        if not isinstance(layout, str):
-            raise TypeError(f"a layout is a str, got {type(layout).__name__}")
-        return str.__new__(cls, layout)
-
-    def __repr__(self) -> str:
-        return f"torchdali.types.TensorLayout({str(self)!r})"
-
-
-class CUDAStream:
-    """A ``cudaStream_t``, to be handed over where a function takes a `cuda_stream`.
-
-    Args:
-        ptr: the stream as an integer; 0: CUDA's default stream.
-    """
-
-    __slots__ = ("_ptr",)
-
-    def __init__(self, ptr: int = 0) -> None:
-        self._ptr = ptr
-
-    @property
-    def ptr(self) -> int:
-        """The stream as an integer."""
-        return self._ptr
-
-    def __repr__(self) -> str:
-        return f"CUDAStream({self._ptr:#x})"
 
 
 def __getattr__(name: str) -> Any:

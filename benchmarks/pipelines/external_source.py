@@ -30,11 +30,12 @@ class Copy:
     def __init__(self) -> None:
         self.image = np.random.default_rng(1).integers(0, 255, SHAPE, np.uint8)
 
-    def get(self, index: int) -> Any:
+    def get(self, _index: int) -> Any:
         """Returns one sample."""
         return self.image
 
     def __call__(self, info: Any) -> Any:
+        """Returns the sample that external_source asks for."""
         return self.get(info.idx_in_epoch)
 
 

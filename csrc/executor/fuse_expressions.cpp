@@ -10,14 +10,27 @@ namespace {
 
 constexpr std::string_view kOperator = "arithmetic", kSteps = "steps";
 
-bool is_step(const Node& node) { return node.schema->name == kOperator; }
-
-// Whether a sample that takes `inner` takes `outer`.
-bool is_prefix(const std::vector<Guard>& outer, const std::vector<Guard>& inner) {
-  return outer.size() <= inner.size() &&
-         std::equal(outer.begin(), outer.end(), inner.begin(), [](const Guard& a, const Guard& b) {
-           return a.predicate == b.predicate && a.value == b.value;
-         });
+// Whether a node is one step that refers to inputs only, all of which it has. What a definition
+// records is; a node of a damaged document may not be, and is left for the operator to refuse.
+bool is_step(const Node& node) {
+  if (node.schema->name != kOperator) return false;
+  const auto found = node.args.find(kSteps);
+  if (found == node.args.end()) return false;
+  const auto* steps = std::get_if<std::vector<std::string>>(&found->second);
+  if (steps == nullptr || steps->size() != 1) return false;
+  constexpr size_t kMaxDigits = 6;
+  const std::string& text = steps->front();
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '%') return false;
+    if (text[at] != '&') continue;
+    const std::string digits = text.substr(at + 1, text.find(' ', at) - at - 1);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (digits.empty() || digits.size() > kMaxDigits ||
+        !std::all_of(digits.begin(), digits.end(), is_digit) ||
+        std::stoul(digits) >= node.inputs.size())
+      return false;
+  }
+  return true;
 }
 
 // For each node, the one that it becomes a part of, or itself: the step that all its uses lead to.
@@ -37,7 +50,7 @@ std::vector<int> find_roots(const Graph& graph) {
       const Node& producer = graph.nodes[e.node];
       const bool fits = is_step(node) && is_step(producer) && root != kOutside &&
                         (root == kNone || root == roots[i]) &&
-                        is_prefix(producer.guards, graph.nodes[roots[i]].guards);
+                        covers(producer.guards, graph.nodes[roots[i]].guards);
       root = fits ? roots[i] : kOutside;
     }
   }

@@ -12,7 +12,7 @@ import enum
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ class DaliOutput:
 
     samples: list[torch.Tensor]
     layout: str
-    source_info: list[str]
+    source_info: list[str] = field(default_factory=list)
 
 
 def required(what: str) -> bool:

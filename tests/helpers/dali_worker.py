@@ -247,6 +247,12 @@ def _tensors(request: dict[str, Any]) -> list[Any]:
     return call_tensors(backend, request["data"], request["layout"], request["calls"])
 
 
+def _answer(request: dict[str, Any]) -> Any:
+    if "calls" in request:
+        return _tensors(request)
+    return run_program(request) if "path" in request else run_graph(request)
+
+
 def main() -> None:
     """Answers requests; DALI's own prints go to stderr, so that they cannot disturb the answers."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -257,9 +263,7 @@ def main() -> None:
         except EOFError:
             return
         try:
-            kinds = {"calls": _tensors, "path": run_program}
-            run = next((kinds[key] for key in kinds if key in request), run_graph)
-            answer = {"result": run(request)}
+            answer = {"result": _answer(request)}
         except Exception as error:  # the test decides what an error means
             answer = {"error": str(error), "type": type(error).__name__}
         write_message(answers, answer)

@@ -162,20 +162,91 @@ def test_names_lists_and_numbers_of_outputs_come_back(tmp_path):
             assert torch.equal(a.as_torch(), b.as_torch())
 
 
-def test_guards_come_back():
-    pipe = Pipeline(2, 1, seed=1)
-    with pipe:
-        coin = fn.cast(fn.random.coin_flip(), dtype=types.BOOL)
-        pipe._scope.guards = ((coin, True),)
-        pipe.add_sink(fn.random.uniform(shape=[2]))
-        pipe._scope.guards = ()
-        pipe.set_outputs(coin)
+@pipeline_def(batch_size=8, num_threads=2, seed=6, enable_conditionals=True)
+def branches():
+    if fn.random.coin_flip():
+        value = fn.random.uniform(shape=[2])
+    elif fn.random.uniform() > 0.5:
+        value = fn.random.normal(shape=[2], name="bell")
+    else:
+        value = types.Constant([1.0, 2.0], device="cpu")
+    return value
+
+
+def test_branches_come_back():
+    pipe = branches()
     data = pipe.serialize()
-    assert json.loads(data)["nodes"][2]["guards"] == [[1, 0, True]]
+    (bell,) = (node for node in json.loads(data)["nodes"] if node["name"] == "bell")
+    assert [holds for _, _, holds in bell["guards"]] == [False, True]
     made = Pipeline.deserialize(data)
-    assert [value for _, value in made._nodes[2].guards] == [True]
     assert made.serialize() == data
-    assert torch.equal(made.run()[0].as_torch(), pipe.run()[0].as_torch())
+    for _ in range(3):
+        assert torch.equal(pipe.run()[0].as_torch(), made.run()[0].as_torch())
+
+
+def test_a_document_cannot_mix_up_who_has_a_value():
+    document = document_of(branches())
+    nodes = document["nodes"]
+    merges = [i for i, node in enumerate(nodes) if node["operator"] == "conditional.merge"]
+    predicates = [i for i, node in enumerate(nodes) if node["operator"] == "conditional.predicate"]
+    bell = next(i for i, node in enumerate(nodes) if node["name"] == "bell")
+    for change in (
+        put("nodes", merges[0], "inputs", 2, [bell, 0]),  # not every sample has it
+        put("nodes", merges[1], "inputs", 2, [predicates[1], 0]),
+        put("nodes", merges[0], "inputs", 0, nodes[merges[0]]["inputs"][1]),
+        put("nodes", merges[0], "inputs", 1, nodes[merges[0]]["inputs"][0]),
+        put("nodes", bell, "guards", [[0, 0, True]]),  # no predicate
+        put("nodes", bell, "guards", nodes[bell]["guards"][::-1]),
+        put("outputs", [[bell, 0]]),
+    ):
+        changed = copy.deepcopy(document)
+        change(changed)
+        with pytest.raises(RuntimeError):
+            Pipeline.deserialize(json.dumps(changed))
+
+
+def expressions():
+    pipe = Pipeline(3, 2, seed=2)
+    with pipe:
+        data = fn.external_source(name="data", layout="HWC")
+        table = types.Constant(np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3), device="cpu")
+        value = (data - table) * 2.5 + float("inf") * (data > 100)
+        pipe.set_outputs(value[:, 1:, 0], value.shape(), table, 3, np.float32(0.1), -data // 3)
+    return pipe
+
+
+def test_expressions_constants_and_subscripts_come_back():
+    pipe = expressions()
+    data = pipe.serialize()
+    made = Pipeline.deserialize(data)
+    assert made.serialize() == data
+    first, second = batches(pipe), batches(made)
+    for a, b in zip(first, second, strict=True):
+        for (layout, samples), (other_layout, others) in zip(a, b, strict=True):
+            assert layout == other_layout
+            torch.testing.assert_close(samples, others, rtol=0, atol=0, equal_nan=True)
+
+
+STEPS = st.lists(
+    st.lists(
+        st.sampled_from(
+            ["add", "minus", "&0", "&1", "&9", "&-1", "&", "&99999999999", "%0", "1:int32", "1:x"]
+        ),
+        max_size=4,
+    ).map(" ".join),
+    max_size=3,
+)
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@given(st.lists(STEPS, min_size=1, max_size=3), st.randoms(use_true_random=False))
+def test_damaged_expressions_are_refused(replacements, random):
+    document = document_of(expressions())
+    nodes = [node for node in document["nodes"] if node["operator"] == "arithmetic"]
+    for steps in replacements:
+        random.choice(nodes)["arguments"]["steps"] = steps
+    with contextlib.suppress(errors.TorchdaliError):
+        Pipeline.deserialize(json.dumps(document)).close()
 
 
 def test_options_come_back():
@@ -309,6 +380,23 @@ def test_deserialize_and_build_fills_in_what_is_missing():
     for defined in (define(), own):
         with pytest.raises(RuntimeError, match="has a definition already"):
             defined.deserialize_and_build(data)
+
+
+@pytest.mark.parametrize("seed", [7, None])
+def test_a_checkpoint_goes_on_in_a_deserialized_pipeline(seed):
+    pipe = Pipeline(3, 2, seed=seed, enable_checkpointing=True, enable_memory_stats=True)
+    with pipe:
+        pipe.set_outputs(fn.random.uniform(shape=[2]), fn.random.normal(name="bell"))
+    data = pipe.serialize()
+    pipe.run()
+    checkpoint = pipe.checkpoint()
+    made = Pipeline.deserialize(data, checkpoint=checkpoint)
+    assert made.is_restored_from_checkpoint
+    assert made.enable_memory_stats
+    assert made.serialize() == data
+    for _ in range(3):
+        for a, b in zip(pipe.run(), made.run(), strict=True):
+            assert torch.equal(a.as_torch(), b.as_torch())
 
 
 def test_errors_still_show_the_line_of_the_definition():

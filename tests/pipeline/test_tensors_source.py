@@ -58,6 +58,17 @@ def test_names_that_are_no_text_come_as_paths_do_in_python(tmp_path):
     assert os.fsencode(data[0].source_info()) == name
 
 
+def test_a_path_is_relative_to_the_folder_that_was_read_as_in_dali(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x.jpg").write_bytes(b"x")
+
+    @pipeline_def(batch_size=1, num_threads=1)
+    def folder():
+        return fn.readers.file(file_root=str(tmp_path))[0]
+
+    assert sources(folder().run()[0]) == ["a/x.jpg"]
+
+
 def test_names_outlive_the_pipeline_and_keep_no_data(files):
     pipe = reading(files)
     (data, *_) = pipe.run()

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from torchdali import _shm
-from torchdali._sample_info import BatchInfo, SampleInfo
+from torchdali._infos import BatchInfo, SampleInfo
 
 __all__ = ["SourceSpec", "launch", "run"]
 

@@ -1,9 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SampleInfo and BatchInfo: what a source is asked for. Imports nothing, for worker processes."""
+"""Small values under DALI's names: layouts, streams, what a source is asked for.
+
+torchdali.types gives them to users.
+"""
 
 from __future__ import annotations
 
-__all__ = ["BatchInfo", "SampleInfo"]
+__all__ = ["BatchInfo", "CUDAStream", "SampleInfo", "TensorLayout"]
+
+
+class TensorLayout(str):
+    """Axes of a tensor as letters, outermost first, such as "HWC"; a ``str`` by another name.
+
+    Args:
+        layout: the letters.
+    """
+
+    __module__ = "torchdali.types"
+    __slots__ = ()
+
+    def __new__(cls, layout: str, /) -> TensorLayout:
+        """Makes a layout of its letters."""
+        if not isinstance(layout, str):
+            raise TypeError(f"a layout is a str, got {type(layout).__name__}")
+        return str.__new__(cls, layout)
+
+    def __repr__(self) -> str:
+        return f"torchdali.types.TensorLayout({str(self)!r})"
+
+
+class CUDAStream:
+    """A ``cudaStream_t``, to be handed over where a function takes a `cuda_stream`.
+
+    Args:
+        ptr: the stream as an integer; 0: CUDA's default stream.
+    """
+
+    __module__ = "torchdali.types"
+    __slots__ = ("_ptr",)
+
+    def __init__(self, ptr: int = 0) -> None:
+        self._ptr = ptr
+
+    @property
+    def ptr(self) -> int:
+        """The stream as an integer."""
+        return self._ptr
+
+    def __repr__(self) -> str:
+        return f"CUDAStream({self._ptr:#x})"
 
 
 class SampleInfo:
@@ -16,6 +61,7 @@ class SampleInfo:
         epoch_idx: index of the epoch.
     """
 
+    __module__ = "torchdali.types"
     __slots__ = ("epoch_idx", "idx_in_batch", "idx_in_epoch", "iteration")
 
     def __init__(
@@ -41,6 +87,7 @@ class BatchInfo:
         epoch_idx: index of the epoch.
     """
 
+    __module__ = "torchdali.types"
     __slots__ = ("epoch_idx", "iteration")
 
     def __init__(self, iteration: int, epoch_idx: int) -> None:
