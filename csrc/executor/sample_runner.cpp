@@ -20,7 +20,8 @@ void SampleRunner::run(IterationData& iteration, int sample) {
   iteration_ = &iteration;
   ctx_.index_in_batch_ = sample;
   ctx_.batch_size_ = iteration.batch_size;
-  ctx_.sample_id_ = iteration.first_sample_id + sample;
+  ctx_.sample_id_ = iteration.sample_ids.empty() ? iteration.first_sample_id + sample
+                                                 : iteration.sample_ids[sample];
   ctx_.source_batches_ = iteration.source_batches;
   for (const Step& step : plan_.steps) {
     step_ = &step;

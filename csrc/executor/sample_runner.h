@@ -16,6 +16,7 @@ namespace torchdali {
 struct IterationData {
   int batch_size = 0;
   uint64_t first_sample_id = 0;
+  std::vector<uint64_t> sample_ids;  // empty: consecutive, from first_sample_id
   std::vector<std::unique_ptr<SourceBatch>> source_batches;  // per node; null where not a Source
   std::vector<std::unique_ptr<Batch>> batches;               // per batch of the plan
   std::vector<IterationMemory> memory;                       // per slot; empty where not wanted
