@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import os
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
 from torchdali import graph
+from torchdali._calls import Feed, Site, bare, changed, difference
 from torchdali._debug_node import Batch, DataNodeDebug
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
-from torchdali._planning import engine_node, seed_of
+from torchdali._planning import seed_of
 from torchdali._schema import operator_schema
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, PipelineError, _make
@@ -31,41 +30,6 @@ from torchdali.tensors import TensorCPU, TensorListCPU, wrap
 __all__ = ["EagerExecutor"]
 
 _ARRAYS = (np.ndarray, torch.Tensor, TensorCPU)
-
-
-@dataclass
-class _Site:
-    """One call in the definition, over all runs.
-
-    Attributes:
-        node: what the first run recorded, with nodes that hold no data.
-        seed: of its random values.
-        executor: runs it; made when there is data to run it on.
-        feed: what it gets its data from, where it is an external source.
-    """
-
-    node: OpNode
-    seed: int
-    executor: Any = None
-    feed: _Feed | None = None
-
-    def stop(self) -> None:
-        """Ends it."""
-        if self.executor is not None:
-            self.executor.close()
-            self.executor = None
-
-
-class _Feed:
-    """The calls that get their data from one Python source, and that source."""
-
-    def __init__(self, group: Group) -> None:
-        self.group = group
-        self.count = group.num_outputs or 1
-        self.nodes: list[OpNode] = []
-        self.input: Input | None = None
-        self.waiting: list[DataNodeDebug] = []  # of the calls of this run
-        self.taken: list[TensorListCPU] = []  # by this run, of what was fed
 
 
 class EagerExecutor:
@@ -100,7 +64,7 @@ class EagerExecutor:
         self._define, self._scope, self._owner = define, scope, owner
         self._batch_size, self._seed, self._threads = batch_size, seed, threads
         self._early: dict[str, list[TensorListCPU]] = {}  # fed before the first run
-        self._sites: list[_Site] = []
+        self._sites: list[Site] = []
         self._next_site = 0
         self._workers: Any = None  # the executor whose threads all others use
         self._results: list[list[tuple[Any, str, Any]]] = []
@@ -255,22 +219,22 @@ class EagerExecutor:
 
     # -- calls
 
-    def _site(self, node: OpNode) -> _Site:
+    def _site(self, node: OpNode) -> Site:
         """Returns what stands for this call in all runs."""
         index = self._next_site
         self._next_site += 1
         if index < len(self._sites):
             site = self._sites[index]
-            if _difference(site.node, node) is None:
+            if difference(site.node, node) is None:
                 return site
             if self.known:
-                raise _changed(site.node, node)
+                raise changed(site.node, node)
             self._forget(index)  # of a first run that failed; the definition has changed since
         elif self.known:
-            raise _changed(None, node)
+            raise changed(None, node)
         return self._new_site(node)
 
-    def _new_site(self, node: OpNode) -> _Site:
+    def _new_site(self, node: OpNode) -> Site:
         if node.named and node.name in self.names.values():
             raise _make(
                 ArgumentError,
@@ -278,24 +242,24 @@ class EagerExecutor:
                 operator=node.schema.fn_name,
                 location=node.location,
             )
-        bare = dataclasses.replace(
+        plain = dataclasses.replace(
             node,
-            inputs=tuple(_bare(i) for i in node.inputs),
-            arg_inputs={name: _bare(i) for name, i in node.arg_inputs.items()},
-            guards=tuple((_bare(i), value) for i, value in node.guards),
+            inputs=tuple(bare(i) for i in node.inputs),
+            arg_inputs={name: bare(i) for name, i in node.arg_inputs.items()},
+            guards=tuple((bare(i), value) for i, value in node.guards),
         )
         stream = sum(site.node.schema.random for site in self._sites)
-        site = _Site(bare, seed_of(node, self._seed, stream))
+        site = Site(plain, seed_of(node, self._seed, stream))
         if isinstance(node.group, Group):
             if node.group_index == 0:
-                site.feed = _Feed(node.group)
+                site.feed = Feed(node.group)
             else:
                 site.feed = self._sites[-1].feed
             assert site.feed is not None
-            site.feed.nodes.append(bare)
+            site.feed.nodes.append(plain)
         self._sites.append(site)
-        self.nodes.append(bare)
-        self.names[bare.ordinal] = bare.name
+        self.nodes.append(plain)
+        self.names[plain.ordinal] = plain.name
         return site
 
     def _forget(self, start: int) -> None:
@@ -324,7 +288,7 @@ class EagerExecutor:
                     if last and site.feed.input is not None and site.feed.input.ready():
                         site.feed.input.take()
                 elif site.node.schema.source and site.executor is not None:
-                    self._drive(site)
+                    site.run()
             except StopIteration as end:
                 self._ended = end.with_traceback(None)
             except Exception:  # there is one on its way already
@@ -359,7 +323,7 @@ class EagerExecutor:
             fix="make the operator in the definition",
         )
 
-    def _execute(self, site: _Site, node: OpNode, wanted: tuple[int, ...] | None) -> list[Batch]:
+    def _execute(self, site: Site, node: OpNode, wanted: tuple[int, ...] | None) -> list[Batch]:
         """Runs one operator on the samples that are wanted, and returns its outputs."""
         fed = [self._checked(i) for i in (*node.inputs, *node.arg_inputs.values())]
         inputs = []
@@ -369,72 +333,24 @@ class EagerExecutor:
                 self._hold_size(batch, node, f"input {position}")
                 # None with samples that are not there: branches are joined.
                 batch = batch.select(range(self._size or 0) if wanted is None else wanted)
-            inputs.append(batch)
+            inputs.append(batch.data)
         if site.executor is None:
-            site.executor = self._new_executor(site)
+            options = {"batch_size": self._batch_size, **self._threads}
+            if self._workers is None:
+                self._workers = _C.Executor([], [], **options)
+            site.start(self._workers, options)
         ids = range(self._size or self._batch_size) if wanted is None else wanted
-        results = self._drive(site, inputs, [self._first_id + i for i in ids])
+        results = site.run(inputs, [self._first_id + i for i in ids])
         batches = [Batch(wrap(*result), wanted) for result in results]
         if batches and wanted is None:
             self._hold_size(batches[0], node, "the output")
         return batches
 
-    def _new_executor(self, site: _Site) -> Any:
-        """Returns an engine for one operator, with a source for each of its inputs."""
-        node = site.node
-        count = len(node.inputs) + len(node.arg_inputs)
-        nodes: list[dict[str, Any]] = [
-            {
-                "op": "external_source",
-                "name": f"{node.name}.{i}",
-                "inputs": [],
-                "arg_inputs": {},
-                "guards": [],
-                "args": {},
-                "seed": 0,
-                "location": str(node.location) if node.location else "",
-            }
-            for i in range(count)
-        ]
-        num_inputs = len(node.inputs)
-        nodes.append(
-            engine_node(
-                node,
-                node.name,
-                site.seed,
-                [(i, 0) for i in range(num_inputs)],
-                {name: (num_inputs + i, 0) for i, name in enumerate(node.arg_inputs)},
-            )
-        )
-        outputs = [(count, i) for i in range(node.num_outputs)]
-        options = {"batch_size": self._batch_size, **self._threads}
-        if self._workers is None:
-            self._workers = _C.Executor([], [], **options)
-        return _C.Executor(nodes, outputs, workers=self._workers, **options)
-
-    @staticmethod
-    def _drive(
-        site: _Site, inputs: Sequence[Batch] = (), sample_ids: Sequence[int] = ()
-    ) -> list[tuple[Any, str, Any]]:
-        executor = site.executor
-        try:
-            for index, batch in enumerate(inputs):
-                data = batch.data
-                names = [os.fsencode(name) for name in data._names or ()]
-                executor.feed(f"{site.node.name}.{index}", data._data, data._layout, names)
-            executor.schedule(list(sample_ids))
-            return executor.wait()  # type: ignore[no-any-return]
-        except BaseException:
-            executor.cancel()  # Ctrl-C leaves the operator running
-            if inputs:  # some may be fed and not used
-                site.stop()
-            raise
-
-    def _outputs(self, site: _Site, batches: Sequence[Batch]) -> tuple[DataNode, ...]:
+    def _outputs(self, site: Site, batches: Sequence[Batch]) -> tuple[DataNode, ...]:
         return tuple(DataNodeDebug(site.node, i, batch) for i, batch in enumerate(batches))
 
     def _fetch(
-        self, site: _Site, node: OpNode, wanted: tuple[int, ...] | None
+        self, site: Site, node: OpNode, wanted: tuple[int, ...] | None
     ) -> tuple[DataNode, ...]:
         """Returns the output of an external source, whose data comes with its last output."""
         feed = site.feed
@@ -476,52 +392,3 @@ class EagerExecutor:
                 fix="where the size of batches varies, call the external sources before operators "
                 "without inputs; one value for all samples is a types.Constant",
             )
-
-
-def _bare(node: DataNode) -> DataNode:
-    """Returns the node without its data, so that a call does not keep its first batch."""
-    return DataNode(node.name, node.device, node.source, node.index)
-
-
-def _difference(first: OpNode, now: OpNode) -> str | None:
-    """Returns how a call differs from that in the first run: "" for another one, None for none."""
-    if first.schema is not now.schema or first.location != now.location:
-        return ""
-    if len(first.inputs) != len(now.inputs):
-        return f"it had {len(first.inputs)} inputs, now it has {len(now.inputs)}"
-    for name in sorted({*first.args, *first.arg_inputs, *now.args, *now.arg_inputs}):
-        before, after = (
-            "a batch" if name in node.arg_inputs else node.args.get(name) for node in (first, now)
-        )
-        # repr tells NaN from nothing else, and 1 from 1.0 and True
-        if before is not after and repr(before) != repr(after):
-            return f"argument `{name}` unexpectedly changed from {before!r} to {after!r}"
-    for what in ("device", "seed", "preserve", "num_outputs"):
-        before, after = getattr(first, what), getattr(now, what)
-        if before != after:
-            return f"`{what}` unexpectedly changed from {before!r} to {after!r}"
-    if (first.named or now.named) and first.name != now.name:
-        return f"`name` unexpectedly changed from {first.name!r} to {now.name!r}"
-    return None
-
-
-def _changed(first: OpNode | None, now: OpNode) -> Exception:
-    """Returns the error for a definition that calls something else than in its first run."""
-    difference = _difference(first, now) if first is not None else ""
-    text = "unexpected operator: debug mode does not support changing the order of operators"
-    if difference:
-        text = difference
-    elif first is None:
-        text += "; the first run ended before it"
-    else:
-        text += f"; in the first run this was {first.schema.fn_name}"
-        if first.location is not None:
-            text += f" at {first.location.short()}"
-    return _make(
-        PipelineError,
-        text,
-        operator=now.schema.fn_name,
-        location=now.location,
-        fix="values that change from run to run go in as batches (fn.external_source, fn.random, "
-        "arrays in a list); make a new pipeline after changes of the definition",
-    )
