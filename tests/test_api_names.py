@@ -52,7 +52,6 @@ ABSENT: dict[str, str] = {
     "tfrecord": "belongs to fn.readers.tfrecord, which is not in this version",
 }
 PENDING: dict[str, str] = {
-    "pipeline.experimental": "debug mode, whose old place it is",
     "pickling": "worker processes",
 }
 

@@ -182,8 +182,8 @@ std::vector<OperatorMemory> Executor::memory_statistics() const {
     const Node& node = plan_.graph.nodes[step.node];
     for (const auto& producer : node.producers) {
       const OpSpec spec = make_spec(*producer, 1, 1, nullptr);
-      result.push_back({producer->name,
-                        std::vector<OutputMemory>(static_cast<size_t>(count_outputs(spec)))});
+      result.push_back(
+          {producer->name, std::vector<OutputMemory>(static_cast<size_t>(count_outputs(spec)))});
     }
     OperatorMemory& of_node = result.emplace_back(OperatorMemory{node.name, {}});
     for (int slot : step.outputs) {

@@ -40,6 +40,7 @@ class SampleRunner final : private SampleMemory {
   void* allocate_scratch(size_t bytes) override;
   bool guards_hold(const Step& step) const;
   void record_memory(const Step& step);
+  void allocate_in_batch(int batch, SampleView& view);
   void release(int slot);
   void release_scratch();
 
