@@ -51,10 +51,7 @@ ABSENT: dict[str, str] = {
     "reducers": "an inside of DALI's worker processes",
     "tfrecord": "belongs to fn.readers.tfrecord, which is not in this version",
 }
-PENDING: dict[str, str] = {
-    "pipeline.experimental": "debug mode, whose old place it is",
-    "pickling": "worker processes",
-}
+PENDING: dict[str, str] = {}
 
 
 def paths() -> Iterator[str]:

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,3 +40,25 @@ def test_the_make_targets_that_the_pages_name_exist():
 
 def test_a_changelog_has_its_unreleased_part():
     assert "\n## Unreleased\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+# Pages whose code blocks run one after the other, as one program.
+@pytest.mark.parametrize("name", ["pipelines.md"])
+def test_the_code_of_a_page_runs(name, tmp_path):
+    text = (ROOT / "docs" / "guide" / name).read_text()
+    # Blank lines keep the line numbers, so that a traceback names the line of the page.
+    lines, inside = [], False
+    for line in text.splitlines():
+        fence = line.startswith("```")
+        lines.append(line if inside and not fence else "")
+        inside = line == "```python" if fence else inside
+    (tmp_path / f"{name}.py").write_text("\n".join(lines))
+    done = subprocess.run(
+        [sys.executable, f"{name}.py"],
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

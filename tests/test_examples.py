@@ -90,6 +90,23 @@ def test_the_quickstart_names_what_is_wrong_with_a_folder(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_expressions_give_the_same_step_by_step(tmp_path):
+    script, sheet = ROOT / "examples" / "expressions.py", tmp_path / "out" / "expressions.ppm"
+    assert "16 images, contrast" in run(script, cwd=tmp_path)
+    at_once = sheet.read_bytes()
+    assert at_once.startswith(b"P6 768 192 255\n")
+    pixels = np.frombuffer(at_once[-768 * 192 * 3 :], np.uint8)
+    assert pixels.std() > 40
+    text = run(script, "--debug", cwd=tmp_path)
+    assert "contrast [" in text
+    assert "means [" in text
+    assert sheet.read_bytes() == at_once
+    make_photos(tmp_path / "photos", 3, ".png")
+    text = run(script, "--data", tmp_path / "photos", "--batch", 6, "--size", 20, cwd=tmp_path)
+    assert "6 images" in text
+    assert sheet.read_bytes().startswith(b"P6 120 20 255\n")
+
+
 def test_the_example_of_the_readme_runs(tmp_path):
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
     assert len([line for line in code.splitlines() if line.strip()]) <= 16

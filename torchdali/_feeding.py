@@ -21,11 +21,12 @@ from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
     LayoutError,
+    PipelineError,
     UnsupportedError,
     _make,
 )
 from torchdali.graph import OpNode
-from torchdali.tensors import TensorListCPU
+from torchdali.tensors import TensorListCPU, wrap
 from torchdali.types import DALIDataType, to_dali_type
 
 __all__ = ["Batches", "Group", "Input"]
@@ -121,15 +122,29 @@ class Input:
         """Whether take() has something to give without asking the user."""
         return self.pulls or bool(self._queue) or (self._group.repeat_last and bool(self._last))
 
-    def wait(self) -> None:
-        """Waits until feed() has brought data. Ctrl-C ends it."""
+    def require(self) -> None:
+        """Waits until feed() has brought data, where the source blocks. Ctrl-C ends it.
+
+        Raises:
+            PipelineError: there is no data and the source does not block.
+        """
+        if self.ready():
+            return
+        if not self.blocking:
+            raise _make(
+                PipelineError,
+                f"`{self.name}` has no data",
+                operator=OWNER,
+                location=self.location,
+                fix="call Pipeline.feed_input() once for each run()",
+            )
         with self._fed:
             while not self._queue:
                 self._fed.wait(_POLL_SECONDS)
 
     def feed(self, data: Any, layout: str | None) -> None:
         """Queues one batch for the iterations to come."""
-        batch = self._batch(data, layout, 0)
+        batch = self.convert(data, layout, 0)
         with self._fed:
             self._queue.append(batch)
             self._fed.notify()
@@ -167,6 +182,13 @@ class Input:
         """Returns the sizes in bytes of its batches in shared memory."""
         return []
 
+    def drain(self) -> list[TensorListCPU]:
+        """Takes back all that was fed and not used."""
+        with self._fed:
+            batches = [wrap(*batch) for batch in self._queue]
+            self._queue.clear()
+        return batches
+
     def reset(self) -> None:
         """Begins the next epoch."""
         self._iteration = 0
@@ -200,7 +222,7 @@ class Input:
         """Returns one batch for each output out of what the source gave."""
         count = self._group.num_outputs
         if count is None:
-            return [self._batch(data, None, 0)]
+            return [self.convert(data, None, 0)]
         items = [data] if whole else data
         for item in items:
             if not isinstance(item, (list, tuple)) or len(item) != count:
@@ -216,12 +238,12 @@ class Input:
         return [
             None
             if self._nodes[index] is None
-            else self._batch(data[index] if whole else [item[index] for item in data], None, index)
+            else self.convert(data[index] if whole else [item[index] for item in data], None, index)
             for index in range(count)
         ]
 
-    def _batch(self, data: Any, layout: str | None, index: int) -> _Batch:
-        """Returns the user's data as tensors, copied unless `no_copy`."""
+    def convert(self, data: Any, layout: str | None, index: int) -> _Batch:
+        """Returns the user's data for one output as tensors, copied unless `no_copy`."""
         entry = self._nodes[index]
         tensors: torch.Tensor | list[torch.Tensor]
         try:

@@ -12,7 +12,7 @@ from torchdali._planning import Plan, reachable
 from torchdali._resuming import ResumablePipeline
 from torchdali._workers.pool import Pool
 from torchdali.data_node import DataNode
-from torchdali.errors import ArgumentError, FileError, TorchdaliError, _make
+from torchdali.errors import ArgumentError, FileError, PipelineError, TorchdaliError, _make
 from torchdali.graph import OpNode, Scope
 
 __all__ = ["InspectedPipeline"]
@@ -30,6 +30,20 @@ class InspectedPipeline(ResumablePipeline):
         self._closed = False
         self._outputs: list[DataNode] | None = None
         self._nodes: list[OpNode] = []  # of the plan
+
+    def _check_buildable(self) -> None:
+        if self._closed:
+            raise _make(PipelineError, "Pipeline: the pipeline is closed")
+        for name, value in {
+            "batch_size": self._max_batch_size,
+            "num_threads": self._num_threads,
+        }.items():
+            if value is None:
+                raise _make(
+                    ArgumentError,
+                    f"Pipeline: `{name}` is missing",
+                    fix=f"pass {name}=... where the pipeline is made",
+                )
 
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:
         """Returns the facts about a reader, or a dict of them by name.

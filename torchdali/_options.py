@@ -173,7 +173,7 @@ class PipelineOptions:
                 f"{py_start_method!r}",
             )
         self._py_start_method = py_start_method
-        self._py_callback_pickler = py_callback_pickler
+        self._py_callback_pickler = _pickler(py_callback_pickler)
         self._output_specs = {
             "dtype": _spec("output_dtype", output_dtype, _dtype_spec),
             "ndim": _spec("output_ndim", output_ndim, _ndim_spec),
@@ -324,6 +324,24 @@ class PipelineOptions:
 
 # What Python says about a wrong call names the class that users know.
 PipelineOptions.__init__.__qualname__ = "Pipeline.__init__"
+
+
+def _pickler(given: Any) -> Any:
+    """Returns a module with dumps and loads, or a tuple of it and dicts of their arguments."""
+    parts = given if isinstance(given, (tuple, list)) else (given,)
+    module, *options = parts
+    if given is not None and not (
+        callable(getattr(module, "dumps", None))
+        and callable(getattr(module, "loads", None))
+        and len(options) <= 2
+        and all(isinstance(option, Mapping) for option in options)
+    ):
+        raise _make(
+            ArgumentTypeError,
+            "Pipeline: `py_callback_pickler` takes a module with dumps() and loads(), or a tuple "
+            f"of it and dicts of arguments for them, got {given!r}",
+        )
+    return given
 
 
 def _spec(name: str, value: Any, convert: Callable[[str, Any], Any]) -> Any:

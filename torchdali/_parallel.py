@@ -144,7 +144,7 @@ class ParallelInput(Input):
             raise self._failed(failure) from failure.cause
         self._iteration += 1
         self._ask()
-        return self._named([self._batch(d, None, i) for i, d in enumerate(data)])
+        return self._named([self.convert(d, None, i) for i, d in enumerate(data)])
 
     def _end(self) -> Batches:
         """Begins an iterable anew, or ends the epoch."""

@@ -12,10 +12,10 @@ from torchdali import graph
 from torchdali._extension import _C
 from torchdali._sinking import Edge, sink
 from torchdali.data_node import DataNode
-from torchdali.errors import ArgumentError, UnsupportedError, _make
+from torchdali.errors import ArgumentError, _make
 from torchdali.graph import OpNode, Scope
 
-__all__ = ["Plan", "make_plan", "reachable", "settle"]
+__all__ = ["Plan", "engine_node", "make_plan", "reachable", "seed_of", "settle"]
 
 _UINT64 = (1 << 64) - 1
 
@@ -53,12 +53,7 @@ def settle(outputs: Sequence[DataNode], scope: Scope) -> tuple[list[OpNode], dic
         if node.scope is not None and node.scope is not scope.token:
             raise graph.foreign(node)
         if not node.schema.devices:
-            raise _make(
-                UnsupportedError,
-                "DataNode.gpu() needs a GPU stage, which this version does not have",
-                location=node.location,
-                fix='leave it out, and move the batch with `.to("cuda", non_blocking=True)`',
-            )
+            raise graph.no_gpu_stage(node)
     return nodes, _settle_names(nodes)
 
 
@@ -92,16 +87,14 @@ def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int) -> Plan:
         return position[ordinal], index
 
     engine_nodes = [
-        {
-            "op": node.schema.name,
-            "name": names[node.ordinal],
-            "inputs": [edge(i) for i in node.inputs],
-            "arg_inputs": {name: edge(i) for name, i in node.arg_inputs.items()},
-            "guards": [((position[n], i), value) for (n, i), value in guards[node.ordinal]],
-            "args": dict(node.args),
-            "seed": seeds[node.ordinal],
-            "location": str(node.location) if node.location else "",
-        }
+        engine_node(
+            node,
+            names[node.ordinal],
+            seeds[node.ordinal],
+            [edge(i) for i in node.inputs],
+            {name: edge(i) for name, i in node.arg_inputs.items()},
+            [((position[n], i), value) for (n, i), value in guards[node.ordinal]],
+        )
         for node in kept
     ]
     return Plan(
@@ -110,6 +103,27 @@ def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int) -> Plan:
         engine_nodes,
         [edge(node) for node in outputs],
     )
+
+
+def engine_node(
+    node: OpNode,
+    name: str,
+    seed: int,
+    inputs: Sequence[tuple[int, int]],
+    arg_inputs: Mapping[str, tuple[int, int]],
+    guards: Sequence[tuple[tuple[int, int], bool]] = (),
+) -> dict[str, Any]:
+    """Returns a node as the engine takes it. What it depends on are (node, output) pairs."""
+    return {
+        "op": node.schema.name,
+        "name": name,
+        "inputs": list(inputs),
+        "arg_inputs": dict(arg_inputs),
+        "guards": list(guards),
+        "args": dict(node.args),
+        "seed": seed,
+        "location": str(node.location) if node.location else "",
+    }
 
 
 def reachable(roots: Sequence[OpNode]) -> list[OpNode]:
@@ -157,12 +171,16 @@ def _derive_seeds(nodes: Sequence[OpNode], base: int) -> dict[int, int]:
     seeds: dict[int, int] = {}
     stream = 0  # counts operators that draw, so that others do not change what is drawn
     for node in nodes:
-        seeds[node.ordinal] = 0 if node.seed is None else node.seed & _UINT64
-        if node.schema.random:
-            if node.seed is None:
-                seeds[node.ordinal] = _C.derive_seed(base, stream)
-            stream += 1
+        seeds[node.ordinal] = seed_of(node, base, stream)
+        stream += node.schema.random
     return seeds
+
+
+def seed_of(node: OpNode, base: int, stream: int) -> int:
+    """Returns the user's seed of an operator, or the one of the `stream`-th random operator."""
+    if node.seed is not None:
+        return node.seed & _UINT64
+    return _C.derive_seed(base, stream) if node.schema.random else 0
 
 
 def _merge(nodes: Sequence[OpNode], seeds: Mapping[int, int]) -> dict[int, OpNode]:

@@ -236,17 +236,7 @@ class RunningPipeline(PipelineOptions):
 
     def _wait_for_input(self) -> None:
         for source in self._inputs:
-            if source.ready():
-                continue
-            if not source.blocking:
-                raise _make(
-                    PipelineError,
-                    f"`{source.name}` has no data",
-                    operator="fn.external_source",
-                    location=source.location,
-                    fix="call Pipeline.feed_input() once for each run()",
-                )
-            source.wait()
+            source.require()
 
     def _take(self) -> _Batches:
         executor = self._executor

@@ -76,11 +76,13 @@ def external_source(
             of raising an error.
         batch: whether the source gives whole batches, or (False) single samples.
         repeat_last: where feed_input has brought nothing new, use the last data again.
-        parallel: True is not available in this version.
-        no_copy: read the user's memory in place, which then must not change before the iteration
+        parallel: call the source in worker processes, `py_num_workers` of the pipeline. A callable
+            then takes one argument, and makes what it is asked for from that alone; each call may
+            come to another worker. An iterable (batch=True) is iterated over in one of them.
+        no_copy: (always so with `parallel`, whose memory is the pipeline's own) read the user's memory in place, which then must not change before the iteration
             has been taken; by default the data is copied when it is fed.
-        prefetch_queue_depth: without effect unless `parallel`.
-        bytes_per_sample_hint: without effect unless `parallel`.
+        prefetch_queue_depth: with `parallel`, how many batches are made ahead (default 1).
+        bytes_per_sample_hint: with `parallel`, size of a sample to make room for beforehand.
         batch_info: pass a types.BatchInfo instead of the index to a callable that gives batches.
         **kwargs: `seed`, `preserve`.
 
@@ -89,7 +91,7 @@ def external_source(
 
     Raises:
         ArgumentError, ArgumentTypeError: the arguments do not go together.
-        UnsupportedError: `parallel`, or a device other than "cpu".
+        UnsupportedError: a device other than "cpu".
     """
     location = find_user_location()
     schema = operator_schema("external_source")

@@ -7,9 +7,10 @@ import itertools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from torchdali import _arguments
+from torchdali._debug_node import DataNodeDebug
 from torchdali._extension import _C
 from torchdali._schema import UNIVERSAL, OperatorSchema
 from torchdali._source_location import SourceLocation, find_user_location
@@ -35,6 +36,16 @@ _ordinals = itertools.count()
 _free_names = itertools.count()
 
 
+class Runner(Protocol):
+    """Runs operators as they are recorded; how a pipeline in debug mode takes part here."""
+
+    def adopt(self, value: Any, *, argument: bool) -> Any:
+        """Returns data that stands where a node belongs (or an `argument`'s) as a node."""
+
+    def run(self, node: OpNode) -> tuple[DataNode, ...]:
+        """Runs an operator and returns its outputs."""
+
+
 # Predicates and the values that they have for the samples in hand, outermost first.
 Guards: TypeAlias = tuple[tuple[DataNode, bool], ...]
 
@@ -45,13 +56,14 @@ class Scope:
     Operators know the scope by its token, never the pipeline, so that no cycle keeps one alive.
     """
 
-    __slots__ = ("guards", "names", "sinks", "token")
+    __slots__ = ("guards", "names", "runner", "sinks", "token")
 
     def __init__(self) -> None:
         self.token = object()
         self.names = itertools.count()
         self.sinks: list[OpNode] = []
         self.guards: Guards = ()  # of the operators made now
+        self.runner: Runner | None = None  # set while operators are to run at once
 
 
 class _Stack(threading.local):
@@ -364,6 +376,12 @@ def create(
         ArgumentError, ArgumentTypeError, LayoutError, UnsupportedError: the call is wrong.
     """
     location = location or find_user_location()
+    scope = current_scope()
+    if scope is not None and scope.runner is not None:
+        adopt = scope.runner.adopt
+        inputs = [adopt(value, argument=False) for value in inputs]
+        per_sample = {arg.name for arg in schema.args if arg.per_sample}
+        kwargs = {k: adopt(v, argument=True) if k in per_sample else v for k, v in kwargs.items()}
     values = resolve(schema, kwargs, location)
     device = _universal(schema, "device", values, location)
     name = _universal(schema, "name", values, location)
@@ -383,7 +401,6 @@ def create(
     arg_inputs = {key: value for key, value in values.items() if isinstance(value, DataNode)}
     args = {key: value for key, value in values.items() if key not in arg_inputs}
 
-    scope = current_scope()
     numbers = _free_names if scope is None else scope.names
     guards = scope.guards if scope and not schema.source else ()  # a source gives whole batches
 
@@ -398,6 +415,15 @@ def create(
                     location=location,
                 )
             token = node.source.scope
+            if isinstance(node, DataNodeDebug) and (scope is None or scope.runner is None):
+                raise _make(
+                    PipelineError,
+                    f"`{node.name}` belongs to a pipeline in debug mode, whose operators run "
+                    "inside its definition only",
+                    operator=schema.fn_name,
+                    location=location,
+                    fix="`.get()` has its data",
+                )
             if token is not None and owner is not None and token is not owner:
                 raise foreign(node.source)
             owner = owner or token
@@ -441,7 +467,7 @@ def create(
                     fix="define it in a pipeline_def function or in a `with pipeline:` block",
                 )
             scope.sinks.append(made)
-        outputs = made.outputs
+        outputs = _outputs(made, scope)
         if num_outputs == 0:
             return None
         return outputs[0] if num_outputs == 1 else list(outputs)
@@ -500,6 +526,19 @@ def foreign(source: OpNode) -> PipelineError:
     )
 
 
+def no_gpu_stage(node: OpNode) -> UnsupportedError:
+    """Returns the error for a copy to the GPU."""
+    return cast(
+        UnsupportedError,
+        _make(
+            UnsupportedError,
+            "DataNode.gpu() needs a GPU stage, which this version does not have",
+            location=node.location,
+            fix='leave it out, and move the batch with `.to("cuda", non_blocking=True)`',
+        ),
+    )
+
+
 def _transfer(node: DataNode, device: str) -> DataNode:
     """Returns a node that copies to another device; it exists for build() to refuse it."""
     schema = OperatorSchema(name=f"copy to {device}", devices=())
@@ -518,7 +557,12 @@ def _transfer(node: DataNode, device: str) -> DataNode:
         location=find_user_location(),
         scope=scope.token if scope else None,
     )
-    return source.outputs[0]
+    return _outputs(source, scope)[0]
+
+
+def _outputs(made: OpNode, scope: Scope | None) -> tuple[DataNode, ...]:
+    """Returns the outputs of a new operator, which has run where operators run at once."""
+    return made.outputs if scope is None or scope.runner is None else scope.runner.run(made)
 
 
 language.transfer = _transfer

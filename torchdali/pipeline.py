@@ -6,14 +6,16 @@ from __future__ import annotations
 import atexit
 import functools
 import inspect
+import sys
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any, TypeVar, cast, overload
 
 from torchdali import _conditionals, graph
 from torchdali._arguments import unknown_name
+from torchdali._debug import DebuggedPipeline
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
 from torchdali._options import OperatorConcurrency, StreamPolicy
@@ -79,9 +81,13 @@ class Pipeline(SerializedPipeline):
         enable_checkpointing: allow checkpoint().
         checkpoint: bytes that checkpoint() of a pipeline of the same definition returned: go on
             from there. Its seed takes the place of `seed`. Needs enable_checkpointing.
-        py_num_workers: accepted; without effect while `parallel` external sources are missing.
-        py_start_method: "fork", "spawn" or "forkserver"; as py_num_workers.
-        py_callback_pickler: not available in this version.
+        py_num_workers: number of worker processes for external sources with parallel=True; 0 calls
+            them in the process itself.
+        py_start_method: how these are started. "fork": as copies of this process, before it uses
+            CUDA. "spawn": as fresh interpreters. "forkserver": as copies of one fresh interpreter.
+        py_callback_pickler: what sources are sent to workers with: a module with dumps and loads
+            such as cloudpickle, or a tuple of it and dicts of arguments for the two; None:
+            torchdali.pickling.
         output_dtype: element type that each output must have (one for all, or a list), checked in
             every iteration.
         output_ndim: number of dimensions that the samples of each output must have; the same way.
@@ -216,16 +222,7 @@ class Pipeline(SerializedPipeline):
         """
         if self._executor is not None:
             return
-        for name, value in {
-            "batch_size": self._max_batch_size,
-            "num_threads": self._num_threads,
-        }.items():
-            if value is None:
-                raise _make(
-                    ArgumentError,
-                    f"Pipeline: `{name}` is missing",
-                    fix=f"pass {name}=... where the pipeline is made",
-                )
+        self._check_buildable()
         self._define(define_graph)
         assert self._outputs is not None
         for what, declared in self._output_specs.items():
@@ -350,6 +347,15 @@ class Pipeline(SerializedPipeline):
             executor.close()
 
 
+class _PipelineDebug(DebuggedPipeline, Pipeline):
+    """A pipeline in debug mode: pipeline_def(debug=True) makes it."""
+
+    def build(self, define_graph: Callable[[], Any] | None = None) -> None:
+        """Prepares the pipeline; the definition is called in run()."""
+        super().build(define_graph)
+        _live.add(self)
+
+
 def _as_output(index: int, output: Any) -> DataNode:
     """Returns an output of the pipeline as a node, which a constant becomes."""
     if isinstance(output, DataNode):
@@ -384,6 +390,15 @@ def _as_outputs(made: Any) -> list[Any]:
     return outputs
 
 
+def _debug_outputs(made: Any) -> list[Any]:
+    """Returns what a definition in debug mode returned: nodes, and batches that it took out."""
+    outputs = [] if made is None else _as_outputs(made)
+    return [
+        value if isinstance(value, TensorListCPU) else _as_output(index, value)
+        for index, value in enumerate(outputs)
+    ]
+
+
 # -- pipeline_def
 
 _PIPELINE_ARGS = frozenset(inspect.signature(Pipeline.__init__).parameters) - {"self"}
@@ -396,7 +411,11 @@ def pipeline_def(fn: Callable[..., Any], **pipeline_kwargs: Any) -> Callable[...
 
 @overload
 def pipeline_def(
-    fn: None = None, *, enable_conditionals: bool = False, **pipeline_kwargs: Any
+    fn: None = None,
+    *,
+    enable_conditionals: bool = False,
+    debug: bool = False,
+    **pipeline_kwargs: Any,
 ) -> Callable[[Callable[..., Any]], Callable[..., Pipeline]]: ...
 
 
@@ -404,6 +423,7 @@ def pipeline_def(
     fn: Callable[..., Any] | None = None,
     *,
     enable_conditionals: bool = False,
+    debug: bool = False,
     **pipeline_kwargs: Any,
 ) -> Any:
     """Turns a function that defines a graph into one that makes pipelines.
@@ -413,7 +433,10 @@ def pipeline_def(
             Pipeline's constructor are taken in addition, as keywords.
         enable_conditionals: `if`, `a if p else b`, `and`, `or` and `not` take data nodes, sample by
             sample, in `fn` and in the functions that it calls; docs/guide/conditionals.md.
-        **pipeline_kwargs: arguments of Pipeline's constructor; a call may override them.
+        debug: call the function again in every run, and run its operators as they are called, so
+            that it can be stepped through and values can be printed (`node.get()`).
+        **pipeline_kwargs: arguments of Pipeline's constructor; a call may override them, and the
+            two above.
 
     Returns:
         The function, or a decorator where `fn` is left out.
@@ -430,7 +453,11 @@ def pipeline_def(
         >>> len(batch)
         8
     """
-    options = {"enable_conditionals": enable_conditionals, **pipeline_kwargs}
+    options = {
+        "enable_conditionals": enable_conditionals,
+        "debug": debug,
+        **pipeline_kwargs,
+    }
     if fn is not None and _conditionals.is_left_alone(fn):
         raise _not_the_definition()
     _check_pipeline_args(options)
@@ -453,8 +480,11 @@ def pipeline_def(
         rest = {name: value for name, value in kwargs.items() if name not in parameters}
         _check_pipeline_args(rest)
         chosen = {**options, **rest}
-        pipeline = Pipeline(**{k: v for k, v in chosen.items() if k not in _DECORATOR_ARGS})
+        constructor = {k: v for k, v in chosen.items() if k not in _DECORATOR_ARGS}
         define = _conditionals.convert(function) if chosen["enable_conditionals"] else function
+        if kwargs.get("debug", debug):  # as in DALI, also where the function has a `debug` too
+            return _PipelineDebug(lambda: _debug_outputs(define(*args, **own)), **constructor)
+        pipeline = Pipeline(**constructor)
         with pipeline:
             made = define(*args, **own)
         pipeline.set_outputs(*_as_outputs(made))
@@ -466,13 +496,8 @@ def pipeline_def(
 
 
 def _check_pipeline_args(given: Mapping[str, Any]) -> None:
-    for name, value in given.items():
-        if name in _DECORATOR_ARGS:
-            if value and name != "enable_conditionals":
-                raise _make(
-                    UnsupportedError, f"pipeline_def: {name}=True is not available in this version"
-                )
-        elif name not in _PIPELINE_ARGS:
+    for name in given:
+        if name not in _DECORATOR_ARGS and name not in _PIPELINE_ARGS:
             raise unknown_name("pipeline_def", name, sorted(_PIPELINE_ARGS), None)
 
 
@@ -504,3 +529,9 @@ def _not_the_definition() -> ArgumentError:
         ArgumentError,
         _make(ArgumentError, "the definition of a pipeline cannot be under do_not_convert"),
     )
+
+
+# DALI 1.35 has debug mode under this name only.
+experimental = ModuleType("torchdali.pipeline.experimental", "Another name of pipeline_def.")
+experimental.pipeline_def = pipeline_def  # type: ignore[attr-defined]
+sys.modules[experimental.__name__] = experimental

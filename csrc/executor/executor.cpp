@@ -44,7 +44,7 @@ class Executor::Iteration final : public Job, public IterationData {
   Executor& executor_;
 };
 
-Executor::Executor(Graph graph, const ExecutorOptions& options)
+Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* workers)
     : plan_(prepare(std::move(graph), options)), options_(options) {
   taken_.positions.resize(plan_.sources.size());
   if (options.memory_stats) memory_.resize(plan_.num_slots);
@@ -52,17 +52,26 @@ Executor::Executor(Graph graph, const ExecutorOptions& options)
     pools_.push_back(std::make_shared<StoragePool>(kKeptStorages));
   for (int i = 0; i < options.num_threads; ++i)
     runners_.push_back(std::make_unique<SampleRunner>(plan_));
+  if (workers != nullptr) {
+    TORCHDALI_ASSERT(workers->options_.num_threads == options.num_threads, "");
+    scheduler_ = workers->scheduler_;
+    return;
+  }
   scheduler_ =
-      std::make_unique<Scheduler>(options.num_threads, std::vector<StageTraits>(1),
+      std::make_shared<Scheduler>(options.num_threads, std::vector<StageTraits>(1),
                                   options.set_affinity ? allowed_cpus() : std::vector<int>{});
 }
 
-bool Executor::schedule() {
+// Others may go on with the threads, so the end of the scheduler cannot be relied on.
+Executor::~Executor() { scheduler_->cancel(); }
+
+bool Executor::schedule(std::vector<uint64_t> sample_ids) {
   // Where one source failed or had no data, those before it keep the batch that they gave.
   if (next_ == nullptr) {
     next_ = std::make_shared<Iteration>(*this);
     next_->source_batches.resize(plan_.graph.nodes.size());
-    next_->batch_size = options_.max_batch_size;
+    next_->batch_size =
+        sample_ids.empty() ? options_.max_batch_size : static_cast<int>(sample_ids.size());
   }
   for (int n : plan_.sources) {
     std::unique_ptr<SourceBatch>& batch = next_->source_batches[n];
@@ -89,6 +98,9 @@ bool Executor::schedule() {
           plan_.graph.nodes[n]);
     }
   }
+  TORCHDALI_ASSERT(
+      sample_ids.empty() || static_cast<int>(sample_ids.size()) >= iteration->batch_size, "");
+  iteration->sample_ids = std::move(sample_ids);
   iteration->first_sample_id = next_sample_id_;
   next_sample_id_ += iteration->batch_size;
   for (const auto& pool : pools_)
@@ -170,8 +182,8 @@ std::vector<OperatorMemory> Executor::memory_statistics() const {
     const Node& node = plan_.graph.nodes[step.node];
     for (const auto& producer : node.producers) {
       const OpSpec spec = make_spec(*producer, 1, 1, nullptr);
-      result.push_back({producer->name,
-                        std::vector<OutputMemory>(static_cast<size_t>(count_outputs(spec)))});
+      result.push_back(
+          {producer->name, std::vector<OutputMemory>(static_cast<size_t>(count_outputs(spec)))});
     }
     OperatorMemory& of_node = result.emplace_back(OperatorMemory{node.name, {}});
     for (int slot : step.outputs) {

@@ -33,11 +33,17 @@ struct ExecutorState {
 // One consumer thread; see Scheduler.
 class Executor {
  public:
-  Executor(Graph graph, const ExecutorOptions& options);
+  // With `workers` it runs on the threads of another executor, with as many `num_threads`. Then one
+  // consumer thread drives both, and waits for what one has scheduled before it turns to the other.
+  Executor(Graph graph, const ExecutorOptions& options, const Executor* workers = nullptr);
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  ~Executor();
 
   // Asks the sources for the next batch and hands it to the workers. Never waits for them. False at
-  // the end of the data.
-  bool schedule();
+  // the end of the data. `sample_ids`: of the batch, for random values; without sources they also
+  // give its size. Empty: the ids follow on those of the iteration before.
+  bool schedule(std::vector<uint64_t> sample_ids = {});
   // The outputs of the oldest scheduled iteration, or nothing where `timeout` passed first. Throws
   // the error of that iteration; later ones go on.
   std::shared_ptr<const IterationData> wait(std::chrono::milliseconds timeout);
@@ -97,7 +103,7 @@ class Executor {
   uint64_t next_sample_id_ = 0;
   Taken taken_;
   std::vector<OutputMemory> memory_;      // per slot; empty where not wanted
-  std::unique_ptr<Scheduler> scheduler_;  // last: its threads end before the rest goes
+  std::shared_ptr<Scheduler> scheduler_;  // last: its threads end before the rest goes
 };
 
 }  // namespace torchdali

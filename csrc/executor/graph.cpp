@@ -51,8 +51,8 @@ OpSpec make_spec(const Node& node, int max_batch_size, int num_threads,
   spec.seed = node.seed;
   spec.constants = node.args;
   for (const auto& producer : node.producers)
-    spec.producers.push_back(std::make_shared<const OpSpec>(
-        make_spec(*producer, max_batch_size, num_threads, nullptr)));
+    spec.producers.push_back(
+        std::make_shared<const OpSpec>(make_spec(*producer, max_batch_size, num_threads, nullptr)));
   for (const auto& [name, edge] : node.argument_inputs) {
     spec.tensors.emplace(name, static_cast<int>(spec.tensors.size()));
     if (argument_edges != nullptr) argument_edges->push_back(edge);

@@ -6,6 +6,29 @@
 
 namespace torchdali {
 
+namespace {
+
+// Values that are a pipeline output for the samples that have them, by way of `conditional.merge`:
+// the branches write them right into the batch.
+void add_merged(const Graph& graph, std::map<Edge, int>& batches) {
+  for (int n = static_cast<int>(graph.nodes.size()) - 1; n >= 0; --n) {
+    const Node& node = graph.nodes[n];
+    const auto merged = batches.find(Edge{n, 0});
+    if (node.schema->name != "conditional.merge" || merged == batches.end()) continue;
+    const int batch = merged->second;
+    for (const bool taken : {true, false}) {
+      const Edge value = node.inputs[taken ? 0 : 1];
+      const auto& guards = graph.nodes[value.node].guards;
+      const bool own = std::any_of(guards.begin(), guards.end(), [&](const Guard& g) {
+        return g.predicate == node.inputs[2] && g.value == taken;
+      });
+      if (own) batches.emplace(value, batch);
+    }
+  }
+}
+
+}  // namespace
+
 Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
   Plan plan;
   plan.graph = std::move(graph);
@@ -19,6 +42,7 @@ Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
     plan.num_batches += added;
     plan.outputs.push_back({.batch = it->second});
   }
+  add_merged(plan.graph, batches);
   std::vector<int> last_step;  // slot -> step that uses it last
   for (int n = 0; n < static_cast<int>(plan.graph.nodes.size()); ++n) {
     const Node& node = plan.graph.nodes[n];

@@ -8,10 +8,7 @@
 namespace torchdali {
 
 SampleRunner::SampleRunner(const Plan& plan)
-    : plan_(plan),
-      values_(plan.num_slots),
-      owners_(plan.num_slots),
-      block_bytes_(plan.num_slots) {
+    : plan_(plan), values_(plan.num_slots), owners_(plan.num_slots), block_bytes_(plan.num_slots) {
   ctx_.values_ = values_.data();
   ctx_.memory_ = this;
 }
@@ -20,7 +17,8 @@ void SampleRunner::run(IterationData& iteration, int sample) {
   iteration_ = &iteration;
   ctx_.index_in_batch_ = sample;
   ctx_.batch_size_ = iteration.batch_size;
-  ctx_.sample_id_ = iteration.first_sample_id + sample;
+  ctx_.sample_id_ = iteration.sample_ids.empty() ? iteration.first_sample_id + sample
+                                                 : iteration.sample_ids[sample];
   ctx_.source_batches_ = iteration.source_batches;
   for (const Step& step : plan_.steps) {
     step_ = &step;
@@ -75,7 +73,7 @@ void SampleRunner::record_memory(const Step& step) {
 void SampleRunner::allocate_output(int output, SampleView& view) {
   const int slot = step_->outputs[output], batch = step_->batches[output];
   if (batch >= 0) {
-    iteration_->batches[batch]->allocate(ctx_.index_in_batch_, view);
+    allocate_in_batch(batch, view);
     return;
   }
   release(slot);
@@ -83,12 +81,29 @@ void SampleRunner::allocate_output(int output, SampleView& view) {
   view.data = owners_[slot]->memory.get();
 }
 
+void SampleRunner::allocate_in_batch(int batch, SampleView& view) {
+  try {
+    iteration_->batches[batch]->allocate(ctx_.index_in_batch_, view);
+  } catch (const Error& e) {
+    const bool in_branch = !step_->guards.empty() ||
+                           plan_.graph.nodes[step_->node].schema->name == "conditional.merge";
+    if (!in_branch) throw;
+    throw Error(
+        e.kind(),
+        e.message() +
+            "; both branches of a condition give one type, number of dimensions and layout");
+  }
+}
+
 void SampleRunner::alias_output(int output, int input) {
   const int slot = step_->outputs[output], batch = step_->batches[output];
   SampleView& view = values_[slot];
   if (batch >= 0) {  // what the user gets lies in the batch
     const void* from = view.data;
-    iteration_->batches[batch]->allocate(ctx_.index_in_batch_, view);
+    // A branch may have put it there.
+    if (from != nullptr && iteration_->batches[batch]->sample(ctx_.index_in_batch_).data == from)
+      return;
+    allocate_in_batch(batch, view);
     if (const auto bytes = view.size_bytes(); bytes > 0) std::memcpy(view.data, from, bytes);
     return;
   }

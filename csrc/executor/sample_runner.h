@@ -16,6 +16,7 @@ namespace torchdali {
 struct IterationData {
   int batch_size = 0;
   uint64_t first_sample_id = 0;
+  std::vector<uint64_t> sample_ids;  // empty: consecutive, from first_sample_id
   std::vector<std::unique_ptr<SourceBatch>> source_batches;  // per node; null where not a Source
   std::vector<std::unique_ptr<Batch>> batches;               // per batch of the plan
   std::vector<IterationMemory> memory;                       // per slot; empty where not wanted
@@ -39,6 +40,7 @@ class SampleRunner final : private SampleMemory {
   void* allocate_scratch(size_t bytes) override;
   bool guards_hold(const Step& step) const;
   void record_memory(const Step& step);
+  void allocate_in_batch(int batch, SampleView& view);
   void release(int slot);
   void release_scratch();
 

@@ -100,7 +100,7 @@ std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string
 class PyExecutor {
  public:
   PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
-             bool set_affinity, bool memory_stats) {
+             bool set_affinity, bool memory_stats, const PyExecutor* workers) {
     Graph graph;
     for (const auto d : nodes) graph.nodes.push_back(to_node(py::cast<py::dict>(d)));
     for (const auto e : outputs) graph.outputs.push_back(to_edge(e));
@@ -109,17 +109,18 @@ class PyExecutor {
                                   .set_affinity = set_affinity,
                                   .fuse = fusion_enabled(),
                                   .memory_stats = memory_stats};
+    const Executor* shared = workers == nullptr ? nullptr : &workers->executor();
     const py::gil_scoped_release release;
-    executor_ = std::make_unique<Executor>(std::move(graph), options);
+    executor_ = std::make_unique<Executor>(std::move(graph), options, shared);
   }
   ~PyExecutor() { close(); }  // NOLINT(bugprone-exception-escape): joining does not fail
 
-  void schedule() {
+  void schedule(std::vector<uint64_t> sample_ids) {
     Executor& e = executor();
     bool more;
     {
       const py::gil_scoped_release release;
-      more = e.schedule();
+      more = e.schedule(std::move(sample_ids));
     }
     if (!more) throw py::stop_iteration();
   }
@@ -153,8 +154,18 @@ class PyExecutor {
     return out;
   }
 
-  void feed(const std::string& name, const py::object& data, const std::string& layout) {
-    executor().feed(name, to_fed_batch(data, layout));
+  void feed(const std::string& name, const py::object& data, const std::string& layout,
+            const std::vector<std::string>& source_names) {
+    auto batch = to_fed_batch(data, layout);
+    if (!source_names.empty()) {
+      TORCHDALI_CHECK(std::ssize(source_names) == batch->size, "a batch of ", batch->size,
+                      " samples has ", source_names.size(), " names of sources");
+      auto names = std::make_shared<SampleNames>();
+      for (const std::string& one : source_names)
+        names->add([&](std::string& text) { text += one; });
+      batch->names = std::move(names);
+    }
+    executor().feed(name, std::move(batch));
   }
   py::object reader_meta(const std::string& name) {
     const auto meta = executor().reader_meta(name);
@@ -214,7 +225,7 @@ class PyExecutor {
   }
 
  private:
-  Executor& executor() {
+  Executor& executor() const {
     TORCHDALI_CHECK_KIND(kRuntime, executor_ != nullptr, "the pipeline is closed");
     TORCHDALI_CHECK_KIND(kRuntime, getpid() == process_,
                          "a pipeline cannot be used in a process that was forked after it was "
@@ -235,12 +246,14 @@ void bind_executor(py::module_& m) {
         return decode_path(names.info(i));
       });
   py::class_<PyExecutor>(m, "Executor")
-      .def(py::init<const py::list&, const py::list&, int, int, bool, bool>(), py::arg("nodes"),
-           py::arg("outputs"), py::kw_only(), py::arg("batch_size"), py::arg("num_threads"),
-           py::arg("set_affinity") = false, py::arg("memory_stats") = false)
-      .def("schedule", &PyExecutor::schedule)
+      .def(py::init<const py::list&, const py::list&, int, int, bool, bool, const PyExecutor*>(),
+           py::arg("nodes"), py::arg("outputs"), py::kw_only(), py::arg("batch_size"),
+           py::arg("num_threads"), py::arg("set_affinity") = false, py::arg("memory_stats") = false,
+           py::arg("workers") = nullptr)
+      .def("schedule", &PyExecutor::schedule, py::arg("sample_ids") = std::vector<uint64_t>())
       .def("wait", &PyExecutor::wait)
-      .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "")
+      .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "",
+           py::arg("source_names") = std::vector<std::string>())
       .def("reader_meta", &PyExecutor::reader_meta, py::arg("name"))
       .def("state", &PyExecutor::state)
       .def("restore", &PyExecutor::restore, py::kw_only(), py::arg("iterations"),

@@ -404,7 +404,7 @@ def test_an_error_of_a_source_keeps_its_type_and_comes_in_its_turn(depth):
         ({"source": [0], "num_outputs": 0}, ValueError, "positive"),
         ({"batch": False}, ValueError, "needs a `source`"),
         ({"source": [0], "repeat_last": True}, ValueError, "feed_input"),
-        ({"source": [0], "parallel": True}, NotImplementedError, "parallel=True"),
+        ({"parallel": True}, ValueError, "needs a `source`"),
         ({"device": "gpu"}, NotImplementedError, "gpu"),
         ({"unknown": 1}, TypeError, "unexpected argument `unknown`"),
     ],

@@ -404,7 +404,6 @@ except KeyboardInterrupt:
 def test_no_child_outlives_its_parent(tmp_path, method, how):
     script = tmp_path / "train.py"
     script.write_text(textwrap.dedent(SCRIPT))
-    shm = set(os.listdir("/dev/shm"))
     process = subprocess.Popen(
         [sys.executable, str(script), method],
         stdout=subprocess.PIPE,
@@ -415,6 +414,12 @@ def test_no_child_outlives_its_parent(tmp_path, method, how):
     assert process.stdout.readline() == "ready\n"
     children = descendants(process.pid)
     assert len(children) >= 2
+    # What has no name cannot be left behind.
+    files = [
+        os.readlink(fd) for p in (process.pid, *children) for fd in Path(f"/proc/{p}/fd").iterdir()
+    ]
+    assert any("memfd:torchdali" in file for file in files)
+    assert not any(file.startswith("/dev/shm/") for file in files)
     if how == signal.SIGINT:
         os.killpg(process.pid, how)
         out, err = process.communicate(timeout=20)
@@ -428,7 +433,6 @@ def test_no_child_outlives_its_parent(tmp_path, method, how):
     while any(Path(f"/proc/{pid}").exists() for pid in children):
         assert time.monotonic() < deadline, "workers are still there"
         time.sleep(0.05)
-    assert set(os.listdir("/dev/shm")) <= shm
 
 
 def counts():

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls of a definition in debug mode: the engine of each, and how two runs are compared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torchdali._debug_node import DataNodeDebug
+from torchdali._extension import _C
+from torchdali._feeding import Group, Input
+from torchdali._planning import engine_node
+from torchdali.data_node import DataNode
+from torchdali.errors import PipelineError, _make
+from torchdali.graph import OpNode
+from torchdali.tensors import TensorListCPU
+
+__all__ = ["Feed", "Site", "bare", "changed", "difference"]
+
+
+@dataclass
+class Site:
+    """One call in the definition, over all runs.
+
+    Attributes:
+        node: what the first run recorded, with nodes that hold no data.
+        seed: of its random values.
+        executor: runs it; made when there is data to run it on.
+        feed: what it gets its data from, where it is an external source.
+    """
+
+    node: OpNode
+    seed: int
+    executor: Any = None
+    feed: Feed | None = None
+
+    def stop(self) -> None:
+        """Ends it."""
+        if self.executor is not None:
+            self.executor.close()
+            self.executor = None
+
+    def start(self, workers: Any, options: Mapping[str, Any]) -> None:
+        """Makes its engine: one operator, with a source for each of its inputs.
+
+        Args:
+            workers: an executor whose threads it runs on.
+            options: of the engine.
+        """
+        node = self.node
+        count, num_inputs = len(node.inputs) + len(node.arg_inputs), len(node.inputs)
+        location = str(node.location) if node.location else ""
+        nodes: list[dict[str, Any]] = [
+            {
+                "op": "external_source",
+                "name": f"{node.name}.{i}",
+                "inputs": [],
+                "arg_inputs": {},
+                "guards": [],
+                "args": {},
+                "seed": 0,
+                "location": location,
+            }
+            for i in range(count)
+        ]
+        edges = [(i, 0) for i in range(count)]
+        arguments = dict(zip(node.arg_inputs, edges[num_inputs:], strict=True))
+        nodes.append(engine_node(node, node.name, self.seed, edges[:num_inputs], arguments))
+        outputs = [(count, i) for i in range(node.num_outputs)]
+        self.executor = _C.Executor(nodes, outputs, workers=workers, **options)
+
+    def run(
+        self, inputs: Sequence[TensorListCPU] = (), sample_ids: Sequence[int] = ()
+    ) -> list[tuple[Any, str, Any]]:
+        """Runs its operator on one batch; returns data, layout and names of each output."""
+        executor = self.executor
+        try:
+            for index, batch in enumerate(inputs):
+                names = [os.fsencode(name) for name in batch._names or ()]
+                executor.feed(f"{self.node.name}.{index}", batch._data, batch._layout, names)
+            executor.schedule(list(sample_ids))
+            return executor.wait()  # type: ignore[no-any-return]
+        except BaseException:
+            executor.cancel()  # Ctrl-C leaves the operator running
+            if inputs:  # some may be fed and not used
+                self.stop()
+            raise
+
+
+class Feed:
+    """The calls that get their data from one Python source, and that source."""
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.count = group.num_outputs or 1
+        self.nodes: list[OpNode] = []
+        self.input: Input | None = None
+        self.waiting: list[DataNodeDebug] = []  # of the calls of this run
+        self.taken: list[TensorListCPU] = []  # by this run, of what was fed
+
+
+def bare(node: DataNode) -> DataNode:
+    """Returns the node without its data, so that a call does not keep its first batch."""
+    return DataNode(node.name, node.device, node.source, node.index)
+
+
+def difference(first: OpNode, now: OpNode) -> str | None:
+    """Returns how a call differs from that in the first run: "" for another one, None for none."""
+    if first.schema is not now.schema or first.location != now.location:
+        return ""
+    if len(first.inputs) != len(now.inputs):
+        return f"it had {len(first.inputs)} inputs, now it has {len(now.inputs)}"
+    for name in sorted({*first.args, *first.arg_inputs, *now.args, *now.arg_inputs}):
+        before, after = (
+            "a batch" if name in node.arg_inputs else node.args.get(name) for node in (first, now)
+        )
+        # by repr: NaN is the same as before, 1.0 and True are not the same as 1
+        if before is not after and repr(before) != repr(after):
+            return f"argument `{name}` unexpectedly changed from {before!r} to {after!r}"
+    for what in ("device", "seed", "preserve", "num_outputs"):
+        before, after = getattr(first, what), getattr(now, what)
+        if before != after:
+            return f"`{what}` unexpectedly changed from {before!r} to {after!r}"
+    if (first.named or now.named) and first.name != now.name:
+        return f"`name` unexpectedly changed from {first.name!r} to {now.name!r}"
+    return None
+
+
+def changed(first: OpNode | None, now: OpNode) -> Exception:
+    """Returns the error for a definition that calls something else than in its first run."""
+    how = difference(first, now) if first is not None else ""
+    text = "unexpected operator: debug mode does not support changing the order of operators"
+    if how:
+        text = how
+    elif first is None:
+        text += "; the first run ended before it"
+    else:
+        text += f"; in the first run this was {first.schema.fn_name}"
+        if first.location is not None:
+            text += f" at {first.location.short()}"
+    return _make(
+        PipelineError,
+        text,
+        operator=now.schema.fn_name,
+        location=now.location,
+        fix="values that change from run to run go in as batches (fn.external_source, fn.random, "
+        "arrays in a list); make a new pipeline after changes of the definition",
+    )
