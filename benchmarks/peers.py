@@ -2,7 +2,7 @@
 """Peers: torchdali, real DALI, torch's DataLoader, each in a process of its own.
 
 A benchmark is a module with ``make(peer, axes)``, which returns a function that makes one batch and
-returns its number of samples. This file is both ends of the pipe: the harness uses ``Peer``; a
+returns its number of samples, or a tuple of that and the seconds that count. This file is both ends of the pipe: the harness uses ``Peer``; a
 peer's process runs the file and serves requests, one JSON a line. So all peers are measured by the
 same code, DALI in the Python of its own venv, and idle peers hold no threads of the one measured.
 """
@@ -127,7 +127,7 @@ class _Server:
     """The other end: serves one benchmark of one peer."""
 
     def __init__(self) -> None:
-        self._step: Callable[[], int] | None = None
+        self._step: Callable[[], int | tuple[int, float]] | None = None
 
     def make(self, benchmark: str, peer: str, axes: dict[str, Any]) -> dict[str, str]:
         self._step = importlib.import_module(benchmark).make(peer, axes)
@@ -142,13 +142,18 @@ class _Server:
         samples = batches = 0
         cpu, start = cpu_seconds(), time.perf_counter()
         end = start + seconds
+        own = 0.0
         while (now := time.perf_counter()) < end:
-            samples += step()
+            made = step()
+            if isinstance(made, tuple):
+                made, lasted = made
+                own += lasted
+            samples += made
             batches += 1
         return {
             "samples": samples,
             "batches": batches,
-            "wall_s": now - start,
+            "wall_s": own or now - start,
             "cpu_s": cpu_seconds() - cpu,
         }
 
@@ -158,7 +163,8 @@ class _Server:
         assert step is not None
         before, made = resident_bytes(), 0
         while made < samples:
-            made += step()
+            done = step()
+            made += done[0] if isinstance(done, tuple) else done
         return {"samples": made, "before_bytes": before, "after_bytes": resident_bytes()}
 
 

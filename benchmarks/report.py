@@ -168,6 +168,34 @@ def building_table(document: dict[str, Any]) -> str:
     return markdown(["1,000 operators", "ms to define and build"], rows)
 
 
+def external_source_table(document: dict[str, Any]) -> str:
+    """The user's Python as the source; the ratio is of torchdali to the peer, more is better."""
+    results = of(document, "external_source")
+    by_key = {(r["peer"], r["axes"]["work"]): r for r in results}
+    columns = {
+        "copy": ("images/s, trivial callback", "images_per_s", 1.0),
+        "decode": ("images/s, callback decodes with Pillow", "images_per_s", 1.0),
+        "start": ("ms from the definition to the first batch", "us_per_iteration", 1000.0),
+        "array": ("µs an iteration, arrays in the process", "us_per_iteration", 1.0),
+    }
+    rows = []
+    for peer in dict.fromkeys(r["peer"] for r in results):
+        row = [title(by_key[peer, "copy"])]
+        for work, (_, metric, unit) in columns.items():
+            result, ours = by_key[peer, work], by_key["torchdali", work]
+            if "absent" in result or "absent" in ours:
+                row.append("")
+                continue
+            cell = f"{median(result, metric) / unit:,.{0 if metric == 'images_per_s' else 1}f}"
+            if peer != "torchdali":
+                ratio = paired_ratio(ours, result, metric)
+                cell += f" ({ratio if metric == 'images_per_s' else 1 / ratio:.1f})"
+            row.append(cell)
+        rows.append(row)
+    note = "In brackets: how many times better torchdali is."
+    return f"{markdown(['2 worker processes', *(c[0] for c in columns.values())], rows)}\n\n{note}"
+
+
 def memory_table(document: dict[str, Any]) -> str:
     """Growth of resident memory."""
     header = ["resident memory", "epochs", "growth after the first two", "at the end"]
@@ -203,6 +231,7 @@ SECTIONS = {
     "overhead": ("overhead", overhead_table),
     "expressions": ("expressions", expressions_table),
     "building": ("building", building_table),
+    "external_source": ("external_source", external_source_table),
     "memory": ("memory", memory_table),
 }
 

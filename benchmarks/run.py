@@ -14,10 +14,10 @@ from typing import Any
 
 from benchmarks import harness, memory, report
 from benchmarks.ops import building, expressions, overhead
-from benchmarks.pipelines import imagenet
+from benchmarks.pipelines import external_source, imagenet
 
 RESULTS = Path(__file__).resolve().parent / "results"
-PARTS = ("imagenet", "overhead", "expressions", "building", "memory")
+PARTS = ("imagenet", "overhead", "expressions", "building", "external_source", "memory")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -81,6 +81,17 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             seconds=min(seconds, 0.5),
             warm_up=1,
         )
+    if "external_source" in options.parts:
+        for work, metrics in external_source.WORK.items():
+            results += harness.measure(
+                external_source.__name__,
+                [p for p in external_source.PEERS if p.startswith(tuple(options.peers))],
+                {"work": work, "workers": 2, "data": options.data},
+                metrics,
+                rounds=rounds,
+                seconds=min(seconds, 1.5),
+                warm_up=8 if work == "copy" else 2,
+            )
     if "memory" in options.parts:
         results += memory.measure(["torchdali-plain"], {"threads": 2, **axes}, epochs=epochs)
     return harness.document(settings, results)

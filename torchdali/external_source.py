@@ -79,8 +79,9 @@ def external_source(
         parallel: call the source in worker processes, `py_num_workers` of the pipeline. A callable
             then takes one argument, and makes what it is asked for from that alone; each call may
             come to another worker. An iterable (batch=True) is iterated over in one of them.
-        no_copy: (always so with `parallel`, whose memory is the pipeline's own) read the user's memory in place, which then must not change before the iteration
-            has been taken; by default the data is copied when it is fed.
+        no_copy: read the user's memory in place, and hand it out where the pipeline returns it; it
+            must not change before the iteration has been taken. By default the data is copied when
+            it is fed; with `parallel` it lies in memory of the pipeline's own.
         prefetch_queue_depth: with `parallel`, how many batches are made ahead (default 1).
         bytes_per_sample_hint: with `parallel`, size of a sample to make room for beforehand.
         batch_info: pass a types.BatchInfo instead of the index to a callable that gives batches.

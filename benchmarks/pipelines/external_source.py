@@ -3,25 +3,34 @@
 
 Axes: ``work``: "copy" returns the same 224 x 224 x 3 bytes for every sample, "decode" decodes a
 JPEG file with Pillow, "array" returns one batch of (64, 16) floats in the process itself, "start"
-makes a loader anew for every batch of "copy", takes the first one and ends it; ``workers``;
+makes a loader anew for every batch of "copy" and takes the first one; ``workers``;
 ``data`` (folder). torch's DataLoader does the same with a map-style dataset.
 """
 
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import harness
 from benchmarks.peers import api
 from benchmarks.pipelines.imagenet import find_files
 
 PEERS = ["torchdali", "dali", "dataloader"]
 BATCH = 64
 SHAPE = (224, 224, 3)
+# What is measured, and how it is told.
+WORK = {
+    "copy": harness.throughput,
+    "decode": harness.throughput,
+    "array": harness.iteration_time,
+    "start": harness.iteration_time,
+}
 
 
 class Copy:
@@ -102,7 +111,7 @@ def _pipeline(dali: Any, source: Any, axes: dict[str, Any]) -> Any:
     return pipeline
 
 
-def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
+def make(peer: str, axes: dict[str, Any]) -> Callable[[], int | tuple[int, float]]:
     """Returns a function that makes one batch and returns its size."""
     if axes["work"] == "array":
         batch = np.zeros((BATCH, 16), np.float32)
@@ -111,10 +120,15 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
         source = Decode(axes["data"]) if axes["work"] == "decode" else Copy()
     if axes["work"] == "start":
 
-        def start() -> int:
+        def start() -> tuple[int, float]:
+            begin = time.perf_counter()
             if peer == "dataloader":
-                return len(next(iter(_dataloader(source, axes))))
-            return len(_pipeline(api(peer), source, axes).run()[0])
+                loader = iter(_dataloader(source, axes))
+                count = len(next(loader))
+            else:
+                loader = _pipeline(api(peer), source, axes)
+                count = len(loader.run()[0])
+            return count, time.perf_counter() - begin  # their end does not count
 
         return start
     if peer == "dataloader":

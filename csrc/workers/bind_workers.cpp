@@ -230,6 +230,7 @@ PYBIND11_MODULE(_shm, m) {
       .def_property_readonly("size", &tw::Slab::size)
       .def_property("num_samples", &tw::Slab::num_samples, &tw::Slab::set_num_samples)
       .def("clear", &tw::Slab::clear)
+      .def("mark_written", &tw::Slab::mark_written)
       .def("store", &tw::store, py::arg("output"), py::arg("sample"), py::arg("array"))
       .def("store_batch", &tw::store_batch, py::arg("output"), py::arg("array"))
       .def("describe", &tw::describe, py::arg("output"));

@@ -17,7 +17,7 @@ Segment::Segment(size_t size, size_t limit) : fd_(memfd_create("torchdali", MFD_
                        "shared memory: memfd_create failed: ", std::strerror(errno));
   try {
     map(limit);
-    grow(size);
+    back(0, size);
   } catch (...) {
     if (data_ != nullptr) munmap(data_, limit_);
     close(fd_);
@@ -50,14 +50,15 @@ void Segment::map(size_t limit) {
   }
 }
 
-void Segment::grow(size_t size) {
-  TORCHDALI_CHECK_KIND(kRuntime, size <= limit_, "shared memory: ", size,
+void Segment::back(size_t offset, size_t bytes) {
+  if (bytes == 0) return;
+  TORCHDALI_CHECK_KIND(kRuntime, offset + bytes <= limit_, "shared memory: ", offset + bytes,
                        " bytes are more than a batch may have (", limit_, ")");
   int result;
   do {
-    result = posix_fallocate(fd_, 0, static_cast<off_t>(size));
+    result = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (result == EINTR);
-  TORCHDALI_CHECK_KIND(kRuntime, result == 0, "shared memory: no room for ", size,
+  TORCHDALI_CHECK_KIND(kRuntime, result == 0, "shared memory: no room for ", bytes,
                        " bytes: ", std::strerror(result));
 }
 

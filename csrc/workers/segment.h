@@ -16,9 +16,9 @@ class Segment {
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
   ~Segment();
-  // Makes at least `size` bytes usable. Any process; raises where there is no memory, instead of
-  // leaving it to a SIGBUS at the first write.
-  void grow(size_t size);
+  // Makes bytes usable. Any process, any number of times; raises where there is no memory, instead
+  // of leaving it to a SIGBUS at the first write.
+  void back(size_t offset, size_t bytes);
   template <class T = std::byte>
   T* at(size_t offset = 0) const {
     return reinterpret_cast<T*>(data_ + offset);

@@ -17,8 +17,6 @@ constexpr size_t kPage = 4096;
 constexpr size_t kAlignment = 64;
 constexpr size_t kLimit = size_t{1} << 34;  // address space of a slab
 
-constexpr uint64_t kNoRoom = UINT64_MAX;
-
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 }  // namespace
@@ -42,8 +40,11 @@ Slab::Slab(Descriptor descriptor, int num_outputs, int max_samples)
       max_samples_(max_samples),
       segment_(descriptor.fd, data_start(), kLimit) {}
 
+void Slab::mark_written() { header().size = size(); }
+
 void Slab::clear() {
-  header().top = data_start();
+  Header& h = header();
+  h.top = data_start();
   header().num_samples = max_samples_;
   for (int i = 0; i < num_outputs_; ++i) {
     outputs()[i].base = 0;
@@ -51,20 +52,11 @@ void Slab::clear() {
   }
 }
 
-uint64_t Slab::take(uint64_t bytes) {
-  Header& h = header();
-  const uint64_t offset = h.top.fetch_add(round_up(bytes, kAlignment));
-  const uint64_t end = offset + bytes;
-  uint64_t size = h.size;
-  if (end > size) {
-    // Half as much again, so that batches that grow do so in few steps. fallocate never shrinks, so
-    // two workers may do this at the same time.
-    const uint64_t wanted = round_up(end + (end - data_start()) / 2, kPage);
-    segment_.grow(wanted);
-    while (size < wanted && !h.size.compare_exchange_weak(size, wanted)) {
-    }
-  }
-  return offset;
+uint64_t Slab::take(uint64_t bytes) { return header().top.fetch_add(round_up(bytes, kAlignment)); }
+
+// Only what is about to be written: the pages of a new batch are made by all workers together.
+void Slab::back(uint64_t offset, uint64_t bytes) {
+  if (offset + bytes > header().size) segment_.back(offset, bytes);
 }
 
 std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const int64_t> shape) {
@@ -76,21 +68,16 @@ std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const i
   uint64_t stride = 0;
   if (o.stride.compare_exchange_strong(stride, bytes + 1)) {
     stride = bytes + 1;
-    try {
-      o.base = take(bytes * num_samples());
-    } catch (...) {
-      o.base = kNoRoom;
-      throw;
-    }
+    o.base = take(bytes * num_samples());
   }
   SampleRecord& record = records()[output * max_samples_ + sample];
   if (stride == bytes + 1) {
     while (o.base == 0) sched_yield();  // the worker that came first is about to set it
-    TORCHDALI_CHECK_KIND(kRuntime, o.base != kNoRoom, "shared memory: no room for the batch");
     record.offset = o.base + bytes * sample;
   } else {
     record.offset = take(bytes);
   }
+  back(record.offset, bytes);
   record.dtype = dtype;
   record.ndim = static_cast<int8_t>(shape.size());
   std::copy(shape.begin(), shape.end(), record.shape);

@@ -3,6 +3,7 @@
 // samples of one size side by side so that the batch is one tensor; the parent reads them in place.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -34,6 +35,8 @@ class Slab {
 
   // Empty again. Parent, while no worker writes.
   void clear();
+  // Every byte that was given out has been written: the next batch need not ask for those again.
+  void mark_written();
   // A batch whose size its source decides.
   void set_num_samples(int count) { header().num_samples = count; }
   int num_samples() const { return header().num_samples; }
@@ -44,8 +47,8 @@ class Slab {
     return records()[output * max_samples_ + sample];
   }
   std::byte* data() const { return segment_.at(); }
-  // Bytes of the segment that are backed by memory.
-  size_t size() const { return header().size; }
+  // Bytes of the segment in use, or known to be backed by memory.
+  size_t size() const { return std::max<size_t>(header().size, header().top); }
 
  private:
   struct Output {
@@ -54,7 +57,7 @@ class Slab {
   };
   struct Header {
     std::atomic<uint64_t> top;   // first byte that is not given out
-    std::atomic<uint64_t> size;  // of the segment
+    std::atomic<uint64_t> size;  // of the segment, as far as it is backed by memory
     std::atomic<int32_t> num_samples;
   };
   Header& header() const { return *segment_.at<Header>(); }
@@ -64,6 +67,7 @@ class Slab {
   }
   size_t data_start() const;
   uint64_t take(uint64_t bytes);
+  void back(uint64_t offset, uint64_t bytes);
 
   const int num_outputs_, max_samples_;
   Segment segment_;

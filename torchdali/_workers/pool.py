@@ -285,6 +285,8 @@ class Pool:
         home = self._free[source]
         lease = _shm.Lease(job.slab, home)
         outputs = [_tensors(lease, job.slab.describe(i)) for i in range(spec.num_outputs or 1)]
+        if all(isinstance(output, torch.Tensor) for output in outputs):
+            job.slab.mark_written()
         if home.num_leased > _MOST_LEASED:
             # The user keeps batches; each would hold a descriptor here and in every worker.
             outputs = [_copy(output) for output in outputs]
