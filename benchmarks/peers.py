@@ -2,9 +2,10 @@
 """Peers: torchdali, real DALI, torch's DataLoader, each in a process of its own.
 
 A benchmark is a module with ``make(peer, axes)``, which returns a function that makes one batch and
-returns its number of samples, or a tuple of that and the seconds that count. This file is both ends of the pipe: the harness uses ``Peer``; a
-peer's process runs the file and serves requests, one JSON a line. So all peers are measured by the
-same code, DALI in the Python of its own venv, and idle peers hold no threads of the one measured.
+returns its number of samples, or a tuple of that and the seconds that count. This file is both ends
+of the pipe: the harness uses ``Peer``; a peer's process runs the file and serves requests, one JSON
+a line. So all peers are measured by the same code, DALI in the Python of its own venv, and idle
+peers hold no threads of the one measured.
 """
 
 from __future__ import annotations

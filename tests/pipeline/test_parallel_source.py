@@ -389,8 +389,8 @@ def define():
 
 pipe = define()
 pipe.run()
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     while True:
         pipe.run()
 except KeyboardInterrupt:
