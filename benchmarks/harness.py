@@ -78,8 +78,16 @@ def measure(
     values: dict[str, dict[str, list[float]]] = {peer.name: {} for peer in running}
     try:
         for number in range(rounds):
-            for peer in running:
-                for metric, value in metrics(peer.measure(seconds, warm_up)).items():
+            for peer in list(running):
+                try:
+                    measured = peer.measure(seconds, warm_up)
+                except PeerError as error:  # it cannot do what is asked for, and says so when run
+                    entry = next(e for e in results if e["peer"] == peer.name)
+                    entry["absent"] = str(error).strip().splitlines()[-1]
+                    running.remove(peer)
+                    peer.close()
+                    continue
+                for metric, value in metrics(measured).items():
                     values[peer.name].setdefault(metric, []).append(value)
             progress(f"{benchmark} {shown}: round {number + 1} of {rounds}")
     finally:
@@ -87,8 +95,7 @@ def measure(
             peer.close()
     for entry in results:
         if "absent" not in entry:
-            measured = values[entry["peer"]]
-            entry["metrics"] = {metric: spread(v) for metric, v in measured.items()}
+            entry["metrics"] = {m: spread(v) for m, v in values[entry["peer"]].items()}
     return results
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torchdali._feeding import Batches, Group, Input
-from torchdali._pulling import OWNER, num_parameters
+from torchdali._pulling import OWNER, num_parameters, warn_of_skip
 from torchdali._source_location import SourceLocation
 from torchdali._workers.pool import Pool, WorkerFailure
 from torchdali._workers.process import SourceSpec
@@ -117,6 +117,7 @@ class ParallelInput(Input):
         self._pool = pool
         self._number = number
         self._round = 0  # how often an iterable was begun
+        self._given = 0  # batches since then
         self._ask()
 
     def _ask(self) -> None:
@@ -143,6 +144,7 @@ class ParallelInput(Input):
             self._iteration += 1
             raise self._failed(failure) from failure.cause
         self._iteration += 1
+        self._given += 1
         self._ask()
         return self._named([self.convert(d, None, i) for i, d in enumerate(data)])
 
@@ -152,6 +154,7 @@ class ParallelInput(Input):
         if self._source.cycle == "no":
             raise StopIteration
         self._round += 1
+        self._given = 0
         if self._source.cycle == "raise":
             self._ask()
             raise StopIteration
@@ -172,21 +175,38 @@ class ParallelInput(Input):
 
     @property
     def forgetful(self) -> str | None:
-        """Why a checkpoint does not hold where it is; None where it does."""
-        if self._source.spec.kind != "iterable":
-            return None
-        return "an iterable or a generator function"
+        """None: a checkpoint holds where it is."""
+        return None
 
     def state(self) -> dict[str, Any]:
-        """Returns its position behind the last take()."""
-        return {"iteration": self._iteration, "epoch": self._epoch, "source": None}
+        """Returns its position behind the last take(); an iterable's is what it has given."""
+        given = self._given if self._source.spec.kind == "iterable" else None
+        return {"iteration": self._iteration, "epoch": self._epoch, "source": given}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Goes on where state() was called."""
-        self._pool.cancel(self._number)
-        if self._source.spec.kind != "iterable":
-            self._iteration = state["iteration"]
-        self._epoch = state["epoch"]
+        """Goes on where state() was called.
+
+        Warns:
+            UserWarning: what an iterable has given before is passed over.
+        """
+        given = state.get("source")
+        if isinstance(given, int) is not (self._source.spec.kind == "iterable"):
+            raise _make(
+                ArgumentError,
+                "the checkpoint is of another kind of source",
+                operator=OWNER,
+                location=self._group.location,
+                fix="resume with the source that the checkpoint was made with",
+            )
+        if given is None:
+            self._pool.cancel(self._number)
+        self._iteration, self._epoch = state["iteration"], state["epoch"]
+        if given:
+            warn_of_skip(given, self._group.location)
+            for _ in range(given):
+                self._pool.take(self._number)
+                self._ask()
+            self._given = given
         self._ask()
 
     def capacities(self) -> list[int]:

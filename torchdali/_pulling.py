@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import inspect
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from torchdali._source_location import SourceLocation
+from torchdali._source_location import SourceLocation, user_stack_level
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.types import BatchInfo, SampleInfo
 
-__all__ = ["OWNER", "Puller", "num_parameters"]
+__all__ = ["OWNER", "Puller", "num_parameters", "warn_of_skip"]
 
 OWNER = "fn.external_source"
 
@@ -46,6 +47,7 @@ class Puller:
         self._takes_info = False
         self._iterate: Callable[[], Iterator[Any]] | None = None
         self._iterator: Iterator[Any] | None = None
+        self._given = 0  # by the iterator
         self._location = location
         # How its position is saved: by calls of these two, where the source has them.
         self._state_dict = getattr(source, "state_dict", None)
@@ -99,20 +101,20 @@ class Puller:
     @property
     def forgetful(self) -> str | None:
         """What kind of source it is, where a checkpoint cannot hold its position; else None."""
-        if self._takes_info or self._has_state:
+        if self._takes_info or self._has_state or self._iterate is not None:
             return None
-        if self._call is not None:
-            return "a callable without parameters"
-        return "an iterable or a generator function"
+        return "a callable without parameters"
 
     def state(self) -> Any:
-        """Returns a copy of what the source's state_dict() says, as JSON has it; None: no state.
+        """Returns a copy of what the source's state_dict() says, as JSON has it.
+
+        Without state_dict(): how many items its iterator has given, None for a callable.
 
         Raises:
             ArgumentTypeError: there are values in it that JSON has not.
         """
         if not self._has_state:
-            return None
+            return None if self._iterate is None else self._given
         assert self._state_dict is not None
         try:
             return json.loads(json.dumps(self._state_dict()))
@@ -126,7 +128,14 @@ class Puller:
             ) from None
 
     def restore(self, state: Any) -> None:
-        """Hands the source what state() gave."""
+        """Hands the source what state() gave, or passes over what it has given before.
+
+        Warns:
+            UserWarning: items are passed over.
+        """
+        if self._iterate is not None and not self._has_state and isinstance(state, int):
+            self._skip(state)
+            return
         if (state is None) is self._has_state:
             raise _make(
                 ArgumentError,
@@ -143,6 +152,23 @@ class Puller:
         self._iterator = None
         if self._load_state_dict is not None and self._has_state:
             self._load_state_dict(state)
+
+    def _skip(self, count: int) -> None:
+        assert self._iterate is not None
+        if count:
+            warn_of_skip(count, self._location)
+        self._iterator = iter(self._iterate())
+        for self._given in range(1, count + 1):
+            try:
+                next(self._iterator)
+            except StopIteration:
+                raise _make(
+                    ArgumentError,
+                    f"the source has fewer items than the {count} that it had given when the "
+                    "checkpoint was taken",
+                    operator=OWNER,
+                    location=self._location,
+                ) from None
 
     def next(self, iteration: int, epoch: int, batch_size: int) -> Any:
         """Returns the next batch, or a list of `batch_size` samples.
@@ -165,16 +191,33 @@ class Puller:
             return self._call(info) if self._takes_info else self._call()
         assert self._iterate is not None
         if self._iterator is None:
-            self._iterator = iter(self._iterate())
+            self._begin()
+        assert self._iterator is not None
         try:
-            return next(self._iterator)
+            item = next(self._iterator)
         except StopIteration:
             if self.cycle == "no":
                 raise
-            self._iterator = iter(self._iterate())
+            self._begin()
             if self.cycle == "raise":
                 raise
-            return next(self._iterator)
+            item = next(self._iterator)
+        self._given += 1
+        return item
+
+    def _begin(self) -> None:
+        assert self._iterate is not None
+        self._iterator, self._given = iter(self._iterate()), 0
+
+
+def warn_of_skip(count: int, location: SourceLocation | None) -> None:
+    """Warns that a source without state_dict() is iterated over up to where it was."""
+    warnings.warn(
+        f"{OWNER}: the source has no state_dict() and load_state_dict(), so it is iterated over "
+        f"from its beginning, and the first {count} items are passed over\n  defined at {location}",
+        UserWarning,
+        stacklevel=user_stack_level(),
+    )
 
 
 def num_parameters(function: Callable[..., Any]) -> tuple[int, int]:

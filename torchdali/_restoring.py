@@ -10,6 +10,7 @@ from torchdali import graph
 from torchdali._document import Place
 from torchdali._feeding import Group
 from torchdali._options import OperatorConcurrency, PipelineOptions, StreamPolicy
+from torchdali._parallel import parallel_source
 from torchdali._pulling import Puller
 from torchdali._references import Allowed
 from torchdali._schema import UNIVERSAL, operator_schema
@@ -110,6 +111,7 @@ def _sources(document: Place, allowed: Allowed) -> list[Group]:
             "no_copy",
             "repeat_last",
             "blocking",
+            "parallel",
             "location",
         )
         location = _location(place["location"])
@@ -118,18 +120,32 @@ def _sources(document: Place, allowed: Allowed) -> list[Group]:
         if cycle.text() not in ("no", "quiet", "raise"):
             cycle.fail('is none of "no", "quiet" and "raise"')
         batch_info = place["batch_info"].boolean()
-        puller = None
+        count = None if num_outputs.is_null else num_outputs.integer(1, _MAX_OUTPUTS)
+        puller, parallel = None, None
         if not place["function"].is_null:
             function = allowed.find(place["function"].text(), location)
             puller = Puller(function, cycle.text(), batch, batch_info, location)
+            if not place["parallel"].is_null:
+                depth, sample_bytes = (item.integer(0) for item in place["parallel"].entries(2))
+                parallel = parallel_source(
+                    function,
+                    cycle.text(),
+                    batch,
+                    batch_info,
+                    count,
+                    depth or None,
+                    sample_bytes or None,
+                    location,
+                )
         groups.append(
             Group(
                 puller,
-                None if num_outputs.is_null else num_outputs.integer(1, _MAX_OUTPUTS),
+                count,
                 place["no_copy"].boolean(),
                 place["repeat_last"].boolean(),
                 place["blocking"].boolean(),
                 location,
+                parallel,
             )
         )
     return groups

@@ -253,6 +253,11 @@ def _document(
             "no_copy": group.no_copy,
             "repeat_last": group.repeat_last,
             "blocking": group.blocking,
+            "parallel": (
+                None
+                if group.parallel is None
+                else [group.parallel.depth, group.parallel.sample_bytes]
+            ),
             "location": place(group.location),
         }
 

@@ -37,6 +37,15 @@ bool keeps(const ResampleAxis& axis) {
          !axis.mirror && axis.low == 0 && axis.high == static_cast<float>(axis.in) &&
          axis.mag_filter != ResampleFilter::kGaussian;
 }
+// Whether they would if the whole result was wanted: what is wanted is copied, though not all of it
+// or in another order.
+bool picks(const ResampleAxis& axis) {
+  ResampleAxis whole = axis;
+  whole.out = full_extent(axis);
+  whole.full = whole.begin = 0;
+  whole.mirror = false;
+  return keeps(whole);
+}
 bool all_nearest(const ResampleJob& job) {
   return std::all_of(job.axes.begin(), job.axes.end(), [](const ResampleAxis& axis) {
     return axis_filter(axis) == ResampleFilter::kNearest || keeps(axis);
@@ -327,11 +336,13 @@ void run_from(const ResampleJob& job, bool flat, const void* in, void* out, Scra
   else run_float<In, float>(job, flat, in, out, arena);
 }
 
-void run_any(const ResampleJob& job, const void* in, void* out, ScratchArena& arena) {
+void run_any(ResampleJob job, const void* in, void* out, ScratchArena& arena) {
+  ResampleAxis& depth = job.axes[kD];
+  // Slices that are copied can be picked, which is exact whatever the order.
+  if (picks(depth)) depth.min_filter = depth.mag_filter = ResampleFilter::kNearest;
   if (job.in_type == job.out_type && all_nearest(job)) return run_nearest(job, in, out, arena);
-  // The depth is that of an image, or copied slice by slice.
-  const ResampleAxis& depth = job.axes[kD];
-  const bool flat = axis_filter(depth) == ResampleFilter::kNearest || keeps(depth);
+  // The depth is that of an image, or slices are picked.
+  const bool flat = axis_filter(depth) == ResampleFilter::kNearest;
   if (flat && fits_fixed_point(job))
     return run_planes<uint8_t, uint16_t, uint8_t>(job, in, out, arena);
   switch (job.in_type) {

@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 from helpers.ops import OpCase, PerSample, run_op
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from torchdali import types
@@ -111,6 +111,7 @@ def one_after_another(x, layout, crop, position, mirror, **args):
     filter_=st.sampled_from([types.INTERP_NN, types.INTERP_LINEAR, types.INTERP_CUBIC]),
     dtype=st.sampled_from([torch.uint8, torch.float32]),
 )
+@example("DHWC", (6, 4, 4), (4, 1, 4), (0.0, 0.0, 0.0), 4, types.INTERP_LINEAR, torch.uint8)
 @settings(max_examples=80)
 def test_gives_the_bytes_of_its_three_steps(layout, size, keep, position, mirror, filter_, dtype):
     letters = [c for c in layout if c in "DHW"]

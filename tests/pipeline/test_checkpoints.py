@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints of a pipeline: a fresh one goes on with the batch behind the last one taken."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -195,6 +196,7 @@ def test_a_batch_that_failed_was_taken(paths, tmp_path):
 def from_source(source, checkpoint=None, depth=2, **args):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "(?s).*items are passed over")
         pipe = Pipeline(3, 2, enable_checkpointing=True, checkpoint=checkpoint)
         pipe._depth = depth
         with pipe:
@@ -272,6 +274,19 @@ SOURCES = {
     "callable with state": (CallableDataset, {}),
     "iterable with state": (IterableDataset, {"cycle": "raise"}),
     "endless iterable with state": (IterableDataset, {"cycle": "quiet"}),
+    # These are iterated over up to where they were, and say so.
+    "iterable": (lambda: [np.full((3, 1), i) for i in range(6)], {"cycle": "raise"}),
+    "endless iterable": (lambda: [np.full((3, 1), i) for i in range(6)], {"cycle": "quiet"}),
+    "finite iterable": (lambda: [np.full((3, 1), i) for i in range(6)], {"cycle": "no"}),
+    "generator": (lambda: (np.full((3, 1), i) for i in range(6)), {}),
+    "iterable of samples": (lambda: [np.full(2, i) for i in range(17)], {"batch": False}),
+    # In worker processes.
+    "parallel samples": (lambda: by_sample_info, {"batch": False, "parallel": True}),
+    "parallel batches": (lambda: by_index, {"parallel": True, "prefetch_queue_depth": 3}),
+    "parallel iterable": (
+        lambda: [np.full((3, 1), i) for i in range(6)],
+        {"cycle": "raise", "parallel": True, "prefetch_queue_depth": 2},
+    ),
 }
 
 
@@ -346,9 +361,8 @@ def test_states_of_sources_are_those_of_their_own_batch():
     ("source", "text"),
     [
         (lambda: np.zeros((3, 1)), "a callable without parameters"),
-        ([np.zeros((3, 1))] * 9, "an iterable or a generator"),
     ],
-    ids=["callable", "list"],
+    ids=["callable"],
 )
 def test_sources_whose_position_is_unknown_are_warned_of(source, text):
     def build(**options):
@@ -367,6 +381,25 @@ def test_sources_whose_position_is_unknown_are_warned_of(source, text):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         build().run()
+
+
+def test_what_an_iterable_has_given_is_passed_over_with_a_warning():
+    def build(length, **options):
+        pipe = Pipeline(3, 1, enable_checkpointing=True, **options)
+        with pipe:
+            pipe.set_outputs(fn.external_source([np.zeros((3, 1))] * length))
+        pipe.build()
+        return pipe
+
+    pipe = build(9)
+    for _ in range(4):
+        pipe.run()
+    checkpoint = pipe.checkpoint()
+    with pytest.warns(UserWarning, match="first 4 items are passed over") as caught:
+        build(9, checkpoint=checkpoint)
+    assert caught[0].filename == __file__
+    with pytest.raises(errors.ArgumentError, match="fewer items"), pytest.warns(match="passed"):
+        build(3, checkpoint=checkpoint)
 
 
 def test_a_state_that_json_cannot_hold_is_named():
@@ -584,8 +617,9 @@ def test_no_bytes_lead_to_anything_but_errors_of_ours(paths, data):
     at = data.draw(st.integers(0, len(good) - 1))
     piece = data.draw(st.binary(max_size=8))
     bad = good[:at] + piece + good[at + data.draw(st.integers(0, 8)) :]
-    if bad == good:
-        return
+    with contextlib.suppress(ValueError):  # space between words changes nothing
+        if json.loads(bad) == json.loads(good):
+            return
     with pytest.raises(errors.TorchdaliError):
         read_and_draw(paths, second_reader=True, checkpoint=bad)
 
