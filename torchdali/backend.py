@@ -16,11 +16,11 @@ from typing import Any
 
 import torch
 
+from torchdali._building import live_pipelines
 from torchdali._op_schema import OpSchema, registered_operators
 from torchdali._op_schema import find as _find
 from torchdali._tensor_gpu import require_gpu
 from torchdali.errors import ArgumentError, UnsupportedError, _make
-from torchdali.pipeline import _live
 from torchdali.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 
 __all__ = [
@@ -128,7 +128,7 @@ def ReleaseUnusedMemory() -> None:
     Batches that are still in use are not touched.
     """
     gc.collect()  # batches in reference cycles of the user's
-    for pipeline in list(_live):
+    for pipeline in list(live_pipelines):
         pipeline._release_unused_memory()
     if IsDriverInitialized():
         torch.cuda.empty_cache()

@@ -3,35 +3,24 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import inspect
 import sys
-import warnings
-import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import ModuleType, TracebackType
 from typing import Any, TypeVar, cast, overload
 
 from torchdali import _conditionals, graph
 from torchdali._arguments import unknown_name
+from torchdali._building import BuiltPipeline, as_output, as_outputs, live_pipelines
 from torchdali._debug import DebuggedPipeline
-from torchdali._extension import _C
-from torchdali._feeding import Group, Input
 from torchdali._options import OperatorConcurrency, StreamPolicy
-from torchdali._parallel import ParallelInput, start_pool
-from torchdali._planning import Plan, make_plan
-from torchdali._serialization import SerializedPipeline
-from torchdali._source_location import user_stack_level
-from torchdali.data_node import DataNode, language
+from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
-    PipelineError,
-    UnsupportedError,
     _make,
 )
-from torchdali.graph import OpNode
 from torchdali.tensors import TensorListCPU
 from torchdali.types import DALIDataType
 
@@ -47,17 +36,8 @@ __all__ = [
 _T = TypeVar("_T")
 _Batches = tuple[TensorListCPU, ...]
 
-_live: weakref.WeakSet[Pipeline] = weakref.WeakSet()
 
-
-@atexit.register
-def _close_all() -> None:
-    """Ends the workers of pipelines that are still there when the interpreter exits."""
-    for pipeline in list(_live):
-        pipeline.close()
-
-
-class Pipeline(SerializedPipeline):
+class Pipeline(BuiltPipeline):
     """Data processing as a graph of operators, run by native threads ahead of its user.
 
     The graph is defined in a `with pipeline:` block that ends in set_outputs(), in define_graph()
@@ -161,191 +141,6 @@ class Pipeline(SerializedPipeline):
         """Returns the current pipeline of this thread, or None."""
         return cast("Pipeline | None", graph.current_owner())
 
-    def define_graph(self) -> Any:
-        """Returns the outputs; to be overridden in subclasses."""
-        raise _make(
-            UnsupportedError,
-            "Pipeline: nothing defines the outputs",
-            fix="call set_outputs(), override define_graph(), or use pipeline_def",
-        )
-
-    def set_outputs(self, *output_data_nodes: Any) -> None:
-        """Says what the pipeline gives: data nodes, or constants (numbers, lists, arrays).
-
-        Raises:
-            ArgumentTypeError: something is neither.
-            UnsupportedError: there are no outputs.
-            PipelineError: the pipeline is built already.
-        """
-        if self._executor is not None:
-            raise _make(PipelineError, "Pipeline: set_outputs() after the pipeline was built")
-        outputs = _as_outputs(output_data_nodes)
-        self._outputs = [_as_output(i, output) for i, output in enumerate(outputs)]
-        for node in self._outputs:
-            graph.check_guards(node, ())
-
-    def add_sink(self, edge: DataNode) -> None:
-        """Keeps an operator running although no output needs it."""
-        if not isinstance(edge, DataNode) or edge.source is None:
-            raise _make(ArgumentTypeError, f"add_sink() takes a DataNode, got {edge!r}")
-        if self._executor is not None:
-            raise _make(PipelineError, "Pipeline: add_sink() after the pipeline was built")
-        self._scope.sinks.append(edge.source)
-
-    def _define(self, define_graph: Callable[[], Any] | None) -> None:
-        """Has the outputs defined, where that was not done."""
-        if self._closed:
-            raise _make(PipelineError, "Pipeline: the pipeline is closed")
-        if self._outputs is not None:
-            if define_graph is not None:
-                raise _make(
-                    PipelineError, "Pipeline: both `define_graph` and outputs that were set before"
-                )
-            return
-        sinks = list(self._scope.sinks)
-        try:
-            with self:
-                made = (define_graph or self.define_graph)()
-            self.set_outputs(*_as_outputs(made))
-        except BaseException:
-            self._scope.sinks[:] = sinks  # a second attempt makes its own
-            raise
-
-    def build(self, define_graph: Callable[[], Any] | None = None) -> None:
-        """Checks the definition and makes the plan. run() does it where it has not been done.
-
-        Args:
-            define_graph: returns the outputs; instead of define_graph() and set_outputs().
-
-        Raises:
-            TorchdaliError: the definition is wrong; the text names the line.
-        """
-        if self._executor is not None:
-            return
-        self._check_buildable()
-        self._define(define_graph)
-        assert self._outputs is not None
-        for what, declared in self._output_specs.items():
-            if isinstance(declared, list) and len(declared) != len(self._outputs):
-                raise _make(
-                    ArgumentError,
-                    f"Pipeline: `output_{what}` has {len(declared)} entries, the pipeline has "
-                    f"{len(self._outputs)} outputs",
-                )
-            self._checks_outputs |= declared is not None
-        assert self._max_batch_size is not None
-        assert self._num_threads is not None
-        plan = self._make_plan()
-        self._start_workers(plan)
-        executor = None
-        try:
-            executor = _C.Executor(
-                plan.engine_nodes,
-                plan.outputs,
-                batch_size=self._max_batch_size,
-                num_threads=self._num_threads,
-                set_affinity=self._set_affinity,
-                memory_stats=self._enable_memory_stats,
-            )
-            self._nodes, self._names = plan.nodes, plan.names
-            self._make_inputs(plan.nodes)
-            self._start(executor, plan.nodes, plan.names)
-        except BaseException:
-            self._inputs, self._inputs_by_name = [], {}
-            self._end_workers()
-            if executor is not None:
-                executor.close()
-            raise
-        self._executor = executor
-        _live.add(self)
-
-    def _make_plan(self) -> Plan:
-        """Returns the plan of what was defined, made once."""
-        if self._plan is None:
-            assert self._outputs is not None
-            resumed = self._resumed_from
-            if resumed is not None:
-                self._drawn_seed = resumed.seed
-            self._seed_in_use = self._base_seed() if resumed is None else resumed.seed
-            self._plan = make_plan(self._outputs, self._scope, self._seed_in_use)
-        return self._plan
-
-    def start_py_workers(self) -> None:
-        """Starts the worker processes of external sources with parallel=True; build() does it too.
-
-        With py_start_method="fork" this has to come before the process uses CUDA; where several
-        pipelines fork, before build() of any of them. build(define_graph=...) is too late
-        afterwards.
-        """
-        self._define(None)
-        self._start_workers(self._make_plan())
-
-    def _start_workers(self, plan: Plan) -> None:
-        if self._pool is not None or not self._py_num_workers:
-            return
-        groups = {
-            id(node.group): node.group
-            for node in plan.nodes
-            if isinstance(node.group, Group) and node.group.parallel is not None
-        }
-        if groups:
-            assert self._max_batch_size is not None
-            self._pooled = {key: number for number, key in enumerate(groups)}
-            self._pool = start_pool(
-                list(groups.values()),
-                self._py_num_workers,
-                self._py_start_method,
-                self._max_batch_size,
-                self._py_callback_pickler,
-            )
-
-    def _end_workers(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.close()
-
-    def _make_inputs(self, kept: Sequence[OpNode]) -> None:
-        """Makes the Python side of every external source."""
-        groups: dict[int, list[OpNode]] = {}
-        for node in kept:
-            if isinstance(node.group, Group):
-                groups.setdefault(id(node.group), []).append(node)
-        for members in groups.values():
-            group: Group = members[0].group
-            entries: list[tuple[str, OpNode] | None] = [None] * (group.num_outputs or 1)
-            for node in members:
-                entries[node.group_index] = (self._names[node.ordinal], node)
-            unused = [i for i, entry in enumerate(entries) if entry is None]
-            if unused:
-                warnings.warn(
-                    f"fn.external_source: nothing uses outputs {unused} of {len(entries)}; their "
-                    f"data is dropped\n  defined at {group.location}",
-                    stacklevel=user_stack_level(),
-                )
-            assert self._max_batch_size is not None
-            source: Input
-            if self._pool is not None and id(group) in self._pooled:
-                number = self._pooled[id(group)]
-                source = ParallelInput(group, entries, self._max_batch_size, self._pool, number)
-            else:
-                source = Input(group, entries, self._max_batch_size)
-            self._inputs.append(source)
-            self._inputs_by_name.update((name, source) for name, _ in filter(None, entries))
-
-    def close(self) -> None:
-        """Drops what is scheduled, ends the workers and lets all memory go. May be called twice."""
-        executor, self._executor = self._executor, None
-        self._closed = True
-        self._steady = False
-        self._nodes, self._inputs, self._inputs_by_name = [], [], {}
-        self._outputs, self._deferred = None, None
-        self._scope.sinks.clear()
-        self._plan = None
-        self._end_workers()
-        _live.discard(self)
-        if executor is not None:
-            executor.close()
-
 
 class _PipelineDebug(DebuggedPipeline, Pipeline):
     """A pipeline in debug mode: pipeline_def(debug=True) makes it."""
@@ -353,48 +148,14 @@ class _PipelineDebug(DebuggedPipeline, Pipeline):
     def build(self, define_graph: Callable[[], Any] | None = None) -> None:
         """Prepares the pipeline; the definition is called in run()."""
         super().build(define_graph)
-        _live.add(self)
-
-
-def _as_output(index: int, output: Any) -> DataNode:
-    """Returns an output of the pipeline as a node, which a constant becomes."""
-    if isinstance(output, DataNode):
-        if output.source is None:
-            raise _make(ArgumentError, f"output {index}: {output!r} was made by no operator")
-        return output
-    if isinstance(output, (list, tuple)) and any(isinstance(item, DataNode) for item in output):
-        raise _make(
-            ArgumentTypeError,
-            f"output {index} is a {type(output).__name__}, an output is a DataNode",
-            fix="return the outputs as one flat tuple; put * before an operator with several",
-        )
-    node = language.constant(output)
-    if node is None:
-        raise _make(
-            ArgumentTypeError,
-            f"output {index} is a {type(output).__name__}, an output is a DataNode or a constant "
-            "(a number, an array, a list of numbers)",
-        )
-    return node
-
-
-def _as_outputs(made: Any) -> list[Any]:
-    """Returns what a definition returned as a list."""
-    outputs = list(made) if isinstance(made, (list, tuple)) else [made]
-    if made is None or not outputs:
-        raise _make(
-            UnsupportedError,
-            "Pipeline: the definition returns no outputs",
-            fix="return the data nodes that the pipeline is to give",
-        )
-    return outputs
+        live_pipelines.add(self)
 
 
 def _debug_outputs(made: Any) -> list[Any]:
     """Returns what a definition in debug mode returned: nodes, and batches that it took out."""
-    outputs = [] if made is None else _as_outputs(made)
+    outputs = [] if made is None else as_outputs(made)
     return [
-        value if isinstance(value, TensorListCPU) else _as_output(index, value)
+        value if isinstance(value, TensorListCPU) else as_output(index, value)
         for index, value in enumerate(outputs)
     ]
 
@@ -487,7 +248,7 @@ def pipeline_def(
         pipeline = Pipeline(**constructor)
         with pipeline:
             made = define(*args, **own)
-        pipeline.set_outputs(*_as_outputs(made))
+        pipeline.set_outputs(*as_outputs(made))
         return pipeline
 
     # inspect.signature follows __wrapped__ to the function itself, which lacks the pipeline's own.
