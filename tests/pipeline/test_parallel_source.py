@@ -270,6 +270,73 @@ def test_sources_that_workers_cannot_run_are_refused(source, options, error, tex
     assert Path(__file__).name in str(caught.value)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_encoded_bytes_go_on_to_a_decoder(method, tmp_path):
+    from PIL import Image
+
+    pixels = np.random.default_rng(0).integers(0, 255, (4, 5, 6, 3), np.uint8)
+    for index, image in enumerate(pixels):
+        Image.fromarray(image).save(tmp_path / f"{index}.png")
+    paths = [str(tmp_path / f"{index}.png") for index in range(4)]
+
+    def read(info):
+        with open(paths[info.idx_in_epoch % 4], "rb") as file:
+            return np.frombuffer(file.read(), np.uint8)
+
+    @pipeline_def(batch_size=BATCH, num_threads=2, py_num_workers=2, py_start_method=method)
+    def define():
+        encoded = fn.external_source(read, parallel=True, batch=False)
+        return fn.decoders.image(encoded)
+
+    pipe = define()
+    for _ in range(3):
+        np.testing.assert_array_equal(pipe.run()[0].as_array(), pixels)
+
+
+RANKS = """
+import os, sys
+import numpy as np
+import torch
+import torch.distributed as dist
+from torchdali import fn, pipeline_def
+
+dist.init_process_group("gloo")
+rank, world = dist.get_rank(), dist.get_world_size()
+
+def source(info):
+    if info.iteration >= 3:
+        raise StopIteration
+    return np.array([info.idx_in_epoch * world + rank])
+
+@pipeline_def(batch_size=4, num_threads=1, py_num_workers=2, py_start_method=sys.argv[1])
+def define():
+    return fn.external_source(source, parallel=True, batch=False)
+
+pipe = define()
+total = torch.zeros(1, dtype=torch.int64)
+for epoch in range(2):
+    try:
+        while True:
+            total += pipe.run()[0].as_torch().sum()
+    except StopIteration:
+        pipe.reset()
+dist.all_reduce(total)
+assert total.item() == 2 * sum(range(12 * world)), total
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_ranks_of_a_distributed_run_have_workers_of_their_own(method, tmp_path):
+    script = tmp_path / "ranks.py"
+    script.write_text(RANKS)
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
+    command += ["--standalone", str(script), method]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 # -- faults
 
 
@@ -441,7 +508,7 @@ def counts():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rounds", [50])
+@pytest.mark.parametrize("rounds", [200])
 def test_rounds_of_faults_leave_nothing_behind(rounds):
     def once(index):
         pipe = build(boom, batch=False)
