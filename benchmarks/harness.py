@@ -83,7 +83,7 @@ def measure(
                     measured = peer.measure(seconds, warm_up)
                 except PeerError as error:  # it cannot do what is asked for, and says so when run
                     entry = next(e for e in results if e["peer"] == peer.name)
-                    entry["absent"] = str(error).strip().splitlines()[-1]
+                    entry["absent"] = " ".join(str(error).split())[:160]
                     running.remove(peer)
                     peer.close()
                     continue

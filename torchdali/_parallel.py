@@ -224,14 +224,14 @@ class ParallelInput(Input):
 def start_pool(
     groups: Sequence[Group], num_workers: int, start_method: str, batch_size: int, pickler: Any
 ) -> Pool:
-    """Starts the worker processes for the sources of a pipeline.
+    """Starts the worker processes for the sources of a pipeline, at the first batches of each.
 
     Raises:
         ArgumentTypeError: a source cannot be sent to another process.
     """
     sources = [group.parallel for group in groups if group.parallel is not None]
     text = os.environ.get(_TIMEOUT, "")
-    return Pool(
+    pool = Pool(
         [source.spec for source in sources],
         num_workers,
         start_method,
@@ -240,3 +240,8 @@ def start_pool(
         pickler,
         float(text) if text else None,
     )
+    for number, source in enumerate(sources):
+        for iteration in range(source.depth + 1):
+            pool.post(number, iteration, 0)
+    pool.start()
+    return pool

@@ -74,6 +74,7 @@ class _Process:
 class Pool:
     """Worker processes for the parallel sources of one pipeline.
 
+    post() what is wanted first, then start(): a worker begins while the others are still started.
     One thread at a time. The memory of batches is anonymous and shared; it is used again when no
     tensor refers to it any more.
 
@@ -117,19 +118,29 @@ class Pool:
         self._owner = os.getpid()
         self._poll = select.poll()
         self._dead: str | None = None  # why there are no workers any more
+        self._num_workers = num_workers
+        self._start_method = start_method
+        self._pickler = pickler
+
+    # -- start and end
+
+    def start(self) -> None:
+        """Starts the processes.
+
+        Raises:
+            ArgumentTypeError: a source cannot be sent to another process.
+        """
         try:
-            if start_method == "fork":
-                self._fork(num_workers)
+            if self._start_method == "fork":
+                self._fork(self._num_workers)
             else:
-                self._spawn(num_workers, start_method, pickler)
+                self._spawn(self._num_workers, self._start_method, self._pickler)
         except BaseException:
             self.close()
             raise
         for process in self._processes:
             self._poll.register(process.channel, select.POLLIN)
         _pools.add(self)
-
-    # -- start and end
 
     def _fork(self, count: int) -> None:
         for index in range(count):
@@ -145,7 +156,7 @@ class Pool:
                     for pool in list(_pools):
                         pool._forget()
                     self._forget()
-                    run(index, board, theirs, self._sources)
+                    run(index, board, theirs, self._sources, self._posted())
                     code = 0
                 finally:
                     sys.stdout.flush()
@@ -155,6 +166,7 @@ class Pool:
             theirs.close()
             process = _Process(index, ours)
             process.pid = pid
+            process.known.update(self._posted())
             self._processes.append(process)
 
     def _forget(self) -> None:
@@ -187,6 +199,9 @@ class Pool:
             socket.send_fds(ours, [header], [self._board.fd])
             for start in range(0, len(payload), _MAX_MESSAGE // 2):
                 ours.send(payload[start : start + _MAX_MESSAGE // 2])
+            for jobs in self._jobs:
+                for job in jobs:
+                    self._hand_over(process, job.source, job.slab)
 
     @property
     def pids(self) -> list[int]:
@@ -238,20 +253,12 @@ class Pool:
             return False
         spec = self._sources[source]
         slab = self._take_slab(source)
-        dedicated = self._dedicated.get(source, -1)
-        number = self._numbers[slab.fd]
         for process in self._processes:
-            if number not in process.known and dedicated in (-1, process.index):
-                header = pickle.dumps((number, spec.num_outputs or 1, self._batch_size))
-                try:
-                    socket.send_fds(process.channel, [header], [slab.fd])
-                except OSError:
-                    raise self._died(process) from None
-                process.known.add(number)
+            self._hand_over(process, source, slab)
         job = self._board.post(
             source=source,
-            worker=dedicated,
-            slab=number,
+            worker=self._dedicated.get(source, -1),
+            slab=self._numbers[slab.fd],
             num_tasks=self._batch_size if spec.kind == "sample" else 1,
             batch_size=self._batch_size,
             iteration=iteration,
@@ -259,6 +266,23 @@ class Pool:
         )
         self._jobs[source].append(_Job(job, source, slab))
         return True
+
+    def _hand_over(self, process: _Process, source: int, slab: Any) -> None:
+        """Gives a worker that may need it the descriptor of a slab."""
+        number = self._numbers[slab.fd]
+        if number in process.known or self._dedicated.get(source, process.index) != process.index:
+            return
+        outputs = self._sources[source].num_outputs or 1
+        header = pickle.dumps((number, outputs, self._batch_size))
+        try:
+            socket.send_fds(process.channel, [header], [slab.fd])
+        except OSError:
+            raise self._died(process) from None
+        process.known.add(number)
+
+    def _posted(self) -> dict[int, Any]:
+        """Returns the slabs of all jobs, by number: a forked worker has them."""
+        return {self._numbers[job.slab.fd]: job.slab for jobs in self._jobs for job in jobs}
 
     def pending(self, source: int) -> int:
         """Number of batches that were asked for and not taken."""

@@ -57,13 +57,18 @@ class SourceError(Exception):
 
 class _Worker:
     def __init__(
-        self, index: int, board: Any, channel: socket.socket, sources: Sequence[SourceSpec]
+        self,
+        index: int,
+        board: Any,
+        channel: socket.socket,
+        sources: Sequence[SourceSpec],
+        slabs: dict[int, Any],
     ) -> None:
         self._index = index
         self._board = board
         self._channel = channel
         self._sources = sources
-        self._slabs: dict[int, Any] = {}
+        self._slabs = slabs
         self._iterators: dict[int, tuple[int, Iterator[Any]]] = {}  # source -> epoch, iterator
         self._parent = os.getppid()
         self._poll = select.poll()
@@ -213,11 +218,17 @@ def _batch(value: Any) -> Any:
     return array
 
 
-def run(index: int, board_fd: int, channel: socket.socket, sources: Sequence[SourceSpec]) -> None:
-    """Works until the pipeline is closed or its process is gone."""
+def run(
+    index: int,
+    board_fd: int,
+    channel: socket.socket,
+    sources: Sequence[SourceSpec],
+    slabs: dict[int, Any],
+) -> None:
+    """Works until the pipeline is closed or its process is gone; `slabs` are those it has."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the parent is gone
-        _Worker(index, _shm.Board(board_fd), channel, sources).loop()
+        _Worker(index, _shm.Board(board_fd), channel, sources, slabs).loop()
 
 
 def _serve(channel: socket.socket) -> None:
@@ -238,7 +249,7 @@ def _serve(channel: socket.socket) -> None:
     except BaseException:
         channel.send(pickle.dumps(("start", traceback.format_exc()[-_MAX_TEXT:])))
         return
-    run(index, fds[0], channel, sources)
+    run(index, fds[0], channel, sources, {})
 
 
 def launch(descriptors: Sequence[int]) -> None:
