@@ -118,6 +118,10 @@ class Input:
         """Whether ready() may become true by another thread's feed()."""
         return self._group.blocking and not self.pulls
 
+    def is_starting(self) -> bool:
+        """Whether the first batch is to be handed out without waiting for the second."""
+        return False
+
     def ready(self) -> bool:
         """Whether take() has something to give without asking the user."""
         return self.pulls or bool(self._queue) or (self._group.repeat_last and bool(self._last))

@@ -118,6 +118,7 @@ class ParallelInput(Input):
         self._number = number
         self._round = 0  # how often an iterable was begun
         self._given = 0  # batches since then
+        self._since_start = 0  # batches since the start or the last reset
         self._ask()
 
     def _ask(self) -> None:
@@ -144,6 +145,7 @@ class ParallelInput(Input):
             self._iteration += 1
             raise self._failed(failure) from failure.cause
         self._iteration += 1
+        self._since_start += 1
         self._given += 1
         self._ask()
         return self._named([self.convert(d, None, i) for i, d in enumerate(data)])
@@ -172,6 +174,10 @@ class ParallelInput(Input):
             batch_size=self._batch_size,
             location=self._group.location,
         )
+
+    def is_starting(self) -> bool:
+        """Whether the first batch is to be handed out without waiting for the second."""
+        return self._since_start == 1 and not self._pool.is_ready(self._number)
 
     @property
     def forgetful(self) -> str | None:
@@ -216,6 +222,7 @@ class ParallelInput(Input):
     def reset(self) -> None:
         """Begins the next epoch."""
         super().reset()
+        self._since_start = 0
         if self._source.spec.kind != "iterable":
             self._pool.cancel(self._number)  # they belong to the epoch that is over
         self._ask()

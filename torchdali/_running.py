@@ -174,6 +174,8 @@ class RunningPipeline(PipelineOptions):
         self.build()
         executor = self._executor
         while executor.pending < target and not self._last_iter and self._deferred is None:
+            if executor.pending and any(source.is_starting() for source in self._inputs):
+                return
             if not self._has_iter_setup and not self._inputs_ready():
                 if executor.pending:
                     return

@@ -288,6 +288,11 @@ class Pool:
         """Number of batches that were asked for and not taken."""
         return len(self._jobs[source])
 
+    def is_ready(self, source: int) -> bool:
+        """Whether take() would return at once."""
+        jobs = self._jobs[source]
+        return bool(jobs) and self._board.complete(jobs[0].number)
+
     def take(self, source: int) -> list[Output]:
         """Waits for the oldest batch of a source; returns its outputs, in shared memory.
 
