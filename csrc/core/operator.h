@@ -48,7 +48,7 @@ class SampleNames {
 // What a Source decided about one batch; made in order, read by many threads.
 struct SourceBatch {
   virtual ~SourceBatch() = default;
-  int size = 0;                              // samples
+  int size = 0;     // samples
   int64_t end = 0;  // the source's position behind this batch, where it keeps one (see Source)
   std::shared_ptr<const SampleNames> names;  // null where the source knows none
 };

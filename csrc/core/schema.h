@@ -46,8 +46,9 @@ const char* arg_type_name(ArgType type);  // as torchdali/_schema.py knows it: "
 using Bytes = std::shared_ptr<const std::string>;
 
 // Enumerations travel as their number, layouts as strings.
-using ArgValue = std::variant<std::monostate, bool, int64_t, double, std::string,
-                              std::vector<int64_t>, std::vector<double>, std::vector<std::string>, Bytes>;
+using ArgValue =
+    std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
+                 std::vector<double>, std::vector<std::string>, Bytes>;
 
 enum class Arity : int8_t {
   kConstant,   // one value for the whole run

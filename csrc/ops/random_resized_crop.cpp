@@ -67,7 +67,8 @@ class DecodeRandomResizedCrop final : public Operator {
   }
 
  public:
-  explicit DecodeRandomResizedCrop(const OpSpec& spec) : decoder_(*spec.producers[0]), resize_(spec) {}
+  explicit DecodeRandomResizedCrop(const OpSpec& spec)
+      : decoder_(*spec.producers[0]), resize_(spec) {}
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = blame_decoder([&] { return encoded_bytes(ctx.input(0)); });
     const io::ImageInfo info = blame_decoder([&] { return io::peek_image(bytes); });
