@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 
 #include "core/error.h"
 
 namespace torchdali::workers {
 
 Segment::Segment(size_t size, size_t limit) : fd_(memfd_create("torchdali", MFD_CLOEXEC)) {
-  TORCHDALI_CHECK_KIND(kRuntime, fd_ >= 0,
-                       "shared memory: memfd_create failed: ", std::strerror(errno));
+  TORCHDALI_CHECK_KIND(kRuntime, fd_ >= 0, "shared memory: memfd_create failed: ",
+                       std::generic_category().message(errno));
   try {
     map(limit);
     back(0, size);
@@ -46,7 +46,7 @@ void Segment::map(size_t limit) {
       return;
     }
     TORCHDALI_CHECK_KIND(kRuntime, limit_ > kLeast,
-                         "shared memory: mmap failed: ", std::strerror(errno));
+                         "shared memory: mmap failed: ", std::generic_category().message(errno));
   }
 }
 
@@ -59,7 +59,7 @@ void Segment::back(size_t offset, size_t bytes) {
     result = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (result == EINTR);
   TORCHDALI_CHECK_KIND(kRuntime, result == 0, "shared memory: no room for ", bytes,
-                       " bytes: ", std::strerror(result));
+                       " bytes: ", std::generic_category().message(result));
 }
 
 }  // namespace torchdali::workers
