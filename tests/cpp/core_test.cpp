@@ -190,7 +190,8 @@ void plans_release_each_value_after_its_last_use() {
   graph.nodes[1].args["count"] = int64_t{2};
   const Plan plan = make_plan(graph, 4, 1);
   EXPECT(plan.num_slots == 4 && plan.num_batches == 2);
-  EXPECT((plan.output_batches == std::vector<int>{0, 1, 0}));
+  EXPECT(plan.outputs.size() == 3 && plan.outputs[0].batch == 0 && plan.outputs[1].batch == 1 &&
+         plan.outputs[2].batch == 0);
   EXPECT(plan.steps[0].last_uses.empty());                   // an argument of the last step
   EXPECT((plan.steps[1].last_uses == std::vector<int>{2}));  // its second output: unused
   EXPECT((plan.steps[2].last_uses == std::vector<int>{0, 1, 3}));
