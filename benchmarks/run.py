@@ -98,6 +98,18 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return harness.document(settings, results)
 
 
+def updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Returns a document with what was measured anew in the place of its old results.
+
+    Both have to be of one machine; the rounds of each result say how many there were.
+    """
+    if old["machine"] != new["machine"]:
+        raise SystemExit("the results to update are of another machine")
+    again = {result["benchmark"] for result in new["results"]}
+    kept = [result for result in old["results"] if result["benchmark"] not in again]
+    return {**old, "results": kept + new["results"]}
+
+
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -111,14 +123,19 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=50, help="of the memory benchmark")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument(
+        "--update", type=Path, help="JSON in which the results of --parts are replaced"
+    )
     parser.add_argument("--out", type=Path, help="JSON to write; default: in benchmarks/results")
     options = parser.parse_args()
     options.data = str(Path(options.data).resolve())
 
     document = run(options)
+    if options.update is not None:
+        document = updated(json.loads(options.update.read_text()), document)
     print(report.tables(document))
     name = document["created"][:19].replace(":", "").replace("-", "") + ".json"
-    path = options.out or (None if options.quick else RESULTS / name)
+    path = options.out or options.update or (None if options.quick else RESULTS / name)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document, indent=1) + "\n")

@@ -59,7 +59,7 @@ def test_the_gpu_library_sees_the_devices_that_torch_sees():
 
 
 def test_a_torch_of_another_minor_version_is_refused_with_both_versions():
-    done = python("import torch; torch.__version__ = '2.3.1'; import torchdali")
+    done = python("import torch; torch.__version__ = '2.3.1'; from torchdali import fn")
     assert done.returncode != 0
     built = torch.__version__
     assert f"compiled against torch {built}, but torch 2.3.1 is installed" in done.stderr
@@ -67,7 +67,7 @@ def test_a_torch_of_another_minor_version_is_refused_with_both_versions():
 
 
 def test_an_engine_that_was_not_compiled_says_how_to_compile_it():
-    done = python("import sys; sys.modules['torchdali._build_info'] = None; import torchdali")
+    done = python("import sys; sys.modules['torchdali._build_info'] = None; from torchdali import fn")
     assert done.returncode != 0
     assert "the engine has not been compiled" in done.stderr
     assert "make build" in done.stderr
