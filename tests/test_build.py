@@ -67,7 +67,9 @@ def test_a_torch_of_another_minor_version_is_refused_with_both_versions():
 
 
 def test_an_engine_that_was_not_compiled_says_how_to_compile_it():
-    done = python("import sys; sys.modules['torchdali._build_info'] = None; from torchdali import fn")
+    done = python(
+        "import sys; sys.modules['torchdali._build_info'] = None; from torchdali import fn"
+    )
     assert done.returncode != 0
     assert "the engine has not been compiled" in done.stderr
     assert "make build" in done.stderr
