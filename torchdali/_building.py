@@ -59,6 +59,7 @@ class BuiltPipeline(SerializedPipeline):
         """
         if self._executor is not None:
             raise _make(PipelineError, "Pipeline: set_outputs() after the pipeline was built")
+        self._plan = None
         outputs = as_outputs(output_data_nodes)
         self._outputs = [as_output(i, output) for i, output in enumerate(outputs)]
         for node in self._outputs:
@@ -70,6 +71,7 @@ class BuiltPipeline(SerializedPipeline):
             raise _make(ArgumentTypeError, f"add_sink() takes a DataNode, got {edge!r}")
         if self._executor is not None:
             raise _make(PipelineError, "Pipeline: add_sink() after the pipeline was built")
+        self._plan = None
         self._scope.sinks.append(edge.source)
 
     def _define(self, define_graph: Callable[[], Any] | None) -> None:
@@ -160,6 +162,7 @@ class BuiltPipeline(SerializedPipeline):
         pipelines fork, before build() of any of them. build(define_graph=...) is too late
         afterwards.
         """
+        self._check_buildable()
         self._define(None)
         self._start_workers(self._make_plan())
 

@@ -122,11 +122,19 @@ class ParallelInput(Input):
         self._ask()
 
     def _ask(self) -> None:
-        """Posts jobs until as many are ahead as `prefetch_queue_depth` says."""
+        """Posts jobs until as many are ahead as `prefetch_queue_depth` says.
+
+        Where the workers are gone it posts none: take() says so when it comes to that.
+        """
+        if self._pool.is_dead:
+            return
         endless = self._source.spec.kind == "iterable"
         while (ahead := self._pool.pending(self._number)) < self._source.depth + 1:
             epoch = self._round if endless else self._epoch
-            if not self._pool.post(self._number, self._iteration + ahead, epoch):
+            try:
+                if not self._pool.post(self._number, self._iteration + ahead, epoch):
+                    return
+            except WorkerFailure:
                 return
 
     def take(self) -> Batches:
@@ -152,7 +160,8 @@ class ParallelInput(Input):
 
     def _end(self) -> Batches:
         """Begins an iterable anew, or ends the epoch."""
-        self._pool.cancel(self._number)
+        empty = self._given == 0  # so it would be again, and again
+        self._cancel()
         if self._source.cycle == "no":
             raise StopIteration
         self._round += 1
@@ -160,10 +169,16 @@ class ParallelInput(Input):
         if self._source.cycle == "raise":
             self._ask()
             raise StopIteration
-        if self._iteration == 0:
-            raise StopIteration  # there is nothing to begin anew with
         self._ask()
+        if empty:
+            raise StopIteration
         return self.take()
+
+    def _cancel(self) -> None:
+        try:
+            self._pool.cancel(self._number)
+        except WorkerFailure as failure:
+            raise self._failed(failure) from failure.cause
 
     def _failed(self, failure: WorkerFailure) -> Exception:
         return _make(
@@ -205,13 +220,22 @@ class ParallelInput(Input):
                 fix="resume with the source that the checkpoint was made with",
             )
         if given is None:
-            self._pool.cancel(self._number)
+            self._cancel()
         self._iteration, self._epoch = state["iteration"], state["epoch"]
         if given:
             warn_of_skip(given, self._group.location)
-            for _ in range(given):
-                self._pool.take(self._number)
-                self._ask()
+            try:
+                for _ in range(given):
+                    self._pool.take(self._number)
+                    self._ask()
+            except (StopIteration, WorkerFailure) as error:
+                raise _make(
+                    ArgumentError,
+                    f"the source does not give the {given} items again that it had given when the "
+                    f"checkpoint was taken: {error or 'it ends before'}",
+                    operator=OWNER,
+                    location=self._group.location,
+                ) from None
             self._given = given
         self._ask()
 
@@ -224,7 +248,7 @@ class ParallelInput(Input):
         super().reset()
         self._since_start = 0
         if self._source.spec.kind != "iterable":
-            self._pool.cancel(self._number)  # they belong to the epoch that is over
+            self._cancel()  # they belong to the epoch that is over
         self._ask()
 
 
@@ -238,6 +262,10 @@ def start_pool(
     """
     sources = [group.parallel for group in groups if group.parallel is not None]
     text = os.environ.get(_TIMEOUT, "")
+    try:
+        timeout = float(text) if text else None
+    except ValueError:
+        raise _make(ArgumentError, f"{_TIMEOUT} is a number of seconds, got {text!r}") from None
     pool = Pool(
         [source.spec for source in sources],
         num_workers,
@@ -245,7 +273,7 @@ def start_pool(
         batch_size,
         [source.sample_bytes for source in sources],
         pickler,
-        float(text) if text else None,
+        timeout,
     )
     for number, source in enumerate(sources):
         for iteration in range(source.depth + 1):

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from torchdali import fn, pipeline_def, types
+from torchdali import Pipeline, fn, pipeline_def, types
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError
 
 METHODS = ("fork", "forkserver", "spawn")
@@ -116,6 +116,30 @@ def test_iterables_run_in_one_worker_and_cycle(method, cycle):
     assert [len(batch) for (batch,) in epoch(pipe)] == [4, 3, 2]
     pipe.reset()
     assert [len(batch) for (batch,) in epoch(pipe)] == ([] if cycle == "no" else [4, 3, 2])
+
+
+def test_an_iterable_that_gives_nothing_the_second_time_ends():
+    rounds = []
+
+    def once():
+        if not rounds:
+            rounds.append(1)
+            yield np.zeros((BATCH, 1))
+
+    pipe = build(once, batch=True, cycle="quiet")
+    assert len(epoch(pipe)) == 1
+
+
+def test_outputs_may_be_set_anew_before_the_pipeline_is_built():
+    pipe = Pipeline(BATCH, 1, py_num_workers=1)
+    with pipe:
+        pipe.set_outputs(fn.external_source(sample, parallel=True, batch=False))
+    pipe.start_py_workers()
+    with pipe:
+        pipe.set_outputs(fn.random.uniform(), fn.random.uniform(seed=3))
+    assert len(pipe.run()) == 2
+    with pytest.raises(ArgumentError, match="batch_size"):
+        Pipeline(num_threads=1).start_py_workers()
 
 
 def test_several_outputs_scalars_and_empty_samples():
@@ -422,6 +446,22 @@ def test_a_killed_worker_is_an_error_within_a_second(method):
         pipe.run()
     pipe.close()
     assert set(descendants(os.getpid())) <= before
+
+
+def test_a_long_message_of_an_exception_arrives():
+    def fail(info):
+        raise ValueError("é\U0001f600" * 100_000)
+
+    pipe = build(fail, batch=False)
+    for _ in range(2):
+        with pytest.raises(PipelineError, match="failed in a worker"):
+            pipe.run()
+
+
+def test_a_timeout_that_is_no_number_is_refused(monkeypatch):
+    monkeypatch.setenv("TORCHDALI_WORKER_TIMEOUT", "soon")
+    with pytest.raises(ArgumentError, match="number of seconds"):
+        build(sample, batch=False).build()
 
 
 def test_a_source_that_hangs_ends_in_an_error_after_the_timeout(monkeypatch):

@@ -288,6 +288,11 @@ class Pool:
         """Number of batches that were asked for and not taken."""
         return len(self._jobs[source])
 
+    @property
+    def is_dead(self) -> bool:
+        """Whether the workers are gone."""
+        return self._dead is not None
+
     def is_ready(self, source: int) -> bool:
         """Whether take() would return at once."""
         jobs = self._jobs[source]
@@ -301,6 +306,8 @@ class Pool:
             WorkerFailure: the source failed, or a worker is gone.
         """
         jobs = self._jobs[source]
+        if not jobs:
+            raise WorkerFailure(None, None, self._dead or "no batch was asked for")
         job = jobs[0]
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         self._wait(job, deadline)
@@ -310,6 +317,8 @@ class Pool:
         if job.errors:
             self._free[source].give_back(job.slab)
             raise _failure(job.errors)
+        if self._board.failed(job.number):
+            raise WorkerFailure(None, None, "a worker process failed without saying why")
         spec = self._sources[source]
         home = self._free[source]
         lease = _shm.Lease(job.slab, home)

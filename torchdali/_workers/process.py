@@ -28,7 +28,9 @@ from torchdali._infos import BatchInfo, SampleInfo
 __all__ = ["SourceSpec", "launch", "run"]
 
 _POLL_MS = 500  # how soon an idle worker notices that its parent is gone
-_MAX_TEXT = 1 << 16  # of a message
+# Of the parts of a message, which is to fit what the parent reads at once.
+_MAX_TEXT = 1 << 14  # characters, of up to four bytes
+_MAX_STORED = 1 << 15  # bytes
 _FDS = 1
 
 # Messages to the parent: ("done", job) or ("error", job, sample, exception as bytes or None, text);
@@ -113,7 +115,7 @@ class _Worker:
             frames = frames.tb_next
         lines = traceback.format_exception(type(error), error, frames or error.__traceback__)
         text = "".join(lines)
-        if stored is not None and len(stored) > _MAX_TEXT:
+        if stored is not None and len(stored) > _MAX_STORED:
             stored = None
         self._channel.send(pickle.dumps(("error", task.job, sample, stored, text[-_MAX_TEXT:])))
 
