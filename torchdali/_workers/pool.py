@@ -130,6 +130,9 @@ class Pool:
         Raises:
             ArgumentTypeError: a source cannot be sent to another process.
         """
+        # Ctrl-C goes to the whole group of processes: it must not end a worker that has not come to
+        # ignoring it. Workers inherit the mask, and open it when they have.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             if self._start_method == "fork":
                 self._fork(self._num_workers)
@@ -138,6 +141,8 @@ class Pool:
         except BaseException:
             self.close()
             raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for process in self._processes:
             self._poll.register(process.channel, select.POLLIN)
         _pools.add(self)

@@ -229,6 +229,7 @@ def run(
 ) -> None:
     """Works until the pipeline is closed or its process is gone; `slabs` are those it has."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the parent is gone
         _Worker(index, _shm.Board(board_fd), channel, sources, slabs).loop()
 
