@@ -20,7 +20,8 @@ CXX_RULES: dict[str, set[str]] = {
     "io": {"core"},
     "ops": {"core", "kernels", "io"},
     "executor": {"core"},
-    "python": {"core", "executor", "io"},  # io: the list of codecs
+    # io: the list of codecs; kernels: the strides of what a Python function returns
+    "python": {"core", "executor", "io", "kernels"},
     "workers": {"core"},  # its std only part: torchdali._shm is not linked with torch
     "cuda": set(),
 }

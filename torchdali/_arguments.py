@@ -90,6 +90,18 @@ def _to_bytes(value: Any) -> bytes:
     return bytes(value)
 
 
+def _to_function(value: Any) -> Any:
+    if not callable(value):
+        raise _Mismatch("a function, or another object that can be called")
+    return value
+
+
+def _to_layouts(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    return _to_list(_to_str, "a layout")(value) or ""
+
+
 def _to_enum(enum: Any) -> Callable[[Any], int]:
     def convert(value: Any) -> int:
         if isinstance(value, enum):
@@ -135,6 +147,8 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "str": _to_str,
     "layout": _to_str,
     "bytes": _to_bytes,
+    "function": _to_function,
+    "layout_list": _to_layouts,
     "int_list": _to_list(_to_int, "an integer"),
     "float_list": _to_list(_to_float, "a number"),
     "str_list": _to_list(_to_str, "a string"),

@@ -53,14 +53,15 @@ def input_name(schema: OperatorSchema, name: str) -> str:
 def signature(schema: OperatorSchema) -> inspect.Signature:
     """Returns the signature of an operator's function."""
     empty = inspect.Parameter.empty
-    params = [
-        inspect.Parameter(
-            input_name(schema, i.name),
-            inspect.Parameter.POSITIONAL_ONLY,
-            default=None if i.optional else empty,
-        )
-        for i in schema.inputs
-    ]
+    params = []
+    for i in schema.inputs:
+        name = input_name(schema, i.name)
+        if schema.variadic and i is schema.inputs[-1]:
+            params.append(inspect.Parameter(name, inspect.Parameter.VAR_POSITIONAL))
+        else:
+            default = None if i.optional else empty
+            kind = inspect.Parameter.POSITIONAL_ONLY
+            params.append(inspect.Parameter(name, kind, default=default))
     for arg in parameters(schema):
         default: Any = arg.default if arg.has_default else None
         if arg.has_default and arg.type in ENUMS:

@@ -37,6 +37,8 @@ _STUB_TYPES = {
     "float_list": "float | Sequence[float] | NDArray[Any]",
     "str_list": "str | Sequence[str]",
     "bytes": "bytes",
+    "function": "Callable[..., Any]",
+    "layout_list": "str | Sequence[str]",
     "DALIDataType": "types.DALIDataType | torch.dtype | type[Any]",
     **{name: f"types.{name}" for name in ENUMS if name != "DALIDataType"},
 }
@@ -84,6 +86,9 @@ def _stub_inputs(schema: OperatorSchema, *, lists: bool) -> list[str]:
         kind = "DataNode" if not lists else "list[DataNode]" if not index else "Any"
         name = _callables.input_name(schema, i.name)
         lines.append(f"{name}: {kind} | None = None," if i.optional else f"{name}: {kind},")
+    if schema.variadic:
+        name = _callables.input_name(schema, schema.inputs[-1].name)
+        return [*lines[:-1], *["/,"] * (len(lines) > 1), f"*{name}: Any,"]
     return [*lines, "/,"] if lines else []
 
 
@@ -108,7 +113,8 @@ def _stub_function(schema: OperatorSchema) -> Iterator[str]:
         if len(variants) > 1:
             yield "@overload"
         yield f"def {schema.path[-1]}("
-        for line in [*_stub_inputs(schema, lists=lists), "*,", *_stub_arguments(schema)]:
+        star = [] if schema.variadic else ["*,"]
+        for line in [*_stub_inputs(schema, lists=lists), *star, *_stub_arguments(schema)]:
             yield f"    {line}"
         if lists:
             yield f") -> {_stub_result(schema, lists=True)}: ..."

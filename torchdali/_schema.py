@@ -85,7 +85,7 @@ class Argument:
     """One keyword argument of an operator.
 
     `type` is one of bool, int, float, str, DALIDataType, DALIImageType, DALIInterpType, layout,
-    int_list, float_list, str_list, bytes.
+    int_list, float_list, str_list, layout_list, bytes, function.
     """
 
     name: str
@@ -101,7 +101,9 @@ class Argument:
 
     def type_text(self) -> str:
         """Returns the type as a reader sees it, such as "float or list of float"."""
-        if self.type.endswith("_list"):
+        if self.type == "layout_list":
+            text = "layout str or list of layout str"
+        elif self.type.endswith("_list"):
             text = f"{self.type[:-5]} or list of {self.type[:-5]}"
         elif self.type == "layout":
             text = "layout str"
@@ -148,6 +150,7 @@ class OperatorSchema:
     name: str  # "decoders.image"
     doc: str = ""
     inputs: tuple[InputSpec, ...] = ()
+    max_inputs: int = 0  # more than there are `inputs`: the last stands for any further one
     outputs: tuple[OutputSpec, ...] = ()
     args: tuple[Argument, ...] = ()
     variable_outputs: bool = False
@@ -181,9 +184,9 @@ class OperatorSchema:
         return sum(not i.optional for i in self.inputs)
 
     @property
-    def max_inputs(self) -> int:
-        """The greatest number of inputs."""
-        return len(self.inputs)
+    def variadic(self) -> bool:
+        """Whether the last of `inputs` stands for any number of them."""
+        return self.max_inputs > len(self.inputs)
 
 
 # What every operator accepts beside its own arguments.
@@ -252,6 +255,7 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
             InputSpec(i["name"], i["doc"], tuple(i["layouts"]), i["optional"])
             for i in raw["inputs"]
         ),
+        max_inputs=raw["max_inputs"],
         outputs=tuple(OutputSpec(o["name"], o["doc"]) for o in raw["outputs"]),
         args=args,
         variable_outputs=raw["variable_outputs"],

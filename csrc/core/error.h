@@ -4,6 +4,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -33,11 +34,19 @@ class Error : public std::exception {
   // is named; -1: its own.
   int producer() const { return producer_; }
   void set_producer(int index) { producer_ = index; }
+  // Which sample of the batch it is about, where the executor cannot know; -1: none.
+  int sample() const { return sample_; }
+  void set_sample(int index) { sample_ = index; }
+  // What the user's own code threw, as the language it is written in has it; may be null.
+  const std::shared_ptr<void>& cause() const { return cause_; }
+  void set_cause(std::shared_ptr<void> cause) { cause_ = std::move(cause); }
 
  private:
   ErrorKind kind_;
   std::string message_;
   int producer_ = -1;
+  int sample_ = -1;
+  std::shared_ptr<void> cause_;
 };
 
 template <class... Parts>

@@ -62,6 +62,16 @@ inline const std::shared_ptr<const SampleNames>* find_names(
   return nullptr;
 }
 
+// What an operator holds for one batch, from prepare() until the batch is gone.
+struct BatchState {
+  virtual ~BatchState() = default;
+};
+
+inline void check_layout(const Layout& layout, const Shape& shape) {
+  TORCHDALI_CHECK_KIND(kLayout, layout.empty() || layout.size() == shape.ndim(), "layout ", layout,
+                       " does not fit a tensor of ", shape.ndim(), " dimensions, ", shape);
+}
+
 // Memory of the sample in hand; implemented by the executor.
 class SampleMemory {
  public:
@@ -85,9 +95,7 @@ class SampleContext {
   // Makes output i: uninitialised memory for `shape` elements of `dtype`. Pipeline outputs are
   // written right where the user will find them.
   SampleView& output(int i, DType dtype, const Shape& shape, const Layout& layout = {}) {
-    TORCHDALI_CHECK_KIND(kLayout, layout.empty() || layout.size() == shape.ndim(), "layout ",
-                         layout, " does not fit a tensor of ", shape.ndim(), " dimensions, ",
-                         shape);
+    check_layout(layout, shape);
     SampleView& view = values_[outputs_[i]];
     view = {.data = nullptr, .dtype = dtype, .shape = shape, .layout = layout};
     memory_->allocate_output(i, view);
@@ -130,6 +138,11 @@ class SampleContext {
   const Batch& source_batch() const {
     return static_cast<const Batch&>(*source_batches_[static_cast<size_t>(sources_.front())]);
   }
+  // What prepare() of the operator that is running returned for this batch.
+  template <class State>
+  State& batch_state() const {
+    return static_cast<State&>(*state_);
+  }
 
  private:
   friend class SampleRunner;  // executor/sample_runner.h
@@ -138,10 +151,43 @@ class SampleContext {
   SampleMemory* memory_ = nullptr;
   std::span<const int> sources_;  // nodes, indices of source_batches_
   std::span<const std::unique_ptr<SourceBatch>> source_batches_;
+  BatchState* state_ = nullptr;
   uint64_t sample_id_ = 0;
   uint64_t seed_ = 0;
   int index_in_batch_ = 0;
   int batch_size_ = 0;
+};
+
+// All samples of one batch at once, for an operator that has to see them together. In a branch of a
+// condition those that take it: k counts them. One thread.
+class BatchContext {
+ public:
+  virtual ~BatchContext() = default;
+  int size() const { return static_cast<int>(samples_.size()); }
+  int batch_size() const { return batch_size_; }
+  int index_in_batch(int k) const { return samples_[static_cast<size_t>(k)]; }
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  const SampleView& input(int i, int k) const {
+    return inputs_[static_cast<size_t>(i)][static_cast<size_t>(index_in_batch(k))];
+  }
+  // Who holds it keeps the memory of input i as it is.
+  virtual std::shared_ptr<const void> input_owner(int i) const = 0;
+  // As SampleContext::output(), where batch_traits() says that prepare() makes the outputs.
+  virtual SampleView& output(int i, int k, DType dtype, const Shape& shape,
+                             const Layout& layout = {}) = 0;
+  virtual uint64_t sample_id(int k) const = 0;
+  uint64_t seed() const { return seed_; }
+
+ protected:
+  std::vector<std::span<const SampleView>> inputs_;  // per input, one a sample of the batch
+  std::vector<int> samples_;
+  uint64_t seed_ = 0;
+  int batch_size_ = 0;
+};
+
+struct BatchTraits {
+  bool ordered = false;        // prepare() of one batch at a time, in the order of the batches
+  bool makes_outputs = false;  // prepare() makes the outputs, run() is not called
 };
 
 // A CPU operator. The constructor takes a `const OpSpec&` and does all that can be done before the
@@ -154,6 +200,12 @@ class Operator {
   Operator& operator=(const Operator&) = delete;
   virtual ~Operator() = default;
   virtual void run(SampleContext& ctx) const = 0;
+  // Where it has a value: prepare() is called once a batch, when its inputs are there for all
+  // samples, and before run() is called for any. It holds its value from the beginning.
+  virtual std::optional<BatchTraits> batch_traits() const { return std::nullopt; }
+  // Not called where no sample takes the operator. Different batches at the same time, unless
+  // `ordered`.
+  virtual std::unique_ptr<BatchState> prepare(BatchContext& /*ctx*/) { return nullptr; }
 };
 
 // Facts about a reader, under DALI's names.

@@ -61,6 +61,8 @@ const char* arg_type_name(ArgType type) {
     case ArgType::kFloatVec: return "float_list";
     case ArgType::kStringVec: return "str_list";
     case ArgType::kBytes: return "bytes";
+    case ArgType::kFunction: return "function";
+    case ArgType::kLayoutVec: return "layout_list";
   }
   return "";
 }
@@ -170,6 +172,11 @@ Bytes arg_cast<Bytes>(const ArgValue& value, std::string_view arg) {
   if (const auto* b = std::get_if<Bytes>(&value)) return *b;
   wrong_type(arg, "bytes");
 }
+template <>
+Function arg_cast<Function>(const ArgValue& value, std::string_view arg) {
+  if (const auto* f = std::get_if<Function>(&value)) return *f;
+  raise(ErrorKind::kType, "argument `", arg, "` is not a function");
+}
 
 const std::vector<std::unique_ptr<Schema>>& all_schemas() { return registry(); }
 
@@ -188,12 +195,20 @@ SchemaBuilder& SchemaBuilder::doc(std::string text) {
 }
 SchemaBuilder& SchemaBuilder::input(std::string name, std::string doc,
                                     std::vector<std::string> layouts) {
-  schema_->inputs.push_back({std::move(name), std::move(doc), std::move(layouts), false});
-  return *this;
+  return add_input({std::move(name), std::move(doc), std::move(layouts), false});
 }
 SchemaBuilder& SchemaBuilder::optional_input(std::string name, std::string doc,
                                              std::vector<std::string> layouts) {
-  schema_->inputs.push_back({std::move(name), std::move(doc), std::move(layouts), true});
+  return add_input({std::move(name), std::move(doc), std::move(layouts), true});
+}
+SchemaBuilder& SchemaBuilder::variadic_input(std::string name, std::string doc, int max) {
+  add_input({std::move(name), std::move(doc), {}, true});
+  schema_->max_inputs = max;
+  return *this;
+}
+SchemaBuilder& SchemaBuilder::add_input(InputSchema input) {
+  schema_->inputs.push_back(std::move(input));
+  schema_->max_inputs = static_cast<int>(schema_->inputs.size());
   return *this;
 }
 SchemaBuilder& SchemaBuilder::output(std::string name, std::string doc) {

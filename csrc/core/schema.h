@@ -39,16 +39,20 @@ enum class ArgType : int8_t {
   kFloatVec,
   kStringVec,
   kBytes,
+  kFunction,
+  kLayoutVec,  // one for all, or a list
 };
 const char* arg_type_name(ArgType type);  // as torchdali/_schema.py knows it: "int_list", ...
 
 // Data of any size; shared, since arguments are copied.
 using Bytes = std::shared_ptr<const std::string>;
+// A function of the user's, in the language that the definition is written in.
+using Function = std::shared_ptr<void>;
 
 // Enumerations travel as their number, layouts as strings.
 using ArgValue =
     std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
-                 std::vector<double>, std::vector<std::string>, Bytes>;
+                 std::vector<double>, std::vector<std::string>, Bytes, Function>;
 
 enum class Arity : int8_t {
   kConstant,   // one value for the whole run
@@ -83,6 +87,7 @@ struct Schema {
   std::string name;  // as in fn: "decoders.image"
   std::string doc;
   std::vector<InputSchema> inputs;
+  int max_inputs = 0;  // more than there are `inputs`: the last stands for any further one
   std::vector<OutputSchema> outputs;
   std::vector<ArgSchema> args;
   // Number of outputs of one use; empty: outputs.size().
@@ -119,8 +124,8 @@ struct OpSpec {
   // Given by the user or with a default.
   bool defined(std::string_view arg) const;
   // The constant given by the user, else the default. T: bool, int, int64_t, float, double,
-  // std::string, Bytes, Layout, DType, ImageType, InterpType, or std::vector of int64_t, float,
-  // double, std::string.
+  // std::string, Bytes, Function, Layout, DType, ImageType, InterpType, or std::vector of int64_t,
+  // float, double, std::string.
   template <class T>
   T get(std::string_view arg) const;
 
@@ -147,6 +152,8 @@ class SchemaBuilder {
   SchemaBuilder& input(std::string name, std::string doc, std::vector<std::string> layouts = {});
   SchemaBuilder& optional_input(std::string name, std::string doc,
                                 std::vector<std::string> layouts = {});
+  // Any number of inputs up to `max`, behind those before it.
+  SchemaBuilder& variadic_input(std::string name, std::string doc, int max);
   SchemaBuilder& output(std::string name, std::string doc);
   SchemaBuilder& num_outputs(std::function<int(const OpSpec&)> rule);
 
@@ -184,6 +191,7 @@ class SchemaBuilder {
 
  private:
   SchemaBuilder& add_arg(ArgSchema arg);
+  SchemaBuilder& add_input(InputSchema input);
   std::unique_ptr<Schema> schema_;
 };
 
@@ -258,6 +266,7 @@ TORCHDALI_ARG_CAST(std::vector<float>);
 TORCHDALI_ARG_CAST(std::vector<double>);
 TORCHDALI_ARG_CAST(std::vector<std::string>);
 TORCHDALI_ARG_CAST(Bytes);
+TORCHDALI_ARG_CAST(Function);
 #undef TORCHDALI_ARG_CAST
 
 }  // namespace torchdali

@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "executor/batch_runner.h"
 #include "executor/rewrite.h"
 
 namespace torchdali {
@@ -37,8 +38,19 @@ Plan prepare(Graph graph, const ExecutorOptions& options) {
 class Executor::Iteration final : public Job, public IterationData {
  public:
   explicit Iteration(Executor& executor) : executor_(executor) {}
-  int num_tasks(int) const override { return batch_size; }
-  void run(int, int task, int worker) override { executor_.runners_[worker]->run(*this, task); }
+  // Segments and the stages between them, in turn.
+  int num_tasks(int stage) const override {
+    const Plan& plan = executor_.plan_;
+    const auto index = static_cast<size_t>(stage / 2);
+    if (stage % 2 == 0) return plan.segments[index].steps.empty() ? 0 : batch_size;
+    return batch_size == 0 ? 0 : 1;
+  }
+  void run(int stage, int task, int worker) override {
+    const Plan& plan = executor_.plan_;
+    const auto index = static_cast<size_t>(stage / 2);
+    if (stage % 2 == 0) executor_.runners_[worker]->run(*this, plan.segments[index], task);
+    else run_batch_stage(plan, *this, stage / 2);
+  }
 
  private:
   Executor& executor_;
@@ -52,14 +64,19 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
     pools_.push_back(std::make_shared<StoragePool>(kKeptStorages));
   for (int i = 0; i < options.num_threads; ++i)
     runners_.push_back(std::make_unique<SampleRunner>(plan_));
+  std::vector<StageTraits> stages(1);
+  for (const BatchStage& stage : plan_.batch_stages) {
+    stages.push_back({.ordered = stage.ordered});
+    stages.emplace_back();
+  }
+  stages_ = std::make_shared<Stages>(std::move(stages));
   if (workers != nullptr) {
     TORCHDALI_ASSERT(workers->options_.num_threads == options.num_threads, "");
     scheduler_ = workers->scheduler_;
     return;
   }
-  scheduler_ =
-      std::make_shared<Scheduler>(options.num_threads, std::vector<StageTraits>(1),
-                                  options.set_affinity ? allowed_cpus() : std::vector<int>{});
+  scheduler_ = std::make_shared<Scheduler>(
+      options.num_threads, options.set_affinity ? allowed_cpus() : std::vector<int>{});
 }
 
 // Others may go on with the threads, so the end of the scheduler cannot be relied on.
@@ -104,11 +121,14 @@ bool Executor::schedule(std::vector<uint64_t> sample_ids) {
   iteration->first_sample_id = next_sample_id_;
   next_sample_id_ += iteration->batch_size;
   for (const auto& pool : pools_)
-    iteration->batches.push_back(std::make_unique<Batch>(iteration->batch_size, pool));
+    iteration->batches.push_back(std::make_shared<Batch>(iteration->batch_size, pool));
+  if (!plan_.batch_stages.empty()) iteration->states.resize(plan_.graph.nodes.size());
+  iteration->kept.resize(plan_.kept_in.size());
+  for (auto& views : iteration->kept) views.resize(static_cast<size_t>(iteration->batch_size));
   if (options_.memory_stats)
     iteration->memory = std::vector<IterationMemory>(static_cast<size_t>(plan_.num_slots));
   in_flight_.push_back(iteration);
-  scheduler_->submit(iteration);
+  scheduler_->submit(iteration, stages_);
   return true;
 }
 

@@ -102,7 +102,8 @@ class Executor {
   std::deque<std::shared_ptr<const IterationData>> in_flight_;  // oldest first
   uint64_t next_sample_id_ = 0;
   Taken taken_;
-  std::vector<OutputMemory> memory_;      // per slot; empty where not wanted
+  std::vector<OutputMemory> memory_;  // per slot; empty where not wanted
+  std::shared_ptr<Stages> stages_;
   std::shared_ptr<Scheduler> scheduler_;  // last: its threads end before the rest goes
 };
 

@@ -12,8 +12,8 @@ void verify_node(const Graph& graph, int index) {
   const auto required = std::count_if(schema.inputs.begin(), schema.inputs.end(),
                                       [](const InputSchema& i) { return !i.optional; });
   const auto given = static_cast<ptrdiff_t>(node.inputs.size());
-  TORCHDALI_CHECK(given >= required && given <= static_cast<ptrdiff_t>(schema.inputs.size()),
-                  "takes ", required, " to ", schema.inputs.size(), " inputs, got ", given);
+  TORCHDALI_CHECK(given >= required && given <= schema.max_inputs, "takes ", required, " to ",
+                  schema.max_inputs, " inputs, got ", given);
   const auto check_edge = [&](Edge e) {
     TORCHDALI_ASSERT(e.node >= 0 && e.node < index, "an edge leads to node ", e.node);
     const OpSpec spec = make_spec(graph.nodes[e.node], 1, 1, nullptr);

@@ -71,6 +71,7 @@ class OperatorError : public Error {
     op = schema.name;
     hidden = schema.hidden;
     location = culprit.location;
+    sample = cause.sample();
   }
   std::string op, location;
   bool hidden = false;  // no operator that the user knows by name

@@ -27,6 +27,112 @@ void add_merged(const Graph& graph, std::map<Edge, int>& batches) {
   }
 }
 
+// Which segment a step belongs to: as late as those who use it allow, so that little has to be kept
+// from one segment to the next. An operator with a batch-wide stage runs in the segment behind it.
+struct Levels {
+  std::vector<int> of_step;
+  int count = 1;  // of segments
+};
+
+bool is_batch_wide(const Step& step) { return step.op->batch_traits().has_value(); }
+
+std::vector<int> parents(const Node& node) {
+  std::vector<int> all;
+  for (Edge e : node.inputs) all.push_back(e.node);
+  for (const auto& [name, e] : node.argument_inputs) all.push_back(e.node);
+  for (const Guard& g : node.guards) all.push_back(g.predicate.node);
+  return all;
+}
+
+Levels find_levels(const Plan& plan) {
+  const size_t count = plan.steps.size();
+  std::vector<int> earliest(count, 0);
+  Levels levels;
+  for (size_t n = 0; n < count; ++n) {
+    for (int parent : parents(plan.graph.nodes[n]))
+      earliest[n] = std::max(earliest[n], earliest[static_cast<size_t>(parent)]);
+    if (is_batch_wide(plan.steps[n])) ++earliest[n];
+    levels.count = std::max(levels.count, earliest[n] + 1);
+  }
+  levels.of_step.assign(count, levels.count - 1);
+  for (size_t n = count; n-- > 0;) {
+    int& level = levels.of_step[n];
+    // Python functions and the like come as early as they can: others wait for them.
+    if (is_batch_wide(plan.steps[n])) level = earliest[n];
+    const int needed = is_batch_wide(plan.steps[n]) ? level - 1 : level;
+    for (int parent : parents(plan.graph.nodes[n])) {
+      int& of_parent = levels.of_step[static_cast<size_t>(parent)];
+      of_parent = std::min(of_parent, needed);
+    }
+  }
+  return levels;
+}
+
+// Distributes the steps over segments and stages, and finds what has to be kept between them.
+void add_segments(Plan& plan) {
+  const Levels levels = find_levels(plan);
+  plan.segments.resize(static_cast<size_t>(levels.count));
+  plan.batch_stages.resize(static_cast<size_t>(levels.count) - 1);
+  plan.kept.assign(static_cast<size_t>(plan.num_slots), -1);
+  std::vector<int> made_in(static_cast<size_t>(plan.num_slots));  // segment; by a stage: the next
+  std::vector<bool> by_stage(static_cast<size_t>(plan.num_slots));
+  std::vector<int> last_step(static_cast<size_t>(plan.num_slots));
+
+  const auto keep = [&](int slot) {
+    int& kept = plan.kept[static_cast<size_t>(slot)];
+    if (kept >= 0) return;
+    kept = static_cast<int>(plan.kept_in.size());
+    plan.kept_in.emplace_back();
+  };
+  for (size_t n = 0; n < plan.steps.size(); ++n) {
+    Step& step = plan.steps[n];
+    const int level = levels.of_step[n];
+    Segment& segment = plan.segments[static_cast<size_t>(level)];
+    const auto traits = step.op->batch_traits();
+    const bool runs = !traits || !traits->makes_outputs;
+    std::vector<int> used = step.inputs;
+    used.insert(used.end(), step.arguments.begin(), step.arguments.end());
+    for (const Step::Guard& g : step.guards) used.push_back(g.slot);
+    if (traits) {
+      BatchStage& stage = plan.batch_stages[static_cast<size_t>(level) - 1];
+      stage.steps.push_back(static_cast<int>(n));
+      stage.ordered = stage.ordered || traits->ordered;
+      for (int slot : used) keep(slot);
+    }
+    if (runs) {
+      segment.steps.push_back(static_cast<int>(n));
+      for (int slot : used) {
+        last_step[static_cast<size_t>(slot)] = static_cast<int>(n);
+        if (made_in[static_cast<size_t>(slot)] == level && !by_stage[static_cast<size_t>(slot)])
+          continue;
+        keep(slot);
+        if (std::find(segment.loads.begin(), segment.loads.end(), slot) == segment.loads.end())
+          segment.loads.push_back(slot);
+      }
+    }
+    for (int slot : step.outputs) {
+      made_in[static_cast<size_t>(slot)] = level;
+      by_stage[static_cast<size_t>(slot)] = !runs;
+      last_step[static_cast<size_t>(slot)] = static_cast<int>(n);
+      if (!runs) keep(slot);
+    }
+  }
+  for (size_t slot = 0; slot < last_step.size(); ++slot)
+    if (!by_stage[slot])
+      plan.steps[static_cast<size_t>(last_step[slot])].last_uses.push_back(static_cast<int>(slot));
+  // What is kept must outlive the worker's memory. What was fed does.
+  for (Step& step : plan.steps) {
+    const bool fed = plan.graph.nodes[static_cast<size_t>(step.node)].schema->fed;
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const int kept = plan.kept[static_cast<size_t>(step.outputs[i])];
+      if (kept < 0) continue;
+      if (!fed && step.batches[i] < 0) step.batches[i] = plan.num_batches++;
+      plan.kept_in[static_cast<size_t>(kept)] = {.batch = step.batches[i],
+                                                 .fed_node = fed ? step.node : -1};
+    }
+  }
+}
+
 }  // namespace
 
 Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
@@ -43,7 +149,6 @@ Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
     plan.outputs.push_back({.batch = it->second});
   }
   add_merged(plan.graph, batches);
-  std::vector<int> last_step;  // slot -> step that uses it last
   for (int n = 0; n < static_cast<int>(plan.graph.nodes.size()); ++n) {
     const Node& node = plan.graph.nodes[n];
     std::vector<Edge> argument_edges;
@@ -59,22 +164,12 @@ Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
     step.node = n;
     step.op = plan.operators.back().get();
     step.seed = node.seed;
-    const auto use = [&](std::vector<int>& to, Edge e) {
-      const int slot = slots.at(e);
-      to.push_back(slot);
-      last_step[slot] = n;
-    };
-    for (Edge e : node.inputs) use(step.inputs, e);
-    for (Edge e : argument_edges) use(step.arguments, e);
-    for (const Guard& g : node.guards) {
-      const int slot = slots.at(g.predicate);
-      step.guards.push_back({slot, g.value});
-      last_step[slot] = n;
-    }
+    for (Edge e : node.inputs) step.inputs.push_back(slots.at(e));
+    for (Edge e : argument_edges) step.arguments.push_back(slots.at(e));
+    for (const Guard& g : node.guards) step.guards.push_back({slots.at(g.predicate), g.value});
     for (int i = 0, count = count_outputs(spec); i < count; ++i) {
       slots.emplace(Edge{n, i}, plan.num_slots);
       step.outputs.push_back(plan.num_slots++);
-      last_step.push_back(n);
       const auto batch = batches.find(Edge{n, i});
       step.batches.push_back(batch == batches.end() ? -1 : batch->second);
     }
@@ -85,8 +180,7 @@ Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
           step.sources.push_back(source);
     plan.steps.push_back(std::move(step));
   }
-  for (int slot = 0; slot < plan.num_slots; ++slot)
-    plan.steps[last_step[slot]].last_uses.push_back(slot);
+  add_segments(plan);
   return plan;
 }
 

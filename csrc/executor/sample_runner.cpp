@@ -13,20 +13,22 @@ SampleRunner::SampleRunner(const Plan& plan)
   ctx_.memory_ = this;
 }
 
-void SampleRunner::run(IterationData& iteration, int sample) {
+void SampleRunner::run(IterationData& iteration, const Segment& segment, int sample) {
   iteration_ = &iteration;
   ctx_.index_in_batch_ = sample;
   ctx_.batch_size_ = iteration.batch_size;
-  ctx_.sample_id_ = iteration.sample_ids.empty() ? iteration.first_sample_id + sample
-                                                 : iteration.sample_ids[sample];
+  ctx_.sample_id_ = iteration.sample_id(sample);
   ctx_.source_batches_ = iteration.source_batches;
-  for (const Step& step : plan_.steps) {
+  for (const int slot : segment.loads) values_[slot] = iteration.kept[plan_.kept[slot]][sample];
+  for (const int index : segment.steps) {
+    const Step& step = plan_.steps[index];
     step_ = &step;
     ctx_.inputs_ = step.inputs;
     ctx_.arguments_ = step.arguments;
     ctx_.outputs_ = step.outputs;
     ctx_.seed_ = step.seed;
     ctx_.sources_ = step.sources;
+    ctx_.state_ = iteration.states.empty() ? nullptr : iteration.states[step.node].get();
     const auto fail = [&](const Error& cause) {
       OperatorError error(cause, plan_.graph.nodes[step.node]);
       error.sample = sample;
@@ -39,6 +41,7 @@ void SampleRunner::run(IterationData& iteration, int sample) {
     try {
       if (guards_hold(step)) {
         step.op->run(ctx_);
+        if (!plan_.kept_in.empty()) keep(step);
         if (!iteration.memory.empty()) record_memory(step);
       }
     } catch (const Error& e) {
@@ -58,6 +61,12 @@ bool SampleRunner::guards_hold(const Step& step) const {
   return std::all_of(step.guards.begin(), step.guards.end(), [&](const Step::Guard& g) {
     return *values_[g.slot].as<const bool>() == g.value;
   });
+}
+
+void SampleRunner::keep(const Step& step) {
+  for (int slot : step.outputs)
+    if (const int kept = plan_.kept[slot]; kept >= 0)
+      iteration_->kept[kept][ctx_.index_in_batch_] = values_[slot];
 }
 
 void SampleRunner::record_memory(const Step& step) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SampleRunner: takes one sample through the steps of a plan on one worker.
+// SampleRunner: takes one sample through the steps of a segment on one worker.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,15 @@ struct IterationData {
   uint64_t first_sample_id = 0;
   std::vector<uint64_t> sample_ids;  // empty: consecutive, from first_sample_id
   std::vector<std::unique_ptr<SourceBatch>> source_batches;  // per node; null where not a Source
-  std::vector<std::unique_ptr<Batch>> batches;               // per batch of the plan
-  std::vector<IterationMemory> memory;                       // per slot; empty where not wanted
+  std::vector<std::unique_ptr<BatchState>> states;  // per node; empty without batch-wide stages
+  std::vector<std::shared_ptr<Batch>> batches;      // per batch of the plan
+  std::vector<std::vector<SampleView>> kept;        // per kept value, one a sample
+  std::vector<IterationMemory> memory;              // per slot; empty where not wanted
+
+  uint64_t sample_id(int sample) const {
+    return sample_ids.empty() ? first_sample_id + static_cast<uint64_t>(sample)
+                              : sample_ids[static_cast<size_t>(sample)];
+  }
 };
 
 // One worker thread only.
@@ -27,7 +34,7 @@ class SampleRunner final : private SampleMemory {
  public:
   explicit SampleRunner(const Plan& plan);
   // Throws OperatorError.
-  void run(IterationData& iteration, int sample);
+  void run(IterationData& iteration, const Segment& segment, int sample);
   // The largest block of this worker that value `slot` was given; 0 without memory statistics. Any
   // thread.
   int64_t largest_block(int slot) const {
@@ -39,6 +46,7 @@ class SampleRunner final : private SampleMemory {
   void alias_output(int output, int input) override;
   void* allocate_scratch(size_t bytes) override;
   bool guards_hold(const Step& step) const;
+  void keep(const Step& step);
   void record_memory(const Step& step);
   void allocate_in_batch(int batch, SampleView& view);
   void release(int slot);

@@ -22,8 +22,13 @@ constexpr double kAverageWeight = 0.25;
 
 }  // namespace
 
-Scheduler::Scheduler(int num_threads, std::vector<StageTraits> stages, const std::vector<int>& cpus)
-    : stages_(std::move(stages)), task_ns_(stages_.size(), 0.0) {
+Stages::Stages(std::vector<StageTraits> traits)
+    : traits_(std::move(traits)), task_ns_(traits_.size(), 0.0) {
+  for (int i = 0; i < size(); ++i)
+    if (traits_[static_cast<size_t>(i)].ordered) last_ordered_ = i;
+}
+
+Scheduler::Scheduler(int num_threads, const std::vector<int>& cpus) {
   workers_.reserve(num_threads);
   try {
     for (int i = 0; i < num_threads; ++i) {
@@ -45,9 +50,9 @@ Scheduler::Scheduler(int num_threads, std::vector<StageTraits> stages, const std
 
 Scheduler::~Scheduler() { close(); }
 
-void Scheduler::submit(std::shared_ptr<Job> job) {
+void Scheduler::submit(std::shared_ptr<Job> job, std::shared_ptr<Stages> stages) {
   const std::lock_guard lock(mutex_);
-  entries_.emplace_back(std::move(job));
+  entries_.emplace_back(std::move(job), std::move(stages));
   advance(entries_.back());
 }
 
@@ -70,7 +75,7 @@ void Scheduler::cancel() {
   std::unique_lock lock(mutex_);
   for (Entry& e : entries_) {
     e.next_task = e.num_tasks;
-    e.stage = static_cast<int>(stages_.size());
+    e.cancelled = true;
     e.first_failed = -1;  // workers leave their claims
   }
   consumer_waits_ = true;
@@ -103,8 +108,8 @@ Scheduler::Entry* Scheduler::find_work() {
   const Entry* before = nullptr;
   for (Entry& e : entries_) {
     if (!e.finished && e.next_task < e.num_tasks &&
-        (!stages_[e.stage].ordered || before == nullptr || before->finished ||
-         before->stage > e.stage))
+        (!e.stages->traits_[e.stage].ordered || before == nullptr || before->finished ||
+         before->stage > before->stages->last_ordered_))
       return &e;
     before = &e;
   }
@@ -112,13 +117,13 @@ Scheduler::Entry* Scheduler::find_work() {
 }
 
 int Scheduler::claim_size(const Entry& e) const {
-  const double ns = task_ns_[e.stage];
+  const double ns = e.stages->task_ns_[e.stage];
   const int left = e.num_tasks - e.next_task;
   return ns <= 0 ? 1 : static_cast<int>(std::clamp(kClaimNs / ns, 1.0, static_cast<double>(left)));
 }
 
 bool Scheduler::worth_waking(const Entry& e) const {
-  const double ns = task_ns_[e.stage];
+  const double ns = e.stages->task_ns_[e.stage];
   return ns <= 0 || ns * (e.num_tasks - e.next_task) >= kWakeNs;
 }
 
@@ -126,7 +131,7 @@ bool Scheduler::worth_waking(const Entry& e) const {
 void Scheduler::advance(Entry& e) {
   while (e.next_task >= e.num_tasks && e.running == 0 && !e.finished) {
     if (!e.error) ++e.stage;
-    if (e.error || e.stage >= static_cast<int>(stages_.size())) {
+    if (e.error || e.stage >= e.stages->size()) {
       e.finished = true;
     } else {
       e.next_task = 0;
@@ -179,11 +184,11 @@ void Scheduler::worker_loop(int worker) {
       e->next_task = e->num_tasks;
     }
     if (task == begin + count) {
-      double& average = task_ns_[stage];
+      double& average = e->stages->task_ns_[stage];
       average = average <= 0 ? ns / count : average + kAverageWeight * (ns / count - average);
     }
     --e->running;
-    if (e->stage >= static_cast<int>(stages_.size())) {  // cancelled
+    if (e->cancelled) {
       if (e->running == 0) done_.notify_one();
     } else {
       advance(*e);

@@ -26,8 +26,23 @@ class Job {
 };
 
 struct StageTraits {
-  // Iterations pass this stage in order, one at a time (operators with state over the batch).
+  // Iterations go from the first ordered stage to the end of the last one in order, one at a time:
+  // what runs in such stages runs as if the iterations came one after the other.
   bool ordered = false;
+};
+
+// The stages of the jobs of one owner, and how long their tasks take.
+class Stages {
+ public:
+  explicit Stages(std::vector<StageTraits> traits);
+
+ private:
+  friend class Scheduler;  // under its lock
+  int size() const { return static_cast<int>(traits_.size()); }
+
+  const std::vector<StageTraits> traits_;
+  int last_ordered_ = -1;
+  std::vector<double> task_ns_;  // moving average, 0 where not yet measured
 };
 
 // Thread-safety: submit(), wait(), cancel() and close() are for one thread, the consumer's; the
@@ -35,13 +50,13 @@ struct StageTraits {
 class Scheduler {
  public:
   // `cpus`: worker i is bound to cpus[i % size]; empty: not bound.
-  Scheduler(int num_threads, std::vector<StageTraits> stages, const std::vector<int>& cpus = {});
+  explicit Scheduler(int num_threads, const std::vector<int>& cpus = {});
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
   ~Scheduler();
 
   // Never blocks. Bounding the number of jobs in flight is up to the caller.
-  void submit(std::shared_ptr<Job> job);
+  void submit(std::shared_ptr<Job> job, std::shared_ptr<Stages> stages);
   // Takes the oldest job once it is finished; nullptr where `timeout` passed first. Must not be
   // called with nothing pending. Rethrows the exception of the job's lowest failing task: which one
   // that is does not depend on the number of threads.
@@ -54,13 +69,16 @@ class Scheduler {
 
  private:
   struct Entry {
-    explicit Entry(std::shared_ptr<Job> j) : job(std::move(j)) {}
+    Entry(std::shared_ptr<Job> j, std::shared_ptr<Stages> s)
+        : job(std::move(j)), stages(std::move(s)) {}
     std::shared_ptr<Job> job;
+    std::shared_ptr<Stages> stages;
     int stage = -1;
     int num_tasks = 0;
     int next_task = 0;  // tasks are claimed in order
     int running = 0;    // claims that workers hold
     bool finished = false;
+    bool cancelled = false;
     std::exception_ptr error;
     std::atomic<int> first_failed{INT32_MAX};  // read by workers without the lock
   };
@@ -72,11 +90,9 @@ class Scheduler {
   bool worth_waking(const Entry& entry) const;
   void advance(Entry& entry);
 
-  const std::vector<StageTraits> stages_;
   mutable std::mutex mutex_;
   std::condition_variable work_, done_;
-  std::deque<Entry> entries_;    // oldest first
-  std::vector<double> task_ns_;  // per stage: moving average, 0 where not yet measured
+  std::deque<Entry> entries_;  // oldest first
   int idle_ = 0;
   bool consumer_waits_ = false;
   bool closing_ = false;

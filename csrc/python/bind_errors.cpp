@@ -35,6 +35,11 @@ void raise_in_python(const Error& error) {
   }
   const py::object make = py::module_::import("torchdali.errors").attr("_from_engine");
   const py::object exception = make(kind_name(error.kind()), decode_path(error.message()), details);
+  if (error.cause() != nullptr) {
+    PyObject* cause = static_cast<PyObject*>(error.cause().get());
+    Py_INCREF(cause);
+    PyException_SetCause(exception.ptr(), cause);
+  }
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
 }
 

@@ -13,7 +13,9 @@ namespace {
 py::object from_arg_value(const ArgValue& value) {
   return std::visit(
       []<class T>(const T& v) -> py::object {
-        if constexpr (std::is_same_v<T, std::monostate>) return py::none();
+        // no operator has a function as a default
+        if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Function>)
+          return py::none();
         else if constexpr (std::is_same_v<T, Bytes>) return py::bytes(*v);
         else return py::cast(v);
       },
@@ -57,6 +59,7 @@ py::dict describe(const Schema& s) {
   for (const ArgSchema& a : s.args) args.append(describe(a));
   if (s.make_cpu) devices.append("cpu");
   d["inputs"] = inputs;
+  d["max_inputs"] = s.max_inputs;
   d["outputs"] = outputs;
   d["args"] = args;
   d["devices"] = devices;
@@ -83,13 +86,22 @@ int num_outputs(const std::string& op, const py::dict& args,
   TORCHDALI_CHECK(spec.schema != nullptr, "there is no operator ", op);
   spec.num_inputs = num_inputs;
   for (const auto& [name, value] : args)
-    spec.constants[py::cast<std::string>(name)] = to_arg_value(value, op);
+    spec.constants[py::cast<std::string>(name)] = to_arg_value(value, py::cast<std::string>(name));
   for (const std::string& name : tensor_args)
     spec.tensors.emplace(name, static_cast<int>(spec.tensors.size()));
   return count_outputs(spec);
 }
 
 }  // namespace
+
+// Whoever lets go of it last may be a thread without the GIL.
+std::shared_ptr<void> keep_alive(py::handle object) {
+  return {object.inc_ref().ptr(), [](void* p) {
+            if (Py_IsInitialized() == 0) return;  // a pipeline that nobody closed
+            const py::gil_scoped_acquire gil;
+            py::handle(static_cast<PyObject*>(p)).dec_ref();
+          }};
+}
 
 ArgValue to_arg_value(py::handle value, std::string_view arg) {
   if (py::isinstance<py::bool_>(value)) return py::cast<bool>(value);
@@ -114,6 +126,7 @@ ArgValue to_arg_value(py::handle value, std::string_view arg) {
       strings.push_back(py::cast<std::string>(item.attr("encode")("utf-8", "surrogateescape")));
     return strings;
   }
+  if (PyCallable_Check(value.ptr()) != 0) return keep_alive(value);
   raise(ErrorKind::kType, "argument `", arg,
         "` has an unsupported type: ", py::cast<std::string>(py::str(py::type::of(value))));
 }

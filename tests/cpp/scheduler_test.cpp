@@ -13,7 +13,7 @@
 namespace {
 
 using torchdali::Job;
-using torchdali::Scheduler;
+using torchdali::Stages;
 using torchdali::StageTraits;
 using namespace std::chrono_literals;
 
@@ -45,6 +45,17 @@ class CountingJob : public Job {
  private:
   std::vector<int> tasks_;
   std::vector<std::vector<std::atomic<int>>> runs_;
+};
+
+// All jobs have the same stages.
+class Scheduler : public torchdali::Scheduler {
+ public:
+  Scheduler(int num_threads, std::vector<StageTraits> stages)
+      : torchdali::Scheduler(num_threads), stages_(std::make_shared<Stages>(std::move(stages))) {}
+  void submit(std::shared_ptr<Job> job) { torchdali::Scheduler::submit(std::move(job), stages_); }
+
+ private:
+  std::shared_ptr<Stages> stages_;
 };
 
 std::shared_ptr<CountingJob> take(Scheduler& s) {
@@ -93,6 +104,33 @@ void ordered_stage_sees_jobs_one_at_a_time_in_order() {
   }
   while (s.pending() > 0) take(s);
   EXPECT(last == 199);
+}
+
+void ordered_stages_are_passed_together() {
+  Scheduler s(4, {{.ordered = true}, {}, {.ordered = true}});
+  std::vector<int> seen;  // unsynchronised on purpose
+  for (int i = 0; i < 200; ++i) {
+    auto job = std::make_shared<CountingJob>(i, std::vector<int>{1, 4, 1});
+    job->before = [&, i](int stage, int) {
+      if (stage != 1) seen.push_back(2 * i + stage / 2);
+    };
+    if (i % 7 == 3)
+      job->before = [&, i](int stage, int) {
+        if (stage != 1) seen.push_back(2 * i + stage / 2);
+        if (stage == 2) throw std::runtime_error("fails");
+      };
+    s.submit(job);
+  }
+  for (int i = 0; i < 200; ++i) {
+    try {
+      take(s);
+      EXPECT(i % 7 != 3);
+    } catch (const std::runtime_error&) {
+      EXPECT(i % 7 == 3);
+    }
+  }
+  EXPECT(seen.size() == 400);
+  for (int i = 0; i < 400; ++i) EXPECT(seen[i] == i);
 }
 
 void the_lowest_failing_task_is_reported_and_later_jobs_go_on() {
@@ -175,6 +213,7 @@ void empty_jobs_finish() {
 int main() {
   jobs_come_back_in_order_whatever_finished_first();
   ordered_stage_sees_jobs_one_at_a_time_in_order();
+  ordered_stages_are_passed_together();
   the_lowest_failing_task_is_reported_and_later_jobs_go_on();
   wait_gives_up_after_its_timeout();
   cancel_drops_all_and_leaves_the_scheduler_usable();

@@ -20,11 +20,13 @@ __all__ = [
     "crop",
     "crop_mirror_normalize",
     "decoders",
+    "dl_tensor_python_function",
     "expand_dims",
     "external_source",
     "flip",
     "get_property",
     "peek_image_shape",
+    "python_function",
     "random",
     "random_resized_crop",
     "readers",
@@ -33,6 +35,7 @@ __all__ = [
     "shapes",
     "subscript_dim_check",
     "tensor_subscript",
+    "torch_python_function",
 ]
 
 @overload
@@ -374,6 +377,67 @@ def crop_mirror_normalize(
     image_type: Any = None,  # deprecated
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
+def dl_tensor_python_function(
+    *inputs: Any,
+    function: Callable[..., Any],
+    batch_processing: bool | None = True,
+    num_outputs: int | None = 1,
+    output_layouts: str | Sequence[str] | None = ...,
+    workers: str | os.PathLike[str] | None = None,
+    seed_generators: bool | None = False,
+    synchronize_stream: bool | None = True,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> Any:
+    """Calls a Python function with the samples as DLPack capsules, for which every array library
+    has a from_dlpack(), and takes capsules or objects with ``__dlpack__`` from it.
+
+    The inputs are views of the pipeline's memory, which stays as long as the function keeps
+    them; it must not write to them (with the environment variable TORCHDALI_CHECK_FUNCTIONS=1
+    that is an error). What it returns may have any strides, and samples of a batch may differ
+    in shape, not in type and number of dimensions. What it raises ends the iteration with an
+    error that has it as its cause; the pipeline goes on.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        inputs: DataNode. Passed to the function, one DLPack capsule each. Optional.
+        function: function, required. Called as function(input, ...). Returns the output, or a
+            tuple of `num_outputs` of them. Is called exactly once for each sample (or batch),
+            in their order, by one thread at a time.
+        batch_processing: bool, default True. Call the function once for a batch, with a list of
+            samples for each input. Each output is then a list of samples, or one array with the
+            samples as its first axis.
+        num_outputs: int, default 1. Number of outputs; with 0 the function returns None.
+        output_layouts: layout str or list of layout str, optional. Axes of the outputs, such as
+            "HWC"; a list gives one to each of the first outputs.
+        workers: str, optional. "threads": call the function from all threads of the pipeline,
+            for functions that release the GIL; not in order any more, and samples of different
+            batches at the same time.
+        seed_generators: bool, default False. Seed the global generators of random, NumPy and
+            torch before each call, and give them back as they were after the batch. Until then
+            other threads that draw from them see it; torchdali.current_sample() has generators
+            that nobody else sees.
+        synchronize_stream: bool, default True. On the GPU, wait for the pipeline's stream
+            before the call. On the CPU there is nothing to wait for.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            outputs: What the function returned.
+    """
+
 @overload
 def expand_dims(
     data: DataNode,
@@ -558,6 +622,64 @@ def peek_image_shape(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
+def python_function(
+    *inputs: Any,
+    function: Callable[..., Any],
+    batch_processing: bool | None = False,
+    num_outputs: int | None = 1,
+    output_layouts: str | Sequence[str] | None = ...,
+    workers: str | os.PathLike[str] | None = None,
+    seed_generators: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> Any:
+    """Calls a Python function with the samples as NumPy arrays, and takes NumPy arrays from it (or
+    torch tensors, or objects with DLPack).
+
+    The inputs are views of the pipeline's memory, which stays as long as the function keeps
+    them; it must not write to them (with the environment variable TORCHDALI_CHECK_FUNCTIONS=1
+    that is an error). What it returns may have any strides, and samples of a batch may differ
+    in shape, not in type and number of dimensions. What it raises ends the iteration with an
+    error that has it as its cause; the pipeline goes on.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        inputs: DataNode. Passed to the function, one NumPy array each. Optional.
+        function: function, required. Called as function(input, ...). Returns the output, or a
+            tuple of `num_outputs` of them. Is called exactly once for each sample (or batch),
+            in their order, by one thread at a time.
+        batch_processing: bool, default False. Call the function once for a batch, with a list
+            of samples for each input. Each output is then a list of samples, or one array with
+            the samples as its first axis.
+        num_outputs: int, default 1. Number of outputs; with 0 the function returns None.
+        output_layouts: layout str or list of layout str, optional. Axes of the outputs, such as
+            "HWC"; a list gives one to each of the first outputs.
+        workers: str, optional. "threads": call the function from all threads of the pipeline,
+            for functions that release the GIL; not in order any more, and samples of different
+            batches at the same time.
+        seed_generators: bool, default False. Seed the global generators of random, NumPy and
+            torch before each call, and give them back as they were after the batch. Until then
+            other threads that draw from them see it; torchdali.current_sample() has generators
+            that nobody else sees.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            outputs: What the function returned.
+    """
+
 @overload
 def random_resized_crop(
     data: DataNode,
@@ -1300,3 +1422,60 @@ def tensor_subscript(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
+def torch_python_function(
+    *inputs: Any,
+    function: Callable[..., Any],
+    batch_processing: bool | None = False,
+    num_outputs: int | None = 1,
+    output_layouts: str | Sequence[str] | None = ...,
+    workers: str | os.PathLike[str] | None = None,
+    seed_generators: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> Any:
+    """Calls a Python function with the samples as torch tensors, under torch.no_grad(), and takes
+    torch tensors from it.
+
+    The inputs are views of the pipeline's memory, which stays as long as the function keeps
+    them; it must not write to them (with the environment variable TORCHDALI_CHECK_FUNCTIONS=1
+    that is an error). What it returns may have any strides, and samples of a batch may differ
+    in shape, not in type and number of dimensions. What it raises ends the iteration with an
+    error that has it as its cause; the pipeline goes on.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        inputs: DataNode. Passed to the function, one torch tensor each. Optional.
+        function: function, required. Called as function(input, ...). Returns the output, or a
+            tuple of `num_outputs` of them. Is called exactly once for each sample (or batch),
+            in their order, by one thread at a time.
+        batch_processing: bool, default False. Call the function once for a batch, with a list
+            of samples for each input. Each output is then a list of samples, or one array with
+            the samples as its first axis.
+        num_outputs: int, default 1. Number of outputs; with 0 the function returns None.
+        output_layouts: layout str or list of layout str, optional. Axes of the outputs, such as
+            "HWC"; a list gives one to each of the first outputs.
+        workers: str, optional. "threads": call the function from all threads of the pipeline,
+            for functions that release the GIL; not in order any more, and samples of different
+            batches at the same time.
+        seed_generators: bool, default False. Seed the global generators of random, NumPy and
+            torch before each call, and give them back as they were after the batch. Until then
+            other threads that draw from them see it; torchdali.current_sample() has generators
+            that nobody else sees.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            outputs: What the function returned.
+    """

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the stages of a plan that see a whole batch: Operator::prepare().
+#pragma once
+
+#include "executor/sample_runner.h"
+
+namespace torchdali {
+
+// Any thread; one stage of one iteration is run once. Throws OperatorError.
+void run_batch_stage(const Plan& plan, IterationData& iteration, int stage);
+
+}  // namespace torchdali

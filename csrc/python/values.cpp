@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/values.h"
+
+#include <ATen/DLConvertor.h>
+#include <ATen/ops/from_blob.h>
+#include <pybind11/numpy.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include <array>
+
+#include "core/batch.h"
+#include "kernels/strided_copy.h"
+
+namespace torchdali {
+namespace {
+
+// The numbers of NumPy's types (NPY_TYPES in ndarraytypes.h), whose order is part of its ABI.
+enum NumpyType : int {
+  kNpyBool,
+  kNpyByte,
+  kNpyUByte,
+  kNpyShort,
+  kNpyUShort,
+  kNpyInt,
+  kNpyUInt,
+  kNpyLong,
+  kNpyULong,
+  kNpyLongLong,
+  kNpyULongLong,
+  kNpyFloat,
+  kNpyDouble,
+  kNpyHalf = 23
+};
+
+DType from_numpy_type(int number) {
+  static_assert(sizeof(long) == 8 && sizeof(int) == 4);
+  switch (number) {
+    case kNpyBool: return DType::kBool;
+    case kNpyByte: return DType::kInt8;
+    case kNpyUByte: return DType::kUInt8;
+    case kNpyShort: return DType::kInt16;
+    case kNpyUShort: return DType::kUInt16;
+    case kNpyInt: return DType::kInt32;
+    case kNpyUInt: return DType::kUInt32;
+    case kNpyLong:
+    case kNpyLongLong: return DType::kInt64;
+    case kNpyULong:
+    case kNpyULongLong: return DType::kUInt64;
+    case kNpyFloat: return DType::kFloat;
+    case kNpyDouble: return DType::kFloat64;
+    case kNpyHalf: return DType::kFloat16;
+    default: return DType::kNone;
+  }
+}
+
+const py::dtype& numpy_dtype(DType dtype) {
+  // Never freed: the interpreter may be gone when static objects are.
+  static const auto* const kTypes = [] {
+    constexpr int kNumbers[kNumDTypes] = {kNpyUByte, kNpyUShort, kNpyUInt,   kNpyULong,
+                                          kNpyByte,  kNpyShort,  kNpyInt,    kNpyLong,
+                                          kNpyHalf,  kNpyFloat,  kNpyDouble, kNpyBool};
+    auto* types = new std::array<py::dtype, kNumDTypes>;
+    for (size_t i = 0; i < kNumDTypes; ++i) (*types)[i] = py::dtype(kNumbers[i]);
+    return types;
+  }();
+  return (*kTypes)[static_cast<size_t>(dtype)];
+}
+
+at::Tensor to_tensor(const SampleView& view, const std::shared_ptr<const void>& owner) {
+  const c10::IntArrayRef sizes(view.shape.begin(), view.shape.end());
+  return at::from_blob(
+      view.data, sizes, [owner](void*) {}, at::TensorOptions().dtype(to_scalar_type(view.dtype)));
+}
+
+ForeignView from_tensor(const at::Tensor& given) {
+  TORCHDALI_CHECK_KIND(kUnsupported, given.is_cpu(), "a tensor on device ", given.device().str(),
+                       " was returned, the pipeline's is the CPU");
+  const bool plain = given.layout() == at::kStrided && !given.is_neg() && !given.is_conj();
+  const at::Tensor t = plain ? given : given.to_dense().resolve_neg().resolve_conj();
+  TORCHDALI_CHECK_KIND(kType, t.dim() <= kMaxDims, "a tensor of ", t.dim(), " dimensions");
+  ForeignView out;
+  out.view.data = t.data_ptr();
+  out.view.dtype = from_scalar_type(t.scalar_type());
+  out.view.shape = Shape({t.sizes().data(), t.sizes().size()});
+  out.strides = Shape({t.strides().data(), t.strides().size()});
+  out.packed = t.is_contiguous();
+  out.owner = py::cast(t);
+  return out;
+}
+
+}  // namespace
+
+ValueMaker::ValueMaker(ValueKind kind, std::shared_ptr<const void> owner)
+    : kind_(kind), owner_(std::move(owner)) {
+  if (kind_ == ValueKind::kNumpy)
+    base_ = py::capsule(new std::shared_ptr<const void>(owner_),
+                        [](void* p) { delete static_cast<std::shared_ptr<const void>*>(p); });
+}
+
+py::object ValueMaker::operator()(const SampleView& view) const {
+  switch (kind_) {
+    case ValueKind::kTorch: return py::cast(to_tensor(view, owner_));
+    case ValueKind::kDlpack: {
+      DLManagedTensor* managed = at::toDLPack(to_tensor(view, owner_));
+      // The protocol: whoever takes it renames the capsule; the owner frees what nobody took.
+      PyObject* capsule = PyCapsule_New(managed, "dltensor", [](PyObject* self) {
+        if (PyCapsule_IsValid(self, "dltensor") == 0) return;
+        auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(self, "dltensor"));
+        if (m->deleter != nullptr) m->deleter(m);
+      });
+      if (capsule == nullptr) throw py::error_already_set();
+      return py::reinterpret_steal<py::object>(capsule);
+    }
+    case ValueKind::kNumpy: break;
+  }
+  return py::array(numpy_dtype(view.dtype),
+                   py::array::ShapeContainer(view.shape.begin(), view.shape.end()), {}, view.data,
+                   base_);
+}
+
+ForeignView ForeignView::slice(int64_t index) const {
+  ForeignView out = *this;
+  out.view.data = view.as<char>() + index * strides[0] * itemsize(view.dtype);
+  out.view.shape = Shape(view.shape.span().subspan(1));
+  out.strides = Shape(strides.span().subspan(1));
+  out.packed = kernels::is_packed(out.view.shape, out.strides);
+  return out;
+}
+
+ForeignView to_view(py::handle object) {
+  if (THPVariable_Check(object.ptr())) return from_tensor(py::cast<at::Tensor>(object));
+  if (py::isinstance<py::array>(object)) {
+    const auto array = py::reinterpret_borrow<py::array>(object);
+    const py::dtype type = array.dtype();
+    ForeignView out;
+    out.view.dtype = from_numpy_type(type.num());
+    const int64_t item = itemsize(out.view.dtype);
+    bool plain =
+        out.view.dtype != DType::kNone && type.byteorder() != '>' && array.ndim() <= kMaxDims;
+    for (int i = 0; plain && i < static_cast<int>(array.ndim()); ++i) {
+      plain = array.strides(i) % item == 0;
+      out.view.shape.push_back(array.shape(i));
+      out.strides.push_back(array.strides(i) / item);
+    }
+    if (plain) {
+      out.view.data = const_cast<void*>(array.data());  // NOLINT: read only
+      out.packed = kernels::is_packed(out.view.shape, out.strides);
+      out.owner = array;
+      return out;
+    }
+  }
+  // All that external_source takes; what is refused is refused in its words.
+  const py::object convert = py::module_::import("torchdali._tensor_input").attr("as_tensor");
+  return from_tensor(py::cast<at::Tensor>(py::cast<py::tuple>(convert(object))[0]));
+}
+
+}  // namespace torchdali
