@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torchdali import backend, data_node, errors, fn, math, ops, pipeline, tensors, types
-    from torchdali._functions import SampleContext, current_sample
     from torchdali._build_info import VERSION as __version__
+    from torchdali._functions import SampleContext, current_sample
     from torchdali.data_node import newaxis
     from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
 

@@ -59,9 +59,8 @@ def signature(schema: OperatorSchema) -> inspect.Signature:
         if schema.variadic and i is schema.inputs[-1]:
             params.append(inspect.Parameter(name, inspect.Parameter.VAR_POSITIONAL))
         else:
-            default = None if i.optional else empty
             kind = inspect.Parameter.POSITIONAL_ONLY
-            params.append(inspect.Parameter(name, kind, default=default))
+            params.append(inspect.Parameter(name, kind, default=None if i.optional else empty))
     for arg in parameters(schema):
         default: Any = arg.default if arg.has_default else None
         if arg.has_default and arg.type in ENUMS:

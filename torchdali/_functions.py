@@ -49,7 +49,7 @@ class SampleContext:
 
     @property
     def torch(self) -> torch.Generator:
-        """A torch generator on the CPU for this sample, for the `generator` of torch's functions."""
+        """A torch generator on the CPU for this sample: the `generator` of torch's functions."""
         if self._torch is None:
             self._torch = torch.Generator().manual_seed(self.seed)
         return self._torch
@@ -83,18 +83,19 @@ def current_sample() -> SampleContext:
 
 
 def _generator_states() -> tuple[Any, ...]:
-    return random.getstate(), np.random.get_state(), torch.default_generator.get_state()
+    numpy = np.random.get_state()  # noqa: NPY002
+    return random.getstate(), numpy, torch.default_generator.get_state()
 
 
 def _restore_generators(states: tuple[Any, ...]) -> None:
     random.setstate(states[0])
-    np.random.set_state(states[1])
+    np.random.set_state(states[1])  # noqa: NPY002
     torch.default_generator.set_state(states[2])
 
 
 def _seed_generators(seed: int) -> None:
     random.seed(seed)
-    np.random.seed([seed & 0xFFFFFFFF, seed >> 32])
+    np.random.seed([seed & 0xFFFFFFFF, seed >> 32])  # noqa: NPY002
     torch.default_generator.manual_seed(seed)
 
 
@@ -104,7 +105,7 @@ def _describe_function(function: Callable[..., Any]) -> str:
     name = getattr(inner, "__qualname__", None) or type(inner).__qualname__
     code = getattr(inner, "__code__", None)
     if code is None:  # a method has its function's; an object with __call__ its class's
-        code = getattr(getattr(type(inner), "__call__", None), "__code__", None)
+        code = getattr(getattr(type(inner), "__call__", None), "__code__", None)  # noqa: B004
     where = ""
     if code is not None:
         line = _source_location.SourceLocation(code.co_filename, code.co_firstlineno, name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -161,7 +162,7 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
     package = ".".join(["torchdali", kind, *path])
     imports = [
         "import os",
-        "from collections.abc import Sequence",
+        "from collections.abc import Callable, Sequence",
         "from typing import Any, overload",
         "",
         "import torch",
@@ -182,19 +183,24 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
     code = "\n".join(body)
     used = {
         "os.PathLike": "import os",
-        "Sequence[": "from collections.abc import Sequence",
         "torch.dtype": "import torch",
         "NDArray[": "from numpy.typing import NDArray",
         "types.DALI": "from torchdali import types",
         "_Operator": "from torchdali._callables import _Operator",
         "DataNode": "from torchdali.data_node import DataNode",
     }
-    typing = [name for name in ("Any", "overload") if f"{name}" in code]
     for word, line in used.items():
         if word not in code and line in imports:
             imports.remove(line)
-    position = imports.index("from typing import Any, overload")
-    imports[position : position + 1] = [f"from typing import {', '.join(typing)}"] * bool(typing)
+    for line in (
+        "from collections.abc import Callable, Sequence",
+        "from typing import Any, overload",
+    ):
+        start, _, words = line.rpartition(" import ")
+        names_used = [word for word in words.split(", ") if re.search(rf"\b{word}\b", code)]
+        position = imports.index(line)
+        only_used = [f"{start} import {', '.join(names_used)}"] if names_used else []
+        imports[position : position + 1] = only_used
     exported = "\n".join(f'    "{name}",' for name in sorted(names))
     all_names = f"__all__ = [\n{exported}\n]\n" if names else "__all__: list[str] = []\n"
     text = "\n".join([_HEAD, *_collapsed(imports), all_names, code])

@@ -10,6 +10,7 @@ from torchdali._schema import (
     ENUMS,
     UNIVERSAL,
     Argument,
+    InputSpec,
     OperatorSchema,
     class_name,
     every_operator,
@@ -32,6 +33,8 @@ _TYPES = {
     "int_list": DALIDataType._INT32_VEC,
     "float_list": DALIDataType._FLOAT_VEC,
     "str_list": DALIDataType._STRING_VEC,
+    "layout_list": DALIDataType._TENSOR_LAYOUT_VEC,
+    "function": DALIDataType.PYTHON_OBJECT,
 }
 
 
@@ -88,17 +91,21 @@ class OpSchema:
         """Returns the greatest number of inputs."""
         return self._schema.max_inputs
 
+    def _input(self, index: int) -> InputSpec:
+        given = self._schema.inputs
+        return given[-1] if self._schema.variadic and index >= len(given) else given[index]
+
     def GetInputName(self, index: int, /) -> str:
         """Returns the name of an input."""
-        return self._schema.inputs[index].name
+        return self._input(index).name
 
     def GetInputDox(self, index: int, /) -> str:
         """Returns what an input is, in words."""
-        return self._schema.inputs[index].doc
+        return self._input(index).doc
 
     def GetSupportedLayouts(self, index: int, /) -> list[str]:
         """Returns the layouts that an input may have; []: any."""
-        return list(self._schema.inputs[index].layouts)
+        return list(self._input(index).layouts)
 
     def GetArgumentNames(self) -> list[str]:
         """Returns the names of the arguments, without those that only old programs use."""

@@ -38,6 +38,7 @@ bool is_batch_wide(const Step& step) { return step.op->batch_traits().has_value(
 
 std::vector<int> parents(const Node& node) {
   std::vector<int> all;
+  all.reserve(node.inputs.size() + node.argument_inputs.size() + node.guards.size());
   for (Edge e : node.inputs) all.push_back(e.node);
   for (const auto& [name, e] : node.argument_inputs) all.push_back(e.node);
   for (const Guard& g : node.guards) all.push_back(g.predicate.node);

@@ -69,7 +69,7 @@ struct Results final : BatchState {
   Results(int outputs, int batch_size) : views(static_cast<size_t>(outputs)) {
     for (auto& of_output : views) of_output.resize(static_cast<size_t>(batch_size));
   }
-  ~Results() override {
+  ~Results() override {  // NOLINT(bugprone-exception-escape): but where Python itself is broken
     if (!Py_IsInitialized()) {
       for (auto& of_output : views)
         for (auto& v : of_output) (void)v.owner.release();
@@ -164,8 +164,7 @@ class PythonFunction : public Operator {
       return results;
     }
     const WorkerGil gil;
-    std::vector<ValueMaker> make;
-    for (int i = 0; i < num_inputs_; ++i) make.emplace_back(kind_, ctx.input_owner(i));
+    const auto make = makers([&](int i) { return ctx.input_owner(i); });
     const Generators generators(seed_generators_);
     if (whole_batch_) {
       call_with_batch(ctx, make, generators, *results);
@@ -190,9 +189,7 @@ class PythonFunction : public Operator {
     const int sample = ctx.index_in_batch();
     if (threads_ && !whole_batch_) {
       const WorkerGil gil;
-      std::vector<ValueMaker> make;
-      for (int i = 0; i < num_inputs_; ++i)
-        make.emplace_back(kind_, results.owners[static_cast<size_t>(i)]);
+      const auto make = makers([&](int i) { return results.owners[static_cast<size_t>(i)]; });
       call_with_sample([&](int i) -> const SampleView& { return ctx.input(i); }, make,
                        Generators(false), ctx.sample_id(), sample, results);
     }
@@ -221,7 +218,7 @@ class PythonFunction : public Operator {
     explicit Generators(bool seeded) {
       if (seeded) states_ = helper("_generator_states")();
     }
-    ~Generators() {
+    ~Generators() {  // NOLINT(bugprone-exception-escape): but where Python itself is broken
       if (!states_) return;
       try {
         helper("_restore_generators")(states_);
@@ -238,6 +235,14 @@ class PythonFunction : public Operator {
    private:
     py::object states_;
   };
+
+  template <class Owner>
+  std::vector<ValueMaker> makers(Owner&& owner) const {
+    std::vector<ValueMaker> make;
+    make.reserve(static_cast<size_t>(num_inputs_));
+    for (int i = 0; i < num_inputs_; ++i) make.emplace_back(kind_, owner(i));
+    return make;
+  }
 
   // Calls `body`, which runs the user's code; what that throws becomes an Error.
   template <class Body>
@@ -299,6 +304,7 @@ class PythonFunction : public Operator {
     generators.seed(seed_, ctx.sample_id(0));
     InputCheck check;
     std::vector<py::object> arguments;
+    arguments.reserve(make.size());
     for (int i = 0; i < num_inputs_; ++i) {
       py::list samples(static_cast<size_t>(ctx.size()));
       for (int k = 0; k < ctx.size(); ++k) {

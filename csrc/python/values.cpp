@@ -88,6 +88,53 @@ ForeignView from_tensor(const at::Tensor& given) {
   return out;
 }
 
+DType from_dlpack_type(DLDataType type) {
+  if (type.lanes != 1) return DType::kNone;
+  int log = 0;
+  while (log < 3 && (8 << log) != type.bits) ++log;
+  if ((8 << log) != type.bits) return DType::kNone;
+  switch (type.code) {
+    case kDLUInt: return static_cast<DType>(static_cast<int>(DType::kUInt8) + log);
+    case kDLInt: return static_cast<DType>(static_cast<int>(DType::kInt8) + log);
+    case kDLFloat:
+      return log == 0 ? DType::kNone
+                      : static_cast<DType>(static_cast<int>(DType::kFloat16) + log - 1);
+    case kDLBool: return log == 0 ? DType::kBool : DType::kNone;
+    default: return DType::kNone;
+  }
+}
+
+// The capsule is not taken, it is kept: what it holds lives until it goes.
+ForeignView from_capsule(py::handle capsule) {
+  TORCHDALI_CHECK_KIND(kType, PyCapsule_IsValid(capsule.ptr(), "dltensor") != 0,
+                       "a capsule that holds no DLPack tensor, or one that was taken already");
+  const auto& t =
+      static_cast<const DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"))
+          ->dl_tensor;
+  TORCHDALI_CHECK_KIND(kUnsupported, t.device.device_type == kDLCPU,
+                       "a DLPack tensor on device type ", static_cast<int>(t.device.device_type),
+                       " was returned, the pipeline's is the CPU");
+  ForeignView out;
+  out.view.dtype = from_dlpack_type(t.dtype);
+  TORCHDALI_CHECK_KIND(kType, out.view.dtype != DType::kNone, "DALI has no element type for ",
+                       static_cast<int>(t.dtype.bits), " bits with DLPack's type code ",
+                       static_cast<int>(t.dtype.code));
+  out.view.data = static_cast<char*>(t.data) + t.byte_offset;
+  for (int i = 0; i < t.ndim; ++i) {
+    TORCHDALI_CHECK(t.shape[i] >= 0, "a DLPack tensor with a negative extent");
+    out.view.shape.push_back(t.shape[i]);
+  }
+  (void)checked_size_bytes(out.view);
+  int64_t packed = out.view.volume();
+  for (int i = 0; i < t.ndim; ++i) {  // no strides: packed
+    packed = t.shape[i] == 0 ? 0 : packed / t.shape[i];
+    out.strides.push_back(t.strides == nullptr ? packed : t.strides[i]);
+  }
+  out.packed = t.strides == nullptr || kernels::is_packed(out.view.shape, out.strides);
+  out.owner = py::reinterpret_borrow<py::object>(capsule);
+  return out;
+}
+
 }  // namespace
 
 ValueMaker::ValueMaker(ValueKind kind, std::shared_ptr<const void> owner)
@@ -149,6 +196,9 @@ ForeignView to_view(py::handle object) {
       return out;
     }
   }
+  if (PyCapsule_IsValid(object.ptr(), "dltensor_versioned") == 0 &&
+      PyCapsule_CheckExact(object.ptr()) != 0)
+    return from_capsule(object);
   // All that external_source takes; what is refused is refused in its words.
   const py::object convert = py::module_::import("torchdali._tensor_input").attr("as_tensor");
   return from_tensor(py::cast<at::Tensor>(py::cast<py::tuple>(convert(object))[0]));

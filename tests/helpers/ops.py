@@ -116,6 +116,8 @@ class OpCase:
 def _short(value: Any) -> str:
     if isinstance(value, PerSample):
         return "PerSample" + str(list(value.values))
+    if callable(value) and hasattr(value, "__name__"):
+        return str(value.__name__)
     return value.name if isinstance(value, enum.Enum) else str(value)
 
 

@@ -1,6 +1,6 @@
 # Made by `make generate` from the engine's registry; do not edit.
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 import torch
