@@ -122,6 +122,11 @@ class Input:
         """Whether the first batch is to be handed out without waiting for the second."""
         return False
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether its position is lost, so that only reset() helps."""
+        return False
+
     def ready(self) -> bool:
         """Whether take() has something to give without asking the user."""
         return self.pulls or bool(self._queue) or (self._group.repeat_last and bool(self._last))

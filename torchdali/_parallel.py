@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from torchdali._feeding import Batches, Group, Input
-from torchdali._pulling import OWNER, num_parameters, warn_of_skip
+from torchdali._pulling import OWNER, num_parameters, unstorable, warn_of_skip
 from torchdali._source_location import SourceLocation
 from torchdali._workers.pool import Pool, WorkerFailure
-from torchdali._workers.process import SourceSpec
+from torchdali._workers.results import outputs_of
+from torchdali._workers.sources import SourceSpec, SourceWork, has_state, state_of
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.graph import OpNode
 
@@ -116,9 +118,16 @@ class ParallelInput(Input):
         self._source: ParallelSource = group.parallel
         self._pool = pool
         self._number = number
+        self._iterates = self._source.spec.kind == "iterable"
+        self._has_state = self._iterates and has_state(self._source.spec.function)
+        # Where it is behind the last take(), and what its worker is to load first.
+        self._state = state_of(self._source.spec.function) if self._has_state else b""
+        self._load = b""
         self._round = 0  # how often an iterable was begun
         self._given = 0  # batches since then
         self._since_start = 0  # batches since the start or the last reset
+        self._generation = pool.generation
+        self._lost = False  # an iterable's position
         self._ask()
 
     def _ask(self) -> None:
@@ -126,28 +135,76 @@ class ParallelInput(Input):
 
         Where the workers are gone it posts none: take() says so when it comes to that.
         """
-        if self._pool.is_dead:
+        pool, number = self._pool, self._number
+        if pool.is_dead:
             return
-        endless = self._source.spec.kind == "iterable"
-        while (ahead := self._pool.pending(self._number)) < self._source.depth + 1:
-            epoch = self._round if endless else self._epoch
+        while (ahead := pool.pending(number)) < self._source.depth + 1:
+            epoch = self._round if self._iterates else self._epoch
+            iteration = self._iteration + ahead
             try:
-                if not self._pool.post(self._number, self._iteration + ahead, epoch):
+                if not pool.post(number, iteration, epoch, request=self._load):
                     return
             except WorkerFailure:
                 return
+            self._load = b""
+
+    def _recover(self) -> None:
+        """After workers were lost: has others started, and goes on where it was.
+
+        Raises:
+            PipelineError: they cannot be started.
+        """
+        pool = self._pool
+        if pool.is_lost:
+            try:
+                pool.restart()
+            except WorkerFailure as failure:
+                raise self._failed(failure) from failure.cause
+        if pool.generation == self._generation:
+            return
+        self._generation = pool.generation
+        if self._has_state:
+            self._go_to(self._state)
+        self._lost = self._iterates and not self._has_state and self._given > 0
+
+    def _go_to(self, state: bytes) -> None:
+        """Has a source with a state start from there."""
+        decoded = json.loads(state)
+        if "error" in decoded:
+            raise unstorable(decoded["error"], self._group.location)
+        self._round += 1
+        self._state = state
+        self._load = json.dumps(decoded["state"]).encode()
+
+    @property
+    def is_lost(self) -> bool:
+        """See Input."""
+        self._recover()
+        return self._lost
 
     def take(self) -> Batches:
         """Returns the names of the engine's nodes and the data of the next iteration for them.
 
         Raises:
             StopIteration: the source is at its end.
-            PipelineError: the source failed; the text has its traceback.
+            PipelineError: the source failed; the text has its traceback. Or its worker is gone: the
+                next take() goes on with others.
         """
+        if self.is_lost:
+            raise _make(
+                PipelineError,
+                "the worker process that iterated over the source is gone, and its position too",
+                operator=OWNER,
+                location=self._group.location,
+                fix="call reset(), which begins it anew; a source with state_dict() and "
+                "load_state_dict() goes on where it was",
+            )
         self._ask()
         try:
-            data = self._pool.take(self._number)
-        except StopIteration:
+            lease = self._pool.take(self._number)
+        except StopIteration as end:
+            if self._has_state:
+                self._state = end.value
             return self._end()
         except WorkerFailure as failure:
             self._iteration += 1
@@ -155,8 +212,11 @@ class ParallelInput(Input):
         self._iteration += 1
         self._since_start += 1
         self._given += 1
+        if self._has_state:
+            self._state = lease.slab.reply
+        outputs = outputs_of(lease, self._source.spec.num_outputs or 1)
         self._ask()
-        return self._named([self.convert(d, None, i) for i, d in enumerate(data)])
+        return self._named([self.convert(d, None, i) for i, d in enumerate(outputs)])
 
     def _end(self) -> Batches:
         """Begins an iterable anew, or ends the epoch."""
@@ -200,18 +260,28 @@ class ParallelInput(Input):
         return None
 
     def state(self) -> dict[str, Any]:
-        """Returns its position behind the last take(); an iterable's is what it has given."""
-        given = self._given if self._source.spec.kind == "iterable" else None
-        return {"iteration": self._iteration, "epoch": self._epoch, "source": given}
+        """Returns its position behind the last take().
+
+        Of an iterable that is its state_dict() there, or how many batches it has given.
+        """
+        source: Any = self._given if self._iterates else None
+        if self._has_state:
+            decoded = json.loads(self._state)
+            if "error" in decoded:
+                raise unstorable(decoded["error"], self._group.location)
+            source = decoded["state"]
+        return {"iteration": self._iteration, "epoch": self._epoch, "source": source}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Goes on where state() was called.
 
         Warns:
-            UserWarning: what an iterable has given before is passed over.
+            UserWarning: what an iterable without state_dict() has given before is passed over.
         """
         given = state.get("source")
-        if isinstance(given, int) is not (self._source.spec.kind == "iterable"):
+        if (given is None) is self._iterates or (
+            self._iterates and not self._has_state and not isinstance(given, int)
+        ):
             raise _make(
                 ArgumentError,
                 "the checkpoint is of another kind of source",
@@ -219,10 +289,12 @@ class ParallelInput(Input):
                 location=self._group.location,
                 fix="resume with the source that the checkpoint was made with",
             )
-        if given is None:
+        if not self._iterates or self._has_state:
             self._cancel()
         self._iteration, self._epoch = state["iteration"], state["epoch"]
-        if given:
+        if self._has_state:
+            self._go_to(json.dumps({"state": given}).encode())
+        elif given:
             warn_of_skip(given, self._group.location)
             try:
                 for _ in range(given):
@@ -247,7 +319,11 @@ class ParallelInput(Input):
         """Begins the next epoch."""
         super().reset()
         self._since_start = 0
-        if self._source.spec.kind != "iterable":
+        if self.is_lost:
+            self._lost = False
+            self._round += 1
+            self._given = 0
+        if not self._iterates:
             self._cancel()  # they belong to the epoch that is over
         self._ask()
 
@@ -259,6 +335,7 @@ def start_pool(
 
     Raises:
         ArgumentTypeError: a source cannot be sent to another process.
+        PipelineError: the processes cannot be started.
     """
     sources = [group.parallel for group in groups if group.parallel is not None]
     text = os.environ.get(_TIMEOUT, "")
@@ -266,17 +343,24 @@ def start_pool(
         timeout = float(text) if text else None
     except ValueError:
         raise _make(ArgumentError, f"{_TIMEOUT} is a number of seconds, got {text!r}") from None
+    works, iterables = [], 0
+    for source in sources:
+        worker = -1
+        if source.spec.kind == "iterable":
+            worker, iterables = iterables % num_workers, iterables + 1
+        works.append(SourceWork(source.spec, batch_size, source.sample_bytes, worker))
     pool = Pool(
-        [source.spec for source in sources],
+        works,
         num_workers,
         start_method,
-        batch_size,
-        [source.sample_bytes for source in sources],
         pickler,
         timeout,
     )
     for number, source in enumerate(sources):
         for iteration in range(source.depth + 1):
-            pool.post(number, iteration, 0)
-    pool.start()
+            pool.post(number, iteration)
+    try:
+        pool.start()
+    except WorkerFailure as failure:
+        raise _make(PipelineError, f"worker processes cannot be started: {failure.text}") from None
     return pool

@@ -13,7 +13,7 @@ from torchdali._source_location import SourceLocation, user_stack_level
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.types import BatchInfo, SampleInfo
 
-__all__ = ["OWNER", "Puller", "num_parameters", "warn_of_skip"]
+__all__ = ["OWNER", "Puller", "num_parameters", "unstorable", "warn_of_skip"]
 
 OWNER = "fn.external_source"
 
@@ -119,13 +119,7 @@ class Puller:
         try:
             return json.loads(json.dumps(self._state_dict()))
         except (TypeError, ValueError) as error:
-            raise _make(
-                ArgumentTypeError,
-                f"a checkpoint cannot hold what the source's state_dict() gives: {error}",
-                operator=OWNER,
-                location=self._location,
-                fix="let it give numbers, strings, lists and dicts of them with strings as keys",
-            ) from None
+            raise unstorable(str(error), self._location) from None
 
     def restore(self, state: Any) -> None:
         """Hands the source what state() gave, or passes over what it has given before.
@@ -208,6 +202,17 @@ class Puller:
     def _begin(self) -> None:
         assert self._iterate is not None
         self._iterator, self._given = iter(self._iterate()), 0
+
+
+def unstorable(detail: str, location: SourceLocation | None) -> Exception:
+    """Returns the error of a state_dict() with values that JSON has not."""
+    return _make(
+        ArgumentTypeError,
+        f"a checkpoint cannot hold what the source's state_dict() gives: {detail}",
+        operator=OWNER,
+        location=location,
+        fix="let it give numbers, strings, lists and dicts of them with strings as keys",
+    )
 
 
 def warn_of_skip(count: int, location: SourceLocation | None) -> None:

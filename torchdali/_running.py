@@ -140,8 +140,11 @@ class RunningPipeline(PipelineOptions):
         return self.share_outputs(cuda_stream)
 
     def reset(self) -> None:
-        """Begins the next epoch after the end of the data; does nothing before it."""
-        if not self._last_iter:
+        """Begins the next epoch after the end of the data; does nothing before it.
+
+        Also where a source cannot go on, because the worker that iterated over it is gone.
+        """
+        if not self._last_iter and not any(source.is_lost for source in self._inputs):
             return
         self._scheduled_before = False
         self._owed = 0

@@ -10,6 +10,7 @@ Everything else is stored as standard pickle does. Both sides must be the same v
 from __future__ import annotations
 
 import builtins
+import contextlib
 import enum
 import importlib
 import io
@@ -20,7 +21,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["dumps", "loads", "pickle_by_value"]
+__all__ = ["dumps", "find_culprit", "loads", "pickle_by_value"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MARK = "_torchdali_by_value"
@@ -51,6 +52,56 @@ def dumps(obj: Any) -> bytes:
 def loads(data: bytes) -> Any:
     """Returns the object of dumps(). Runs code that the bytes name: only for bytes of one's own."""
     return pickle.loads(data)
+
+
+def find_culprit(obj: Any, store: Callable[[Any], Any] = dumps) -> str:
+    """Returns which part of an object cannot be stored, and what leads to it; "" if none is found.
+
+    Args:
+        obj: an object that `store` fails for.
+        store: dumps(), or a function like it.
+    """
+    path: list[str] = []
+    visited: set[int] = set()
+    while id(obj) not in visited:
+        visited.add(id(obj))
+        for name, part in _parts(obj):
+            try:
+                store(part)
+            except Exception:
+                path += [name] if name else []
+                obj = part
+                break
+    return ", in ".join(reversed(path)) + f" ({type(obj).__qualname__})" if path else ""
+
+
+def _parts(obj: Any) -> Iterator[tuple[str, Any]]:
+    """Yields what is stored with an object, and how to call it."""
+    if isinstance(obj, types.MethodType):
+        yield "", obj.__self__
+        yield "", obj.__func__
+    elif isinstance(obj, types.FunctionType):
+        own = f"`{obj.__qualname__}`"
+        closure = zip(obj.__code__.co_freevars, obj.__closure__ or (), strict=True)
+        for name, cell in closure:
+            with contextlib.suppress(ValueError):  # empty
+                yield f"the variable `{name}` in {own}", cell.cell_contents
+        for name in sorted({*_names(obj.__code__)} & obj.__globals__.keys()):
+            yield f"the global `{name}` in {own}", obj.__globals__[name]
+        for value in (*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()):
+            yield f"a default of {own}", value
+    elif isinstance(obj, dict):
+        for key, value in obj.items():
+            yield f"[{key!r}]", value
+    elif isinstance(obj, (list, tuple, set, frozenset)):
+        for value in obj:
+            yield "", value
+    else:
+        owner = obj.__qualname__ if isinstance(obj, type) else type(obj).__qualname__
+        for name, value in getattr(obj, "__dict__", {}).items():
+            yield f"the attribute `{name}` of `{owner}`", value
+        if not isinstance(obj, type):
+            yield "", type(obj)
 
 
 def _importable(obj: Any) -> bool:

@@ -3,9 +3,13 @@
 // that a worker process starts in a fraction of the time and memory that importing torch takes.
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "workers/board.h"
@@ -93,7 +97,28 @@ void store_batch(Slab& slab, int output, const py::object& array) {
                    static_cast<const std::byte*>(buffer.view().buf) + i * bytes, bytes);
 }
 
-// Slabs of the parent that are free to be used again.
+// Any buffer, for a place that the caller notes.
+uint64_t put(Slab& slab, const py::object& data) {
+  const Buffer buffer(data);
+  const py::gil_scoped_release release;
+  const uint64_t offset = slab.allocate(static_cast<uint64_t>(buffer.view().len));
+  copy_to_shared(slab.data() + offset, buffer.view().buf, static_cast<size_t>(buffer.view().len));
+  return offset;
+}
+
+template <Slab::Note kNote>
+py::bytes read_note(const Slab& slab) {
+  const std::span<const std::byte> bytes = slab.read(kNote);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+template <Slab::Note kNote>
+void write_note(Slab& slab, const py::bytes& note) {
+  slab.write(kNote, std::as_bytes(std::span(std::string_view(note))));
+}
+
+// Slabs of the parent that are free to be used again. Memory that a batch needed which was much
+// larger than those after it goes back to the system.
 class Slabs {
  public:
   std::shared_ptr<Slab> take() {
@@ -107,12 +132,23 @@ class Slabs {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(slab));
   }
+  // To be called for each batch: how much of its slab it needed.
+  void note_used(size_t bytes) {
+    constexpr int kWindow = 16;  // batches; what none of the last 16 needed is not kept
+    const std::lock_guard lock(mutex_);
+    recent_ = std::max(recent_, bytes);
+    if (++noted_ % kWindow != 0) return;
+    for (const auto& slab : free_) slab->trim(std::max(recent_, before_));
+    before_ = std::exchange(recent_, 0);
+  }
   // Leases that are alive.
   std::atomic<int> num_leased{0};
 
  private:
   std::mutex mutex_;  // tensors die on any thread
   std::vector<std::shared_ptr<Slab>> free_;
+  size_t recent_ = 0, before_ = 0;  // the most that a batch of this window needed, of the last one
+  uint64_t noted_ = 0;
 };
 
 // The memory of a finished slab. Exports it as a buffer; the slab is free again when neither the
@@ -122,6 +158,7 @@ class Lease {
   Lease(std::shared_ptr<Slab> slab, std::shared_ptr<Slabs> home)
       : slab_(std::move(slab)), home_(std::move(home)) {
     ++home_->num_leased;
+    home_->note_used(slab_->used());
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -129,7 +166,9 @@ class Lease {
     --home_->num_leased;
     home_->give_back(std::move(slab_));
   }
-  const Slab& slab() const { return *slab_; }
+  const std::shared_ptr<Slab>& slab() const { return slab_; }
+  // Leases of slabs with the same home that are alive.
+  int num_leased() const { return home_->num_leased; }
 
  private:
   std::shared_ptr<Slab> slab_;
@@ -233,17 +272,22 @@ PYBIND11_MODULE(_shm, m) {
       .def("mark_written", &tw::Slab::mark_written)
       .def("store", &tw::store, py::arg("output"), py::arg("sample"), py::arg("array"))
       .def("store_batch", &tw::store_batch, py::arg("output"), py::arg("array"))
-      .def("describe", &tw::describe, py::arg("output"));
+      .def("describe", &tw::describe, py::arg("output"))
+      .def("put", &tw::put, py::arg("data"))
+      .def_property("request", &tw::read_note<tw::Slab::kRequest>,
+                    &tw::write_note<tw::Slab::kRequest>)
+      .def_property("reply", &tw::read_note<tw::Slab::kReply>, &tw::write_note<tw::Slab::kReply>);
   py::class_<tw::Slabs, std::shared_ptr<tw::Slabs>>(m, "Slabs")
       .def(py::init<>())
       .def("take", &tw::Slabs::take)
-      .def("give_back", &tw::Slabs::give_back, py::arg("slab"))
-      .def_property_readonly("num_leased", [](const tw::Slabs& s) { return s.num_leased.load(); });
+      .def("give_back", &tw::Slabs::give_back, py::arg("slab"));
   py::class_<tw::Lease>(m, "Lease", py::buffer_protocol())
       .def(py::init<std::shared_ptr<tw::Slab>, std::shared_ptr<tw::Slabs>>(), py::arg("slab"),
            py::arg("home"))
+      .def_property_readonly("slab", &tw::Lease::slab)
+      .def_property_readonly("num_leased", &tw::Lease::num_leased)
       .def_buffer([](tw::Lease& lease) {
-        return py::buffer_info(lease.slab().data(), 1, "B", 1,
-                               {static_cast<py::ssize_t>(lease.slab().size())}, {1});
+        return py::buffer_info(lease.slab()->data(), 1, "B", 1,
+                               {static_cast<py::ssize_t>(lease.slab()->size())}, {1});
       });
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -60,6 +61,21 @@ void Segment::back(size_t offset, size_t bytes) {
   } while (result == EINTR);
   TORCHDALI_CHECK_KIND(kRuntime, result == 0, "shared memory: no room for ", bytes,
                        " bytes: ", std::generic_category().message(result));
+}
+
+void Segment::release(size_t offset) {
+  struct stat info {};
+  // Where it fails the memory stays as it is, which is no error.
+  if (fstat(fd_, &info) == 0 && info.st_size > static_cast<off_t>(offset))
+    static_cast<void>(fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                static_cast<off_t>(offset),
+                                info.st_size - static_cast<off_t>(offset)));
+}
+
+size_t Segment::backed() const {
+  constexpr size_t kBlock = 512;  // unit of st_blocks
+  struct stat info {};
+  return fstat(fd_, &info) == 0 ? static_cast<size_t>(info.st_blocks) * kBlock : 0;
 }
 
 }  // namespace torchdali::workers

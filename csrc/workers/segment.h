@@ -19,6 +19,10 @@ class Segment {
   // Makes bytes usable. Any process, any number of times; raises where there is no memory, instead
   // of leaving it to a SIGBUS at the first write.
   void back(size_t offset, size_t bytes);
+  // Gives the memory from an offset on back; what is read there until it is backed again is zero.
+  void release(size_t offset);
+  // Bytes of memory that the segment has.
+  size_t backed() const;
   template <class T = std::byte>
   T* at(size_t offset = 0) const {
     return reinterpret_cast<T*>(data_ + offset);

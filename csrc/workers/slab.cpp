@@ -30,7 +30,8 @@ size_t Slab::data_start() const {
 Slab::Slab(int num_outputs, int max_samples, size_t bytes)
     : num_outputs_(num_outputs),
       max_samples_(max_samples),
-      segment_(round_up(data_start() + bytes, kPage), kLimit) {
+      segment_(round_up(data_start() + bytes, kPage), kLimit),
+      initial_(round_up(data_start() + bytes, kPage)) {
   header().size = round_up(data_start() + bytes, kPage);
   clear();
 }
@@ -38,7 +39,8 @@ Slab::Slab(int num_outputs, int max_samples, size_t bytes)
 Slab::Slab(Descriptor descriptor, int num_outputs, int max_samples)
     : num_outputs_(num_outputs),
       max_samples_(max_samples),
-      segment_(descriptor.fd, data_start(), kLimit) {}
+      segment_(descriptor.fd, data_start(), kLimit),
+      initial_(0) {}
 
 void Slab::mark_written() { header().size = size(); }
 
@@ -50,6 +52,16 @@ void Slab::clear() {
     outputs()[i].base = 0;
     outputs()[i].stride = 0;
   }
+  for (auto& note : h.notes) note.bytes = 0;
+}
+
+void Slab::trim(size_t bytes) {
+  constexpr size_t kSlack = size_t{1} << 16;  // less is not worth the calls
+  const size_t keep = std::max(initial_, round_up(bytes, kPage));
+  if (segment_.backed() <= 2 * keep + kSlack) return;
+  clear();
+  if (header().size > keep) header().size = keep;
+  segment_.release(keep);
 }
 
 uint64_t Slab::take(uint64_t bytes) { return header().top.fetch_add(round_up(bytes, kAlignment)); }
@@ -82,6 +94,24 @@ std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const i
   record.ndim = static_cast<int8_t>(shape.size());
   std::copy(shape.begin(), shape.end(), record.shape);
   return segment_.at(record.offset);
+}
+
+uint64_t Slab::allocate(uint64_t bytes) {
+  const uint64_t offset = take(bytes);
+  back(offset, bytes);
+  return offset;
+}
+
+void Slab::write(Note note, std::span<const std::byte> bytes) {
+  auto& place = header().notes[note];
+  place.offset = allocate(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), segment_.at(place.offset));
+  place.bytes = bytes.size();
+}
+
+std::span<const std::byte> Slab::read(Note note) const {
+  const auto& place = header().notes[note];
+  return {segment_.at(place.offset), place.bytes};
 }
 
 void copy_to_shared(std::byte* to, const void* from, size_t bytes) {

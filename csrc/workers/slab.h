@@ -35,6 +35,9 @@ class Slab {
 
   // Empty again. Parent, while no worker writes.
   void clear();
+  // Gives memory behind the first `bytes` back to the system, where it is much. Parent, while
+  // nobody uses the slab.
+  void trim(size_t bytes);
   // Every byte that was given out has been written: the next batch need not ask for those again.
   void mark_written();
   // A batch whose size its source decides.
@@ -43,12 +46,21 @@ class Slab {
 
   // Memory for one sample, which the caller fills. Any worker; different samples at the same time.
   std::byte* allocate(int output, int sample, DType dtype, std::span<const int64_t> shape);
+  // Memory for data whose place the caller notes; returns its offset.
+  uint64_t allocate(uint64_t bytes);
+  // A few bytes for the worker (from the parent, before the job is posted) and for the parent (from
+  // a worker, before it finishes its task). The last one written is read.
+  enum Note { kRequest, kReply, kNotes };
+  void write(Note note, std::span<const std::byte> bytes);
+  std::span<const std::byte> read(Note note) const;
   const SampleRecord& record(int output, int sample) const {
     return records()[output * max_samples_ + sample];
   }
   std::byte* data() const { return segment_.at(); }
   // Bytes of the segment in use, or known to be backed by memory.
   size_t size() const { return std::max<size_t>(header().size, header().top); }
+  // Bytes that are given out.
+  size_t used() const { return header().top; }
 
  private:
   struct Output {
@@ -59,6 +71,9 @@ class Slab {
     std::atomic<uint64_t> top;   // first byte that is not given out
     std::atomic<uint64_t> size;  // of the segment, as far as it is backed by memory
     std::atomic<int32_t> num_samples;
+    struct {
+      std::atomic<uint64_t> offset, bytes;
+    } notes[kNotes];
   };
   Header& header() const { return *segment_.at<Header>(); }
   Output* outputs() const { return segment_.at<Output>(sizeof(Header)); }
@@ -71,6 +86,7 @@ class Slab {
 
   const int num_outputs_, max_samples_;
   Segment segment_;
+  const size_t initial_;  // bytes of the segment at first; no less is kept
 };
 
 // Copies past the cache where that pays: the reader is another process, later.

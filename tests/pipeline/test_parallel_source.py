@@ -431,21 +431,162 @@ def descendants(pid):
     return children + [d for child in children for d in descendants(child)]
 
 
+def kill_a_worker(pipe):
+    os.kill(pipe._pool.pids[-1], signal.SIGKILL)
+
+
+def errors_until(pipe, iteration, values):
+    """Runs up to an iteration; returns the messages of those that failed, keeps the others."""
+    found = []
+    while len(values) + len(found) <= iteration:
+        try:
+            values.append(pipe.run()[0].as_array()[0].tolist())
+        except PipelineError as error:
+            found.append(str(error))
+    return found
+
+
 @pytest.mark.parametrize("method", METHODS)
-def test_a_killed_worker_is_an_error_within_a_second(method):
-    before = set(descendants(os.getpid()))
-    pipe = build(lambda info: time.sleep(0.02) or np.zeros(3), method=method, batch=False)
+def test_a_killed_worker_costs_an_iteration(method):
+    """The batches that were ready come, then an error, then those after it, from other workers."""
+
+    def slow(info):
+        time.sleep(0.005)
+        return np.array([info.iteration, info.idx_in_epoch])
+
+    pipe = build(slow, method=method, batch=False)
     pipe.run()
-    new = [p for p in descendants(os.getpid()) if p not in before]
-    os.kill(max(new), signal.SIGKILL)  # of a forkserver, a worker and not the server
-    start = time.monotonic()
-    with pytest.raises(PipelineError, match="worker process"):
-        epoch(pipe)
-    assert time.monotonic() - start < 10
-    with pytest.raises(PipelineError, match="worker process"):
-        pipe.run()
+    leftover = descendants(os.getpid())
+    for _ in range(3):  # as often as it happens
+        kill_a_worker(pipe)
+        start = time.monotonic()
+        values = []
+        (text,) = errors_until(pipe, 6, values)
+        assert time.monotonic() - start < 5
+        assert "ended by SIGKILL" in text
+        assert Path(__file__).name in text
+        first = values[0][0]
+        assert [v[0] for v in values].count(first) == 1
+        assert sorted({*range(first, first + 7)} - {v[0] for v in values})  # one is missing
+        assert len({v[0] for v in values}) == 6
+        assert all(index == iteration * BATCH for iteration, index in values)
+    assert len(descendants(os.getpid())) <= len(leftover)
     pipe.close()
-    assert set(descendants(os.getpid())) <= before
+    assert not pipe._pool
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_iterable_whose_worker_was_killed_begins_anew_after_a_reset(method):
+    pipe = build(batches, method=method, batch=True, workers=1)
+    first = pipe.run()[0]
+    kill_a_worker(pipe)
+    seen = []
+    with pytest.raises(PipelineError, match="ended by SIGKILL"):
+        for _ in range(3):
+            seen.append(len(pipe.run()[0]))
+    for _ in range(2):
+        with pytest.raises(PipelineError, match=r"(?s)position.*reset\(\)") as caught:
+            pipe.run()
+        assert "state_dict" in str(caught.value)
+    pipe.reset()
+    assert [len(batch) for (batch,) in epoch(pipe)] == [4, 3, 2]
+    assert len(first) == 4  # it is still there
+    assert first.as_array().sum() == 0
+
+
+class Counter:
+    """An iterable that can say where it is."""
+
+    def __init__(self, end=12):
+        self.at = 0
+        self.end = end
+
+    def __iter__(self):
+        while self.at < self.end:
+            self.at += 1
+            yield np.full((BATCH, 1), self.at - 1)
+        self.at = 0
+
+    def state_dict(self):
+        return {"at": self.at}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_iterable_with_a_state_goes_on_where_it_was(method):
+    pipe = build(Counter(), method=method, batch=True, workers=2, cycle="raise")
+    values = [pipe.run()[0].as_array()[0, 0] for _ in range(3)]
+    for pid in pipe._pool.pids:
+        os.kill(pid, signal.SIGKILL)
+    failures = 0
+    while True:
+        try:
+            values.append(pipe.run()[0].as_array()[0, 0])
+        except PipelineError as error:
+            assert "ended" in str(error)
+            failures += 1
+        except StopIteration:
+            break
+    assert failures == 1
+    assert values == list(range(12))
+    pipe.reset()
+    assert [batch[0][0] for (batch,) in epoch(pipe)] == list(range(12))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_checkpoint_of_an_iterable_with_a_state_is_exact(method, recwarn):
+    def made(**options):
+        @pipeline_def(
+            batch_size=BATCH,
+            num_threads=1,
+            py_num_workers=2,
+            py_start_method=method,
+            enable_checkpointing=True,
+        )
+        def define(parallel):
+            return fn.external_source(
+                Counter(), parallel=parallel, batch=True, cycle="raise", prefetch_queue_depth=3
+            )
+
+        return define(**options)
+
+    pipe = made(parallel=True)
+    stored = [pipe.checkpoint()]
+    expected = []
+    for _ in range(30):
+        try:
+            expected.append(pipe.run()[0].as_array()[0, 0])
+        except StopIteration:
+            pipe.reset()
+            expected.append(None)
+        stored.append(pipe.checkpoint())
+    for position in (0, 1, 5, 11, 12, 13, 14, 20):
+        for parallel in (True, False):
+            again = made(parallel=parallel, checkpoint=stored[position])
+            for value in expected[position : position + 14]:
+                try:
+                    assert again.run()[0].as_array()[0, 0] == value
+                except StopIteration:
+                    again.reset()
+                    assert value is None
+            again.close()
+    assert not [w for w in recwarn if "passed over" in str(w.message)]
+
+
+def test_a_state_that_cannot_be_stored_is_an_error_of_the_checkpoint_only():
+    class Odd(Counter):
+        def state_dict(self):
+            return {"at": {1, 2}}
+
+    @pipeline_def(batch_size=BATCH, num_threads=1, py_num_workers=1, enable_checkpointing=True)
+    def define():
+        return fn.external_source(Odd(), parallel=True, batch=True)
+
+    assert [b[0][0] for (b,) in epoch(build(Odd(), batch=True))] == list(range(12))
+    with pytest.raises(ArgumentTypeError, match="state_dict"):
+        define().build()
 
 
 def test_a_long_message_of_an_exception_arrives():
@@ -469,6 +610,22 @@ def test_a_source_that_hangs_ends_in_an_error_after_the_timeout(monkeypatch):
     pipe = build(lambda info: time.sleep(1000) or np.zeros(3), batch=False)
     with pytest.raises(PipelineError, match=r"0\.5"):
         pipe.run()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_worker_that_hangs_is_killed_and_replaced(method, monkeypatch):
+    monkeypatch.setenv("TORCHDALI_WORKER_TIMEOUT", "1.5")
+
+    def hang(info):
+        if info.iteration == 2:
+            time.sleep(1000)
+        return np.array([info.iteration])
+
+    pipe = build(hang, method=method, batch=False)
+    values = []
+    (text,) = errors_until(pipe, 6, values)
+    assert "1.5 s" in text
+    assert values == [[0], [1], [3], [4], [5], [6]]
 
 
 @pytest.mark.parametrize("method", METHODS)

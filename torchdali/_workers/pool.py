@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipeline's side of its worker processes: start, post jobs, take batches, notice deaths."""
+"""The parent's side of worker processes: start, post jobs, take results, notice deaths, restart."""
 
 from __future__ import annotations
 
@@ -10,34 +10,27 @@ import pickle
 import select
 import signal
 import socket
-import subprocess
-import sys
 import time
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
+from torchdali import _shm
+from torchdali._workers import starting
+from torchdali._workers.process import Work, run
+from torchdali._workers.starting import Process
+from torchdali.errors import PipelineError, _make
 
-from torchdali import _shm, pickling
-from torchdali._workers.process import SourceSpec, run
-from torchdali.errors import ArgumentTypeError, PipelineError, _make
-from torchdali.types import DALIDataType, to_torch_type
-
-__all__ = ["Pool", "SourceSpec", "WorkerFailure"]
+__all__ = ["Pool", "WorkerFailure"]
 
 _GRACE_SECONDS = 1.0  # for a worker that is in the middle of a call when the pool is closed
 _MAX_MESSAGE = 1 << 17
-_MOST_LEASED = 16  # batches in shared memory that the user and the engine hold
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
-
-# The data of one output: an [N, ...] tensor, or one tensor a sample.
-Output = torch.Tensor | list[torch.Tensor]
 
 
 class WorkerFailure(Exception):
-    """A source failed in a worker.
+    """A job failed in a worker.
 
     Attributes:
         sample: index in the batch, None where it is about the batch.
@@ -55,90 +48,81 @@ class WorkerFailure(Exception):
 @dataclass
 class _Job:
     number: int
-    source: int
+    worker: int
     slab: Any
     errors: list[tuple[int | None, bytes | None, str]] = field(default_factory=list)
 
 
-class _Process:
-    """One worker: its channel, and how to wait for and end it."""
-
-    def __init__(self, index: int, channel: socket.socket) -> None:
-        self.index = index
-        self.channel = channel
-        self.pid: int | None = None  # of a child of ours
-        self.popen: subprocess.Popen[bytes] | None = None
-        self.known: set[int] = set()  # slabs that it has
-
-
 class Pool:
-    """Worker processes for the parallel sources of one pipeline.
+    """Worker processes, and queues of jobs for them. One thread at a time.
 
     post() what is wanted first, then start(): a worker begins while the others are still started.
-    One thread at a time. The memory of batches is anonymous and shared; it is used again when no
-    tensor refers to it any more.
+    The memory of results is anonymous and shared; it is used again when nothing refers to it any
+    more. A worker that is lost (it dies, or takes too long) takes the others and all jobs that are
+    not complete with it; restart() begins anew.
 
     Args:
-        sources: what the workers run, by number.
+        works: what the workers do for the jobs of each queue.
         num_workers: how many processes.
-        start_method: "fork", "spawn" or "forkserver" (one interpreter is started, and forks).
-        batch_size: greatest number of samples in a batch.
-        sample_bytes: expected size of the samples of each source, 0 where unknown.
-        pickler: None: torchdali.pickling; a module with dumps and loads, or a tuple of it and their
-            keyword arguments.
-        timeout: seconds that a batch may take; None: for ever.
+        start_method: "fork", "spawn" or "forkserver".
+        pickler: see starting.payload().
+        timeout: seconds that take() waits; None: for ever.
     """
 
     def __init__(
         self,
-        sources: Sequence[SourceSpec],
+        works: Sequence[Work],
         num_workers: int,
         start_method: str,
-        batch_size: int,
-        sample_bytes: Sequence[int],
         pickler: Any = None,
         timeout: float | None = None,
     ) -> None:
-        self._sources = sources
-        self._batch_size = batch_size
-        self._sample_bytes = sample_bytes
-        self._timeout = timeout
-        self._board = _shm.Board()
-        self._free = [_shm.Slabs() for _ in sources]
-        self._numbers: dict[int, int] = {}  # descriptor of a slab -> its number
-        self._slabs = 0
-        self._jobs: list[collections.deque[_Job]] = [collections.deque() for _ in sources]
-        self._dedicated = {
-            source: (number % num_workers)
-            for number, source in enumerate(
-                i for i, spec in enumerate(sources) if spec.kind == "iterable"
-            )
-        }
-        self._processes: list[_Process] = []
-        self._owner = os.getpid()
-        self._poll = select.poll()
-        self._dead: str | None = None  # why there are no workers any more
+        self._works = works
         self._num_workers = num_workers
         self._start_method = start_method
         self._pickler = pickler
+        self._payload: bytes | None = None
+        self._timeout = timeout
+        self._owner = os.getpid()
+        self._generation = 0
+        self._processes: list[Process] = []
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Makes what workers share. Memory that is in use elsewhere stays its users'."""
+        self._board = _shm.Board()
+        self._homes = [_shm.Slabs() for _ in self._works]
+        self._numbers: dict[int, int] = {}  # descriptor of a slab -> its number
+        self._slabs = 0
+        self._jobs: list[collections.deque[_Job]] = [collections.deque() for _ in self._works]
+        self._poll = select.poll()
+        self._dead: str | None = None  # why there are no workers any more
+        self._reported = False  # that there are none
 
     # -- start and end
+
+    @property
+    def num_workers(self) -> int:
+        """How many processes there are."""
+        return self._num_workers
 
     def start(self) -> None:
         """Starts the processes.
 
         Raises:
-            ArgumentTypeError: a source cannot be sent to another process.
+            ArgumentTypeError: the work cannot be sent to another process.
+            PipelineError: the processes cannot be forked.
+            WorkerFailure: they ended at once.
         """
         # Ctrl-C goes to the whole group of processes: it must not end a worker that has not come to
         # ignoring it. Workers inherit the mask, and open it when they have.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            if self._start_method == "fork":
-                self._fork(self._num_workers)
-            else:
-                self._spawn(self._num_workers, self._start_method, self._pickler)
-        except BaseException:
+            for index in range(self._num_workers):
+                self._start_one(index)
+        except BaseException as error:
+            self._dead = self._dead or str(error)
+            self._reported = True
             self.close()
             raise
         finally:
@@ -147,101 +131,69 @@ class Pool:
             self._poll.register(process.channel, select.POLLIN)
         _pools.add(self)
 
-    def _fork(self, count: int) -> None:
-        for index in range(count):
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            board = os.dup(self._board.fd)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            pid = os.fork()
-            if pid == 0:
-                code = 1
-                try:
-                    ours.close()
-                    for pool in list(_pools):
-                        pool._forget()
-                    self._forget()
-                    run(index, board, theirs, self._sources, self._posted())
-                    code = 0
-                finally:
-                    sys.stdout.flush()
-                    sys.stderr.flush()
-                    os._exit(code)
-            os.close(board)
-            theirs.close()
-            process = _Process(index, ours)
-            process.pid = pid
-            process.known.update(self._posted())
+    def _start_one(self, index: int) -> None:
+        if self._start_method == "fork":
+            slabs = {self._numbers[j.slab.fd]: j.slab for jobs in self._jobs for j in jobs}
+
+            def begin(channel: socket.socket) -> None:
+                for pool in {self, *_pools}:
+                    pool._forget()
+                board = os.dup(self._board.fd)
+                run(index, self._num_workers, board, channel, self._works, slabs)
+
+            process = starting.fork(index, begin)
+            process.known.update(slabs)
             self._processes.append(process)
+            return
+        if self._payload is None:
+            if self._start_method == "forkserver":
+                starting.prepare()
+            self._payload = starting.payload(self._works, self._pickler)
+        process = starting.spawn(index, self._start_method)
+        self._processes.append(process)
+        try:
+            starting.send_payload(process, self._num_workers, self._board.fd, self._payload)
+        except OSError:
+            raise self._died(process) from None
+        for queue, jobs in enumerate(self._jobs):
+            for job in jobs:
+                self._hand_over(process, queue, job.worker, job.slab)
 
     def _forget(self) -> None:
         """In a forked child: lets the channels of the parent go, so that their ends are noticed."""
         for process in self._processes:
             process.channel.close()
 
-    def _spawn(self, count: int, method: str, pickler: Any) -> None:
-        payload = _payload(self._sources, pickler)
-        pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(count)]
-        ends = [theirs.fileno() for _, theirs in pairs]
-        groups = [[end] for end in ends] if method == "spawn" else [ends]
-        starters = []
-        for group in groups:
-            code = (
-                f"import sys; sys.path[:] = {sys.path!r}; "
-                f"from torchdali._workers.process import launch; launch({group!r})"
-            )
-            starters.append(
-                subprocess.Popen(
-                    [sys.executable, "-c", code], pass_fds=group, stdin=subprocess.DEVNULL
-                )
-            )
-        for index, (ours, theirs) in enumerate(pairs):
-            theirs.close()
-            process = _Process(index, ours)
-            process.popen = starters[index] if method == "spawn" else starters[0]
-            self._processes.append(process)
-            header = pickle.dumps((index, len(payload)))
-            socket.send_fds(ours, [header], [self._board.fd])
-            for start in range(0, len(payload), _MAX_MESSAGE // 2):
-                ours.send(payload[start : start + _MAX_MESSAGE // 2])
-            for jobs in self._jobs:
-                for job in jobs:
-                    self._hand_over(process, job.source, job.slab)
+    def restart(self) -> None:
+        """Starts other workers after some were lost. All jobs are gone.
+
+        Raises:
+            As start().
+        """
+        self.close()
+        self._prepare()
+        self._generation += 1
+        self.start()
+
+    @property
+    def generation(self) -> int:
+        """How often the workers were started anew."""
+        return self._generation
 
     @property
     def pids(self) -> list[int]:
-        """Process ids of what was started."""
-        found = [
-            p.pid if p.pid is not None else p.popen.pid if p.popen else None
-            for p in self._processes
-        ]
-        return sorted({pid for pid in found if pid is not None})
+        """Process ids of the workers."""
+        return sorted(pid for p in self._processes if (pid := p.pid) is not None)
 
-    def close(self) -> None:
-        """Ends the workers; those that do not end in a second are killed. May be called twice."""
+    def close(self, seconds: float = _GRACE_SECONDS) -> None:
+        """Ends the workers; kills those that do not end in time. May be called twice."""
         processes, self._processes = self._processes, []
-        if os.getpid() != self._owner:
-            for process in processes:
-                process.channel.close()
-            return
-        self._board.close()
         for process in processes:
             process.channel.close()
-        deadline = time.monotonic() + _GRACE_SECONDS
-        popens = {id(p.popen): p.popen for p in processes if p.popen is not None}
-        for popen in popens.values():
-            try:
-                popen.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                popen.terminate()  # an interpreter that forked workers takes them along
-                try:
-                    popen.wait(_GRACE_SECONDS)
-                except subprocess.TimeoutExpired:
-                    popen.kill()
-                    popen.wait()
-        for process in processes:
-            if process.pid is not None:
-                _reap(process.pid, deadline)
+        if os.getpid() != self._owner:
+            return
+        self._board.close()
+        starting.end_processes(processes, seconds)
         _pools.discard(self)
 
     def __del__(self) -> None:
@@ -250,113 +202,132 @@ class Pool:
 
     # -- work
 
-    def post(self, source: int, iteration: int, epoch: int) -> bool:
-        """Asks for one batch of a source; returns False where the board is full."""
+    def post(
+        self,
+        queue: int,
+        iteration: int = 0,
+        epoch: int = 0,
+        *,
+        worker: int | None = None,
+        request: bytes = b"",
+    ) -> bool:
+        """Asks for a job; returns False where the board is full.
+
+        Args:
+            queue: number of the work.
+            iteration, epoch: numbers for the worker.
+            worker: the only one that may do it, -1: any; None: as the work says.
+            request: what else the worker is to know.
+
+        Raises:
+            WorkerFailure: there are no workers any more.
+        """
         self._check()
         self._board.retire()
         if self._board.full:
             return False
-        spec = self._sources[source]
-        slab = self._take_slab(source)
+        slab = self._take_slab(queue)
+        if request:
+            slab.request = request
+        work = self._works[queue]
+        if worker is None:
+            worker = work.worker
         for process in self._processes:
-            self._hand_over(process, source, slab)
-        job = self._board.post(
-            source=source,
-            worker=self._dedicated.get(source, -1),
+            self._hand_over(process, queue, worker, slab)
+        number = self._board.post(
+            source=queue,
+            worker=worker,
             slab=self._numbers[slab.fd],
-            num_tasks=self._batch_size if spec.kind == "sample" else 1,
-            batch_size=self._batch_size,
+            num_tasks=work.num_tasks,
+            batch_size=work.max_samples,
             iteration=iteration,
             epoch=epoch,
         )
-        self._jobs[source].append(_Job(job, source, slab))
+        self._jobs[queue].append(_Job(number, worker, slab))
         return True
 
-    def _hand_over(self, process: _Process, source: int, slab: Any) -> None:
+    def _hand_over(self, process: Process, queue: int, worker: int, slab: Any) -> None:
         """Gives a worker that may need it the descriptor of a slab."""
         number = self._numbers[slab.fd]
-        if number in process.known or self._dedicated.get(source, process.index) != process.index:
+        if number in process.known or worker not in (-1, process.index):
             return
-        outputs = self._sources[source].num_outputs or 1
-        header = pickle.dumps((number, outputs, self._batch_size))
+        work = self._works[queue]
+        header = pickle.dumps((number, work.num_outputs, work.max_samples))
         try:
             socket.send_fds(process.channel, [header], [slab.fd])
         except OSError:
             raise self._died(process) from None
         process.known.add(number)
 
-    def _posted(self) -> dict[int, Any]:
-        """Returns the slabs of all jobs, by number: a forked worker has them."""
-        return {self._numbers[job.slab.fd]: job.slab for jobs in self._jobs for job in jobs}
-
-    def pending(self, source: int) -> int:
-        """Number of batches that were asked for and not taken."""
-        return len(self._jobs[source])
+    def pending(self, queue: int) -> int:
+        """Number of jobs that were posted and not taken."""
+        return len(self._jobs[queue])
 
     @property
     def is_dead(self) -> bool:
         """Whether the workers are gone."""
         return self._dead is not None
 
-    def is_ready(self, source: int) -> bool:
+    @property
+    def is_lost(self) -> bool:
+        """Whether the workers are gone and take() has said so: restart() is due."""
+        return self._reported
+
+    def is_ready(self, queue: int) -> bool:
         """Whether take() would return at once."""
-        jobs = self._jobs[source]
+        jobs = self._jobs[queue]
         return bool(jobs) and self._board.complete(jobs[0].number)
 
-    def take(self, source: int) -> list[Output]:
-        """Waits for the oldest batch of a source; returns its outputs, in shared memory.
+    def take(self, queue: int) -> Any:
+        """Waits for the oldest job of a queue; returns a lease of its slab.
 
         Raises:
-            StopIteration: the source is at its end.
-            WorkerFailure: the source failed, or a worker is gone.
+            StopIteration: the work raised it; its value is the slab's reply.
+            WorkerFailure: the work failed, or a worker is gone.
         """
-        jobs = self._jobs[source]
+        jobs = self._jobs[queue]
         if not jobs:
-            raise WorkerFailure(None, None, self._dead or "no batch was asked for")
+            self._reported = self.is_dead
+            raise WorkerFailure(None, None, self._dead or "no job was posted")
         job = jobs[0]
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
-        self._wait(job, deadline)
-        if self._board.failed(job.number):
-            self._receive(0)  # what was sent before the job was complete
+        try:
+            self._wait(job, deadline)
+            if self._board.failed(job.number) and not self.is_dead:
+                self._receive(0)  # what was sent before the job was complete
+        except WorkerFailure:
+            self._reported = True
+            raise
         jobs.popleft()
+        home = self._homes[queue]
         if job.errors:
-            self._free[source].give_back(job.slab)
-            raise _failure(job.errors)
+            failure = _failure(job.errors, job.slab)
+            home.give_back(job.slab)
+            raise failure
         if self._board.failed(job.number):
             raise WorkerFailure(None, None, "a worker process failed without saying why")
-        spec = self._sources[source]
-        home = self._free[source]
-        lease = _shm.Lease(job.slab, home)
-        outputs = [_tensors(lease, job.slab.describe(i)) for i in range(spec.num_outputs or 1)]
-        if all(isinstance(output, torch.Tensor) for output in outputs):
-            job.slab.mark_written()
-        if home.num_leased > _MOST_LEASED:
-            # The user keeps batches; each would hold a descriptor here and in every worker.
-            outputs = [_copy(output) for output in outputs]
-        return outputs
+        return _shm.Lease(job.slab, home)
 
-    def cancel(self, source: int) -> None:
-        """Drops the batches that were asked for, and waits for what is in hand."""
-        jobs = self._jobs[source]
+    def cancel(self, queue: int) -> None:
+        """Drops the jobs that were posted, and waits for what is in hand."""
+        jobs = self._jobs[queue]
+        if self.is_dead:
+            jobs.clear()
         for job in jobs:
             self._board.cancel(job.number)
         while jobs:
-            job = jobs[0]
-            self._wait(job, None)
-            jobs.popleft()
-            self._free[source].give_back(job.slab)
+            self._wait(jobs[0], None)
+            self._homes[queue].give_back(jobs.popleft().slab)
 
-    def capacities(self, source: int) -> list[int]:
-        """Bytes of the slabs of a source that are free or being filled."""
-        return [job.slab.size for job in self._jobs[source]]
+    def capacities(self, queue: int) -> list[int]:
+        """Bytes of the slabs of the jobs of a queue."""
+        return [job.slab.size for job in self._jobs[queue]]
 
-    def _take_slab(self, source: int) -> Any:
-        slab = self._free[source].take()
+    def _take_slab(self, queue: int) -> Any:
+        slab = self._homes[queue].take()
         if slab is None:
-            outputs = self._sources[source].num_outputs or 1
-            slab = _shm.Slab(
-                outputs, self._batch_size, self._sample_bytes[source] * self._batch_size
-            )
+            work = self._works[queue]
+            slab = _shm.Slab(work.num_outputs, work.max_samples, work.slab_bytes)
             self._numbers[slab.fd] = self._slabs
             self._slabs += 1
         else:
@@ -383,7 +354,7 @@ class Pool:
             if deadline is None:
                 self._receive(None)
             elif not self._receive(max(0.0, deadline - time.monotonic()) * 1000):
-                raise self._end(f"no batch came from the worker processes in {self._timeout} s")
+                raise self._end(f"no batch came from the worker processes in {self._timeout} s", 0)
 
     def _receive(self, milliseconds: float | None) -> bool:
         """Reads all that the workers have sent, after waiting for something; tells if it came."""
@@ -397,7 +368,7 @@ class Pool:
                     raise self._end(f"a worker process cannot load the source:\n{message[1]}")
         return bool(ready)
 
-    def _message(self, process: _Process) -> tuple[Any, ...] | None:
+    def _message(self, process: Process) -> tuple[Any, ...] | None:
         """Returns one message of a worker, or None where there is none now."""
         try:
             data = process.channel.recv(_MAX_MESSAGE, socket.MSG_DONTWAIT)
@@ -416,19 +387,10 @@ class Pool:
                 if job.number == number:
                     job.errors.append((sample, stored, text))
 
-    def _died(self, process: _Process) -> WorkerFailure:
+    def _died(self, process: Process) -> WorkerFailure:
         """Ends the pool because a worker has ended; returns the error that says how."""
+        code = process.end(_GRACE_SECONDS)
         how = ""
-        code: int | None = None
-        if process.pid is not None:
-            with contextlib.suppress(ChildProcessError):
-                code = os.waitstatus_to_exitcode(os.waitpid(process.pid, 0)[1])
-            process.pid = None
-        elif process.popen is not None and len(self._processes) == len(
-            {id(p.popen) for p in self._processes}
-        ):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                code = process.popen.wait(_GRACE_SECONDS)
         if code is not None:
             how = f" by {signal.Signals(-code).name}" if code < 0 else f" with exit code {code}"
         hint = " (out of memory?)" if code == -signal.SIGKILL else ""
@@ -436,49 +398,13 @@ class Pool:
             f"worker process {process.index} ended{how} in the middle of its work{hint}"
         )
 
-    def _end(self, why: str) -> WorkerFailure:
+    def _end(self, why: str, seconds: float = _GRACE_SECONDS) -> WorkerFailure:
         self._dead = why
-        self.close()
+        self.close(seconds)
         return WorkerFailure(None, None, why)
 
 
-def _reap(pid: int, deadline: float) -> None:
-    """Waits for a child of ours; kills it after the deadline."""
-    killed = False
-    while True:
-        try:
-            done, _ = os.waitpid(pid, os.WNOHANG)
-        except ChildProcessError:
-            return
-        if done:
-            return
-        if not killed and time.monotonic() > deadline:
-            os.kill(pid, signal.SIGKILL)
-            killed = True
-        time.sleep(0.002)
-
-
-def _payload(sources: Sequence[SourceSpec], pickler: Any) -> bytes:
-    """Returns what a worker loads its sources from."""
-    module, dump_options, load_options = pickling, {}, {}
-    if pickler is not None:
-        parts = pickler if isinstance(pickler, (tuple, list)) else (pickler,)
-        module = parts[0]
-        dump_options = dict(parts[1]) if len(parts) > 1 else {}
-        load_options = dict(parts[2]) if len(parts) > 2 else {}
-    try:
-        data = module.dumps(list(sources), **dump_options)
-    except Exception as error:
-        raise _make(
-            ArgumentTypeError,
-            f"the source cannot be sent to a worker process: {error}",
-            fix='define it at the top of a module, pass py_start_method="fork", or give the '
-            "pipeline a `py_callback_pickler` such as cloudpickle",
-        ) from error
-    return pickle.dumps((module.__name__, load_options, data))
-
-
-def _failure(errors: list[tuple[int | None, bytes | None, str]]) -> BaseException:
+def _failure(errors: list[tuple[int | None, bytes | None, str]], slab: Any) -> BaseException:
     """Returns what the lowest failing sample failed with."""
     sample, stored, text = min(errors, key=lambda e: -1 if e[0] is None else e[0])
     cause = None
@@ -486,26 +412,5 @@ def _failure(errors: list[tuple[int | None, bytes | None, str]]) -> BaseExceptio
         with contextlib.suppress(Exception):
             cause = pickle.loads(stored)
     if isinstance(cause, StopIteration):
-        return cause
+        return StopIteration(slab.reply)
     return WorkerFailure(sample, cause, text)
-
-
-def _tensors(lease: Any, description: Any) -> Output:
-    """Returns tensors over the memory of a lease."""
-    if isinstance(description, tuple):
-        return _tensor(lease, *description)
-    return [_tensor(lease, *sample) for sample in description]
-
-
-def _copy(output: Output) -> Output:
-    return output.clone() if isinstance(output, torch.Tensor) else [t.clone() for t in output]
-
-
-def _tensor(lease: Any, dtype: int, shape: tuple[int, ...], offset: int) -> torch.Tensor:
-    own = to_torch_type(DALIDataType(dtype))
-    count = 1
-    for extent in shape:
-        count *= extent
-    if count == 0:
-        return torch.empty(shape, dtype=own)
-    return torch.frombuffer(lease, dtype=own, count=count, offset=offset).view(shape)

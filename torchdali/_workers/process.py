@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in a worker process: claim a task, call the source, write what it returns.
+"""What runs in a worker process: claim a task, do the work, tell the parent.
 
 Imports neither torch nor the rest of torchdali, so that a worker starts quickly and stays small.
 """
@@ -14,47 +14,69 @@ import select
 import signal
 import socket
 import sys
-import time
 import traceback
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from torchdali import _shm
-from torchdali._infos import BatchInfo, SampleInfo
+from torchdali._workers import server
 
-__all__ = ["SourceSpec", "launch", "run"]
+__all__ = ["Surroundings", "Work", "launch", "run"]
 
 _POLL_MS = 500  # how soon an idle worker notices that its parent is gone
 # Of the parts of a message, which is to fit what the parent reads at once.
 _MAX_TEXT = 1 << 14  # characters, of up to four bytes
 _MAX_STORED = 1 << 15  # bytes
-_FDS = 1
 
-# Messages to the parent: ("done", job) or ("error", job, sample, exception as bytes or None, text);
-# from the parent: (slab, num_outputs, max_samples) with a descriptor, or ("drop", slab).
+# Messages to the parent: ("done", job), ("start", text): no work can be done, or
+# ("error", job, sample, exception as bytes or None, text); from the parent:
+# (slab, num_outputs, max_samples) with a descriptor.
 
 
-@dataclass
-class SourceSpec:
-    """One external source as a worker sees it.
+class Work:
+    """What workers do for the jobs of one queue; each of them has a copy.
 
     Attributes:
-        function: callable, iterable or generator function.
-        kind: "sample" (called with a SampleInfo), "batch" (with an iteration), "batch_info" (with a
-            BatchInfo) or "iterable" (iterated over, anew in every epoch).
-        num_outputs: None: the source returns one thing, else a tuple of so many.
+        num_outputs, max_samples: of a slab, which holds `num_outputs * max_samples` arrays that are
+            stored by number, and any number of others.
+        num_tasks: into how many parts a job is divided; any worker may do any of them.
+        slab_bytes: room for data that a slab has from the start.
+        worker: the only one that does them, where a job does not name one; -1: any.
     """
 
-    function: Any
-    kind: str
-    num_outputs: int | None
+    def __init__(
+        self,
+        num_outputs: int = 1,
+        max_samples: int = 1,
+        num_tasks: int = 1,
+        slab_bytes: int = 0,
+        worker: int = -1,
+    ) -> None:
+        self.num_outputs = num_outputs
+        self.max_samples = max_samples
+        self.num_tasks = num_tasks
+        self.slab_bytes = slab_bytes
+        self.worker = worker
 
+    @property
+    def given(self) -> Any:
+        """What of it the user has given, for errors."""
+        return self
 
-class SourceError(Exception):
-    """What a source returned cannot be used."""
+    def begin(self, worker: int, num_workers: int) -> None:
+        """Prepares a worker, before its first task."""
+
+    def do(self, task: Any, slab: Any) -> None:
+        """Does a task: reads `slab.request`, writes into `slab`.
+
+        StopIteration, as any exception, ends the job, and is raised where the parent takes it.
+        """
+        raise NotImplementedError
+
+    def sample(self, index: int) -> int | None:
+        """Returns which sample of the batch a task is about, None where it is not about one."""
+        del index
+        return None
 
 
 class _Worker:
@@ -63,15 +85,14 @@ class _Worker:
         index: int,
         board: Any,
         channel: socket.socket,
-        sources: Sequence[SourceSpec],
+        works: Sequence[Work],
         slabs: dict[int, Any],
     ) -> None:
         self._index = index
         self._board = board
         self._channel = channel
-        self._sources = sources
+        self._works = works
         self._slabs = slabs
-        self._iterators: dict[int, tuple[int, Iterator[Any]]] = {}  # source -> epoch, iterator
         self._parent = os.getppid()
         self._poll = select.poll()
         self._poll.register(channel, 0)  # its end is reported all the same
@@ -85,10 +106,11 @@ class _Worker:
                 if self._alone():
                     return
                 continue
+            work = self._works[task.source]
             try:
-                self._do(task)
+                work.do(task, self._slab(task.slab))
             except BaseException as error:
-                self._report(task, error)
+                self._report(task, work.sample(task.index), error)
                 self._finish(task, failed=True)
             else:
                 self._finish(task, failed=False)
@@ -102,8 +124,7 @@ class _Worker:
         if self._board.finish(task, failed):
             self._channel.send(pickle.dumps(("done", task.job)))
 
-    def _report(self, task: Any, error: BaseException) -> None:
-        sample = task.index if task.num_tasks == task.batch_size else None
+    def _report(self, task: Any, sample: int | None, error: BaseException) -> None:
         try:
             stored = pickle.dumps(error)
             pickle.loads(stored)
@@ -111,7 +132,7 @@ class _Worker:
             stored = None
         # Without the frames of this file.
         frames = error.__traceback__
-        while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+        while frames is not None and frames.tb_frame.f_globals.get("__package__") == __package__:
             frames = frames.tb_next
         lines = traceback.format_exception(type(error), error, frames or error.__traceback__)
         text = "".join(lines)
@@ -121,125 +142,75 @@ class _Worker:
 
     def _slab(self, number: int) -> Any:
         while number not in self._slabs:
-            data, fds, _, _ = socket.recv_fds(self._channel, 1 << 12, _FDS)
+            data, fds, _, _ = socket.recv_fds(self._channel, 1 << 12, 1)
             if not data:
                 raise SystemExit  # the parent is gone
-            message = pickle.loads(data)
-            if message[0] == "drop":
-                self._slabs.pop(message[1], None)
-            else:
-                own, num_outputs, max_samples = message
-                self._slabs[own] = _shm.Slab.attach(fds[0], num_outputs, max_samples)
+            own, num_outputs, max_samples = pickle.loads(data)
+            self._slabs[own] = _shm.Slab.attach(fds[0], num_outputs, max_samples)
         return self._slabs[number]
-
-    def _do(self, task: Any) -> None:
-        source = self._sources[task.source]
-        slab = self._slab(task.slab)
-        if source.kind == "sample":
-            first = task.iteration * task.batch_size
-            info = SampleInfo(first + task.index, task.index, task.iteration, task.epoch)
-            value = source.function(info)
-            for output, item in enumerate(_outputs(value, source.num_outputs)):
-                slab.store(output, task.index, _array(item))
-            return
-        if source.kind == "iterable":
-            value = self._next(task, source)
-        elif source.kind == "batch_info":
-            value = source.function(BatchInfo(task.iteration, task.epoch))
-        else:
-            value = source.function(task.iteration)
-        batches = [_batch(item) for item in _outputs(value, source.num_outputs)]
-        counts = {len(batch) for batch in batches}
-        if len(counts) > 1:
-            raise SourceError(
-                f"the outputs of one batch have as many samples, got {sorted(counts)}"
-            )
-        count = counts.pop()
-        if not 0 < count <= task.batch_size:
-            raise SourceError(f"a batch has 1 to {task.batch_size} samples, got {count}")
-        slab.num_samples = count
-        for output, batch in enumerate(batches):
-            if isinstance(batch, np.ndarray):
-                slab.store_batch(output, batch)
-            else:
-                for index, item in enumerate(batch):
-                    slab.store(output, index, item)
-
-    def _next(self, task: Any, source: SourceSpec) -> Any:
-        epoch, iterator = self._iterators.get(task.source, (-1, iter(())))
-        if epoch != task.epoch:
-            made = source.function() if callable(source.function) else source.function
-            iterator = iter(made)
-            self._iterators[task.source] = task.epoch, iterator
-        return next(iterator)
-
-
-def _outputs(value: Any, count: int | None) -> Sequence[Any]:
-    if count is None:
-        return (value,)
-    if not isinstance(value, (list, tuple)) or len(value) != count:
-        got = f"{len(value)} values" if isinstance(value, (list, tuple)) else type(value).__name__
-        raise SourceError(
-            f"`num_outputs` is {count}, so the source gives tuples of {count}; got {got}"
-        )
-    return value
-
-
-def _array(value: Any) -> np.ndarray[Any, Any]:
-    """Returns a sample as a C-contiguous array; no copy where it is one."""
-    if not isinstance(value, np.ndarray):
-        if hasattr(value, "__cuda_array_interface__"):
-            raise SourceError("a source in a worker process returns CPU arrays, got one on a GPU")
-        if hasattr(value, "detach"):  # a torch tensor, which may require gradients
-            value = value.detach()
-        elif not (
-            hasattr(value, "__array__")
-            or hasattr(value, "__array_interface__")
-            or isinstance(value, (bool, int, float, list, bytes, bytearray, memoryview))
-        ):
-            raise SourceError(
-                f"expected a NumPy array or a CPU torch tensor, got {type(value).__name__}"
-            )
-        if isinstance(value, (bytes, bytearray)):
-            value = memoryview(value)
-        value = np.asarray(value)
-    if value.dtype.hasobject or value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
-        raise SourceError(f"DALI has no element type for an array of {value.dtype}")
-    if not value.dtype.isnative:
-        value = value.astype(value.dtype.newbyteorder("="))
-    return value if value.flags.c_contiguous else np.ascontiguousarray(value)
-
-
-def _batch(value: Any) -> Any:
-    """Returns a batch as one array or as a list of arrays."""
-    if isinstance(value, (list, tuple)):
-        return [_array(item) for item in value]
-    array = _array(value)
-    if array.ndim == 0:
-        raise SourceError("a batch needs an axis for its samples, got a scalar")
-    return array
 
 
 def run(
     index: int,
+    num_workers: int,
     board_fd: int,
     channel: socket.socket,
-    sources: Sequence[SourceSpec],
+    works: Sequence[Work],
     slabs: dict[int, Any],
 ) -> None:
-    """Works until the pipeline is closed or its process is gone; `slabs` are those it has."""
+    """Works until the pool is closed or its process is gone; `slabs` are those it has."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    board = _shm.Board(board_fd)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the parent is gone
-        _Worker(index, _shm.Board(board_fd), channel, sources, slabs).loop()
+        try:
+            for work in works:
+                work.begin(index, num_workers)
+        except BaseException:
+            _refuse(channel)
+            return
+        _Worker(index, board, channel, works, slabs).loop()
+
+
+def _refuse(channel: socket.socket) -> None:
+    channel.send(pickle.dumps(("start", traceback.format_exc()[-_MAX_TEXT:])))
+
+
+class Surroundings:
+    """What a process started from the parent may expect to be as it is there."""
+
+    def __init__(self) -> None:
+        self._path = list(sys.path)
+        self._argv = list(sys.argv)
+        self._environment = dict(os.environ)
+        self._processors = os.sched_getaffinity(0)
+        self._umask = os.umask(0o77)
+        os.umask(self._umask)
+        try:
+            self._folder: str | None = os.getcwd()
+        except FileNotFoundError:
+            self._folder = None
+
+    def enter(self) -> None:
+        """Makes them those of this process."""
+        sys.path[:] = self._path
+        sys.argv[:] = self._argv
+        os.environ.clear()
+        os.environ.update(self._environment)
+        os.umask(self._umask)
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, self._processors)
+        with contextlib.suppress(OSError):
+            if self._folder is not None:
+                os.chdir(self._folder)
 
 
 def _serve(channel: socket.socket) -> None:
     """Takes what the worker is to do from the channel, and does it."""
-    header, fds, _, _ = socket.recv_fds(channel, 1 << 12, _FDS)
+    header, fds, _, _ = socket.recv_fds(channel, 1 << 12, 1)
     if not header:
         return
-    index, size = pickle.loads(header)
+    index, num_workers, size = pickle.loads(header)
     payload = bytearray()
     while len(payload) < size:
         piece = channel.recv(1 << 17)
@@ -247,55 +218,22 @@ def _serve(channel: socket.socket) -> None:
             return
         payload += piece
     try:
-        pickler, options, data = pickle.loads(payload)
-        sources = importlib.import_module(pickler).loads(data, **options)
+        surroundings, pickler, options, data = pickle.loads(payload)
+        del payload
+        surroundings.enter()
+        works = importlib.import_module(pickler).loads(data, **options)
+        del data
     except BaseException:
-        channel.send(pickle.dumps(("start", traceback.format_exc()[-_MAX_TEXT:])))
+        _refuse(channel)
         return
-    run(index, fds[0], channel, sources, {})
+    run(index, num_workers, fds[0], channel, works, {})
 
 
-def launch(descriptors: Sequence[int]) -> None:
-    """Starts in a fresh interpreter: one worker for each descriptor of a channel.
-
-    Where there are several, this process forks them and waits, so that Python and NumPy are loaded
-    once. It ends them when it is asked to terminate, or when its parent is gone.
-    """
-    channels = [socket.socket(fileno=fd) for fd in descriptors]
-    if len(channels) == 1:
-        _serve(channels[0])
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
-    children: set[int] = set()
-
-    def end(*_: Any) -> None:
-        for child in children:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        os._exit(0)
-
-    signal.signal(signal.SIGTERM, end)
-    for number, channel in enumerate(channels):
-        pid = os.fork()
-        if pid == 0:
-            for other in channels[:number] + channels[number + 1 :]:
-                other.close()
-            code = 1
-            try:
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                _serve(channel)
-                code = 0
-            finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(code)
-        children.add(pid)
-    for channel in channels:
-        channel.close()
-    while children and os.getppid() == parent:
-        pid, _ = os.waitpid(-1, os.WNOHANG)
-        children.discard(pid)
-        if not pid:
-            time.sleep(_POLL_MS / 10000)
-    end()
+def launch(descriptor: int, serves: bool = False) -> None:
+    """Starts in a fresh interpreter: a worker at a channel, or the fork server at a socket."""
+    end = socket.socket(fileno=descriptor)
+    importlib.import_module("torchdali._workers.sources")  # and with it NumPy, for all workers
+    if serves:
+        server.serve(end, _serve)
+    else:
+        _serve(end)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The outputs of an external source out of a finished slab, as tensors that lie in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torchdali.types import DALIDataType, to_torch_type
+
+__all__ = ["Output", "outputs_of"]
+
+_MOST_LEASED = 16  # batches in shared memory that the user and the engine hold
+
+# The data of one output: an [N, ...] tensor, or one tensor a sample.
+Output = torch.Tensor | list[torch.Tensor]
+
+
+def outputs_of(lease: Any, num_outputs: int) -> list[Output]:
+    """Returns tensors for what was stored by number; they keep the lease.
+
+    Who keeps many batches gets copies: each slab holds a descriptor here and in every worker.
+    """
+    slab = lease.slab
+    outputs = [_tensors(lease, slab.describe(i)) for i in range(num_outputs)]
+    if all(isinstance(output, torch.Tensor) for output in outputs):
+        slab.mark_written()
+    if lease.num_leased > _MOST_LEASED:
+        outputs = [_copy(output) for output in outputs]
+    return outputs
+
+
+def _tensors(lease: Any, description: Any) -> Output:
+    if isinstance(description, tuple):
+        return _tensor(lease, *description)
+    return [_tensor(lease, *sample) for sample in description]
+
+
+def _copy(output: Output) -> Output:
+    return output.clone() if isinstance(output, torch.Tensor) else [t.clone() for t in output]
+
+
+def _tensor(lease: Any, dtype: int, shape: tuple[int, ...], offset: int) -> torch.Tensor:
+    own = to_torch_type(DALIDataType(dtype))
+    count = 1
+    for extent in shape:
+        count *= extent
+    if count == 0:
+        return torch.empty(shape, dtype=own)
+    return torch.frombuffer(lease, dtype=own, count=count, offset=offset).view(shape)

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fork server: an interpreter that has NumPy loaded and forks the workers of one process.
+
+One for a process, started when the first pipeline wants it, and kept until the process ends: what a
+pipeline then waits for is a fork. Both ends of its socket are here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pickle
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["Server", "end", "forked", "serve", "start_server"]
+
+_POLL_MS = 500  # how soon it notices that its parent is gone, where the socket does not say so
+_STEP_SECONDS = 0.002
+_MAX_MESSAGE = 1 << 16
+
+# Requests: ("fork", ticket, numbers of descriptors that come along behind that of the channel);
+# ("end", tickets, seconds): answered by their exit codes; ("pids", tickets): answered by them.
+
+
+class Server:
+    """The parent's side. Any thread.
+
+    A forked child of the parent that uses it gets one of its own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._tickets = 0
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = ours
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}; "
+            f"from torchdali._workers.process import launch; launch({theirs.fileno()}, True)"
+        )
+        with theirs:
+            # Ctrl-C goes to the whole group of processes, also to one that is still starting.
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", code],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                )
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is there, and this process's."""
+        return self._owner == os.getpid() and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def fork(self, channel: int) -> int:
+        """Asks for a worker at the other end of a socket; returns a ticket, at once.
+
+        Raises:
+            OSError: the server is gone.
+        """
+        # What is printed goes where it would go here.
+        numbers = [fd for fd in (1, 2) if _is_open(fd)]
+        with self._lock:
+            self._tickets += 1
+            message = pickle.dumps(("fork", self._tickets, numbers))
+            socket.send_fds(self._control, [message], [channel, *numbers])
+            return self._tickets
+
+    def end(self, tickets: Sequence[int], seconds: float) -> list[int | None]:
+        """Waits until workers have ended, kills those that have not by then.
+
+        Returns:
+            Exit codes as subprocess has them, None where there is none.
+        """
+        codes: list[int | None] | None = self._ask("end", list(tickets), seconds)
+        return codes or [None] * len(tickets)
+
+    def pids(self, tickets: Sequence[int]) -> list[int]:
+        """Returns the process ids of workers that have not ended."""
+        return self._ask("pids", list(tickets)) or []
+
+    def _ask(self, *request: Any) -> Any:
+        with self._lock:
+            try:
+                self._control.send(pickle.dumps(request))
+                return pickle.loads(self._control.recv(_MAX_MESSAGE))
+            except (OSError, EOFError):
+                return None  # it is gone, and its workers leave when they see that
+
+    def close(self) -> None:
+        """Ends it and all its workers."""
+        self._control.close()
+        if self._owner == os.getpid():
+            try:
+                self._process.wait(1.0)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        else:
+            self._process.returncode = 0  # not ours to wait for
+
+
+_server: Server | None = None
+_starting = threading.Lock()
+
+
+def start_server() -> Server:
+    """Returns the server of this process; starts it where there is none. Does not wait for it."""
+    global _server
+    with _starting:
+        if _server is None or not _server.is_usable:
+            if _server is not None:
+                _server.close()
+            _server = Server()
+        return _server
+
+
+def end() -> None:
+    """Ends the server of this process; the next pipeline that needs one starts another."""
+    global _server
+    with _starting:
+        server, _server = _server, None
+    if server is not None:
+        server.close()
+
+
+def forked() -> None:
+    """In a forked child: lets go of the parent's server, whose end is noticed by its socket."""
+    global _server, _starting
+    _starting = threading.Lock()
+    server, _server = _server, None
+    if server is not None:
+        server.close()
+
+
+os.register_at_fork(after_in_child=forked)
+atexit.register(end)
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
+# -- the server's side
+
+
+class _Children:
+    """Workers by ticket; exit codes are kept until they are asked for."""
+
+    def __init__(self) -> None:
+        self.running: dict[int, int] = {}  # process id -> ticket
+        self._codes: dict[int, int] = {}
+
+    def reap(self) -> None:
+        while self.running:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            ticket = self.running.pop(pid, None)
+            if ticket is not None:
+                self._codes[ticket] = os.waitstatus_to_exitcode(status)
+
+    def end(self, tickets: Sequence[int], seconds: float) -> list[int | None]:
+        deadline: float | None = time.monotonic() + seconds
+        while True:
+            self.reap()
+            left = [pid for pid, ticket in self.running.items() if ticket in tickets]
+            if not left:
+                return [self._codes.pop(ticket, None) for ticket in tickets]
+            if deadline is not None and time.monotonic() > deadline:
+                self.kill(left)
+                deadline = None
+            time.sleep(_STEP_SECONDS)
+
+    def kill(self, pids: Sequence[int]) -> None:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def serve(control: socket.socket, work: Callable[[socket.socket], None]) -> None:
+    """Forks workers until the parent is gone.
+
+    Args:
+        control: socket to the parent's Server.
+        work: what a worker does with its channel.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+    children = _Children()
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    while os.getppid() == parent:
+        if not poll.poll(_POLL_MS):
+            children.reap()
+            continue
+        try:
+            message, fds, _, _ = socket.recv_fds(control, _MAX_MESSAGE, 3)
+        except ConnectionError:
+            break
+        if not message:
+            break
+        kind, *rest = pickle.loads(message)
+        if kind == "fork":
+            _fork(control, children, work, rest, fds)
+        elif kind == "pids":
+            control.send(pickle.dumps([p for p, t in children.running.items() if t in rest[0]]))
+        else:
+            codes = children.end(*rest)
+            with contextlib.suppress(OSError):
+                control.send(pickle.dumps(codes))
+    children.kill(list(children.running))
+
+
+def _fork(
+    control: socket.socket,
+    children: _Children,
+    work: Callable[[socket.socket], None],
+    request: Sequence[Any],
+    fds: Sequence[int],
+) -> None:
+    ticket, numbers = request
+    try:
+        pid = os.fork()
+    except OSError:
+        traceback.print_exc()
+        pid = -1
+    if pid == 0:
+        code = 1
+        try:
+            control.close()
+            for number, fd in zip(numbers, fds[1:], strict=True):
+                os.dup2(fd, number)
+                os.close(fd)
+            work(socket.socket(fileno=fds[0]))
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(Exception):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(code)
+    for fd in fds:
+        os.close(fd)
+    if pid > 0:
+        children.running[pid] = ticket

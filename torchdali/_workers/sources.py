@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a worker does for an external source: call it, and write what it returns into the slab.
+
+Imports neither torch nor the rest of torchdali, as process.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from torchdali._infos import BatchInfo, SampleInfo
+from torchdali._workers.process import Work
+
+__all__ = ["SourceSpec", "SourceWork", "has_state", "state_of"]
+
+
+@dataclass
+class SourceSpec:
+    """One external source as a worker sees it.
+
+    Attributes:
+        function: callable, iterable or generator function.
+        kind: "sample" (called with a SampleInfo), "batch" (with an iteration), "batch_info" (with a
+            BatchInfo) or "iterable" (iterated over, anew in every epoch).
+        num_outputs: None: the source returns one thing, else a tuple of so many.
+    """
+
+    function: Any
+    kind: str
+    num_outputs: int | None
+
+
+class SourceError(Exception):
+    """What a source returned cannot be used."""
+
+
+def has_state(source: Any) -> bool:
+    """Returns whether a source can say where it is, and be brought there."""
+    return callable(getattr(source, "state_dict", None)) and callable(
+        getattr(source, "load_state_dict", None)
+    )
+
+
+def state_of(source: Any) -> bytes:
+    """Returns what state_dict() says, or why it cannot be stored, as JSON."""
+    try:
+        return json.dumps({"state": source.state_dict()}).encode()
+    except (TypeError, ValueError) as error:
+        return json.dumps({"error": str(error)}).encode()
+
+
+class SourceWork(Work):
+    """The batches of one source. A task is a sample where it gives samples, else the batch.
+
+    The request of the job of an iterable is a state to load before it is iterated over, as JSON;
+    the reply is its state_of() behind the batch.
+
+    Args:
+        spec: the source.
+        batch_size: greatest number of samples of a batch.
+        sample_bytes: expected size of a sample, 0 where unknown.
+        worker: the one that iterates over it; -1 for a callable.
+    """
+
+    def __init__(
+        self, spec: SourceSpec, batch_size: int, sample_bytes: int, worker: int = -1
+    ) -> None:
+        super().__init__(
+            num_outputs=spec.num_outputs or 1,
+            max_samples=batch_size,
+            num_tasks=batch_size if spec.kind == "sample" else 1,
+            slab_bytes=sample_bytes * batch_size,
+            worker=worker,
+        )
+        self._spec = spec
+        self._epoch = -1
+        self._iterator: Iterator[Any] = iter(())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leaves the iterator out, which is each worker's own."""
+        return {**self.__dict__, "_iterator": None}
+
+    @property
+    def given(self) -> Any:
+        """See Work."""
+        return self._spec.function
+
+    def sample(self, index: int) -> int | None:
+        """See Work."""
+        return index if self._spec.kind == "sample" else None
+
+    def do(self, task: Any, slab: Any) -> None:
+        """See Work."""
+        spec = self._spec
+        if spec.kind == "sample":
+            first = task.iteration * self.max_samples
+            info = SampleInfo(first + task.index, task.index, task.iteration, task.epoch)
+            value = spec.function(info)
+            for output, item in enumerate(_outputs(value, spec.num_outputs)):
+                slab.store(output, task.index, _array(item))
+            return
+        if spec.kind == "iterable":
+            value = self._next(task, slab)
+        elif spec.kind == "batch_info":
+            value = spec.function(BatchInfo(task.iteration, task.epoch))
+        else:
+            value = spec.function(task.iteration)
+        batches = [_batch(item) for item in _outputs(value, spec.num_outputs)]
+        counts = {len(batch) for batch in batches}
+        if len(counts) > 1:
+            raise SourceError(
+                f"the outputs of one batch have as many samples, got {sorted(counts)}"
+            )
+        count = counts.pop()
+        if not 0 < count <= self.max_samples:
+            raise SourceError(f"a batch has 1 to {self.max_samples} samples, got {count}")
+        slab.num_samples = count
+        for output, batch in enumerate(batches):
+            if isinstance(batch, np.ndarray):
+                slab.store_batch(output, batch)
+            else:
+                for index, item in enumerate(batch):
+                    slab.store(output, index, item)
+
+    def _next(self, task: Any, slab: Any) -> Any:
+        source = self._spec.function
+        if slab.request:
+            source.load_state_dict(json.loads(slab.request))
+            self._epoch = -1
+        if self._epoch != task.epoch:
+            self._iterator = iter(source() if callable(source) else source)
+            self._epoch = task.epoch
+        try:
+            return next(self._iterator)
+        finally:
+            if has_state(source):
+                slab.reply = state_of(source)
+
+
+def _outputs(value: Any, count: int | None) -> Sequence[Any]:
+    if count is None:
+        return (value,)
+    if not isinstance(value, (list, tuple)) or len(value) != count:
+        got = f"{len(value)} values" if isinstance(value, (list, tuple)) else type(value).__name__
+        raise SourceError(
+            f"`num_outputs` is {count}, so the source gives tuples of {count}; got {got}"
+        )
+    return value
+
+
+def _array(value: Any) -> np.ndarray[Any, Any]:
+    """Returns a sample as a C-contiguous array; no copy where it is one."""
+    if not isinstance(value, np.ndarray):
+        if hasattr(value, "__cuda_array_interface__"):
+            raise SourceError("a source in a worker process returns CPU arrays, got one on a GPU")
+        if hasattr(value, "detach"):  # a torch tensor, which may require gradients
+            value = value.detach()
+        elif not (
+            hasattr(value, "__array__")
+            or hasattr(value, "__array_interface__")
+            or isinstance(value, (bool, int, float, list, bytes, bytearray, memoryview))
+        ):
+            raise SourceError(
+                f"expected a NumPy array or a CPU torch tensor, got {type(value).__name__}"
+            )
+        if isinstance(value, (bytes, bytearray)):
+            value = memoryview(value)
+        value = np.asarray(value)
+    if value.dtype.hasobject or value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+        raise SourceError(f"DALI has no element type for an array of {value.dtype}")
+    if not value.dtype.isnative:
+        value = value.astype(value.dtype.newbyteorder("="))
+    return value if value.flags.c_contiguous else np.ascontiguousarray(value)
+
+
+def _batch(value: Any) -> Any:
+    """Returns a batch as one array or as a list of arrays."""
+    if isinstance(value, (list, tuple)):
+        return [_array(item) for item in value]
+    array = _array(value)
+    if array.ndim == 0:
+        raise SourceError("a batch needs an axis for its samples, got a scalar")
+    return array
