@@ -124,7 +124,7 @@ class PipelineOptions:
         enable_checkpointing: bool = False,
         checkpoint: Any = None,
         py_num_workers: int = 1,
-        py_start_method: str = "fork",
+        py_start_method: str = "forkserver",
         py_callback_pickler: Any = None,
         output_dtype: Any = None,
         output_ndim: Any = None,

@@ -15,11 +15,12 @@ from torchdali._pulling import OWNER, num_parameters, unstorable, warn_of_skip
 from torchdali._source_location import SourceLocation
 from torchdali._workers.pool import Pool, WorkerFailure
 from torchdali._workers.results import outputs_of
+from torchdali._workers.server import start_server
 from torchdali._workers.sources import SourceSpec, SourceWork, has_state, state_of
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.graph import OpNode
 
-__all__ = ["ParallelInput", "ParallelSource", "parallel_source", "start_pool"]
+__all__ = ["ParallelInput", "ParallelSource", "parallel_source", "prepare_workers", "start_pool"]
 
 _TIMEOUT = "TORCHDALI_WORKER_TIMEOUT"
 
@@ -326,6 +327,16 @@ class ParallelInput(Input):
         if not self._iterates:
             self._cancel()  # they belong to the epoch that is over
         self._ask()
+
+
+def prepare_workers(pipeline: Any) -> None:
+    """Has the fork server start while the rest of a pipeline is defined and built.
+
+    Args:
+        pipeline: the one that an external source is made for, or None.
+    """
+    if getattr(pipeline, "py_num_workers", 0) and pipeline.py_start_method == "forkserver":
+        start_server()
 
 
 def start_pool(

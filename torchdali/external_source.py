@@ -12,7 +12,7 @@ from typing import Any
 
 from torchdali import graph
 from torchdali._feeding import Group
-from torchdali._parallel import parallel_source
+from torchdali._parallel import parallel_source, prepare_workers
 from torchdali._pulling import OWNER, Puller
 from torchdali._schema import operator_schema
 from torchdali._source_location import find_user_location
@@ -132,6 +132,7 @@ def external_source(
                 bytes_per_sample_hint,
                 location,
             )
+            prepare_workers(graph.current_owner())
     elif parallel:
         raise fail(ArgumentError, "parallel=True needs a `source`")
     group = Group(

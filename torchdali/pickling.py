@@ -9,9 +9,12 @@ Everything else is stored as standard pickle does. Both sides must be the same v
 
 from __future__ import annotations
 
+import abc
 import builtins
 import contextlib
+import dataclasses
 import enum
+import functools
 import importlib
 import io
 import marshal
@@ -23,6 +26,12 @@ from typing import Any, TypeVar
 
 __all__ = ["dumps", "find_culprit", "loads", "pickle_by_value"]
 
+# What dataclasses compare by identity: marks in the classes that they make.
+_SENTINELS = {
+    id(value): name
+    for name, value in vars(dataclasses).items()
+    if type(value).__module__ == "dataclasses"
+}
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MARK = "_torchdali_by_value"
 # Globals of the functions of one module that were stored by value, shared among them as in there.
@@ -96,12 +105,13 @@ def _parts(obj: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(obj, (list, tuple, set, frozenset)):
         for value in obj:
             yield "", value
-    else:
-        owner = obj.__qualname__ if isinstance(obj, type) else type(obj).__qualname__
+    elif isinstance(obj, type):
+        for name, value in _attributes(obj).items():
+            yield f"the attribute `{name}` of `{obj.__qualname__}`", value
+    elif not _is_builtin(type(obj)):
         for name, value in getattr(obj, "__dict__", {}).items():
-            yield f"the attribute `{name}` of `{owner}`", value
-        if not isinstance(obj, type):
-            yield "", type(obj)
+            yield f"the attribute `{name}` of `{type(obj).__qualname__}`", value
+        yield "", type(obj)
 
 
 def _importable(obj: Any) -> bool:
@@ -130,10 +140,21 @@ class _Pickler(pickle.Pickler):
             return type(obj), (obj.__func__,)
         elif isinstance(obj, property):
             return property, (obj.fget, obj.fset, obj.fdel, obj.__doc__)
+        elif isinstance(obj, types.MappingProxyType):
+            return types.MappingProxyType, (dict(obj),)
+        elif isinstance(obj, functools._lru_cache_wrapper):
+            if not _importable(obj):
+                return _make_cached, (obj.__wrapped__, obj.cache_parameters())
+        elif id(obj) in _SENTINELS:
+            return getattr, (dataclasses, _SENTINELS[id(obj)])
         elif isinstance(obj, types.ModuleType):
             return importlib.import_module, (obj.__name__,)
-        elif isinstance(obj, type) and obj.__module__ != "builtins" and not _importable(obj):
-            return _reduce_class(obj)
+        elif isinstance(obj, type) and not _importable(obj):
+            if obj.__module__ != "builtins":
+                return _reduce_class(obj)
+            for name, value in vars(types).items():
+                if value is obj:
+                    return getattr, (types, name)
         return NotImplemented
 
 
@@ -191,20 +212,54 @@ def _fill_cell(cell: types.CellType, content: tuple[Any]) -> None:
     cell.cell_contents = content[0]
 
 
-def _reduce_class(cls: type) -> Any:
-    if isinstance(cls, enum.EnumMeta):
-        raise pickle.PicklingError(
-            f"the enumeration {cls.__qualname__} of {cls.__module__} cannot be stored by value: "
-            "define it in a module that can be imported"
-        )
-    attributes = {
+def _is_builtin(cls: type) -> bool:
+    return cls.__flags__ & (1 << 9) == 0  # Py_TPFLAGS_HEAPTYPE
+
+
+def _attributes(cls: type) -> dict[str, Any]:
+    """Returns what the body of a class has set."""
+    return {
         name: value
         for name, value in cls.__dict__.items()
-        if not isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType))
+        if name not in ("__module__", "__abstractmethods__", "_abc_impl")
+        and not isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType))
     }
+
+
+def _reduce_class(cls: type) -> Any:
+    if isinstance(cls, enum.EnumMeta):
+        return _reduce_enumeration(cls)
+    attributes = _attributes(cls)
     slots = attributes.pop("__slots__", None)
     made = (type(cls), cls.__name__, cls.__bases__, cls.__module__, slots)
     return _make_class, made, attributes, None, None, _fill_class
+
+
+def _reduce_enumeration(cls: enum.EnumMeta) -> Any:
+    members = {name: getattr(cls, name).value for name in cls.__members__}
+    methods = {
+        name: value
+        for name, value in cls.__dict__.items()
+        if isinstance(value, (types.FunctionType, staticmethod, classmethod, property))
+        and not (name.startswith("_") and name in enum.Enum.__dict__)
+        and getattr(value, "__module__", cls.__module__) == cls.__module__
+    }
+    made = (type(cls), cls.__name__, cls.__bases__, cls.__module__, cls.__qualname__, members)
+    return _make_enumeration, made, methods, None, None, _fill_class
+
+
+def _make_enumeration(
+    meta: Any, name: str, bases: tuple[type, ...], module: str, qualname: str, members: Any
+) -> type:
+    body = meta.__prepare__(name, bases)
+    body["__module__"], body["__qualname__"] = module, qualname
+    body.update(members)
+    made: type = meta(name, bases, body)
+    return made
+
+
+def _make_cached(function: Any, options: dict[str, Any]) -> Any:
+    return functools.lru_cache(**options)(function)
 
 
 def _make_class(meta: Any, name: str, bases: tuple[type, ...], module: str, slots: Any) -> type:
@@ -217,5 +272,5 @@ def _make_class(meta: Any, name: str, bases: tuple[type, ...], module: str, slot
 
 def _fill_class(cls: type, attributes: dict[str, Any]) -> None:
     for name, value in attributes.items():
-        if name not in ("__module__", "__abstractmethods__", "_abc_impl"):
-            setattr(cls, name, value)
+        setattr(cls, name, value)
+    abc.update_abstractmethods(cls)

@@ -63,8 +63,9 @@ class Pipeline(BuiltPipeline):
             from there. Its seed takes the place of `seed`. Needs enable_checkpointing.
         py_num_workers: number of worker processes for external sources with parallel=True; 0 calls
             them in the process itself.
-        py_start_method: how these are started. "fork": as copies of this process, before it uses
-            CUDA. "spawn": as fresh interpreters. "forkserver": as copies of one fresh interpreter.
+        py_start_method: how these are started. "forkserver": as copies of one fresh interpreter,
+            which is started once. "spawn": as fresh interpreters. "fork": as copies of this
+            process, which must not use CUDA yet; then sources need not be picklable.
         py_callback_pickler: what sources are sent to workers with: a module with dumps and loads
             such as cloudpickle, or a tuple of it and dicts of arguments for the two; None:
             torchdali.pickling.

@@ -64,7 +64,7 @@ void Segment::back(size_t offset, size_t bytes) {
 }
 
 void Segment::release(size_t offset) {
-  struct stat info {};
+  struct stat info = {};
   // Where it fails the memory stays as it is, which is no error.
   if (fstat(fd_, &info) == 0 && info.st_size > static_cast<off_t>(offset))
     static_cast<void>(fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -74,7 +74,7 @@ void Segment::release(size_t offset) {
 
 size_t Segment::backed() const {
   constexpr size_t kBlock = 512;  // unit of st_blocks
-  struct stat info {};
+  struct stat info = {};
   return fstat(fd_, &info) == 0 ? static_cast<size_t>(info.st_blocks) * kBlock : 0;
 }
 

@@ -19,6 +19,7 @@ from typing import Any
 from torchdali import _shm
 from torchdali._workers import starting
 from torchdali._workers.process import Work, run
+from torchdali._workers.server import start_server
 from torchdali._workers.starting import Process
 from torchdali.errors import PipelineError, _make
 
@@ -147,7 +148,7 @@ class Pool:
             return
         if self._payload is None:
             if self._start_method == "forkserver":
-                starting.prepare()
+                start_server()  # it loads what it needs meanwhile
             self._payload = starting.payload(self._works, self._pickler)
         process = starting.spawn(index, self._start_method)
         self._processes.append(process)
@@ -215,7 +216,8 @@ class Pool:
 
         Args:
             queue: number of the work.
-            iteration, epoch: numbers for the worker.
+            iteration: a number for the worker.
+            epoch: another one.
             worker: the only one that may do it, -1: any; None: as the work says.
             request: what else the worker is to know.
 

@@ -19,7 +19,7 @@ from torchdali._workers import server
 from torchdali._workers.process import Surroundings, Work
 from torchdali.errors import ArgumentTypeError, PipelineError, _make
 
-__all__ = ["Process", "end_processes", "fork", "payload", "prepare", "send_payload", "spawn"]
+__all__ = ["Process", "end_processes", "fork", "payload", "send_payload", "spawn"]
 
 _MAX_PIECE = 1 << 16
 _STEP_SECONDS = 0.002
@@ -160,11 +160,6 @@ def fork(index: int, begin: Callable[[socket.socket], None]) -> Process:
             os._exit(code)
     theirs.close()
     return _Forked(index, ours, pid)
-
-
-def prepare() -> None:
-    """Has the fork server start, so that it is there when the first worker is wanted."""
-    server.start_server()
 
 
 def spawn(index: int, method: str) -> Process:
