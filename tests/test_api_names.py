@@ -186,13 +186,13 @@ def test_the_tables_name_what_dali_has():
     assert known >= ABSENT.keys()
     assert known >= PENDING.keys()
     assert not ABSENT.keys() & PENDING.keys()
+    theirs = [
+        parameter
+        for entry in API.values()
+        for signature in (entry.get("parameters", ()), *entry.get("init", ()))
+        for parameter in signature
+    ]
     for name, (ours, _) in OWN_DEFAULTS.items():
-        given = [
-            parameter
-            for entry in API.values()
-            for signature in (*entry.get("init", ()), *entry.get("methods", {}).values())
-            for parameter in signature
-            if parameter[0] == name
-        ]
+        given = [p for p in theirs if p[0] == name]
         assert given, f"DALI has no parameter {name}"
         assert all(default != [ours] for _, _, *default in given), f"{name}: DALI's is the same"

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+def end_with_parent() -> None: ...
+
 class Task:
     job: int
     index: int

@@ -3,8 +3,11 @@
 // that a worker process starts in a fraction of the time and memory that importing torch takes.
 #include <pybind11/pybind11.h>
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -226,6 +229,7 @@ PYBIND11_MODULE(_shm, m) {
   namespace tw = torchdali::workers;
   m.doc() =
       "Shared memory between a pipeline and its worker processes; see docs/design/workers.md.";
+  m.def("end_with_parent", [] { prctl(PR_SET_PDEATHSIG, SIGKILL); });
   py::class_<tw::Task>(m, "Task")
       .def_readonly("job", &tw::Task::job)
       .def_readonly("index", &tw::Task::index)

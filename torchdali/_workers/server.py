@@ -22,6 +22,8 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from torchdali import _shm
+
 __all__ = ["Server", "end", "forked", "serve", "start_server"]
 
 _POLL_MS = 500  # how soon it notices that its parent is gone, where the socket does not say so
@@ -242,6 +244,7 @@ def _fork(
     fds: Sequence[int],
 ) -> None:
     ticket, numbers = request
+    own = os.getpid()
     try:
         pid = os.fork()
     except OSError:
@@ -251,6 +254,9 @@ def _fork(
         code = 1
         try:
             control.close()
+            _shm.end_with_parent()  # also in the middle of a call
+            if os.getppid() != own:
+                os._exit(1)
             for number, fd in zip(numbers, fds[1:], strict=True):
                 os.dup2(fd, number)
                 os.close(fd)

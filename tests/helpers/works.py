@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work for a pool by itself. Imports no torch, so that workers start quickly."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pickle
+import signal
+import time
+
+import numpy as np
+
+from torchdali._workers import structures
+from torchdali._workers.process import Work
+
+
+@dataclasses.dataclass
+class Item:
+    name: str
+    value: object
+
+
+class Echo(Work):
+    """Gives back what it is asked for, as a data loader gives batches for indices."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.begun = None
+
+    def begin(self, worker, num_workers):
+        self.begun = worker, num_workers
+
+    def do(self, task, slab):
+        asked = pickle.loads(slab.request)
+        if not isinstance(asked, (str, range)):
+            pass
+        elif asked == "who":
+            asked = self.begun
+        elif asked == "stop":
+            raise StopIteration
+        elif asked == "fail":
+            raise KeyError("asked for it")
+        elif asked == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif asked == "sleep":
+            time.sleep(1000)
+        elif isinstance(asked, range):
+            asked = {"index": np.array(asked), "text": [str(i) for i in asked]}
+        structures.store(slab, asked)
+
+
+class Refuses(Work):
+    def begin(self, worker, num_workers):
+        raise OSError("no licence")

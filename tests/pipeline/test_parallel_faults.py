@@ -1,0 +1,504 @@
+# SPDX-License-Identifier: Apache-2.0
+"""external_source with parallel=True when something goes wrong: errors, and what is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from torchdali import fn, pipeline_def, types
+from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError
+
+METHODS = ("fork", "forkserver", "spawn")
+BATCH = 4
+
+
+def sample(info):
+    if info.idx_in_epoch >= 10:
+        raise StopIteration
+    return np.array([info.idx_in_epoch, info.idx_in_batch, info.iteration, info.epoch_idx])
+
+
+def batches():
+    for i in range(3):
+        yield np.full((BATCH - i, 2), i, np.uint8)
+
+
+def build(source, *, method="fork", batch_size=BATCH, workers=2, **options):
+    @pipeline_def(
+        batch_size=batch_size, num_threads=2, py_num_workers=workers, py_start_method=method
+    )
+    def define():
+        made = fn.external_source(source, parallel=True, **options)
+        return tuple(made) if isinstance(made, list) else made
+
+    return define()
+
+
+def epoch(pipe):
+    """Returns the batches of an epoch as lists of arrays, one list an output."""
+    out = []
+    try:
+        while True:
+            out.append([[np.array(t) for t in batch] for batch in pipe.run()])
+    except StopIteration:
+        return out
+
+
+def boom(info):
+    if info.idx_in_epoch == 6:
+        raise ValueError("boom")
+    return np.zeros(3, np.uint8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_exception_names_the_sample_and_has_the_traceback(method):
+    pipe = build(boom, method=method, batch=False)
+    pipe.run()
+    with pytest.raises(PipelineError) as caught:
+        pipe.run()
+    text = str(caught.value)
+    assert "ValueError: boom" in text
+    assert 'raise ValueError("boom")' in text
+    assert f"sample 2 of {BATCH}" in text
+    assert Path(__file__).name in text
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert len(pipe.run()[0]) == BATCH  # the pipeline goes on
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "text"),
+    [
+        (lambda info: "text", {"batch": False}, "got str"),
+        (lambda info: None, {"batch": False}, "got NoneType"),
+        (lambda info: np.array(["a"]), {"batch": False}, "no element type"),
+        (lambda info: (1, 2), {"batch": False, "num_outputs": 3}, "tuples of 3"),
+        (lambda i: np.zeros((BATCH + 1, 1)), {"batch": True}, f"1 to {BATCH} samples"),
+        (lambda i: np.float32(1), {"batch": True}, "axis for its samples"),
+        (lambda i: [], {"batch": True}, "1 to"),
+        (
+            lambda info: np.zeros(info.idx_in_batch + 1, "u1" if info.idx_in_batch else "i2"),
+            {"batch": False},
+            "one type",
+        ),
+        (lambda info: np.zeros([1] * (info.idx_in_batch + 1)), {"batch": False}, "dimensions"),
+        (lambda info: np.zeros(2), {"batch": False, "dtype": types.FLOAT}, "FLOAT"),
+        (lambda info: np.zeros(2), {"batch": False, "layout": "HW"}, "HW"),
+        (lambda info: np.zeros(2), {"batch": False, "ndim": 3}, "3 dimensions"),
+    ],
+)
+def test_data_that_contradicts_the_definition(source, options, text):
+    pipe = build(source, **options)
+    with pytest.raises((RuntimeError, TypeError, ValueError), match=text) as caught:
+        pipe.run()
+    assert Path(__file__).name in str(caught.value)
+
+
+def workers_of(pid):
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == pid:
+                found.append(int(entry.name))
+    return found
+
+
+def descendants(pid):
+    children = workers_of(pid)
+    return children + [d for child in children for d in descendants(child)]
+
+
+def kill_a_worker(pipe):
+    os.kill(pipe._pool.pids[-1], signal.SIGKILL)
+
+
+def errors_until(pipe, iteration, values):
+    """Runs up to an iteration; returns the messages of those that failed, keeps the others."""
+    found = []
+    while len(values) + len(found) <= iteration:
+        try:
+            values.append(pipe.run()[0].as_array()[0].tolist())
+        except PipelineError as error:
+            found.append(str(error))
+    return found
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_killed_worker_costs_an_iteration(method):
+    """The batches that were ready come, then an error, then those after it, from other workers."""
+
+    def slow(info):
+        time.sleep(0.005)
+        return np.array([info.iteration, info.idx_in_epoch])
+
+    pipe = build(slow, method=method, batch=False)
+    pipe.run()
+    leftover = descendants(os.getpid())
+    for _ in range(3):  # as often as it happens
+        kill_a_worker(pipe)
+        start = time.monotonic()
+        values = []
+        (text,) = errors_until(pipe, 6, values)
+        assert time.monotonic() - start < 5
+        assert "ended by SIGKILL" in text
+        assert Path(__file__).name in text
+        first = values[0][0]
+        assert [v[0] for v in values].count(first) == 1
+        assert sorted({*range(first, first + 7)} - {v[0] for v in values})  # one is missing
+        assert len({v[0] for v in values}) == 6
+        assert all(index == iteration * BATCH for iteration, index in values)
+    assert len(descendants(os.getpid())) <= len(leftover)
+    pipe.close()
+    assert not pipe._pool
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_iterable_whose_worker_was_killed_begins_anew_after_a_reset(method):
+    pipe = build(batches, method=method, batch=True, workers=1)
+    first = pipe.run()[0]
+    kill_a_worker(pipe)
+    with pytest.raises(PipelineError, match="ended by SIGKILL"):
+        epoch(pipe)
+    for _ in range(2):
+        with pytest.raises(PipelineError, match=r"(?s)position.*reset\(\)") as caught:
+            pipe.run()
+        assert "state_dict" in str(caught.value)
+    pipe.reset()
+    assert [len(batch) for (batch,) in epoch(pipe)] == [4, 3, 2]
+    assert len(first) == 4  # it is still there
+    assert first.as_array().sum() == 0
+
+
+class Counter:
+    """An iterable that can say where it is."""
+
+    def __init__(self, end=12):
+        self.at = 0
+        self.end = end
+
+    def __iter__(self):
+        while self.at < self.end:
+            self.at += 1
+            yield np.full((BATCH, 1), self.at - 1)
+        self.at = 0
+
+    def state_dict(self):
+        return {"at": self.at}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_iterable_with_a_state_goes_on_where_it_was(method):
+    pipe = build(Counter(), method=method, batch=True, workers=2, cycle="raise")
+    values = [pipe.run()[0].as_array()[0, 0] for _ in range(3)]
+    for pid in pipe._pool.pids:
+        os.kill(pid, signal.SIGKILL)
+    failures = 0
+    while True:
+        try:
+            values.append(pipe.run()[0].as_array()[0, 0])
+        except PipelineError:
+            failures += 1
+        except StopIteration:
+            break
+    assert failures == 1
+    assert values == list(range(12))
+    pipe.reset()
+    assert [batch[0][0] for (batch,) in epoch(pipe)] == list(range(12))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_checkpoint_of_an_iterable_with_a_state_is_exact(method, recwarn):
+    def made(**options):
+        @pipeline_def(
+            batch_size=BATCH,
+            num_threads=1,
+            py_num_workers=2,
+            py_start_method=method,
+            enable_checkpointing=True,
+        )
+        def define(parallel):
+            return fn.external_source(
+                Counter(), parallel=parallel, batch=True, cycle="raise", prefetch_queue_depth=3
+            )
+
+        return define(**options)
+
+    pipe = made(parallel=True)
+    stored = [pipe.checkpoint()]
+    expected = []
+    for _ in range(30):
+        try:
+            expected.append(pipe.run()[0].as_array()[0, 0])
+        except StopIteration:
+            pipe.reset()
+            expected.append(None)
+        stored.append(pipe.checkpoint())
+    for position in (0, 1, 5, 11, 12, 13, 14, 20):
+        for parallel in (True, False):
+            again = made(parallel=parallel, checkpoint=stored[position])
+            for value in expected[position : position + 14]:
+                try:
+                    assert again.run()[0].as_array()[0, 0] == value
+                except StopIteration:
+                    again.reset()
+                    assert value is None
+            again.close()
+    assert not [w for w in recwarn if "passed over" in str(w.message)]
+
+
+def test_a_state_that_cannot_be_stored_is_an_error_of_the_checkpoint_only():
+    class Odd(Counter):
+        def state_dict(self):
+            return {"at": {1, 2}}
+
+    @pipeline_def(batch_size=BATCH, num_threads=1, py_num_workers=1, enable_checkpointing=True)
+    def define():
+        return fn.external_source(Odd(), parallel=True, batch=True)
+
+    assert [b[0][0] for (b,) in epoch(build(Odd(), batch=True))] == list(range(12))
+    with pytest.raises(ArgumentTypeError, match="state_dict"):
+        define().build()
+
+
+def test_a_long_message_of_an_exception_arrives():
+    def fail(info):
+        raise ValueError("é\U0001f600" * 100_000)
+
+    pipe = build(fail, batch=False)
+    for _ in range(2):
+        with pytest.raises(PipelineError, match="failed in a worker"):
+            pipe.run()
+
+
+def test_a_timeout_that_is_no_number_is_refused(monkeypatch):
+    monkeypatch.setenv("TORCHDALI_WORKER_TIMEOUT", "soon")
+    with pytest.raises(ArgumentError, match="number of seconds"):
+        build(sample, batch=False).build()
+
+
+def test_a_source_that_hangs_ends_in_an_error_after_the_timeout(monkeypatch):
+    monkeypatch.setenv("TORCHDALI_WORKER_TIMEOUT", "0.5")
+    pipe = build(lambda info: time.sleep(1000) or np.zeros(3), batch=False)
+    with pytest.raises(PipelineError, match=r"0\.5"):
+        pipe.run()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_worker_that_hangs_is_killed_and_replaced(method, monkeypatch):
+    monkeypatch.setenv("TORCHDALI_WORKER_TIMEOUT", "1.5")
+
+    def hang(info):
+        if info.iteration == 2:
+            time.sleep(1000)
+        return np.array([info.iteration])
+
+    pipe = build(hang, method=method, batch=False)
+    values = []
+    (text,) = errors_until(pipe, 6, values)
+    assert "1.5 s" in text
+    assert values == [[0], [1], [3], [4], [5], [6]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_closing_ends_workers_in_the_middle_of_a_call(method):
+    before = set(descendants(os.getpid()))
+    pipe = build(lambda info: time.sleep(1000) or np.zeros(3), method=method, batch=False)
+    pipe.build()
+    time.sleep(0.3)
+    pipe.close()
+    assert set(descendants(os.getpid())) <= before
+
+
+SCRIPT = """
+import os, sys, time
+import numpy as np
+from torchdali import fn, pipeline_def
+
+def source(info):
+    time.sleep(0.01)
+    return np.zeros(10)
+
+@pipeline_def(batch_size=4, num_threads=1, py_num_workers=2, py_start_method=sys.argv[1])
+def define():
+    return fn.external_source(source, parallel=True, batch=False)
+
+pipe = define()
+pipe.run()
+try:
+    print("ready", flush=True)
+    while True:
+        pipe.run()
+except KeyboardInterrupt:
+    pipe.run()
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill", "ctrl-c"])
+def test_no_child_outlives_its_parent(tmp_path, method, how):
+    script = tmp_path / "train.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+    process = subprocess.Popen(
+        [sys.executable, str(script), method],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    children = descendants(process.pid)
+    assert len(children) >= 2
+    # What has no name cannot be left behind.
+    files = [
+        os.readlink(fd) for p in (process.pid, *children) for fd in Path(f"/proc/{p}/fd").iterdir()
+    ]
+    assert any("memfd:torchdali" in file for file in files)
+    assert not any(file.startswith("/dev/shm/") for file in files)
+    if how == signal.SIGINT:
+        os.killpg(process.pid, how)
+        out, err = process.communicate(timeout=20)
+        assert out == "interrupted\n", err
+        assert err == ""
+        assert process.returncode == 0
+    else:
+        os.kill(process.pid, how)
+        process.communicate(timeout=20)
+    deadline = time.monotonic() + 5
+    while any(Path(f"/proc/{pid}").exists() for pid in children):
+        assert time.monotonic() < deadline, "workers are still there"
+        time.sleep(0.05)
+
+
+def counts():
+    gc.collect()
+    return len(os.listdir("/proc/self/fd")), len(descendants(os.getpid())), threading.active_count()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_rounds_of_faults_leave_nothing_behind(method):
+    def once(index):
+        pipe = build(boom, method=method, batch=False)
+        pipe.run()
+        if index % 2:
+            with pytest.raises(PipelineError):
+                pipe.run()
+        if index % 3 == 0:
+            pipe.close()
+
+    rounds = 200 if method != "spawn" else 20
+    for index in range(6):
+        once(index)
+    before = counts()
+    for index in range(rounds):
+        once(index)
+    after = counts()
+    assert after[0] <= before[0] + 2
+    assert after[1:] == before[1:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_rounds_of_restarts_leave_nothing_behind(method):
+    pipe = build(lambda info: np.zeros(1000), method=method, batch=False)
+
+    def once():
+        kill_a_worker(pipe)
+        while not pipe._pool.is_dead:
+            with contextlib.suppress(PipelineError):
+                pipe.run()
+        pipe.run()
+
+    rounds = 200 if method != "spawn" else 20
+    for _ in range(6):
+        once()
+    before = counts()
+    for _ in range(rounds):
+        once()
+    after = counts()
+    assert after[0] <= before[0] + 2
+    assert after[1:] == before[1:]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_exception_between_epochs_leaves_a_pipeline_that_goes_on(method):
+    def source(info):
+        if info.iteration >= 2:
+            raise StopIteration
+        return np.array([info.epoch_idx])
+
+    pipe = build(source, method=method, batch=False)
+    for number in range(3):
+        assert [batch[0][0] for (batch,) in epoch(pipe)] == [number] * 2
+        try:
+            raise KeyError("of the training loop")
+        except KeyError:
+            pipe.reset()
+
+
+WITHOUT_SHM = """
+import os, sys
+import numpy as np
+from torchdali import fn, pipeline_def
+for path in ("/dev/shm",):
+    try:
+        entries = set(os.listdir(path))
+    except OSError:
+        entries = None
+
+def source(info):
+    return np.full(1_000_000, info.idx_in_batch, np.uint8)
+
+@pipeline_def(batch_size=4, num_threads=1, py_num_workers=2, py_start_method=sys.argv[1])
+def define():
+    return fn.external_source(source, parallel=True, batch=False)
+
+pipe = define()
+for _ in range(3):
+    assert pipe.run()[0].as_array()[3, 9] == 3
+if entries is not None:
+    assert set(os.listdir("/dev/shm")) <= entries
+pipe.close()
+print("fine")
+"""
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", ["missing", "tiny"])
+def test_dev_shm_does_not_matter(method, size, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(WITHOUT_SHM)
+    options = "size=4k" if size == "tiny" else "size=4k,mode=000"
+    command = (
+        f"mount -t tmpfs -o {options} none /dev/shm && exec {sys.executable} {script} {method}"
+    )
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    )
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip(f"no mount namespaces here: {done.stderr.strip()}")
+    assert done.stdout == "fine\n", done.stderr

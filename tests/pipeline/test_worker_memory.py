@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared memory of worker processes: used again, and given back after a batch that was large."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from torchdali import fn, pipeline_def
+
+BATCH = 4
+LARGE = 8_000_000  # bytes of a sample
+
+
+def build(source, method="forkserver", **options):
+    @pipeline_def(batch_size=BATCH, num_threads=1, py_num_workers=2, py_start_method=method)
+    def define():
+        return fn.external_source(source, parallel=True, batch=False, **options)
+
+    return define()
+
+
+def segments():
+    """Returns the bytes of memory that each anonymous segment of ours has."""
+    found = []
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            if "memfd:torchdali" in os.readlink(f"/proc/self/fd/{fd}"):
+                found.append(os.fstat(int(fd)).st_blocks * 512)
+        except OSError:
+            continue
+    return found
+
+
+def resident(pid):
+    """Returns the shared memory that a process has touched."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssShmem:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def sizes_of(sizes):
+    def source(info):
+        return np.full(sizes(info.iteration, info.idx_in_batch), info.idx_in_epoch % 256, np.uint8)
+
+    return source
+
+
+def check(pipe, iterations, sizes):
+    for iteration in iterations:
+        (out,) = pipe.run()
+        for index in range(BATCH):
+            sample = np.array(out[index])
+            assert sample.shape == (sizes(iteration, index),)
+            assert (sample == (iteration * BATCH + index) % 256).all()
+
+
+SHAPES = {
+    "dense": lambda iteration, index: LARGE if iteration in (5, 6) else 1000,
+    "ragged": lambda iteration, index: (LARGE if iteration == 5 else 1000) + index,
+    "one sample": lambda iteration, index: LARGE * 2 if (iteration, index) == (7, 2) else 900,
+}
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_memory_of_a_large_batch_goes_back(shape, method):
+    sizes = SHAPES[shape]
+    before = sum(segments())
+    pipe = build(sizes_of(sizes), method, prefetch_queue_depth=2)
+    check(pipe, range(9), sizes)
+    large = sum(segments()) - before
+    assert large > LARGE
+    check(pipe, range(9, 60), sizes)
+    after = sum(segments()) - before
+    assert after < LARGE / 10, (large, after)
+    processes = [os.getpid(), *pipe._pool.pids]
+    assert all(resident(pid) < LARGE / 4 for pid in processes[1:])
+    statistics = pipe.external_source_shm_statistics()
+    assert statistics["capacities"]
+    assert all(capacity < LARGE / 10 for capacity in statistics["capacities"])
+    check(pipe, range(60, 100), sizes)  # what was given back can be used again
+    pipe.close()
+    assert sum(segments()) == before
+
+
+def test_memory_of_large_batches_that_come_again_and_again_stays():
+    sizes = lambda iteration, index: 400_000 if iteration % 8 == 0 else 1000  # noqa: E731
+    pipe = build(sizes_of(sizes))
+    check(pipe, range(40), sizes)
+    assert sum(segments()) > 400_000 * BATCH
+
+
+def test_no_less_is_kept_than_was_asked_for():
+    pipe = build(sizes_of(lambda iteration, index: 1000), bytes_per_sample_hint=500_000)
+    check(pipe, range(60), lambda iteration, index: 1000)
+    assert sum(segments()) >= 500_000 * BATCH
+    capacities = pipe.external_source_shm_statistics()["capacities"]
+    assert all(capacity >= 500_000 * BATCH for capacity in capacities)
+
+
+def test_batches_that_the_user_has_kept_go_back_when_they_are_let_go():
+    sizes = lambda iteration, index: 1_000_000 if iteration < 10 else 1000  # noqa: E731
+    pipe = build(sizes_of(sizes))
+    kept = [pipe.run()[0] for _ in range(10)]
+    check(pipe, range(10, 60), sizes)
+    assert [np.array(batch[0])[0] for batch in kept] == [i * BATCH for i in range(10)]
+    assert sum(segments()) > 8_000_000 * BATCH
+    kept.clear()
+    check(pipe, range(60, 100), sizes)
+    assert sum(segments()) < 1_000_000
