@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resident memory over many epochs of the image benchmark: growth after the first two."""
+"""Memory: growth over many epochs of the image benchmark, and what worker processes take."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from typing import Any
 
 from benchmarks import harness
 from benchmarks.peers import Peer, PeerError
-from benchmarks.pipelines import imagenet
+from benchmarks.pipelines import external_source, imagenet
 
 BENCHMARK = "benchmarks.memory"
+WORKERS = "benchmarks.workers"
 WARM_UP_EPOCHS = 2
+BATCHES = 50  # that workers have made when they are looked at
+# How workers may be started, where a peer has that method.
+METHODS = {
+    "torchdali": ("fork", "forkserver", "spawn"),
+    "dali": ("fork", "spawn"),
+    "dataloader": ("fork", "forkserver", "spawn"),
+}
 
 
 def measure(peers: list[str], axes: dict[str, Any], *, epochs: int) -> list[dict[str, Any]]:
@@ -35,4 +43,36 @@ def measure(peers: list[str], axes: dict[str, Any], *, epochs: int) -> list[dict
             "growth_mb": harness.spread([(rest["after_bytes"] - rest["before_bytes"]) / 1e6]),
             "resident_mb": harness.spread([rest["after_bytes"] / 1e6]),
         }
+    return results
+
+
+def measure_workers(peers: list[str], axes: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns one result a peer and start method: private memory of a child on average, in MB.
+
+    Two workers of the "copy" benchmark. What else a peer starts (a fork server, a resource tracker)
+    counts too: the total is that of all children.
+    """
+    results: list[dict[str, Any]] = []
+    for name in peers:
+        for method in METHODS[name]:
+            shown = {"workers": axes["workers"], "method": method}
+            entry: dict[str, Any] = {"benchmark": WORKERS, "peer": name, "axes": shown}
+            results.append(entry)
+            harness.progress(f"{WORKERS} {name} {method}")
+            try:
+                peer = Peer(
+                    name, external_source.__name__, {**axes, "work": "copy", "method": method}
+                )
+                entry["versions"] = peer.versions
+                sizes = peer.ask("children", samples=BATCHES * external_source.BATCH)
+                peer.close()
+            except PeerError as error:
+                entry["absent"] = " ".join(str(error).split())[:160]
+                continue
+            private = sorted(sizes["private_bytes"], reverse=True)
+            workers = private[: axes["workers"]]
+            entry["metrics"] = {
+                "worker_mb": harness.spread([sum(workers) / len(workers) / 1e6]),
+                "children_mb": harness.spread([sum(private) / 1e6]),
+            }
     return results

@@ -104,6 +104,15 @@ def cpu_seconds() -> float:
     return total
 
 
+def private_bytes(pid: int) -> int:
+    """Returns the memory of a process that no other one shares; shared memory does not count."""
+    return 1024 * sum(
+        int(line.split()[1])
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        if line.startswith(("Private_Clean:", "Private_Dirty:"))
+    )
+
+
 def resident_bytes() -> int:
     """Returns the resident memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE_BYTES
@@ -167,6 +176,15 @@ class _Server:
             done = step()
             made += done[0] if isinstance(done, tuple) else done
         return {"samples": made, "before_bytes": before, "after_bytes": resident_bytes()}
+
+    def children(self, samples: int) -> dict[str, Any]:
+        """Makes that many samples at least; returns the private memory of each child."""
+        self.run(samples)
+        found = []
+        for pid in _children(os.getpid()):
+            with contextlib.suppress(OSError):
+                found.append(private_bytes(pid))
+        return {"private_bytes": found}
 
 
 def _serve() -> None:

@@ -210,6 +210,29 @@ def memory_table(document: dict[str, Any]) -> str:
     return markdown(header, rows)
 
 
+def workers_table(document: dict[str, Any]) -> str:
+    """Private memory of worker processes for each start method."""
+    results = of(document, "workers")
+    if not results:
+        return "Not measured."
+    methods = list(dict.fromkeys(r["axes"]["method"] for r in results))
+    by_key = {(r["peer"], r["axes"]["method"]): r for r in results}
+    rows = []
+    for peer in dict.fromkeys(r["peer"] for r in results):
+        row = [title(next(r for r in results if r["peer"] == peer))]
+        for method in methods:
+            result = by_key.get((peer, method), {"absent": ""})
+            if "absent" in result:
+                row.append("" if (peer, method) not in by_key else "absent")
+                continue
+            worker, all_of_them = median(result, "worker_mb"), median(result, "children_mb")
+            row.append(f"{worker:.1f} ({all_of_them:.1f})")
+        rows.append(row)
+    note = "In brackets: of all child processes together, a server that forks them included."
+    header = ["private memory of a worker, MB", *(f"`{method}`" for method in methods)]
+    return f"{markdown(header, rows)}\n\n{note}"
+
+
 def setup_text(document: dict[str, Any]) -> str:
     """Says what the numbers were measured on."""
     machine, settings = document["machine"], document["settings"]
@@ -233,6 +256,7 @@ SECTIONS = {
     "building": ("building", building_table),
     "external_source": ("external_source", external_source_table),
     "memory": ("memory", memory_table),
+    "workers": ("workers", workers_table),
 }
 
 

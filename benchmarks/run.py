@@ -17,7 +17,7 @@ from benchmarks.ops import building, expressions, overhead
 from benchmarks.pipelines import external_source, imagenet
 
 RESULTS = Path(__file__).resolve().parent / "results"
-PARTS = ("imagenet", "overhead", "expressions", "building", "external_source", "memory")
+PARTS = ("imagenet", "overhead", "expressions", "building", "external_source", "memory", "workers")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -95,6 +95,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             )
     if "memory" in options.parts:
         results += memory.measure(["torchdali-plain"], {"threads": 2, **axes}, epochs=epochs)
+    if "workers" in options.parts:
+        results += memory.measure_workers(
+            [p for p in external_source.PEERS if p in options.peers],
+            {"workers": 2, "data": options.data},
+        )
     return harness.document(settings, results)
 
 

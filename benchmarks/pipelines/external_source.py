@@ -4,7 +4,8 @@
 Axes: ``work``: "copy" returns the same 224 x 224 x 3 bytes for every sample, "decode" decodes a
 JPEG file with Pillow, "array" returns one batch of (64, 16) floats in the process itself, "start"
 makes a loader anew for every batch of "copy" and takes the first one; ``workers``;
-``data`` (folder). torch's DataLoader does the same with a map-style dataset.
+``method`` (how workers are started, "fork" where it is left out); ``data`` (folder). torch's
+DataLoader does the same with a map-style dataset.
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ def _dataloader(source: Copy, axes: dict[str, Any]) -> Any:
         sampler=range(1 << 40),  # type: ignore[arg-type]
         num_workers=axes["workers"],
         prefetch_factor=2,
+        multiprocessing_context=axes.get("method", "fork"),
     )
 
 

@@ -129,6 +129,7 @@ class Slabs {
     if (free_.empty()) return nullptr;
     auto slab = std::move(free_.back());
     free_.pop_back();
+    if (noted_ >= kWindow) slab->trim(std::max(recent_, before_));
     return slab;
   }
   void give_back(std::shared_ptr<Slab> slab) {
@@ -137,7 +138,6 @@ class Slabs {
   }
   // To be called for each batch: how much of its slab it needed.
   void note_used(size_t bytes) {
-    constexpr int kWindow = 16;  // batches; what none of the last 16 needed is not kept
     const std::lock_guard lock(mutex_);
     recent_ = std::max(recent_, bytes);
     if (++noted_ % kWindow != 0) return;
@@ -148,7 +148,8 @@ class Slabs {
   std::atomic<int> num_leased{0};
 
  private:
-  std::mutex mutex_;  // tensors die on any thread
+  static constexpr uint64_t kWindow = 16;  // batches; what none of so many needed is not kept
+  std::mutex mutex_;                       // tensors die on any thread
   std::vector<std::shared_ptr<Slab>> free_;
   size_t recent_ = 0, before_ = 0;  // the most that a batch of this window needed, of the last one
   uint64_t noted_ = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work for a pool by itself. Imports no torch, so that workers start quickly."""
+"""Work for worker processes. Imports no torch, so that they start quickly."""
 
 from __future__ import annotations
 
@@ -53,3 +53,23 @@ class Echo(Work):
 class Refuses(Work):
     def begin(self, worker, num_workers):
         raise OSError("no licence")
+
+
+class Counter:
+    """An iterable that can say where it is."""
+
+    def __init__(self, end=12):
+        self.at = 0
+        self.end = end
+
+    def __iter__(self):
+        while self.at < self.end:
+            self.at += 1
+            yield np.full((4, 1), self.at - 1)
+        self.at = 0
+
+    def state_dict(self):
+        return {"at": self.at}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import collections
 import gc
 import os
 import signal
@@ -16,9 +16,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.works import Counter
 
 from torchdali import fn, pipeline_def, types
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError
+from torchdali.pickling import pickle_by_value
 
 METHODS = ("fork", "forkserver", "spawn")
 BATCH = 4
@@ -30,6 +32,7 @@ def sample(info):
     return np.array([info.idx_in_epoch, info.idx_in_batch, info.iteration, info.epoch_idx])
 
 
+@pickle_by_value
 def batches():
     for i in range(3):
         yield np.full((BATCH - i, 2), i, np.uint8)
@@ -56,6 +59,7 @@ def epoch(pipe):
         return out
 
 
+@pickle_by_value  # so that workers need not import this module, and torch with it
 def boom(info):
     if info.idx_in_epoch == 6:
         raise ValueError("boom")
@@ -184,26 +188,6 @@ def test_an_iterable_whose_worker_was_killed_begins_anew_after_a_reset(method):
     assert first.as_array().sum() == 0
 
 
-class Counter:
-    """An iterable that can say where it is."""
-
-    def __init__(self, end=12):
-        self.at = 0
-        self.end = end
-
-    def __iter__(self):
-        while self.at < self.end:
-            self.at += 1
-            yield np.full((BATCH, 1), self.at - 1)
-        self.at = 0
-
-    def state_dict(self):
-        return {"at": self.at}
-
-    def load_state_dict(self, state):
-        self.at = state["at"]
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_an_iterable_with_a_state_goes_on_where_it_was(method):
     pipe = build(Counter(), method=method, batch=True, workers=2, cycle="raise")
@@ -251,7 +235,7 @@ def test_a_checkpoint_of_an_iterable_with_a_state_is_exact(method, recwarn):
             pipe.reset()
             expected.append(None)
         stored.append(pipe.checkpoint())
-    for position in (0, 1, 5, 11, 12, 13, 14, 20):
+    for position in (0, 5, 11, 12, 13, 20) if method != "spawn" else (5,):
         for parallel in (True, False):
             again = made(parallel=parallel, checkpoint=stored[position])
             for value in expected[position : position + 14]:
@@ -420,12 +404,12 @@ def test_rounds_of_faults_leave_nothing_behind(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_rounds_of_restarts_leave_nothing_behind(method):
     pipe = build(lambda info: np.zeros(1000), method=method, batch=False)
+    pipe.run()
 
     def once():
         kill_a_worker(pipe)
-        while not pipe._pool.is_dead:
-            with contextlib.suppress(PipelineError):
-                pipe.run()
+        with pytest.raises(PipelineError, match="SIGKILL"):
+            collections.deque((pipe.run() for _ in range(100_000)), maxlen=0)
         pipe.run()
 
     rounds = 200 if method != "spawn" else 20

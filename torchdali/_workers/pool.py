@@ -225,6 +225,7 @@ class Pool:
             WorkerFailure: there are no workers any more.
         """
         self._check()
+        self._receive(0)  # a worker that died idle would not be missed otherwise
         self._board.retire()
         if self._board.full:
             return False
