@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -70,6 +71,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_memory_of_a_large_batch_goes_back(shape, method):
     sizes = SHAPES[shape]
+    gc.collect()
     before = sum(segments())
     pipe = build(sizes_of(sizes), method, prefetch_queue_depth=2)
     check(pipe, range(9), sizes)
@@ -85,7 +87,7 @@ def test_memory_of_a_large_batch_goes_back(shape, method):
     assert all(capacity < LARGE / 10 for capacity in statistics["capacities"])
     check(pipe, range(60, 100), sizes)  # what was given back can be used again
     pipe.close()
-    assert sum(segments()) == before
+    assert sum(segments()) <= before
 
 
 def test_memory_of_large_batches_that_come_again_and_again_stays():
