@@ -18,6 +18,7 @@ from typing import Any
 
 from torchdali import _shm
 from torchdali._workers import starting
+from torchdali._workers.failures import WorkerFailure, failure_of
 from torchdali._workers.process import Work, run
 from torchdali._workers.server import start_server
 from torchdali._workers.starting import Process
@@ -28,22 +29,6 @@ __all__ = ["Pool", "WorkerFailure"]
 _GRACE_SECONDS = 1.0  # for a worker that is in the middle of a call when the pool is closed
 _MAX_MESSAGE = 1 << 17
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
-
-
-class WorkerFailure(Exception):
-    """A job failed in a worker.
-
-    Attributes:
-        sample: index in the batch, None where it is about the batch.
-        cause: the exception, where it could be sent.
-        text: its traceback.
-    """
-
-    def __init__(self, sample: int | None, cause: BaseException | None, text: str) -> None:
-        super().__init__(text)
-        self.sample = sample
-        self.cause = cause
-        self.text = text
 
 
 @dataclass
@@ -304,7 +289,7 @@ class Pool:
         jobs.popleft()
         home = self._homes[queue]
         if job.errors:
-            failure = _failure(job.errors, job.slab)
+            failure = failure_of(job.errors, job.slab)
             home.give_back(job.slab)
             raise failure
         if self._board.failed(job.number):
@@ -405,15 +390,3 @@ class Pool:
         self._dead = why
         self.close(seconds)
         return WorkerFailure(None, None, why)
-
-
-def _failure(errors: list[tuple[int | None, bytes | None, str]], slab: Any) -> BaseException:
-    """Returns what the lowest failing sample failed with."""
-    sample, stored, text = min(errors, key=lambda e: -1 if e[0] is None else e[0])
-    cause = None
-    if stored is not None:
-        with contextlib.suppress(Exception):
-            cause = pickle.loads(stored)
-    if isinstance(cause, StopIteration):
-        return StopIteration(slab.reply)
-    return WorkerFailure(sample, cause, text)
