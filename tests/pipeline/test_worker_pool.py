@@ -136,8 +136,8 @@ def test_a_pool_is_started_anew_after_a_loss(started, method, how):
     for _ in range(3):
         kept = []
         ask(pool, range(3))
-        ask(pool, how)
         kept.append(structures.load(pool.take(0)))
+        ask(pool, how)
         begin = time.monotonic()
         with pytest.raises(WorkerFailure, match="SIGKILL" if how == "die" else "1.5 s"):
             pool.take(0)
