@@ -353,8 +353,11 @@ class Pool:
                 if message[0] == "error":
                     self._note(*message[1:])
                 elif message[0] == "start":
-                    raise self._end(f"a worker process cannot load the source:\n{message[1]}")
+                    raise self._refused(message[1])
         return bool(ready)
+
+    def _refused(self, text: str) -> WorkerFailure:
+        return self._end(f"a worker process cannot load the source:\n{text}")
 
     def _message(self, process: Process) -> tuple[Any, ...] | None:
         """Returns one message of a worker, or None where there is none now."""
@@ -377,6 +380,11 @@ class Pool:
 
     def _died(self, process: Process) -> WorkerFailure:
         """Ends the pool because a worker has ended; returns the error that says how."""
+        with contextlib.suppress(OSError):  # what it said before it ended
+            while data := process.channel.recv(_MAX_MESSAGE, socket.MSG_DONTWAIT):
+                message = pickle.loads(data)
+                if message[0] == "start":
+                    return self._refused(message[1])
         code = process.end(_GRACE_SECONDS)
         how = ""
         if code is not None:
