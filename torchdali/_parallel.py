@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torchdali._feeding import Batches, Group, Input
-from torchdali._pulling import OWNER, num_parameters, warn_of_skip
+from torchdali._pulling import OWNER, source_kind, takes_info, warn_of_skip
 from torchdali._source_location import SourceLocation
 from torchdali._workers.pool import Pool, WorkerFailure
 from torchdali._workers.process import SourceSpec
@@ -64,13 +64,12 @@ def parallel_source(
     }.items():
         if value is not None and (not isinstance(value, int) or value < 1):
             raise fail(ArgumentError, f"`{name}` is a positive integer, got {value!r}")
-    if callable(source) and not inspect.isgeneratorfunction(source):
-        required, most = num_parameters(source)
-        if required > 1 or most < 1:
+    if source_kind(source) == "callable":
+        if not takes_info(source, location):
             raise fail(
                 ArgumentTypeError,
                 "with parallel=True a callable `source` takes one argument, which says what it is "
-                f"asked for; this one takes {required or most}",
+                "asked for; this one takes none",
                 "let it take the index (batch=True) or a types.SampleInfo (batch=False)",
             )
         kind = "sample" if not batch else "batch_info" if batch_info else "batch"
@@ -82,12 +81,6 @@ def parallel_source(
         )
     else:
         kind = "iterable"
-        if inspect.isgenerator(source):
-            raise fail(
-                ArgumentTypeError,
-                "a generator cannot be sent to a worker process",
-                "pass the generator function itself as `source`",
-            )
     spec = SourceSpec(source, kind, num_outputs)
     return ParallelSource(spec, cycle, depth or 1, sample_bytes or 0)
 
@@ -144,6 +137,9 @@ class ParallelInput(Input):
             StopIteration: the source is at its end.
             PipelineError: the source failed; the text has its traceback.
         """
+        held, self._held = self._held, None
+        if held is not None:
+            return held
         self._ask()
         try:
             data = self._pool.take(self._number)
@@ -260,6 +256,16 @@ def start_pool(
     Raises:
         ArgumentTypeError: a source cannot be sent to another process.
     """
+    for group in groups:
+        spec = group.parallel and group.parallel.spec
+        if start_method != "fork" and spec and inspect.isgenerator(spec.function):
+            raise _make(
+                ArgumentTypeError,
+                "a generator cannot be sent to a worker process",
+                operator=OWNER,
+                location=group.location,
+                fix='pass the generator function itself as `source`, or py_start_method="fork"',
+            )
     sources = [group.parallel for group in groups if group.parallel is not None]
     text = os.environ.get(_TIMEOUT, "")
     try:

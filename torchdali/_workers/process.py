@@ -16,7 +16,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,10 +168,16 @@ class _Worker:
     def _next(self, task: Any, source: SourceSpec) -> Any:
         epoch, iterator = self._iterators.get(task.source, (-1, iter(())))
         if epoch != task.epoch:
-            made = source.function() if callable(source.function) else source.function
-            iterator = iter(made)
+            function = source.function
+            again = isinstance(function, Iterable) or hasattr(type(function), "__getitem__")
+            iterator = iter(function if again else function())
             self._iterators[task.source] = task.epoch, iterator
-        return next(iterator)
+        try:
+            return next(iterator)
+        except StopIteration:
+            # More is asked for ahead: an iterator that would go on after its end must not.
+            self._iterators[task.source] = task.epoch, iter(())
+            raise
 
 
 def _outputs(value: Any, count: int | None) -> Sequence[Any]:
