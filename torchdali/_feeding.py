@@ -16,7 +16,7 @@ import torch
 
 from torchdali._pulling import OWNER, Puller
 from torchdali._source_location import SourceLocation
-from torchdali._tensor_input import as_samples, as_tensor, stream_handle
+from torchdali._tensor_input import as_samples, as_tensor
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -29,7 +29,7 @@ from torchdali.graph import OpNode
 from torchdali.tensors import TensorListCPU, wrap
 from torchdali.types import DALIDataType, to_dali_type
 
-__all__ = ["Batches", "Group", "Input", "check_gpu_options", "take_all"]
+__all__ = ["Batches", "Group", "Input", "take_all"]
 
 
 _POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input notices Ctrl-C
@@ -364,24 +364,6 @@ def take_all(inputs: Sequence[Input]) -> Batches:
     finally:
         failure = None  # it would make a cycle with its traceback
     return [item for _, batches in taken for item in batches]
-
-
-def check_gpu_options(what: str, cuda_stream: Any, use_copy_kernel: Any = None) -> None:
-    """Holds arguments against their type that say how memory of a GPU is copied.
-
-    They have no effect: all data is on the CPU, as in DALI.
-
-    Raises:
-        ArgumentTypeError: they are no stream, or neither True nor False.
-    """
-    if cuda_stream is not None:
-        stream_handle(cuda_stream)
-    if use_copy_kernel not in (None, False, True):
-        raise _make(
-            ArgumentTypeError,
-            f"{what}: `use_copy_kernel` takes True or False, got {use_copy_kernel!r} "
-            f"({type(use_copy_kernel).__name__})",
-        )
 
 
 def _copied(batch: _Batch) -> _Batch:

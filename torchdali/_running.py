@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torchdali._feeding import Input, check_gpu_options, take_all
+from torchdali._feeding import Input, take_all
 from torchdali._options import PipelineOptions
+from torchdali._tensor_input import check_gpu_options
 from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,

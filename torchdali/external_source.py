@@ -12,11 +12,12 @@ from typing import Any
 
 from torchdali import graph
 from torchdali._arguments import coerce, unknown_name
-from torchdali._feeding import Group, check_gpu_options
+from torchdali._feeding import Group
 from torchdali._parallel import parallel_source
 from torchdali._pulling import OWNER, Puller
 from torchdali._schema import Argument, OperatorSchema, operator_schema
 from torchdali._source_location import find_user_location
+from torchdali._tensor_input import check_gpu_options
 from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,
@@ -105,7 +106,7 @@ def external_source(
         return value is not None and bool(coerce(OWNER, Argument(option, "bool"), value, location))
 
     graph.check_device(schema, device, location)
-    check_gpu_options(OWNER, cuda_stream, use_copy_kernel)
+    check_gpu_options(OWNER, cuda_stream, use_copy_kernel, location)
     mode = _CYCLES.get(cycle, "") if isinstance(cycle, (str, bool, type(None))) else ""
     if not mode:
         raise fail(ArgumentError, f'`cycle` is "no", "quiet" or "raise", got {cycle!r}')
