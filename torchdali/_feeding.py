@@ -216,8 +216,6 @@ class Input:
         """Begins the next epoch."""
         self._iteration = 0
         self._epoch += 1
-        if self.pulls:
-            self._held = None
 
     @property
     def forgetful(self) -> str | None:

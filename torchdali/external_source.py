@@ -59,33 +59,38 @@ def external_source(
 
     Args:
         source: a callable, an iterable or a generator function; asked for data before each
-            iteration. Data are NumPy arrays, torch tensors, DLPack objects, TensorCPU; a batch is
-            one of them with the batch as first axis, a list of samples, or a TensorListCPU. A
-            callable takes nothing, or the index of the iteration in the epoch (batch=False: a
-            types.SampleInfo), and raises StopIteration at the end.
+            iteration. Data are NumPy arrays, torch tensors, DLPack objects, buffers, numbers,
+            TensorCPU; a batch is one of them with the batch as first axis, a list of samples, or a
+            TensorListCPU, also of another pipeline. A callable takes nothing, or the index of the
+            iteration in the epoch (batch=False: a types.SampleInfo), and raises StopIteration at
+            the end. What can be iterated over is, also where it can be called.
         num_outputs: the source gives tuples of this length, and a list of DataNode is returned.
         cycle: what happens at the end of an iterable: "no" ends the data for good, "quiet" or True
             starts over at once, "raise" ends the epoch and starts over in the next.
         name: the name for Pipeline.feed_input.
         device: "cpu".
-        layout: axes of a sample, such as "HWC"; a list gives one for each output.
-        dtype: element type that the data must have; a list gives one for each output.
-        ndim: number of dimensions that a sample must have; a list gives one for each output.
-        cuda_stream: without effect on CPU data.
-        use_copy_kernel: without effect on CPU data.
+        layout: axes of a sample, such as "HWC"; a list has one for each output, or for the first
+            ones.
+        dtype: element type that the data must have; a list as for `layout`.
+        ndim: number of dimensions that a sample must have; a list as for `layout`.
+        cuda_stream: a CUDA stream; without effect on CPU data.
+        use_copy_kernel: True or False; without effect on CPU data.
         blocking: where feed_input has brought nothing, wait for another thread to call it instead
-            of raising an error.
-        batch: whether the source gives whole batches, or (False) single samples.
+            of raising an error. Without effect with a `source`.
+        batch: whether the source gives whole batches, or (False) single samples. None: single
+            samples with `parallel`, else batches.
         repeat_last: where feed_input has brought nothing new, use the last data again.
         parallel: call the source in worker processes, `py_num_workers` of the pipeline. A callable
             then takes one argument, and makes what it is asked for from that alone; each call may
             come to another worker. An iterable (batch=True) is iterated over in one of them.
         no_copy: read the user's memory in place, and hand it out where the pipeline returns it; it
             must not change before the iteration has been taken. By default the data is copied when
-            it is fed; with `parallel` it lies in memory of the pipeline's own.
+            it is fed; with `parallel` it lies in memory of the pipeline's own, and False is an
+            error. Data with gaps (strides) is packed in any case.
         prefetch_queue_depth: with `parallel`, how many batches are made ahead (default 1).
         bytes_per_sample_hint: with `parallel`, size of a sample to make room for beforehand.
         batch_info: pass a types.BatchInfo instead of the index to a callable that gives batches.
+            Without effect on others.
         **kwargs: `seed`, `preserve`.
 
     Returns:
@@ -94,6 +99,11 @@ def external_source(
     Raises:
         ArgumentError, ArgumentTypeError: the arguments do not go together.
         UnsupportedError: a device other than "cpu".
+
+    Note:
+        All sources of a pipeline are asked once for each iteration. An iteration ends the epoch
+        where one of them is at its end, and is lost where one raises an exception; what the others
+        gave for it goes with it, so that they stay in step. Data that was fed waits behind an end.
     """
     location = find_user_location()
     schema = operator_schema("external_source")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from helpers.dali_oracle import DaliError, run_graph
 
-from torchdali import Pipeline, fn, ops, types
+from torchdali import Pipeline, fn, ops, pipeline_def, types
 from torchdali.errors import ArgumentError, ArgumentTypeError, LayoutError
 
 BATCH = 2
@@ -256,6 +256,28 @@ def test_callables_say_what_they_take(source, text):
 )
 def test_callables_may_take_more_than_they_need(source, value):
     assert build(source).run()[0].as_array().max() == value
+
+
+@pytest.mark.parametrize("method", [None, "fork", "spawn"])
+def test_a_source_in_a_definition_with_conditionals_runs_as_it_is_written(method):
+    @pipeline_def(
+        batch_size=BATCH, num_threads=1, enable_conditionals=True, py_start_method=method or "fork"
+    )
+    def define():
+        def own(info):
+            value = np.array(info.idx_in_epoch)
+            if info.idx_in_epoch % 2 and not (info.iteration or value < 0):
+                value = value + 100
+            return value
+
+        data = fn.external_source(own, batch=False, parallel=method is not None)
+        if data > 50:
+            data = data + 1
+        return data
+
+    pipe = define()
+    assert pipe.run()[0].as_array().tolist() == [0, 102]
+    assert pipe.run()[0].as_array().tolist() == [2, 3]
 
 
 # -- ops.ExternalSource
