@@ -18,7 +18,7 @@ from torchdali._pulling import OWNER, Puller
 from torchdali._schema import Argument, OperatorSchema, operator_schema
 from torchdali._source_location import find_user_location
 from torchdali._tensor_input import check_gpu_options
-from torchdali.data_node import DataNode
+from torchdali.data_node import DataNode, language
 from torchdali.errors import (
     ArgumentError,
     LayoutError,
@@ -108,6 +108,7 @@ def external_source(
     location = find_user_location()
     schema = operator_schema("external_source")
     _check_names(kwargs)
+    source = language.as_written(source)
 
     def fail(cls: type[Any], message: str, fix: str | None = None) -> Exception:
         return _make(cls, message, operator=OWNER, location=location, fix=fix)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import sys
 
 import numpy as np
 import pytest
@@ -264,10 +265,13 @@ def test_a_source_in_a_definition_with_conditionals_runs_as_it_is_written(method
         batch_size=BATCH, num_threads=1, enable_conditionals=True, py_start_method=method or "fork"
     )
     def define():
+        more = 100
+
         def own(info):
             value = np.array(info.idx_in_epoch)
             if info.idx_in_epoch % 2 and not (info.iteration or value < 0):
-                value = value + 100
+                value = value + more
+            assert method is None or method == "fork" or "torch" not in sys.modules
             return value
 
         data = fn.external_source(own, batch=False, parallel=method is not None)
