@@ -29,7 +29,7 @@ from torchdali.graph import OpNode
 from torchdali.tensors import TensorListCPU, wrap
 from torchdali.types import DALIDataType, to_dali_type
 
-__all__ = ["Batches", "Group", "Input"]
+__all__ = ["Batches", "Group", "Input", "take_all"]
 
 
 _POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input notices Ctrl-C
@@ -95,6 +95,7 @@ class Input:
         self._queue: collections.deque[_Batch] = collections.deque()
         self._fed = threading.Condition()
         self._last: _Batch | None = None
+        self._held: Batches | None = None  # what take() gives next
         self._iteration = 0
         self._epoch = 0
 
@@ -129,7 +130,12 @@ class Input:
 
     def ready(self) -> bool:
         """Whether take() has something to give without asking the user."""
-        return self.pulls or bool(self._queue) or (self._group.repeat_last and bool(self._last))
+        return (
+            self.pulls
+            or bool(self._queue)
+            or self._held is not None
+            or (self._group.repeat_last and bool(self._last))
+        )
 
     def require(self) -> None:
         """Waits until feed() has brought data, where the source blocks. Ctrl-C ends it.
@@ -163,7 +169,11 @@ class Input:
 
         Raises:
             StopIteration: the source is at its end.
+            Exception: the source failed; the next call asks for the iteration after it.
         """
+        held, self._held = self._held, None
+        if held is not None:
+            return held
         puller = self._group.puller
         if puller is None:
             if self._queue:
@@ -172,12 +182,20 @@ class Input:
             else:
                 assert self._last is not None
                 batch = self._last if self._group.no_copy else _copied(self._last)
-            batches: list[_Batch | None] = [batch]
-        else:
+            return self._named([batch])
+        try:
             data = puller.next(self._iteration, self._epoch, self._batch_size)
+        except StopIteration:
+            raise
+        except Exception:
             self._iteration += 1
-            batches = self._outputs(data, puller.batch)
-        return self._named(batches)
+            raise
+        self._iteration += 1
+        return self._named(self._outputs(data, puller.batch))
+
+    def put_back(self, batches: Batches) -> None:
+        """Has the next take() return what one before has returned."""
+        self._held = batches
 
     def _named(self, batches: Sequence[_Batch | None]) -> Batches:
         """Holds batches, one for each output, against the definition; returns those in use."""
@@ -194,7 +212,8 @@ class Input:
     def drain(self) -> list[TensorListCPU]:
         """Takes back all that was fed and not used."""
         with self._fed:
-            batches = [wrap(*batch) for batch in self._queue]
+            held, self._held = self._held or [], None
+            batches = [wrap(*batch) for batch in (*(data for _, data in held), *self._queue)]
             self._queue.clear()
         return batches
 
@@ -221,6 +240,7 @@ class Input:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Goes on where state() was called."""
         assert self._group.puller is not None
+        self._held = None
         self._group.puller.restore(state.get("source"))
         self._iteration, self._epoch = state["iteration"], state["epoch"]
 
@@ -312,6 +332,41 @@ class Input:
                 LayoutError, f'`{name}` has layout "{declared}", got data with "{layout}"'
             )
         return name
+
+
+def take_all(inputs: Sequence[Input]) -> Batches:
+    """Returns the data of the next iteration, asking each source once.
+
+    Where one fails or ends, the others are asked all the same, so that all stay at one iteration.
+    What was fed waits for an iteration behind the end.
+
+    Raises:
+        StopIteration: one of them is at its end.
+        Exception: what the first that failed has raised.
+    """
+    taken: list[tuple[Input, Batches]] = []
+    failure: Exception | None = None
+    try:
+        for source in inputs:
+            try:
+                taken.append((source, source.take()))
+            except Exception as error:
+                # Behind the end of one source, it does not matter that another fails.
+                if failure is None or isinstance(error, StopIteration):
+                    failure = error
+        if isinstance(failure, StopIteration):
+            for source, batches in taken:
+                if not source.pulls:
+                    source.put_back(batches)
+        if failure is not None:
+            raise failure
+    except KeyboardInterrupt:
+        for source, batches in taken:
+            source.put_back(batches)
+        raise
+    finally:
+        failure = None  # it would make a cycle with its traceback
+    return [item for _, batches in taken for item in batches]
 
 
 def _copied(batch: _Batch) -> _Batch:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torchdali._feeding import Batches, Group, Input
-from torchdali._pulling import OWNER, num_parameters, unstorable, warn_of_skip
+from torchdali._pulling import OWNER, source_kind, takes_info, unstorable, warn_of_skip
 from torchdali._source_location import SourceLocation
 from torchdali._workers.pool import Pool, WorkerFailure
 from torchdali._workers.results import outputs_of
@@ -67,13 +67,12 @@ def parallel_source(
     }.items():
         if value is not None and (not isinstance(value, int) or value < 1):
             raise fail(ArgumentError, f"`{name}` is a positive integer, got {value!r}")
-    if callable(source) and not inspect.isgeneratorfunction(source):
-        required, most = num_parameters(source)
-        if required > 1 or most < 1:
+    if source_kind(source) == "callable":
+        if not takes_info(source, location):
             raise fail(
                 ArgumentTypeError,
                 "with parallel=True a callable `source` takes one argument, which says what it is "
-                f"asked for; this one takes {required or most}",
+                "asked for; this one takes none",
                 "let it take the index (batch=True) or a types.SampleInfo (batch=False)",
             )
         kind = "sample" if not batch else "batch_info" if batch_info else "batch"
@@ -85,12 +84,6 @@ def parallel_source(
         )
     else:
         kind = "iterable"
-        if inspect.isgenerator(source):
-            raise fail(
-                ArgumentTypeError,
-                "a generator cannot be sent to a worker process",
-                "pass the generator function itself as `source`",
-            )
     spec = SourceSpec(source, kind, num_outputs)
     return ParallelSource(spec, cycle, depth or 1, sample_bytes or 0)
 
@@ -191,6 +184,9 @@ class ParallelInput(Input):
             PipelineError: the source failed; the text has its traceback. Or its worker is gone: the
                 next take() goes on with others.
         """
+        held, self._held = self._held, None
+        if held is not None:
+            return held
         if self.is_lost:
             raise _make(
                 PipelineError,
@@ -348,6 +344,16 @@ def start_pool(
         ArgumentTypeError: a source cannot be sent to another process.
         PipelineError: the processes cannot be started.
     """
+    for group in groups:
+        spec = group.parallel and group.parallel.spec
+        if start_method != "fork" and spec and inspect.isgenerator(spec.function):
+            raise _make(
+                ArgumentTypeError,
+                "a generator cannot be sent to a worker process",
+                operator=OWNER,
+                location=group.location,
+                fix='pass the generator function itself as `source`, or py_start_method="fork"',
+            )
     sources = [group.parallel for group in groups if group.parallel is not None]
     text = os.environ.get(_TIMEOUT, "")
     try:

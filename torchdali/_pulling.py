@@ -13,7 +13,7 @@ from torchdali._source_location import SourceLocation, user_stack_level
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.types import BatchInfo, SampleInfo
 
-__all__ = ["OWNER", "Puller", "num_parameters", "unstorable", "warn_of_skip"]
+__all__ = ["OWNER", "Puller", "source_kind", "takes_info", "unstorable", "warn_of_skip"]
 
 OWNER = "fn.external_source"
 
@@ -53,16 +53,15 @@ class Puller:
         self._state_dict = getattr(source, "state_dict", None)
         self._load_state_dict = getattr(source, "load_state_dict", None)
         self._has_state = callable(self._state_dict) and callable(self._load_state_dict)
-        if inspect.isgeneratorfunction(source):
-            if num_parameters(source)[0]:
-                raise _make(
-                    ArgumentTypeError,
-                    "a generator function given as `source` takes no arguments",
-                    operator=OWNER,
-                    location=location,
-                )
-            self._iterate = source
-        elif callable(source):
+        kind = source_kind(source)
+        if kind is None:
+            raise _make(
+                ArgumentTypeError,
+                f"`source` is a callable or an iterable, got {type(source).__name__}",
+                operator=OWNER,
+                location=location,
+            )
+        if kind == "callable":
             if cycle != "no":
                 raise _make(
                     ArgumentError,
@@ -70,33 +69,25 @@ class Puller:
                     operator=OWNER,
                     location=location,
                 )
-            required, most = num_parameters(source)
-            if required > 1:
-                raise _make(
-                    ArgumentTypeError,
-                    f"a callable `source` takes no or one positional argument, this one takes "
-                    f"{required}",
-                    operator=OWNER,
-                    location=location,
-                )
-            self._call, self._takes_info = source, most > 0
-        elif isinstance(source, Iterable):
-            if cycle != "no" and inspect.isgenerator(source):
-                raise _make(
-                    ArgumentTypeError,
-                    "a generator cannot be cycled through",
-                    operator=OWNER,
-                    location=location,
-                    fix="pass the generator function itself as `source`",
-                )
-            self._iterate = lambda: iter(source)
-        else:
+            self._call, self._takes_info = source, takes_info(source, location)
+            return
+        if kind == "generator function" and num_parameters(source)[0]:
             raise _make(
                 ArgumentTypeError,
-                f"`source` is a callable or an iterable, got {type(source).__name__}",
+                "a generator function given as `source` takes no arguments",
                 operator=OWNER,
                 location=location,
+                fix="bind them, e.g. with functools.partial",
             )
+        if cycle != "no" and inspect.isgenerator(source):
+            raise _make(
+                ArgumentTypeError,
+                "a generator cannot be cycled through",
+                operator=OWNER,
+                location=location,
+                fix="pass the generator function itself as `source`",
+            )
+        self._iterate = source if kind == "generator function" else lambda: iter(source)
 
     @property
     def forgetful(self) -> str | None:
@@ -223,6 +214,49 @@ def warn_of_skip(count: int, location: SourceLocation | None) -> None:
         UserWarning,
         stacklevel=user_stack_level(),
     )
+
+
+def source_kind(source: Any) -> str | None:
+    """Returns "iterable", "generator function" or "callable"; None for anything else.
+
+    As in DALI, what can be iterated over is, also where it can be called.
+    """
+    if isinstance(source, Iterable) or hasattr(type(source), "__getitem__"):
+        return "iterable"
+    call = getattr(type(source), "__call__", None)  # noqa: B004  # the function itself is wanted
+    if inspect.isgeneratorfunction(source) or inspect.isgeneratorfunction(call):
+        return "generator function"
+    return "callable" if callable(source) else None
+
+
+def takes_info(source: Callable[..., Any], location: SourceLocation | None) -> bool:
+    """Returns whether a callable is told what it is asked for.
+
+    Raises:
+        ArgumentTypeError: it takes neither one argument nor none, or does not say how many.
+    """
+
+    def fail(message: str) -> Exception:
+        return _make(
+            ArgumentTypeError,
+            f"a callable `source` takes no or one positional argument, this one {message}",
+            operator=OWNER,
+            location=location,
+        )
+
+    required, most = num_parameters(source)
+    if required > 1:
+        raise fail(f"takes {required}")
+    try:
+        parameters = inspect.signature(source).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL and not most:
+            raise fail(f"takes `*{parameter.name}`, which does not tell")
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
+            raise fail(f"needs `{parameter.name}` by its name")
+    return most > 0
 
 
 def num_parameters(function: Callable[..., Any]) -> tuple[int, int]:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torchdali._feeding import Input
+from torchdali._feeding import Input, take_all
 from torchdali._options import PipelineOptions
+from torchdali._tensor_input import check_gpu_options
 from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,
@@ -71,7 +72,7 @@ class RunningPipeline(PipelineOptions):
 
     def run(
         self,
-        cuda_stream: Any = None,  # noqa: ARG002
+        cuda_stream: Any = None,
         /,
         **pipeline_inputs: Any,
     ) -> _Batches:
@@ -85,6 +86,7 @@ class RunningPipeline(PipelineOptions):
             StopIteration: the data is at its end; reset() begins the next epoch.
             TorchdaliError: the iteration failed. The next run() goes on with the one after it.
         """
+        check_gpu_options("Pipeline.run", cuda_stream)
         if self._steady and not pipeline_inputs:
             executor = self._executor
             try:
@@ -119,7 +121,7 @@ class RunningPipeline(PipelineOptions):
         self._owed += 1
         self._pay()
 
-    def share_outputs(self, cuda_stream: Any = None) -> _Batches:  # noqa: ARG002
+    def share_outputs(self, cuda_stream: Any = None) -> _Batches:
         """Returns the outputs of the oldest iteration that was scheduled, when it is finished.
 
         Raises:
@@ -127,6 +129,7 @@ class RunningPipeline(PipelineOptions):
             TorchdaliError: the iteration failed.
         """
         self._use(PipelineAPIType.SCHEDULED)
+        check_gpu_options("Pipeline.share_outputs", cuda_stream)
         batches = self._take()
         self._pay()
         return batches
@@ -208,9 +211,7 @@ class RunningPipeline(PipelineOptions):
             self.iter_setup()
             if not self._inputs_ready():
                 self._wait_for_input()
-        # All data is asked for before any is handed over: an end or an error leaves no remainder.
-        fed = [item for source in self._inputs for item in source.take()]
-        for name, (tensors, layout) in fed:
+        for name, (tensors, layout) in take_all(self._inputs):
             self._executor.feed(name, tensors, layout)
         self._executor.schedule()
         if self._tracks_inputs:
@@ -323,8 +324,8 @@ class RunningPipeline(PipelineOptions):
         data_node: DataNode | str,
         data: Any,
         layout: str | None = None,
-        cuda_stream: Any = None,  # noqa: ARG002
-        use_copy_kernel: bool = False,  # noqa: ARG002
+        cuda_stream: Any = None,
+        use_copy_kernel: bool = False,
     ) -> None:
         """Hands one batch to an external source; an iteration takes one.
 
@@ -333,8 +334,8 @@ class RunningPipeline(PipelineOptions):
             data: an array with the batch as first axis, a list of arrays with one sample each, or
                 a TensorListCPU.
             layout: axes of a sample; None takes that of `data` or of the external source.
-            cuda_stream: without effect on CPU data.
-            use_copy_kernel: without effect on CPU data.
+            cuda_stream: a CUDA stream; without effect on CPU data.
+            use_copy_kernel: True or False; without effect on CPU data.
 
         Raises:
             ArgumentError: there is no such external source, or the batch is too large.
@@ -342,6 +343,7 @@ class RunningPipeline(PipelineOptions):
             LayoutError: the layout has another number of axes than the samples have dimensions.
         """
         self.build()
+        check_gpu_options("feed_input", cuda_stream, use_copy_kernel)
         if isinstance(data_node, DataNode):
             source = data_node.source
             name = self._names.get(source.ordinal, data_node.name) if source else data_node.name
@@ -394,9 +396,6 @@ class RunningPipeline(PipelineOptions):
             "capacities": bytes of each batch that workers fill or have filled and that nobody has
             taken, "per_sample_capacities": the same divided by the number of samples of a batch.
         """
-        assert self._max_batch_size is not None
         sizes = [size for source in self._inputs for size in source.capacities()]
-        return {
-            "capacities": sizes,
-            "per_sample_capacities": [size // self._max_batch_size for size in sizes],
-        }
+        samples = self._max_batch_size or 1
+        return {"capacities": sizes, "per_sample_capacities": [s // samples for s in sizes]}

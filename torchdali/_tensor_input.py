@@ -12,10 +12,25 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from torchdali.errors import ArgumentError, ArgumentTypeError, LayoutError, UnsupportedError, _make
+from torchdali.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    LayoutError,
+    TorchdaliError,
+    UnsupportedError,
+    _make,
+)
 from torchdali.types import _FROM_TORCH
 
-__all__ = ["DaliData", "address", "as_samples", "as_tensor", "check_layout", "stream_handle"]
+__all__ = [
+    "DaliData",
+    "address",
+    "as_samples",
+    "as_tensor",
+    "check_gpu_options",
+    "check_layout",
+    "stream_handle",
+]
 
 _Tensor = torch.Tensor
 
@@ -77,7 +92,12 @@ def _host_array(data: Any, *, numbers: bool) -> npt.NDArray[Any] | None:
     if hasattr(data, "__array_interface__") or isinstance(data, np.generic):
         return np.asarray(data)
     if isinstance(data, (str, list, tuple)):
-        return np.asarray(data) if numbers and isinstance(data, list) else None
+        if not (numbers and isinstance(data, list)):
+            return None
+        try:
+            return np.asarray(data)
+        except ValueError as error:
+            raise _make(ArgumentError, f"a nested list that is no array: {error}") from None
     try:
         return np.asarray(memoryview(data))
     except (TypeError, ValueError, BufferError):
@@ -119,6 +139,12 @@ def as_tensor(
         array = _host_array(data, numbers=numbers) if device == "cpu" else None
         if array is None:
             kinds = "NumPy array, a torch tensor, a DLPack object or a buffer"
+            if device == "cpu" and hasattr(data, "__cuda_array_interface__"):
+                raise _make(
+                    UnsupportedError,
+                    f"the data is on a GPU ({type(data).__name__}), CPU memory is needed",
+                    fix="copy it there, e.g. with `.get()` or `.copy_to_host()`",
+                )
             if device != "cpu":
                 kinds = "CUDA array, a torch tensor or a DLPack object"
             raise _make(ArgumentTypeError, f"expected a {kinds}, got {type(data).__name__}")
@@ -158,7 +184,14 @@ def as_samples(
     """
     if not items:
         raise _make(ArgumentError, "a batch cannot be made from an empty list")
-    pairs = [as_tensor(item, device=device, numbers=numbers) for item in items]
+    pairs = []
+    for index, item in enumerate(items):
+        try:
+            pairs.append(as_tensor(item, device=device, numbers=numbers))
+        except TorchdaliError as error:
+            raise _make(
+                type(error), str(error), sample=index, batch_size=len(items)
+            ) from error.__cause__
     first, layout = pairs[0]
     for index, (tensor, own) in enumerate(pairs):
         if tensor.dtype != first.dtype:
@@ -223,3 +256,26 @@ def stream_handle(stream: Any) -> int:
         raise _make(
             ArgumentTypeError, f"expected a CUDA stream, got {type(stream).__name__}"
         ) from None
+
+
+def check_gpu_options(
+    operator: str,
+    cuda_stream: Any,
+    use_copy_kernel: Any = None,
+    location: object = None,
+) -> None:
+    """Holds arguments against their type that have no effect, since all data is on the CPU.
+
+    Raises:
+        ArgumentTypeError: they are no stream, or neither True nor False.
+    """
+    try:
+        if cuda_stream is not None:
+            stream_handle(cuda_stream)
+        if use_copy_kernel not in (None, False, True):
+            got = f"{use_copy_kernel!r} ({type(use_copy_kernel).__name__})"
+            raise _make(
+                ArgumentTypeError, f"argument `use_copy_kernel` takes True or False, got {got}"
+            )
+    except ArgumentTypeError as error:
+        raise _make(ArgumentTypeError, str(error), operator=operator, location=location) from None

@@ -31,6 +31,7 @@ class _Language:
         transfer: called with a node and the device to copy it to.
         truth: called with a node whose truth value Python asks for; raises.
         constant: called with a value of the user's; None where such a value is no constant.
+        as_written: called with a function that sees no data nodes; returns it as the user wrote it.
     """
 
     def __init__(self) -> None:
@@ -41,6 +42,7 @@ class _Language:
         self.transfer: Callable[[DataNode, str], DataNode] = _not_there
         self.truth: Callable[[DataNode], bool] = _not_there
         self.constant: Callable[[Any], DataNode | None] = _not_there
+        self.as_written: Callable[[Any], Any] = _not_there
 
 
 language = _Language()

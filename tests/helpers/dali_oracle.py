@@ -237,3 +237,10 @@ def call_tensors(data: Any, layout: str, calls: Sequence[Sequence[Any]]) -> list
     request = {"data": data, "layout": layout, "calls": [list(call) for call in calls]}
     result: list[Any] = _ask(request)
     return result
+
+
+def run_sources(groups: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Any]]:
+    """Runs groups of cells of helpers/source_cells.py in real DALI; see run() there."""
+    skip_without_dali()
+    result: list[list[Any]] = _ask({"source_cells": [list(group) for group in groups]})
+    return result

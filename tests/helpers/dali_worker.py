@@ -13,6 +13,7 @@ import json
 import os
 import struct
 import sys
+from types import SimpleNamespace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -247,9 +248,19 @@ def _tensors(request: dict[str, Any]) -> list[Any]:
     return call_tensors(backend, request["data"], request["layout"], request["calls"])
 
 
+def _sources(request: dict[str, Any]) -> list[list[Any]]:
+    import source_cells
+    from nvidia.dali import Pipeline, backend, fn, types
+
+    api = SimpleNamespace(Pipeline=Pipeline, backend=backend, fn=fn, types=types)
+    return source_cells.run_all(api, request["source_cells"])
+
+
 def _answer(request: dict[str, Any]) -> Any:
     if "calls" in request:
         return _tensors(request)
+    if "source_cells" in request:
+        return _sources(request)
     return run_program(request) if "path" in request else run_graph(request)
 
 

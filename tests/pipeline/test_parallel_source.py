@@ -278,14 +278,15 @@ def test_without_workers_the_source_is_called_here():
         (lambda: 1, {"batch": True}, ArgumentTypeError, "takes one argument"),
         (batches, {"batch": False}, ArgumentTypeError, "a callable"),
         ([np.zeros(1)], {"batch": False}, ArgumentTypeError, "a callable"),
-        (batches(), {"batch": True}, ArgumentTypeError, "generator function"),
+        (batches(), {"batch": True, "method": "spawn"}, ArgumentTypeError, "generator function"),
+        (sample, {"batch": False, "no_copy": False}, ArgumentError, "`no_copy`"),
         (sample, {"batch": False, "prefetch_queue_depth": 0}, ArgumentError, "positive"),
         (sample, {"batch": False, "bytes_per_sample_hint": -1}, ArgumentError, "positive"),
     ],
 )
 def test_sources_that_workers_cannot_run_are_refused(source, options, error, text):
     with pytest.raises(error, match=text) as caught:
-        build(source, **options)
+        build(source, **options).build()
     assert Path(__file__).name in str(caught.value)
 
 

@@ -357,7 +357,7 @@ def test_a_tensor_on_no_cpu_is_refused():
             "data": (1, True),
         }
 
-    with pytest.raises(TypeError, match="got OnGPU"):
+    with pytest.raises(errors.UnsupportedError, match=r"on a GPU \(OnGPU\)"):
         TensorCPU(OnGPU())
     with pytest.raises(TypeError, match="dense tensor"):
         TensorCPU(torch.eye(2).to_sparse())

@@ -75,3 +75,4 @@ def _is_rewritten(frame: FrameType | None) -> bool:
 
 
 language.truth = _truth
+language.as_written = source.as_written

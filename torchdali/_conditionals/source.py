@@ -21,7 +21,7 @@ from torchdali._conditionals.expressions import RUNTIME
 from torchdali._conditionals.scan import Function
 from torchdali._conditionals.statements import rewrite, rewrite_lambda
 
-__all__ = ["LEFT_ALONE", "converted", "why_unconverted"]
+__all__ = ["LEFT_ALONE", "as_written", "converted", "why_unconverted"]
 
 # Attribute of functions under do_not_convert.
 LEFT_ALONE = "_torchdali_do_not_convert"
@@ -41,6 +41,8 @@ _FUTURE = functools.reduce(
 
 # Code -> why it is not rewritten, for messages.
 _unconverted: dict[CodeType, str] = {}
+# Rewritten code of a function inside another -> its code as it was written.
+_written: dict[CodeType, CodeType] = {}
 
 
 class _NoSource(Exception):
@@ -90,14 +92,35 @@ def _function(function: FunctionType, runtime: Any) -> Callable[..., Any]:
         if reason:
             _unconverted[code] = reason
         return function
-    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    cells[RUNTIME] = types.CellType(runtime)
+    return _twin(function, made, {RUNTIME: types.CellType(runtime)})
+
+
+def as_written(function: Any) -> Any:
+    """Returns a function as it stands in the source, where a rewritten one has defined it.
+
+    For functions that see no data nodes: they are faster, and other processes need no torch.
+    """
+    if isinstance(function, functools.partial):
+        return functools.partial(as_written(function.func), *function.args, **function.keywords)
+    if isinstance(function, FunctionType):
+        code = _written.get(function.__code__)
+        if code is not None and set(code.co_freevars) <= set(function.__code__.co_freevars):
+            return _twin(function, code, {})
+    return function
+
+
+def _twin(
+    function: FunctionType, code: CodeType, more: dict[str, types.CellType]
+) -> Callable[..., Any]:
+    """Returns a copy of a function with other code, and with more free variables."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells |= more
     twin = FunctionType(
-        made,
+        code,
         function.__globals__,
         function.__name__,
         function.__defaults__,
-        tuple(cells[name] for name in made.co_freevars),
+        tuple(cells[name] for name in code.co_freevars),
     )
     twin.__kwdefaults__ = function.__kwdefaults__
     twin.__annotations__ = function.__annotations__
@@ -178,7 +201,24 @@ def _rewritten(code: CodeType, filename: str) -> CodeType:
     named: CodeType = outer.replace(co_name=code.co_name)
     if sys.version_info >= (3, 11):
         named = named.replace(co_qualname=code.co_qualname)
+    _note_written(named, code)
     return named
+
+
+def _note_written(rewritten: CodeType, written: CodeType) -> None:
+    """Notes which code the functions have that are defined inside a rewritten one."""
+
+    def inside(code: CodeType) -> list[tuple[tuple[str, int], CodeType]]:
+        found = [c for c in code.co_consts if isinstance(c, CodeType)]
+        return [((c.co_name, c.co_firstlineno), c) for c in found]
+
+    originals = inside(written)
+    for place, made in inside(rewritten):
+        same = [code for where, code in originals if where == place]
+        if len(same) == 1:  # else one of several lambdas on a line
+            _note_written(made, same[0])
+            if RUNTIME in made.co_freevars:
+                _written[made] = same[0]
 
 
 def _strip(node: Any) -> None:

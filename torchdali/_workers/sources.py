@@ -7,7 +7,7 @@ Imports neither torch nor the rest of torchdali, as process.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,10 +133,15 @@ class SourceWork(Work):
             source.load_state_dict(json.loads(slab.request))
             self._epoch = -1
         if self._epoch != task.epoch:
-            self._iterator = iter(source() if callable(source) else source)
+            again = isinstance(source, Iterable) or hasattr(type(source), "__getitem__")
+            self._iterator = iter(source if again else source())
             self._epoch = task.epoch
         try:
             return next(self._iterator)
+        except StopIteration:
+            # More is asked for ahead: an iterator that would go on after its end must not.
+            self._iterator = iter(())
+            raise
         finally:
             if has_state(source):
                 slab.reply = state_of(source)
@@ -160,16 +165,19 @@ def _array(value: Any) -> np.ndarray[Any, Any]:
             raise SourceError("a source in a worker process returns CPU arrays, got one on a GPU")
         if hasattr(value, "detach"):  # a torch tensor, which may require gradients
             value = value.detach()
+        elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+            value = np.from_dlpack(value)
         elif not (
             hasattr(value, "__array__")
             or hasattr(value, "__array_interface__")
-            or isinstance(value, (bool, int, float, list, bytes, bytearray, memoryview))
+            or isinstance(value, (bool, int, float, list))
         ):
-            raise SourceError(
-                f"expected a NumPy array or a CPU torch tensor, got {type(value).__name__}"
-            )
-        if isinstance(value, (bytes, bytearray)):
-            value = memoryview(value)
+            try:
+                value = memoryview(value)
+            except TypeError:
+                raise SourceError(
+                    f"expected a NumPy array or a CPU torch tensor, got {type(value).__name__}"
+                ) from None
         value = np.asarray(value)
     if value.dtype.hasobject or value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
         raise SourceError(f"DALI has no element type for an array of {value.dtype}")
@@ -180,6 +188,8 @@ def _array(value: Any) -> np.ndarray[Any, Any]:
 
 def _batch(value: Any) -> Any:
     """Returns a batch as one array or as a list of arrays."""
+    if hasattr(value, "as_torch_list"):  # a TensorListCPU
+        value = value.as_torch() if value.is_dense_tensor() else value.as_torch_list()
     if isinstance(value, (list, tuple)):
         return [_array(item) for item in value]
     array = _array(value)
