@@ -50,7 +50,7 @@ PY_LAYERS: list[set[str]] = [
     {"_constants", "_dot", "_expressions", "_pulling", "_sinking", "_subscript"},
     {"_feeding", "_planning", "math"},
     {"_parallel"},
-    {"_calls", "_conditionals", "external_source", "_restoring", "_running"},
+    {"_calls", "_conditionals", "_process_functions", "external_source", "_restoring", "_running"},
     {"_eager"},
     {"_resuming"},
     {"_inspecting"},

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torchdali import backend, data_node, errors, fn, math, ops, pipeline, tensors, types
     from torchdali._build_info import VERSION as __version__
-    from torchdali._functions import SampleContext, current_sample
+    from torchdali._sample_context import SampleContext, current_sample
     from torchdali.data_node import newaxis
     from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
 
@@ -41,10 +41,10 @@ __all__ = [
 _ELSEWHERE = {
     "OperatorConcurrency": ("pipeline", "OperatorConcurrency"),
     "Pipeline": ("pipeline", "Pipeline"),
-    "SampleContext": ("_functions", "SampleContext"),
+    "SampleContext": ("_sample_context", "SampleContext"),
     "StreamPolicy": ("pipeline", "StreamPolicy"),
     "__version__": ("_build_info", "VERSION"),
-    "current_sample": ("_functions", "current_sample"),
+    "current_sample": ("_sample_context", "current_sample"),
     "newaxis": ("data_node", "newaxis"),
     "pipeline_def": ("pipeline", "pipeline_def"),
 }

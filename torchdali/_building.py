@@ -12,7 +12,7 @@ from typing import Any
 from torchdali import graph
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
-from torchdali._parallel import ParallelInput, start_pool
+from torchdali._parallel import ParallelInput, start_pool, worker_timeout
 from torchdali._planning import Plan, make_plan
 from torchdali._serialization import SerializedPipeline
 from torchdali._source_location import user_stack_level
@@ -167,7 +167,20 @@ class BuiltPipeline(SerializedPipeline):
         self._start_workers(self._make_plan())
 
     def _start_workers(self, plan: Plan) -> None:
-        if self._pool is not None or not self._py_num_workers:
+        if self._workers_started:
+            return
+        self._workers_started = True
+        assert self._max_batch_size is not None
+        self._function_processes.start(
+            plan.nodes,
+            plan.engine_nodes,
+            num_workers=self._py_num_workers,
+            start_method=self._py_start_method,
+            batch_size=self._max_batch_size,
+            pickler=self._py_callback_pickler,
+            timeout=worker_timeout(),
+        )
+        if not self._py_num_workers:
             return
         groups = {
             id(node.group): node.group
@@ -175,7 +188,6 @@ class BuiltPipeline(SerializedPipeline):
             if isinstance(node.group, Group) and node.group.parallel is not None
         }
         if groups:
-            assert self._max_batch_size is not None
             self._pooled = {key: number for number, key in enumerate(groups)}
             self._pool = start_pool(
                 list(groups.values()),
@@ -186,6 +198,8 @@ class BuiltPipeline(SerializedPipeline):
             )
 
     def _end_workers(self) -> None:
+        self._workers_started = False
+        self._function_processes.close()
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.close()

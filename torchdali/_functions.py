@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python side of fn.python_function: randomness inside a function, and what its errors say."""
+"""What the engine asks Python for around calls of fn.python_function and its kin."""
 
 from __future__ import annotations
 
@@ -12,74 +12,9 @@ import numpy as np
 import torch
 
 from torchdali import _source_location
-from torchdali._extension import _C
+from torchdali._sample_context import SampleContext
 
-__all__ = ["SampleContext", "current_sample"]
-
-
-class SampleContext:
-    """The sample that a Python function is called for, and generators of its own.
-
-    What the generators draw depends on the seed of the operator (else of the pipeline) and on the
-    position of the sample in the pipeline's stream, and on nothing else: neither threads nor
-    prefetching change it, and a pipeline that goes on from a checkpoint draws the same. In a
-    function that is called for a whole batch they are those of its first sample.
-
-    Attributes:
-        index: of the sample in its batch.
-        id: position of the sample in the pipeline's stream of samples.
-        seed: 64 bits that only this operator has for this sample.
-    """
-
-    __slots__ = ("_numpy", "_python", "_torch", "id", "index", "seed")
-
-    def __init__(self, operator_seed: int, sample_id: int, index: int) -> None:
-        self.index, self.id = index, sample_id
-        self.seed: int = _C.derive_seed(operator_seed, sample_id)
-        self._numpy: np.random.Generator | None = None
-        self._torch: torch.Generator | None = None
-        self._python: random.Random | None = None
-
-    @property
-    def numpy(self) -> np.random.Generator:
-        """A NumPy generator for this sample; the same object within a SampleContext."""
-        if self._numpy is None:
-            self._numpy = np.random.Generator(np.random.Philox(key=self.seed))
-        return self._numpy
-
-    @property
-    def torch(self) -> torch.Generator:
-        """A torch generator on the CPU for this sample: the `generator` of torch's functions."""
-        if self._torch is None:
-            self._torch = torch.Generator().manual_seed(self.seed)
-        return self._torch
-
-    @property
-    def python(self) -> random.Random:
-        """A generator of the module ``random`` for this sample."""
-        if self._python is None:
-            self._python = random.Random(self.seed)
-        return self._python
-
-    def __repr__(self) -> str:
-        return f"SampleContext(index={self.index}, id={self.id}, seed={self.seed})"
-
-
-def current_sample() -> SampleContext:
-    """Returns what is known about the sample that the running Python function is called for.
-
-    Each call makes new generators, which draw from their beginning.
-
-    Raises:
-        RuntimeError: no function of a pipeline is running in this thread.
-    """
-    found = _C.current_sample()
-    if found is None:
-        raise RuntimeError(
-            "torchdali.current_sample() has a meaning inside a function that a pipeline calls "
-            "(fn.python_function and its kin), and in the thread that it is called in"
-        )
-    return SampleContext(*found)
+__all__: list[str] = []
 
 
 def _generator_states() -> tuple[Any, ...]:
@@ -94,13 +29,12 @@ def _restore_generators(states: tuple[Any, ...]) -> None:
 
 
 def _seed_generators(seed: int) -> None:
-    random.seed(seed)
-    np.random.seed([seed & 0xFFFFFFFF, seed >> 32])  # noqa: NPY002
-    torch.default_generator.manual_seed(seed)
+    SampleContext(seed, 0, 0).seed_global_generators()
 
 
 def _describe_function(function: Callable[..., Any]) -> str:
     """Returns "function `augment` (train.py:12)"."""
+    function = getattr(function, "user_function", function)  # of a ProcessFunction
     inner = getattr(function, "func", function)  # of functools.partial
     name = getattr(inner, "__qualname__", None) or type(inner).__qualname__
     code = getattr(inner, "__code__", None)
@@ -113,8 +47,17 @@ def _describe_function(function: Callable[..., Any]) -> str:
     return f"function `{name.replace('<locals>.', '')}`{where}"
 
 
-def _describe_exception(function: Callable[..., Any], error: BaseException) -> str:
-    """Returns the first line of an error about what the user's function raised."""
+def _describe_exception(
+    function: Callable[..., Any], error: BaseException
+) -> tuple[str, BaseException | None, int]:
+    """Returns the first line of an error about what was raised, what that was, and the sample.
+
+    The sample is -1 where the caller knows it.
+    """
+    in_worker = getattr(error, "in_worker", None)
+    if in_worker is not None:
+        text, cause, sample = in_worker
+        return f"{_describe_function(function)} {text}", cause, sample
     text = "".join(traceback.format_exception_only(error)).strip()
     frames = traceback.extract_tb(error.__traceback__)
     at = ""
@@ -122,4 +65,4 @@ def _describe_exception(function: Callable[..., Any], error: BaseException) -> s
         last = frames[-1]
         line = _source_location.SourceLocation(last.filename, last.lineno or 0, last.name)
         at = f" at {line.short()}"
-    return f"{_describe_function(function)} raised {text}{at}"
+    return f"{_describe_function(function)} raised {text}{at}", error, -1

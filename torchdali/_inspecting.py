@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from torchdali._dot import Picture, svg
 from torchdali._planning import Plan, reachable
+from torchdali._process_functions import FunctionProcesses
 from torchdali._resuming import ResumablePipeline
 from torchdali._workers.pool import Pool
 from torchdali.data_node import DataNode
@@ -27,6 +28,8 @@ class InspectedPipeline(ResumablePipeline):
         self._plan: Plan | None = None
         self._pool: Pool | None = None
         self._pooled: dict[int, int] = {}  # id of a Group -> its number in the pool
+        self._function_processes = FunctionProcesses()
+        self._workers_started = False
         self._closed = False
         self._outputs: list[DataNode] | None = None
         self._nodes: list[OpNode] = []  # of the plan

@@ -20,7 +20,14 @@ from torchdali._workers.sources import SourceSpec, SourceWork, has_state, state_
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.graph import OpNode
 
-__all__ = ["ParallelInput", "ParallelSource", "parallel_source", "prepare_workers", "start_pool"]
+__all__ = [
+    "ParallelInput",
+    "ParallelSource",
+    "parallel_source",
+    "prepare_workers",
+    "start_pool",
+    "worker_timeout",
+]
 
 _TIMEOUT = "TORCHDALI_WORKER_TIMEOUT"
 
@@ -335,6 +342,19 @@ def prepare_workers(pipeline: Any) -> None:
         start_server()
 
 
+def worker_timeout() -> float | None:
+    """Returns how many seconds a batch may take in worker processes; None: any time.
+
+    Raises:
+        ArgumentError: the environment variable is no number.
+    """
+    text = os.environ.get(_TIMEOUT, "")
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise _make(ArgumentError, f"{_TIMEOUT} is a number of seconds, got {text!r}") from None
+
+
 def start_pool(
     groups: Sequence[Group], num_workers: int, start_method: str, batch_size: int, pickler: Any
 ) -> Pool:
@@ -355,11 +375,6 @@ def start_pool(
                 fix='pass the generator function itself as `source`, or py_start_method="fork"',
             )
     sources = [group.parallel for group in groups if group.parallel is not None]
-    text = os.environ.get(_TIMEOUT, "")
-    try:
-        timeout = float(text) if text else None
-    except ValueError:
-        raise _make(ArgumentError, f"{_TIMEOUT} is a number of seconds, got {text!r}") from None
     works, iterables = [], 0
     for source in sources:
         worker = -1
@@ -371,7 +386,7 @@ def start_pool(
         num_workers,
         start_method,
         pickler,
-        timeout,
+        worker_timeout(),
     )
     for number, source in enumerate(sources):
         for iteration in range(source.depth + 1):

@@ -119,6 +119,17 @@ bool check_functions() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
+enum class Workers { kNone, kThreads, kProcesses };
+
+Workers workers_of(const OpSpec& spec) {
+  if (!spec.defined("workers")) return Workers::kNone;
+  const auto name = spec.get<std::string>("workers");
+  if (name == "threads") return Workers::kThreads;
+  if (name == "processes") return Workers::kProcesses;
+  raise(ErrorKind::kValue, "`workers` is \"threads\", \"processes\" or not given, got \"", name,
+        "\"");
+}
+
 class PythonFunction : public Operator {
  public:
   PythonFunction(const OpSpec& spec, ValueKind kind)
@@ -127,15 +138,12 @@ class PythonFunction : public Operator {
         num_inputs_(spec.num_inputs),
         num_outputs_(spec.get<int>("num_outputs")),
         whole_batch_(spec.get<bool>("batch_processing")),
-        threads_(spec.defined("workers") && spec.get<std::string>("workers") == "threads"),
+        workers_(workers_of(spec)),
         seed_(spec.seed),
         seed_generators_(spec.get<bool>("seed_generators")),
         check_(check_functions()) {
-    if (spec.defined("workers") && !threads_)
-      raise(ErrorKind::kValue, "`workers` is \"threads\", or not given, got \"",
-            spec.get<std::string>("workers"), "\"");
     TORCHDALI_CHECK(
-        !threads_ || !seed_generators_,
+        workers_ != Workers::kThreads || !seed_generators_,
         "workers=\"threads\" and seed_generators=True do not go together: the global "
         "generators are one for all threads. To fix it: draw from torchdali.current_sample()");
     TORCHDALI_CHECK(num_outputs_ >= 0, "`num_outputs` must not be negative, got ", num_outputs_);
@@ -154,22 +162,26 @@ class PythonFunction : public Operator {
   }
 
   std::optional<BatchTraits> batch_traits() const override {
-    return BatchTraits{.ordered = !threads_};
+    return BatchTraits{.ordered = workers_ == Workers::kNone};
   }
 
   std::unique_ptr<BatchState> prepare(BatchContext& ctx) override {
     auto results = std::make_unique<Results>(num_outputs_, ctx.batch_size());
-    if (threads_ && !whole_batch_) {
+    if (runs_on_threads()) {
       for (int i = 0; i < num_inputs_; ++i) results->owners.push_back(ctx.input_owner(i));
       return results;
     }
     const WorkerGil gil;
-    const auto make = makers([&](int i) { return ctx.input_owner(i); });
-    const Generators generators(seed_generators_);
-    if (whole_batch_) {
-      call_with_batch(ctx, make, generators, *results);
+    if (workers_ == Workers::kProcesses) {
+      call_processes(ctx, *results);
       return results;
     }
+    const Generators generators(seed_generators_);
+    if (whole_batch_) {
+      call_with_batch(ctx, generators, *results);
+      return results;
+    }
+    const auto make = makers([&](int i) { return ctx.input_owner(i); });
     for (int k = 0; k < ctx.size(); ++k) {
       const int sample = ctx.index_in_batch(k);
       try {
@@ -187,7 +199,7 @@ class PythonFunction : public Operator {
   void run(SampleContext& ctx) const override {
     auto& results = ctx.batch_state<Results>();
     const int sample = ctx.index_in_batch();
-    if (threads_ && !whole_batch_) {
+    if (runs_on_threads()) {
       const WorkerGil gil;
       const auto make = makers([&](int i) { return results.owners[static_cast<size_t>(i)]; });
       call_with_sample([&](int i) -> const SampleView& { return ctx.input(i); }, make,
@@ -251,17 +263,21 @@ class PythonFunction : public Operator {
       return body();
     } catch (py::error_already_set& e) {
       if (e.trace()) PyException_SetTraceback(e.value().ptr(), e.trace().ptr());
-      const auto text = py::cast<std::string>(helper("_describe_exception")(
-          py::handle(static_cast<PyObject*>(function_.get())), e.value()));
+      const auto [text, cause, sample] = py::cast<std::tuple<std::string, py::object, int>>(
+          helper("_describe_exception")(function(), e.value()));
       Error error(ErrorKind::kRuntime, text);
-      error.set_cause(keep_alive(e.value()));
+      if (!cause.is_none()) error.set_cause(keep_alive(cause));
+      error.set_sample(sample);
       throw error;
     }
   }
 
+  bool runs_on_threads() const { return workers_ == Workers::kThreads && !whole_batch_; }
+
+  py::handle function() const { return static_cast<PyObject*>(function_.get()); }
+
   std::string name() const {
-    return py::cast<std::string>(
-        helper("_describe_function")(py::handle(static_cast<PyObject*>(function_.get()))));
+    return py::cast<std::string>(helper("_describe_function")(function()));
   }
 
   py::object call(const std::vector<py::object>& arguments) const {
@@ -270,11 +286,18 @@ class PythonFunction : public Operator {
     raw.reserve(arguments.size());
     for (const py::object& a : arguments) raw.push_back(a.ptr());
     return guarded([&] {
-      PyObject* returned = PyObject_Vectorcall(static_cast<PyObject*>(function_.get()), raw.data(),
-                                               raw.size(), nullptr);
+      PyObject* returned = PyObject_Vectorcall(function().ptr(), raw.data(), raw.size(), nullptr);
       if (returned == nullptr) throw py::error_already_set();
       return py::reinterpret_steal<py::object>(returned);
     });
+  }
+
+  py::list make_list(const BatchContext& ctx, int input, ValueKind kind) const {
+    const ValueMaker make(kind, ctx.input_owner(input));
+    py::list samples(static_cast<size_t>(ctx.size()));
+    for (int k = 0; k < ctx.size(); ++k)
+      samples[static_cast<size_t>(k)] = make(ctx.input(input, k));
+    return samples;
   }
 
   template <class Input>
@@ -298,25 +321,35 @@ class PythonFunction : public Operator {
     });
   }
 
-  void call_with_batch(const BatchContext& ctx, const std::vector<ValueMaker>& make,
-                       const Generators& generators, Results& results) const {
+  void call_with_batch(const BatchContext& ctx, const Generators& generators,
+                       Results& results) const {
     const CurrentSampleScope current(seed_, ctx.sample_id(0), ctx.index_in_batch(0));
     generators.seed(seed_, ctx.sample_id(0));
     InputCheck check;
     std::vector<py::object> arguments;
-    arguments.reserve(make.size());
+    arguments.reserve(static_cast<size_t>(num_inputs_));
     for (int i = 0; i < num_inputs_; ++i) {
-      py::list samples(static_cast<size_t>(ctx.size()));
-      for (int k = 0; k < ctx.size(); ++k) {
-        const SampleView& view = ctx.input(i, k);
-        if (check_) check.add(view, i, ctx.index_in_batch(k));
-        samples[static_cast<size_t>(k)] = make[static_cast<size_t>(i)](view);
-      }
-      arguments.push_back(std::move(samples));
+      for (int k = 0; check_ && k < ctx.size(); ++k)
+        check.add(ctx.input(i, k), i, ctx.index_in_batch(k));
+      arguments.push_back(make_list(ctx, i, kind_));
     }
     const py::object returned = call(arguments);
     check.verify();
     for_each_output(returned, [&](int i, py::handle value) { spread(ctx, value, i, results); });
+    check_uniform(ctx, results);
+  }
+
+  // The function is a ProcessFunction of Python's, which takes a batch in any case.
+  void call_processes(const BatchContext& ctx, Results& results) const {
+    std::vector<py::object> arguments;
+    py::list samples;
+    for (int k = 0; k < ctx.size(); ++k) {
+      const uint64_t id = ctx.sample_id(k);
+      samples.append(py::make_tuple(derive_seed(seed_, id), id, ctx.index_in_batch(k)));
+    }
+    arguments.push_back(std::move(samples));
+    for (int i = 0; i < num_inputs_; ++i) arguments.push_back(make_list(ctx, i, ValueKind::kNumpy));
+    for_each_output(call(arguments), [&](int i, py::handle v) { spread(ctx, v, i, results); });
     check_uniform(ctx, results);
   }
 
@@ -410,7 +443,8 @@ class PythonFunction : public Operator {
   const ValueKind kind_;
   const Function function_;
   const int num_inputs_, num_outputs_;
-  const bool whole_batch_, threads_;
+  const bool whole_batch_;
+  const Workers workers_;
   const uint64_t seed_;
   const bool seed_generators_, check_;
   std::vector<Layout> layouts_;
@@ -444,11 +478,16 @@ auto function_args(const char* array, bool whole_batch) {
         .optional_arg("workers", ArgType::kString,
                       "\"threads\": call the function from all threads of the pipeline, for "
                       "functions that release the GIL; not in order any more, and samples of "
-                      "different batches at the same time.")
+                      "different batches at the same time. \"processes\": call it in "
+                      "`py_num_workers` processes of its own, for functions that are worth a copy "
+                      "of their inputs; it is sent there as the source of a parallel "
+                      "fn.external_source is (`py_start_method`, `py_callback_pickler`), and its "
+                      "inputs are there for the time of the call.")
         .arg("seed_generators", false,
              "Seed the global generators of random, NumPy and torch before each call, and give "
              "them back as they were after the batch. Until then other threads that draw from "
-             "them see it; torchdali.current_sample() has generators that nobody else sees.")
+             "them see it; torchdali.current_sample() has generators that nobody else sees. With "
+             "workers=\"processes\" they are those of the worker.")
         .random()
         .side_effects()
         .sequences()
@@ -497,9 +536,9 @@ void bind_functions(py::module_& m) {
       []() -> py::object {
         const CurrentSample& c = current_sample;
         if (!c.valid) return py::none();
-        return py::make_tuple(c.seed, c.id, c.index);
+        return py::make_tuple(derive_seed(c.seed, c.id), c.id, c.index);
       },
-      "(seed of the operator, id of the sample, index in the batch) of the call that this thread "
+      "(seed of the sample, its id, index in the batch) of the call that this thread "
       "is in, or None.");
 }
 

@@ -261,7 +261,10 @@ PYBIND11_MODULE(_shm, m) {
       .def("close", &tw::Board::close)
       .def("next", &tw::next_task, py::arg("worker"), py::arg("timeout_ms"))
       .def("finish", &tw::Board::finish, py::arg("task"), py::arg("failed") = false);
-  py::class_<tw::Slab, std::shared_ptr<tw::Slab>>(m, "Slab")
+  const auto memory = [](const tw::Slab& slab) {
+    return py::buffer_info(slab.data(), 1, "B", 1, {static_cast<py::ssize_t>(slab.size())}, {1});
+  };
+  py::class_<tw::Slab, std::shared_ptr<tw::Slab>>(m, "Slab", py::buffer_protocol())
       .def(py::init<int, int, size_t>(), py::arg("num_outputs"), py::arg("max_samples"),
            py::arg("bytes"))
       .def_static(
@@ -279,6 +282,7 @@ PYBIND11_MODULE(_shm, m) {
       .def("store_batch", &tw::store_batch, py::arg("output"), py::arg("array"))
       .def("describe", &tw::describe, py::arg("output"))
       .def("put", &tw::put, py::arg("data"))
+      .def_buffer(memory)
       .def_property("request", &tw::read_note<tw::Slab::kRequest>,
                     &tw::write_note<tw::Slab::kRequest>)
       .def_property("reply", &tw::read_note<tw::Slab::kReply>, &tw::write_note<tw::Slab::kReply>);
@@ -291,8 +295,5 @@ PYBIND11_MODULE(_shm, m) {
            py::arg("home"))
       .def_property_readonly("slab", &tw::Lease::slab)
       .def_property_readonly("num_leased", &tw::Lease::num_leased)
-      .def_buffer([](tw::Lease& lease) {
-        return py::buffer_info(lease.slab()->data(), 1, "B", 1,
-                               {static_cast<py::ssize_t>(lease.slab()->size())}, {1});
-      });
+      .def_buffer([memory](const tw::Lease& lease) { return memory(*lease.slab()); });
 }

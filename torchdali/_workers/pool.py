@@ -12,7 +12,7 @@ import signal
 import socket
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -195,7 +195,7 @@ class Pool:
         epoch: int = 0,
         *,
         worker: int | None = None,
-        request: bytes = b"",
+        request: bytes | Callable[[Any], bytes] = b"",
     ) -> bool:
         """Asks for a job; returns False where the board is full.
 
@@ -204,7 +204,8 @@ class Pool:
             iteration: a number for the worker.
             epoch: another one.
             worker: the only one that may do it, -1: any; None: as the work says.
-            request: what else the worker is to know.
+            request: what else the worker is to know; or a function that returns it, and may write
+                into the slab that it is called with.
 
         Raises:
             WorkerFailure: there are no workers any more.
@@ -215,6 +216,8 @@ class Pool:
         if self._board.full:
             return False
         slab = self._take_slab(queue)
+        if callable(request):
+            request = request(slab)
         if request:
             slab.request = request
         work = self._works[queue]
@@ -266,6 +269,17 @@ class Pool:
         jobs = self._jobs[queue]
         return bool(jobs) and self._board.complete(jobs[0].number)
 
+    def wait(self, queue: int, seconds: float) -> bool:
+        """Waits a while for the oldest job of a queue; tells whether take() would return at once.
+
+        That is so, too, where take() would raise.
+        """
+        jobs = self._jobs[queue]
+        try:
+            return not jobs or self._wait(jobs[0], time.monotonic() + seconds)
+        except WorkerFailure:
+            return True
+
     def take(self, queue: int) -> Any:
         """Waits for the oldest job of a queue; returns a lease of its slab.
 
@@ -280,7 +294,8 @@ class Pool:
         job = jobs[0]
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         try:
-            self._wait(job, deadline)
+            if not self._wait(job, deadline):
+                raise self._end(f"no batch came from the worker processes in {self._timeout} s", 0)
             if self._board.failed(job.number) and not self.is_dead:
                 self._receive(0)  # what was sent before the job was complete
         except WorkerFailure:
@@ -332,17 +347,18 @@ class Pool:
                 "started; build the pipeline there",
             )
 
-    def _wait(self, job: _Job, deadline: float | None) -> None:
-        """Returns when a job is complete."""
+    def _wait(self, job: _Job, deadline: float | None) -> bool:
+        """Waits until a job is complete; tells whether it is."""
         while not self._board.complete(job.number):
             self._check()
             self._board.want_message()
             if self._board.complete(job.number):
-                return
+                return True
             if deadline is None:
                 self._receive(None)
             elif not self._receive(max(0.0, deadline - time.monotonic()) * 1000):
-                raise self._end(f"no batch came from the worker processes in {self._timeout} s", 0)
+                return False
+        return True
 
     def _receive(self, milliseconds: float | None) -> bool:
         """Reads all that the workers have sent, after waiting for something; tells if it came."""

@@ -16,7 +16,7 @@ import numpy as np
 from torchdali._infos import BatchInfo, SampleInfo
 from torchdali._workers.process import Work
 
-__all__ = ["SourceSpec", "SourceWork", "has_state", "state_of"]
+__all__ = ["SourceSpec", "SourceWork", "as_array", "has_state", "state_of"]
 
 
 @dataclass
@@ -102,7 +102,7 @@ class SourceWork(Work):
             info = SampleInfo(first + task.index, task.index, task.iteration, task.epoch)
             value = spec.function(info)
             for output, item in enumerate(_outputs(value, spec.num_outputs)):
-                slab.store(output, task.index, _array(item))
+                slab.store(output, task.index, as_array(item))
             return
         if spec.kind == "iterable":
             value = self._next(task, slab)
@@ -158,7 +158,7 @@ def _outputs(value: Any, count: int | None) -> Sequence[Any]:
     return value
 
 
-def _array(value: Any) -> np.ndarray[Any, Any]:
+def as_array(value: Any) -> np.ndarray[Any, Any]:
     """Returns a sample as a C-contiguous array; no copy where it is one."""
     if not isinstance(value, np.ndarray):
         if hasattr(value, "__cuda_array_interface__"):
@@ -191,8 +191,8 @@ def _batch(value: Any) -> Any:
     if hasattr(value, "as_torch_list"):  # a TensorListCPU
         value = value.as_torch() if value.is_dense_tensor() else value.as_torch_list()
     if isinstance(value, (list, tuple)):
-        return [_array(item) for item in value]
-    array = _array(value)
+        return [as_array(item) for item in value]
+    array = as_array(value)
     if array.ndim == 0:
         raise SourceError("a batch needs an axis for its samples, got a scalar")
     return array
