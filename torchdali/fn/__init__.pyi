@@ -416,11 +416,14 @@ def dl_tensor_python_function(
             "HWC"; a list gives one to each of the first outputs.
         workers: str, optional. "threads": call the function from all threads of the pipeline,
             for functions that release the GIL; not in order any more, and samples of different
-            batches at the same time.
+            batches at the same time. "processes": call it in `py_num_workers` processes of its
+            own, for functions that are worth a copy of their inputs; it is sent there as the
+            source of a parallel fn.external_source is (`py_start_method`,
+            `py_callback_pickler`), and its inputs are there for the time of the call.
         seed_generators: bool, default False. Seed the global generators of random, NumPy and
             torch before each call, and give them back as they were after the batch. Until then
             other threads that draw from them see it; torchdali.current_sample() has generators
-            that nobody else sees.
+            that nobody else sees. With workers="processes" they are those of the worker.
         synchronize_stream: bool, default True. On the GPU, wait for the pipeline's stream
             before the call. On the CPU there is nothing to wait for.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -660,11 +663,14 @@ def python_function(
             "HWC"; a list gives one to each of the first outputs.
         workers: str, optional. "threads": call the function from all threads of the pipeline,
             for functions that release the GIL; not in order any more, and samples of different
-            batches at the same time.
+            batches at the same time. "processes": call it in `py_num_workers` processes of its
+            own, for functions that are worth a copy of their inputs; it is sent there as the
+            source of a parallel fn.external_source is (`py_start_method`,
+            `py_callback_pickler`), and its inputs are there for the time of the call.
         seed_generators: bool, default False. Seed the global generators of random, NumPy and
             torch before each call, and give them back as they were after the batch. Until then
             other threads that draw from them see it; torchdali.current_sample() has generators
-            that nobody else sees.
+            that nobody else sees. With workers="processes" they are those of the worker.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1460,11 +1466,14 @@ def torch_python_function(
             "HWC"; a list gives one to each of the first outputs.
         workers: str, optional. "threads": call the function from all threads of the pipeline,
             for functions that release the GIL; not in order any more, and samples of different
-            batches at the same time.
+            batches at the same time. "processes": call it in `py_num_workers` processes of its
+            own, for functions that are worth a copy of their inputs; it is sent there as the
+            source of a parallel fn.external_source is (`py_start_method`,
+            `py_callback_pickler`), and its inputs are there for the time of the call.
         seed_generators: bool, default False. Seed the global generators of random, NumPy and
             torch before each call, and give them back as they were after the batch. Until then
             other threads that draw from them see it; torchdali.current_sample() has generators
-            that nobody else sees.
+            that nobody else sees. With workers="processes" they are those of the worker.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
