@@ -36,7 +36,7 @@ VOCABULARY = {"core/dtype.h", "core/error.h", "core/layout.h", "core/view.h", "c
 # Modules of the package from the ground up: one may import those of the layers below its own. A
 # name stands for a package and everything in it.
 PY_LAYERS: list[set[str]] = [
-    {"_build_info", "_enums", "_infos", "_source_location", "pickling"},
+    {"_build_info", "_enums", "_infos", "_sample_context", "_source_location", "pickling"},
     {"errors", "types"},
     {"_workers"},
     {"_tensor_input", "_tensor_repr"},

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import torch
 
+from torchdali import _sample_context
+
 __all__ = ["_C"]
 
 _REBUILD = "pip install --no-build-isolation --force-reinstall --no-deps torchdali"
@@ -43,3 +45,5 @@ except ImportError as error:
         f"  It was compiled against torch {TORCH_VERSION}; {torch.__version__} is installed.\n"
         f"  To fix it: rebuild it, in a checkout with `make build`, else with `{_REBUILD}`"
     ) from error
+
+_sample_context.set_engine(_C.current_sample)

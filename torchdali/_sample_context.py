@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +16,21 @@ import numpy as np
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["SampleContext", "current_sample", "enter_sample"]
+__all__ = ["SampleContext", "current_sample", "enter_sample", "set_engine"]
 
-_in_worker: tuple[int, int, int] | None = None
+_Sample = tuple[int, int, int]  # seed, id, index
+_in_worker: _Sample | None = None
+
+
+def _ask_engine() -> _Sample | None:
+    """Returns the sample that this thread of the engine is at. Replaced when it is loaded."""
+    return None
+
+
+def set_engine(ask: Callable[[], _Sample | None]) -> None:
+    """Says how to ask the engine."""
+    global _ask_engine
+    _ask_engine = ask
 
 
 class SampleContext:
@@ -80,7 +93,7 @@ class SampleContext:
         return f"SampleContext(seed={self.seed}, id={self.id}, index={self.index})"
 
 
-def enter_sample(sample: tuple[int, int, int] | None) -> None:
+def enter_sample(sample: _Sample | None) -> None:
     """Says which sample this worker process is at: (seed, id, index), None between samples."""
     global _in_worker
     _in_worker = sample
@@ -94,11 +107,7 @@ def current_sample() -> SampleContext:
     Raises:
         RuntimeError: no function of a pipeline is running in this thread.
     """
-    found = _in_worker
-    if found is None:
-        from torchdali._extension import _C
-
-        found = _C.current_sample()
+    found = _in_worker or _ask_engine()
     if found is None:
         raise RuntimeError(
             "torchdali.current_sample() has a meaning inside a function that a pipeline calls "
