@@ -23,7 +23,6 @@ _KINDS = {
     "dl_tensor_python_function": "dlpack",
     "torch_python_function": "torch",
 }
-_CHECK_SECONDS = 0.1  # how soon a call that waits notices that the pipeline is closed
 
 
 class _Failed(Exception):
@@ -122,10 +121,7 @@ class ProcessFunction:
             if pool.is_lost:
                 pool.restart()
             pool.post(0, request=lambda slab: pack(slab, inputs, samples))
-            while not pool.wait(0, _CHECK_SECONDS):
-                if self._closing.is_set():
-                    raise _Failed("was still running when the pipeline was closed", None, -1)
-            lease = pool.take(0)
+            lease = pool.take(0, self._check_open)
         except StopIteration as error:
             raise _Failed("raised StopIteration in a worker process", error, -1) from None
         except WorkerFailure as failure:
@@ -138,6 +134,10 @@ class ProcessFunction:
         if self._num_outputs == 0:
             return None
         return tuple(outputs_of(lease, self._num_outputs))
+
+    def _check_open(self) -> None:
+        if self._closing.is_set():
+            raise _Failed("was still running when the pipeline was closed", None, -1)
 
     def close(self) -> None:
         """Ends the workers. Calls that wait raise."""

@@ -101,20 +101,22 @@ class FunctionWork(Work):
         memory = memoryview(slab)
         if self._whole_batch:
             arguments: list[Any] = [[self._value(memory, p) for p in places] for places in inputs]
+            arrays = _Arrays()
             for output, batch in enumerate(self._call(samples[0], arguments)):
                 if not isinstance(batch, list):
-                    batch = list(_array(batch, output))
+                    batch = list(arrays.of(batch, output))
                 if len(batch) != len(samples):
                     raise FunctionError(
                         f"returned {len(batch)} samples as output {output}, the batch has "
                         f"{len(samples)}"
                     )
                 for index, item in enumerate(batch):
-                    slab.store(output, index, _array(item, output))
+                    slab.store(output, index, arrays.of(item, output))
         elif task.index < len(samples):  # a batch may be smaller than others
             arguments = [self._value(memory, places[task.index]) for places in inputs]
+            arrays = _Arrays()
             for output, value in enumerate(self._call(samples[task.index], arguments)):
-                slab.store(output, task.index, _array(value, output))
+                slab.store(output, task.index, arrays.of(value, output))
 
     def _value(self, memory: memoryview, place: _Place) -> Any:
         dtype, shape, offset = place
@@ -154,9 +156,18 @@ class FunctionWork(Work):
         return value
 
 
-def _array(value: Any, output: int) -> npt.NDArray[Any]:
-    if type(value).__name__ == "PyCapsule":
-        value = _Capsule(value)
-    if isinstance(value, (bool, int, float, list)):
-        raise FunctionError(f"output {output} is no array ({type(value).__name__})")
-    return as_array(value)
+class _Arrays:
+    """What one call returned, as arrays. A capsule can be taken once, but returned twice."""
+
+    def __init__(self) -> None:
+        self._taken: dict[int, npt.NDArray[Any]] = {}
+
+    def of(self, value: Any, output: int) -> npt.NDArray[Any]:
+        """Returns one output, or raises a FunctionError or a SourceError."""
+        if type(value).__name__ == "PyCapsule":
+            if id(value) not in self._taken:
+                self._taken[id(value)] = np.from_dlpack(_Capsule(value))
+            value = self._taken[id(value)]
+        if isinstance(value, (bool, int, float, list)):
+            raise FunctionError(f"output {output} is no array ({type(value).__name__})")
+        return as_array(value)

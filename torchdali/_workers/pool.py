@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import math
 import os
 import pickle
 import select
@@ -27,6 +28,7 @@ from torchdali.errors import PipelineError, _make
 __all__ = ["Pool", "WorkerFailure"]
 
 _GRACE_SECONDS = 1.0  # for a worker that is in the middle of a call when the pool is closed
+_CHECK_SECONDS = 0.1  # how often a wait looks whether it is still wanted
 _MAX_MESSAGE = 1 << 17
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
@@ -269,19 +271,12 @@ class Pool:
         jobs = self._jobs[queue]
         return bool(jobs) and self._board.complete(jobs[0].number)
 
-    def wait(self, queue: int, seconds: float) -> bool:
-        """Waits a while for the oldest job of a queue; tells whether take() would return at once.
-
-        That is so, too, where take() would raise.
-        """
-        jobs = self._jobs[queue]
-        try:
-            return not jobs or self._wait(jobs[0], time.monotonic() + seconds)
-        except WorkerFailure:
-            return True
-
-    def take(self, queue: int) -> Any:
+    def take(self, queue: int, check: Callable[[], None] | None = None) -> Any:
         """Waits for the oldest job of a queue; returns a lease of its slab.
+
+        Args:
+            queue: number of the work.
+            check: called now and then while it waits; may raise.
 
         Raises:
             StopIteration: the work raised it; its value is the slab's reply.
@@ -294,8 +289,7 @@ class Pool:
         job = jobs[0]
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         try:
-            if not self._wait(job, deadline):
-                raise self._end(f"no batch came from the worker processes in {self._timeout} s", 0)
+            self._wait(job, deadline, check)
             if self._board.failed(job.number) and not self.is_dead:
                 self._receive(0)  # what was sent before the job was complete
         except WorkerFailure:
@@ -347,18 +341,21 @@ class Pool:
                 "started; build the pipeline there",
             )
 
-    def _wait(self, job: _Job, deadline: float | None) -> bool:
-        """Waits until a job is complete; tells whether it is."""
+    def _wait(
+        self, job: _Job, deadline: float | None, check: Callable[[], None] | None = None
+    ) -> None:
+        """Returns when a job is complete."""
         while not self._board.complete(job.number):
             self._check()
+            if check is not None:
+                check()
             self._board.want_message()
             if self._board.complete(job.number):
-                return True
-            if deadline is None:
-                self._receive(None)
-            elif not self._receive(max(0.0, deadline - time.monotonic()) * 1000):
-                return False
-        return True
+                return
+            left = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
+            seconds = left if check is None else min(left, _CHECK_SECONDS)
+            if not self._receive(None if seconds == math.inf else seconds * 1000) and not left:
+                raise self._end(f"no batch came from the worker processes in {self._timeout} s", 0)
 
     def _receive(self, milliseconds: float | None) -> bool:
         """Reads all that the workers have sent, after waiting for something; tells if it came."""
