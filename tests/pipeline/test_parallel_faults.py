@@ -223,8 +223,9 @@ def test_a_checkpoint_of_an_iterable_with_a_state_is_exact(method, recwarn):
             enable_checkpointing=True,
         )
         def define(parallel):
+            ahead = {"prefetch_queue_depth": 3} if parallel else {}
             return fn.external_source(
-                Counter(), parallel=parallel, batch=True, cycle="raise", prefetch_queue_depth=3
+                Counter(), parallel=parallel, batch=True, cycle="raise", **ahead
             )
 
         return define(**options)
