@@ -180,7 +180,7 @@ void Scheduler::worker_loop(int worker) {
     lock.lock();
     if (error && task < e->first_failed) {
       e->first_failed = task;
-      e->error = error;
+      std::swap(e->error, error);
       e->next_task = e->num_tasks;
     }
     if (task == begin + count) {
@@ -192,6 +192,11 @@ void Scheduler::worker_loop(int worker) {
       if (e->running == 0) done_.notify_one();
     } else {
       advance(*e);
+    }
+    if (error) {  // it may hold what needs another lock to be let go, such as Python's
+      lock.unlock();
+      error = nullptr;
+      lock.lock();
     }
   }
 }
