@@ -171,7 +171,7 @@ class OperatorSchema:
     @property
     def fn_name(self) -> str:
         """Its name in messages, such as "fn.decoders.image"."""
-        return f"fn.{self.name}"
+        return self.name if self.name.startswith("plugin.") else f"fn.{self.name}"
 
     @property
     def class_name(self) -> str:

@@ -122,10 +122,7 @@ class NumbaFunction final : public Operator {
       }
     }
     for (int i = 0; i < ins_.size(); ++i) add(ctx.input(i));
-    int64_t result = 0;
-    void* error = nullptr;
-    const auto call = reinterpret_cast<SampleFunction>(run_.get());
-    check(call(&result, &error, data.data(), extents.data()), error, function_);
+    call<SampleFunction>(run_, function_, data.data(), extents.data());
   }
 
  private:
@@ -139,13 +136,17 @@ class NumbaFunction final : public Operator {
                     ins_.ndims[i], ". To fix it: name what the data has in `ins_ndim`");
   }
 
-  void check(int32_t code, void* error, const std::string& function) const {
+  template <class Compiled, class... Args>
+  void call(const Function& code, const std::string& function, Args... args) const {
     constexpr int32_t kOk = 0, kNone = -2;  // numba/core/callconv.py
-    if (code == kOk || code == kNone) [[likely]]
+    int64_t result = 0;
+    void* error = nullptr;
+    const int32_t status = reinterpret_cast<Compiled>(code.get())(&result, &error, args...);
+    if (status == kOk || status == kNone) [[likely]]
       return;
     std::vector<char> text(kMaxText);
     const auto describe = reinterpret_cast<DescribeFunction>(describe_.get());
-    describe(code, error, text.data(), static_cast<int64_t>(text.size()));
+    describe(status, error, text.data(), static_cast<int64_t>(text.size()));
     raise(ErrorKind::kRuntime, function, " raised ", text.data());
   }
 
@@ -159,11 +160,7 @@ class NumbaFunction final : public Operator {
         for (const int64_t extent : ctx.input(i, k).shape) in_extents.push_back(extent);
     auto shapes = std::make_unique<Shapes>();
     shapes->extents.resize(static_cast<size_t>(outs_.extents * count));
-    int64_t result = 0;
-    void* error = nullptr;
-    const auto call = reinterpret_cast<SetupFunction>(setup_.get());
-    check(call(&result, &error, shapes->extents.data(), in_extents.data(), count), error,
-          setup_function_);
+    call<SetupFunction>(setup_, setup_function_, shapes->extents.data(), in_extents.data(), count);
     int64_t begin = 0;
     for (int o = 0; o < outs_.size(); ++o) {
       shapes->begins[o] = begin;
@@ -208,11 +205,7 @@ class NumbaFunction final : public Operator {
                        shapes == nullptr ? ctx.input(o, k).shape : shapes->shape(outs_, o, k)));
     for (int i = 0; i < ins_.size(); ++i)
       for (int k = 0; k < ctx.size(); ++k) add(ctx.input(i, k));
-    int64_t result = 0;
-    void* error = nullptr;
-    const auto call = reinterpret_cast<BatchFunction>(run_.get());
-    check(call(&result, &error, data.data(), extents.data(), static_cast<int64_t>(count)), error,
-          function_);
+    call<BatchFunction>(run_, function_, data.data(), extents.data(), static_cast<int64_t>(count));
   }
 
   // The addresses of compiled code; what they lie in lives as long as they are held.
@@ -224,7 +217,7 @@ class NumbaFunction final : public Operator {
   const bool batch_processing_;
 };
 
-TORCHDALI_OPERATOR("experimental.numba_function")
+TORCHDALI_OPERATOR("plugin.numba.fn.experimental.numba_function")
     .doc("Calls a function that Numba has compiled; see torchdali.plugin.numba.")
     .input("input0", "What the function reads; any layout.")
     .variadic_input("input", "More of it.", kMaxTensors)

@@ -10,6 +10,8 @@
 namespace torchdali {
 namespace {
 
+constexpr const char* kCode = "torchdali.code";  // of a capsule
+
 py::object from_arg_value(const ArgValue& value) {
   return std::visit(
       []<class T>(const T& v) -> py::object {
@@ -92,6 +94,17 @@ int num_outputs(const std::string& op, const py::dict& args,
   return count_outputs(spec);
 }
 
+// Code at an address as an argument of type kFunction, which nobody can write down as a number:
+// what holds it holds `owner`, and with that the memory of the code.
+py::capsule code(size_t address, const py::object& owner) {
+  PyObject* made = PyCapsule_New(reinterpret_cast<void*>(address), kCode, [](PyObject* self) {
+    Py_XDECREF(static_cast<PyObject*>(PyCapsule_GetContext(self)));
+  });
+  if (made == nullptr || PyCapsule_SetContext(made, owner.inc_ref().ptr()) != 0)
+    throw py::error_already_set();
+  return py::reinterpret_steal<py::capsule>(made);
+}
+
 }  // namespace
 
 // Whoever lets go of it last may be a thread without the GIL.
@@ -126,6 +139,8 @@ ArgValue to_arg_value(py::handle value, std::string_view arg) {
       strings.push_back(py::cast<std::string>(item.attr("encode")("utf-8", "surrogateescape")));
     return strings;
   }
+  if (PyCapsule_IsValid(value.ptr(), kCode) != 0)
+    return Function(keep_alive(value), PyCapsule_GetPointer(value.ptr(), kCode));
   if (PyCallable_Check(value.ptr()) != 0) return keep_alive(value);
   raise(ErrorKind::kType, "argument `", arg,
         "` has an unsupported type: ", py::cast<std::string>(py::str(py::type::of(value))));
@@ -150,6 +165,8 @@ void bind_registry(py::module_& m) {
         return out;
       },
       "The image codecs of this build: (format, library or None, package that brings it).");
+  m.def("code", &code, py::arg("address"), py::arg("owner"),
+        "Compiled code as an argument of an operator; holds its owner.");
   m.def("derive_seed", &derive_seed, py::arg("seed"), py::arg("stream"),
         "The seed of the operator with number `stream` in a pipeline with seed `seed`.");
 }

@@ -25,7 +25,7 @@ from torchdali.plugin.numba._identity import fingerprint
 
 __all__ = ["OWNER", "Code", "checking", "compile_run", "compile_setup", "describe", "plain_function"]
 
-OWNER = "fn.experimental.numba_function"
+OWNER = "plugin.numba.fn.experimental.numba_function"
 _SWITCH = "TORCHDALI_CHECK_FUNCTIONS"
 _KEPT = 128  # functions that nothing uses any more; the oldest are let go
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")

@@ -31,7 +31,6 @@ __all__ = ["NumbaFunction", "numba_function"]
 
 _MAX = 6  # inputs, and outputs
 _MAX_DIMS = 16  # of a tensor in the engine
-_OPERATOR = "experimental.numba_function"
 _UNIVERSAL = ["name", "seed", "preserve", "bytes_per_sample_hint"]
 
 
@@ -162,7 +161,7 @@ class NumbaFunction:
         **kwargs: Any,
     ) -> None:
         location = find_user_location()
-        self._schema = operator_schema(_OPERATOR)
+        self._schema = operator_schema(OWNER)
         self._device = device or "cpu"
         _check_names(kwargs, location)
         _grid("blocks", blocks, location)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import cgutils, types
 from numba.core.callconv import excinfo_ptr_t, int32_t
 from numba.extending import intrinsic
@@ -61,7 +62,7 @@ def reraise(code: int, error: int) -> None:
 
 def array_type(dtype: str, ndim: int, *, writable: bool) -> Any:
     """Returns Numba's type of an array in C order."""
-    return types.Array(numba.from_dtype(dtype), ndim, "C", readonly=not writable)
+    return types.Array(numba.from_dtype(np.dtype(dtype)), ndim, "C", readonly=not writable)
 
 
 def compiled_address(dispatcher: Any, arguments: Sequence[Any]) -> int:
