@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from torchdali._extension import _C
 from torchdali._source_location import SourceLocation
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 from torchdali.plugin.numba import _wrappers
@@ -36,14 +37,12 @@ class Code:
     """A compiled function.
 
     Attributes:
-        address: where it lies, as long as this object does.
+        capsule: its address as the engine takes it, which keeps the memory that it lies in.
         text: name and place of the user's function, for messages: "`scale` (train.py:12)".
-        keep: what owns the memory.
     """
 
-    address: int
-    text: str
-    keep: Any
+    capsule: Any
+    text: str = ""
 
 
 def checking() -> bool:
@@ -173,7 +172,7 @@ def _compiled(
             location=location,
             fix=_advice(message),
         ) from error
-    return Code(place, _text(function), wrapper)
+    return Code(_C.code(place, wrapper), _text(function))
 
 
 def _advice(message: str) -> str | None:
@@ -288,4 +287,4 @@ def describe() -> Code:
 
     address = ctypes.cast(callback, ctypes.c_void_p).value
     assert address is not None
-    return Code(address, "", callback)
+    return Code(_C.code(address, callback))

@@ -11,14 +11,12 @@ import numpy as np
 
 from torchdali import graph
 from torchdali._arguments import unknown_name
-from torchdali._extension import _C
 from torchdali._schema import OperatorSchema, operator_schema
 from torchdali._source_location import SourceLocation, find_user_location
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.plugin.numba._compile import (
     OWNER,
-    Code,
     compile_run,
     compile_setup,
     describe,
@@ -188,8 +186,8 @@ class NumbaFunction:
         self._kwargs = {
             **kwargs,
             "device": self._device,
-            "run": _code(run),
-            "describe": _code(describe()),
+            "run": run.capsule,
+            "describe": describe().capsule,
             "function": run.text,
             "in_types": [int(t) for t in ins.types],
             "ins_ndim": list(ins.ndims),
@@ -199,7 +197,7 @@ class NumbaFunction:
         }
         if setup_fn is not None:
             setup = compile_setup(setup_fn, outs.ndims, ins.ndims, location)
-            self._kwargs |= {"setup": _code(setup), "setup_function": setup.text}
+            self._kwargs |= {"setup": setup.capsule, "setup_function": setup.text}
 
     @property
     def schema(self) -> OperatorSchema:
@@ -234,11 +232,6 @@ class NumbaFunction:
             self._schema, inputs, {**self._kwargs, **given}, location=location
         )
         return made
-
-
-def _code(code: Code) -> Any:
-    """Returns what the engine takes as a function, and what keeps its memory."""
-    return _C.code(code.address, code)
 
 
 def numba_function(
