@@ -61,15 +61,15 @@ struct Shapes : BatchState {
 class NumbaFunction final : public Operator {
  public:
   explicit NumbaFunction(const OpSpec& spec)
-      : run_(spec.get<Function>("run")),
-        describe_(spec.get<Function>("describe")),
+      : run_(spec.get<Code>("run")),
+        describe_(spec.get<Code>("describe")),
         function_(spec.get<std::string>("function")),
         ins_(spec, "in_types", "ins_ndim"),
         outs_(spec, "out_types", "outs_ndim"),
         batch_processing_(spec.get<bool>("batch_processing")) {
     TORCHDALI_ASSERT(spec.num_inputs == ins_.size(), spec.num_inputs, " inputs");
     if (spec.has("setup")) {
-      setup_ = spec.get<Function>("setup");
+      setup_ = spec.get<Code>("setup");
       setup_function_ = spec.get<std::string>("setup_function");
     } else {
       TORCHDALI_ASSERT(ins_.ndims == outs_.ndims, "");
@@ -77,7 +77,7 @@ class NumbaFunction final : public Operator {
   }
 
   std::optional<BatchTraits> batch_traits() const override {
-    if (setup_ == nullptr && !batch_processing_) return std::nullopt;
+    if (setup_.address == nullptr && !batch_processing_) return std::nullopt;
     return BatchTraits{.makes_outputs = batch_processing_};
   }
 
@@ -90,7 +90,7 @@ class NumbaFunction final : public Operator {
         throw;
       }
     }
-    auto shapes = setup_ == nullptr ? nullptr : set_up(ctx);
+    auto shapes = setup_.address == nullptr ? nullptr : set_up(ctx);
     if (batch_processing_) {
       run_batch(ctx, shapes.get());
       return nullptr;
@@ -110,10 +110,10 @@ class NumbaFunction final : public Operator {
       *to++ = view.data;
       shape_to = std::copy(view.shape.begin(), view.shape.end(), shape_to);
     };
-    if (setup_ == nullptr)
+    if (setup_.address == nullptr)
       for (int i = 0; i < ins_.size(); ++i) check_input(i, ctx.input(i));
     for (int o = 0; o < outs_.size(); ++o) {
-      if (setup_ == nullptr) {
+      if (setup_.address == nullptr) {
         add(ctx.output(o, outs_.dtypes[o], ctx.input(o).shape));
       } else {
         const auto& shapes = ctx.batch_state<Shapes>();
@@ -137,15 +137,15 @@ class NumbaFunction final : public Operator {
   }
 
   template <class Compiled, class... Args>
-  void call(const Function& code, const std::string& function, Args... args) const {
+  void call(const Code& code, const std::string& function, Args... args) const {
     constexpr int32_t kOk = 0, kNone = -2;  // numba/core/callconv.py
     int64_t result = 0;
     void* error = nullptr;
-    const int32_t status = reinterpret_cast<Compiled>(code.get())(&result, &error, args...);
+    const int32_t status = reinterpret_cast<Compiled>(code.address)(&result, &error, args...);
     if (status == kOk || status == kNone) [[likely]]
       return;
     std::vector<char> text(kMaxText);
-    const auto describe = reinterpret_cast<DescribeFunction>(describe_.get());
+    const auto describe = reinterpret_cast<DescribeFunction>(describe_.address);
     describe(status, error, text.data(), static_cast<int64_t>(text.size()));
     raise(ErrorKind::kRuntime, function, " raised ", text.data());
   }
@@ -171,7 +171,10 @@ class NumbaFunction final : public Operator {
   }
 
   void check_output(const Shapes& shapes, int o, int k, int sample) const {
-    SampleView view{.dtype = outs_.dtypes[o], .shape = shapes.shape(outs_, o, k)};
+    const SampleView view{.data = nullptr,
+                          .dtype = outs_.dtypes[o],
+                          .shape = shapes.shape(outs_, o, k),
+                          .layout = {}};
     try {
       TORCHDALI_CHECK(std::all_of(view.shape.begin(), view.shape.end(),
                                   [](int64_t extent) { return extent >= 0; }),
@@ -208,9 +211,8 @@ class NumbaFunction final : public Operator {
     call<BatchFunction>(run_, function_, data.data(), extents.data(), static_cast<int64_t>(count));
   }
 
-  // The addresses of compiled code; what they lie in lives as long as they are held.
-  const Function run_, describe_;
-  Function setup_;
+  const Code run_, describe_;
+  Code setup_;
   const std::string function_;  // of the user's: name, file and line
   std::string setup_function_;
   const Tensors ins_, outs_;
@@ -225,9 +227,9 @@ TORCHDALI_OPERATOR("plugin.numba.fn.experimental.numba_function")
     .num_outputs([](const OpSpec& spec) {
       return static_cast<int>(spec.get<std::vector<int64_t>>("out_types").size());
     })
-    .required_arg("run", ArgType::kFunction, "The compiled function.")
-    .required_arg("describe", ArgType::kFunction, "Puts an exception into words.")
-    .optional_arg("setup", ArgType::kFunction, "The compiled function that gives shapes.")
+    .required_arg("run", ArgType::kCode, "The compiled function.")
+    .required_arg("describe", ArgType::kCode, "Puts an exception into words.")
+    .optional_arg("setup", ArgType::kCode, "The compiled function that gives shapes.")
     .required_arg("function", ArgType::kString, "Name and place of the function.")
     .optional_arg("setup_function", ArgType::kString, "Name and place of the setup function.")
     .required_arg("in_types", ArgType::kIntVec, "Element types of the inputs.")

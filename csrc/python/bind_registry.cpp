@@ -16,7 +16,8 @@ py::object from_arg_value(const ArgValue& value) {
   return std::visit(
       []<class T>(const T& v) -> py::object {
         // no operator has a function as a default
-        if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Function>)
+        if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Function> ||
+                      std::is_same_v<T, Code>)
           return py::none();
         else if constexpr (std::is_same_v<T, Bytes>) return py::bytes(*v);
         else return py::cast(v);
@@ -94,8 +95,8 @@ int num_outputs(const std::string& op, const py::dict& args,
   return count_outputs(spec);
 }
 
-// Code at an address as an argument of type kFunction, which nobody can write down as a number:
-// what holds it holds `owner`, and with that the memory of the code.
+// Code at an address as an argument of type kCode: what holds it holds `owner`, and with that the
+// memory of the code.
 py::capsule code(size_t address, const py::object& owner) {
   PyObject* made = PyCapsule_New(reinterpret_cast<void*>(address), kCode, [](PyObject* self) {
     Py_XDECREF(static_cast<PyObject*>(PyCapsule_GetContext(self)));
@@ -140,7 +141,7 @@ ArgValue to_arg_value(py::handle value, std::string_view arg) {
     return strings;
   }
   if (PyCapsule_IsValid(value.ptr(), kCode) != 0)
-    return Function(keep_alive(value), PyCapsule_GetPointer(value.ptr(), kCode));
+    return Code{keep_alive(value), PyCapsule_GetPointer(value.ptr(), kCode)};
   if (PyCallable_Check(value.ptr()) != 0) return keep_alive(value);
   raise(ErrorKind::kType, "argument `", arg,
         "` has an unsupported type: ", py::cast<std::string>(py::str(py::type::of(value))));
