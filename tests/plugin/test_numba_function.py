@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numba_function: what it takes, what it says when something is wrong, and that it leaves no trace."""
+"""numba_function: what it takes, what it says when something is wrong, what it leaves behind."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 import torch
 
-numba = pytest.importorskip("numba")
-
 from torchdali import Pipeline, fn, pipeline_def, types
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, UnsupportedError
 from torchdali.plugin import numba as plugin
 from torchdali.plugin.numba import _compile
 from torchdali.plugin.numba.experimental import NumbaFunction
 from torchdali.plugin.numba.fn.experimental import numba_function
+
+numba = pytest.importorskip("numba")
 
 FILE = Path(__file__).name
 BATCH = [np.arange(3, dtype=np.int32) + 10 * i for i in range(4)]
@@ -193,8 +193,6 @@ def test_functions_may_be_decorated(decorate):
 
 
 def test_inputs_are_read_where_they_lie():
-    seen = []
-
     def addresses(out, data):
         out[0] = data.ctypes.data
 
@@ -208,8 +206,8 @@ def test_inputs_are_read_where_they_lie():
         two = numba_function(fed, run_fn=addresses, setup_fn=same_shape, **kinds)
         return one, two
 
-    for output in definition().run():
-        seen.append([int(np.asarray(sample)[0]) for sample in output])
+    outputs = definition().run()
+    seen = [[int(np.asarray(sample)[0]) for sample in output] for output in outputs]
     assert seen == [[data[i].ctypes.data for i in range(4)]] * 2
 
 
@@ -329,9 +327,7 @@ def test_debug_mode_gives_the_same(mode):
 @modes
 def test_a_checkpoint_goes_on(mode):
     def make(**options):
-        @pipeline_def(
-            batch_size=4, num_threads=2, seed=3, enable_checkpointing=True, **options
-        )
+        @pipeline_def(batch_size=4, num_threads=2, seed=3, enable_checkpointing=True, **options)
         def definition():
             data = fn.cast(fn.random.uniform(range=[0, 1000], shape=[3]), dtype=types.INT32)
             return data, numba_function(data, **{**INT, **mode})
@@ -602,6 +598,9 @@ def read_out_of_bounds(out, data):
 
 def read(data, index):
     return data[index]
+
+
+inner = numba.njit(read)
 
 
 @pytest.mark.parametrize("function", ["out_of_bounds", "read_out_of_bounds"])

@@ -11,10 +11,10 @@ import torch
 from helpers import numba_programs as programs
 from helpers.dali_oracle import DaliError, run_program
 
-pytest.importorskip("numba")
-
 from torchdali import fn, pipeline_def, types
 from torchdali.plugin.numba.fn.experimental import numba_function
+
+pytest.importorskip("numba")
 
 SIZES = [4, 2, 3]  # of the batches
 

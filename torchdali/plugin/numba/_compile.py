@@ -24,7 +24,15 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError,
 from torchdali.plugin.numba import _wrappers
 from torchdali.plugin.numba._identity import fingerprint
 
-__all__ = ["OWNER", "Code", "checking", "compile_run", "compile_setup", "describe", "plain_function"]
+__all__ = [
+    "OWNER",
+    "Code",
+    "checking",
+    "compile_run",
+    "compile_setup",
+    "describe",
+    "plain_function",
+]
 
 OWNER = "plugin.numba.fn.experimental.numba_function"
 _SWITCH = "TORCHDALI_CHECK_FUNCTIONS"
@@ -226,11 +234,9 @@ def compile_run(
 
     def make() -> Code:
         module = _numba()
-        from numba.core import types
-
         own = [module.array_type(a.dtype, a.ndim, writable=a.writable) for a in arrays]
         if batch:
-            own = [types.List(a) for a in own]
+            own = [module.List(a) for a in own]
         source = _wrappers.batch_source(arrays) if batch else _wrappers.sample_source(arrays)
         return _compiled(value, "run_fn", own, source, location)
 
@@ -245,10 +251,8 @@ def compile_setup(
 
     def make() -> Code:
         module = _numba()
-        from numba.core import types
-
         own = [
-            types.List(types.List(module.array_type("int64", 1, writable=writable)))
+            module.List(module.List(module.array_type("int64", 1, writable=writable)))
             for writable in (True, False)
         ]
         source = _wrappers.setup_source(outs_ndim, ins_ndim)
@@ -279,7 +283,9 @@ def describe() -> Code:
     (code, error, buffer, size): writes what happened into the buffer, as text that ends in NUL.
     """
 
-    @ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    @ctypes.CFUNCTYPE(  # type: ignore[untyped-decorator]
+        None, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
+    )
     def callback(code: int, error: int | None, buffer: int, size: int) -> None:
         text = _exception_text(code, error).encode("utf-8", "backslashreplace")
         text = text[: size - 1].decode("utf-8", "ignore").encode()  # no half of a letter

@@ -51,7 +51,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _types(name: str, value: Any, location: SourceLocation | None) -> list[DALIDataType]:
-    result = []
+    result: list[DALIDataType] = []
     for item in _listed(value):
         try:
             found = item if isinstance(item, DALIDataType) else to_dali_type(item)

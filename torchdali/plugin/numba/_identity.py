@@ -40,7 +40,7 @@ def _value(value: Any) -> Any:
     if type(value) is tuple:
         return tuple(map(_value, value))
     if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
-        data = hashlib.sha256(np.ascontiguousarray(value)).digest()
+        data = hashlib.sha256(value.tobytes()).digest()
         return value.dtype.str, value.shape, data
     return _Identity(value)
 

@@ -15,13 +15,14 @@ import numba
 import numpy as np
 from numba.core import cgutils, types
 from numba.core.callconv import excinfo_ptr_t, int32_t
+from numba.core.types.containers import List
 from numba.extending import intrinsic
 
-__all__ = ["address", "array_type", "compiled_address", "frozen", "reraise"]
+__all__ = ["List", "address", "array_type", "compiled_address", "frozen", "reraise"]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def address(_context: Any, number: Any) -> Any:
+def address(_context: Any, _number: Any) -> Any:
     """Returns the pointer that a number stands for."""
 
     def generate(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -41,7 +42,7 @@ def frozen(_context: Any, array: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _return_error(_context: Any, code: Any, error: Any) -> Any:
+def _return_error(_context: Any, _code: Any, _error: Any) -> Any:
     def generate(target: Any, builder: Any, _signature: Any, args: Any) -> Any:
         convention = target.call_conv
         code = builder.trunc(args[0], int32_t)
