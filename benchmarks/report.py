@@ -32,7 +32,12 @@ TITLES = {
 }
 # What a peer is compared with: torchdali with the same definition.
 REFERENCES = {"dali-plain": "torchdali-plain", "dali-fused": "torchdali-fused"}
-REFERENCES |= {"dataloader": "torchdali-plain", "dali": "torchdali", "numpy": "torchdali", "numba": "torchdali"}
+REFERENCES |= {
+    "dataloader": "torchdali-plain",
+    "dali": "torchdali",
+    "numpy": "torchdali",
+    "numba": "torchdali",
+}
 
 
 def title(result: dict[str, Any]) -> str:

@@ -140,7 +140,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, help="folder with JPEG files, at any depth")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--peers", nargs="+", default=["torchdali", "dali", "dataloader", "numpy", "numba"])
+    parser.add_argument(
+        "--peers", nargs="+", default=["torchdali", "dali", "dataloader", "numpy", "numba"]
+    )
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=7)

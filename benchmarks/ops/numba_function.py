@@ -89,6 +89,7 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
         arguments = {"run_fn": for_all(numba.njit(function)), "batch_processing": True}
     elif axes["mode"] == "setup":
         arguments["setup_fn"] = same_shape
+
     @dali.pipeline_def(
         batch_size=SAMPLES, num_threads=axes["threads"], device_id=None, prefetch_queue_depth=2
     )
