@@ -31,6 +31,8 @@ __all__ = [
     "compile_run",
     "compile_setup",
     "describe",
+    "exception_text",
+    "function_text",
     "plain_function",
 ]
 
@@ -45,10 +47,12 @@ class Code:
     """A compiled function.
 
     Attributes:
-        capsule: its address as the engine takes it, which keeps the memory that it lies in.
+        address: where it lies, as long as this object does.
+        capsule: the address as the engine takes it, which keeps the memory too.
         text: name and place of the user's function, for messages: "`scale` (train.py:12)".
     """
 
+    address: int
     capsule: Any
     text: str = ""
 
@@ -95,7 +99,8 @@ def plain_function(value: Any, argument: str, location: SourceLocation | None) -
     return function
 
 
-def _text(function: FunctionType) -> str:
+def function_text(function: FunctionType) -> str:
+    """Returns name and place of a function, for messages."""
     code = function.__code__
     where = SourceLocation(code.co_filename, code.co_firstlineno, function.__name__)
     return f"`{function.__qualname__}` ({where.short()})"
@@ -174,13 +179,13 @@ def _compiled(
         message = _COLOURS.sub("", str(error)).strip()
         raise _make(
             ArgumentError,
-            f"`{argument}` {_text(function)} cannot be compiled by Numba: "
+            f"`{argument}` {function_text(function)} cannot be compiled by Numba: "
             f"{type(error).__name__}: {message}",
             operator=OWNER,
             location=location,
             fix=_advice(message),
         ) from error
-    return Code(_C.code(place, wrapper), _text(function))
+    return Code(place, _C.code(place, wrapper), function_text(function))
 
 
 def _advice(message: str) -> str | None:
@@ -261,7 +266,8 @@ def compile_setup(
     return _cached(("setup", tuple(outs_ndim), tuple(ins_ndim), _key(value, function)), make)
 
 
-def _exception_text(code: int, error: int | None) -> str:
+def exception_text(code: int, error: int | None) -> str:
+    """Returns what a compiled function raised that ended with this code and error."""
     if code == -1:  # set in a thread state that is gone
         return "an exception in an objmode block, about which Numba keeps nothing"
     try:
@@ -287,10 +293,10 @@ def describe() -> Code:
         None, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
     )
     def callback(code: int, error: int | None, buffer: int, size: int) -> None:
-        text = _exception_text(code, error).encode("utf-8", "backslashreplace")
+        text = exception_text(code, error).encode("utf-8", "backslashreplace")
         text = text[: size - 1].decode("utf-8", "ignore").encode()  # no half of a letter
         ctypes.memmove(buffer, text + b"\0", len(text) + 1)
 
     address = ctypes.cast(callback, ctypes.c_void_p).value
     assert address is not None
-    return Code(_C.code(address, callback))
+    return Code(address, _C.code(address, callback))
