@@ -54,6 +54,7 @@ using Function = std::shared_ptr<void>;
 struct Code {
   std::shared_ptr<void> owner;
   void* address = nullptr;
+  std::string text = {};  // of the user's function: name, file and line
   bool operator==(const Code&) const = default;
 };
 

@@ -63,14 +63,12 @@ class NumbaFunction final : public Operator {
   explicit NumbaFunction(const OpSpec& spec)
       : run_(spec.get<Code>("run")),
         describe_(spec.get<Code>("describe")),
-        function_(spec.get<std::string>("function")),
         ins_(spec, "in_types", "ins_ndim"),
         outs_(spec, "out_types", "outs_ndim"),
         batch_processing_(spec.get<bool>("batch_processing")) {
     TORCHDALI_ASSERT(spec.num_inputs == ins_.size(), spec.num_inputs, " inputs");
     if (spec.has("setup")) {
       setup_ = spec.get<Code>("setup");
-      setup_function_ = spec.get<std::string>("setup_function");
     } else {
       TORCHDALI_ASSERT(ins_.ndims == outs_.ndims, "");
     }
@@ -122,22 +120,22 @@ class NumbaFunction final : public Operator {
       }
     }
     for (int i = 0; i < ins_.size(); ++i) add(ctx.input(i));
-    call<SampleFunction>(run_, function_, data.data(), extents.data());
+    call<SampleFunction>(run_, data.data(), extents.data());
   }
 
  private:
   void check_input(int i, const SampleView& input) const {
     TORCHDALI_CHECK_KIND(
-        kType, input.dtype == ins_.dtypes[i], "input ", i, " of ", function_, " has elements of ",
+        kType, input.dtype == ins_.dtypes[i], "input ", i, " of ", run_.text, " has elements of ",
         dtype_name(input.dtype), ", but `in_types` says ", dtype_name(ins_.dtypes[i]),
         ". To fix it: name the type of the data in `in_types`, or convert the data with fn.cast");
-    TORCHDALI_CHECK(input.shape.ndim() == ins_.ndims[i], "input ", i, " of ", function_, " has ",
+    TORCHDALI_CHECK(input.shape.ndim() == ins_.ndims[i], "input ", i, " of ", run_.text, " has ",
                     input.shape.ndim(), " dimensions, ", input.shape, ", but `ins_ndim` says ",
                     ins_.ndims[i], ". To fix it: name what the data has in `ins_ndim`");
   }
 
   template <class Compiled, class... Args>
-  void call(const Code& code, const std::string& function, Args... args) const {
+  void call(const Code& code, Args... args) const {
     constexpr int32_t kOk = 0, kNone = -2;  // numba/core/callconv.py
     int64_t result = 0;
     void* error = nullptr;
@@ -147,7 +145,7 @@ class NumbaFunction final : public Operator {
     std::vector<char> text(kMaxText);
     const auto describe = reinterpret_cast<DescribeFunction>(describe_.address);
     describe(status, error, text.data(), static_cast<int64_t>(text.size()));
-    raise(ErrorKind::kRuntime, function, " raised ", text.data());
+    raise(ErrorKind::kRuntime, code.text, " raised ", text.data());
   }
 
   // Calls setup_fn for the batch, and checks what it gives.
@@ -160,7 +158,7 @@ class NumbaFunction final : public Operator {
         for (const int64_t extent : ctx.input(i, k).shape) in_extents.push_back(extent);
     auto shapes = std::make_unique<Shapes>();
     shapes->extents.resize(static_cast<size_t>(outs_.extents * count));
-    call<SetupFunction>(setup_, setup_function_, shapes->extents.data(), in_extents.data(), count);
+    call<SetupFunction>(setup_, shapes->extents.data(), in_extents.data(), count);
     int64_t begin = 0;
     for (int o = 0; o < outs_.size(); ++o) {
       shapes->begins[o] = begin;
@@ -178,12 +176,12 @@ class NumbaFunction final : public Operator {
     try {
       TORCHDALI_CHECK(std::all_of(view.shape.begin(), view.shape.end(),
                                   [](int64_t extent) { return extent >= 0; }),
-                      setup_function_, " gives output ", o, " the shape ", view.shape,
+                      setup_.text, " gives output ", o, " the shape ", view.shape,
                       ", with a negative extent");
       try {
         (void)checked_size_bytes(view);
       } catch (const Error& e) {
-        raise(e.kind(), setup_function_, " gives output ", o, " the shape ", view.shape, ": ",
+        raise(e.kind(), setup_.text, " gives output ", o, " the shape ", view.shape, ": ",
               e.message());
       }
     } catch (Error& e) {
@@ -208,13 +206,11 @@ class NumbaFunction final : public Operator {
                        shapes == nullptr ? ctx.input(o, k).shape : shapes->shape(outs_, o, k)));
     for (int i = 0; i < ins_.size(); ++i)
       for (int k = 0; k < ctx.size(); ++k) add(ctx.input(i, k));
-    call<BatchFunction>(run_, function_, data.data(), extents.data(), static_cast<int64_t>(count));
+    call<BatchFunction>(run_, data.data(), extents.data(), static_cast<int64_t>(count));
   }
 
   const Code run_, describe_;
   Code setup_;
-  const std::string function_;  // of the user's: name, file and line
-  std::string setup_function_;
   const Tensors ins_, outs_;
   const bool batch_processing_;
 };
@@ -227,11 +223,11 @@ TORCHDALI_OPERATOR("plugin.numba.fn.experimental.numba_function")
     .num_outputs([](const OpSpec& spec) {
       return static_cast<int>(spec.get<std::vector<int64_t>>("out_types").size());
     })
+    .required_arg("run_fn", ArgType::kFunction, "What the user wrote.")
+    .optional_arg("setup_fn", ArgType::kFunction, "What the user wrote.")
     .required_arg("run", ArgType::kCode, "The compiled function.")
     .required_arg("describe", ArgType::kCode, "Puts an exception into words.")
     .optional_arg("setup", ArgType::kCode, "The compiled function that gives shapes.")
-    .required_arg("function", ArgType::kString, "Name and place of the function.")
-    .optional_arg("setup_function", ArgType::kString, "Name and place of the setup function.")
     .required_arg("in_types", ArgType::kIntVec, "Element types of the inputs.")
     .required_arg("ins_ndim", ArgType::kIntVec, "Dimensions of the inputs.")
     .required_arg("out_types", ArgType::kIntVec, "Element types of the outputs.")

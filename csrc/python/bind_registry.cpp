@@ -95,14 +95,20 @@ int num_outputs(const std::string& op, const py::dict& args,
   return count_outputs(spec);
 }
 
-// Code at an address as an argument of type kCode: what holds it holds `owner`, and with that the
-// memory of the code.
-py::capsule code(size_t address, const py::object& owner) {
-  PyObject* made = PyCapsule_New(reinterpret_cast<void*>(address), kCode, [](PyObject* self) {
+std::string code_text(py::handle capsule) {
+  const py::handle context = static_cast<PyObject*>(PyCapsule_GetContext(capsule.ptr()));
+  return py::cast<std::string>(py::reinterpret_borrow<py::tuple>(context)[1]);
+}
+
+// Code at an address as an argument of type kCode. What holds it holds `owner`, and with that the
+// memory of the code; `text` is what messages call it.
+py::capsule code(size_t address, const py::object& owner, const std::string& text) {
+  void* place = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  PyObject* made = PyCapsule_New(place, kCode, [](PyObject* self) {
     Py_XDECREF(static_cast<PyObject*>(PyCapsule_GetContext(self)));
   });
-  if (made == nullptr || PyCapsule_SetContext(made, owner.inc_ref().ptr()) != 0)
-    throw py::error_already_set();
+  if (made == nullptr) throw py::error_already_set();
+  PyCapsule_SetContext(made, py::make_tuple(owner, text).release().ptr());
   return py::reinterpret_steal<py::capsule>(made);
 }
 
@@ -141,7 +147,7 @@ ArgValue to_arg_value(py::handle value, std::string_view arg) {
     return strings;
   }
   if (PyCapsule_IsValid(value.ptr(), kCode) != 0)
-    return Code{keep_alive(value), PyCapsule_GetPointer(value.ptr(), kCode)};
+    return Code{keep_alive(value), PyCapsule_GetPointer(value.ptr(), kCode), code_text(value)};
   if (PyCallable_Check(value.ptr()) != 0) return keep_alive(value);
   raise(ErrorKind::kType, "argument `", arg,
         "` has an unsupported type: ", py::cast<std::string>(py::str(py::type::of(value))));
@@ -166,7 +172,7 @@ void bind_registry(py::module_& m) {
         return out;
       },
       "The image codecs of this build: (format, library or None, package that brings it).");
-  m.def("code", &code, py::arg("address"), py::arg("owner"),
+  m.def("code", &code, py::arg("address"), py::arg("owner"), py::arg("text") = "",
         "Compiled code as an argument of an operator; holds its owner.");
   m.def("derive_seed", &derive_seed, py::arg("seed"), py::arg("stream"),
         "The seed of the operator with number `stream` in a pipeline with seed `seed`.");

@@ -15,9 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers import numba_programs as programs
 
 from torchdali import Pipeline, fn, pipeline_def, types
-from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, UnsupportedError
+from torchdali.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    PipelineError,
+    TorchdaliError,
+    UnsupportedError,
+)
 from torchdali.plugin import numba as plugin
 from torchdali.plugin.numba import _compile
 from torchdali.plugin.numba.experimental import NumbaFunction
@@ -341,6 +348,80 @@ def test_a_checkpoint_goes_on(mode):
     for _ in range(2):
         for a, b in zip(pipe.run(), rest.run(), strict=True):
             assert np.array_equal(a.as_array(), b.as_array())
+
+
+def serializable(**options: Any) -> Pipeline:
+    @pipeline_def(batch_size=4, num_threads=2, **options)
+    def definition():
+        data = fn.random.uniform(range=[0, 9], shape=[3, 2, 1])
+        numbers = fn.cast(data, dtype=types.UINT8)
+        arguments = {
+            "in_types": types.UINT8,
+            "ins_ndim": 3,
+            "out_types": types.UINT8,
+            "outs_ndim": 3,
+        }
+        one = numba_function(
+            numbers,
+            run_fn=programs.transpose,
+            setup_fn=programs.transposed_shape,
+            name="turned",
+            **arguments,
+        )
+        two = numba_function(
+            one,
+            run_fn=programs.transpose_batch,
+            setup_fn=programs.transposed_shape,
+            batch_processing=True,
+            **arguments,
+        )
+        return numbers, one, two
+
+    return definition()
+
+
+def test_serialized_pipelines_have_functions_by_name():
+    pipe = serializable(seed=5)
+    data = pipe.serialize()
+    assert b'"run_fn": {"function": "helpers.numba_programs:transpose"}' in data
+    with pytest.raises(PipelineError, match="which was not allowed") as caught:
+        Pipeline.deserialize(data)
+    assert "plugin.numba.fn.experimental.numba_function" in str(caught.value)
+    copy = Pipeline.deserialize(data, allow="helpers.numba_programs")
+    assert copy.serialize() == data
+    for _ in range(2):
+        for a, b in zip(pipe.run(), copy.run(), strict=True):
+            assert np.array_equal(a.as_array(), b.as_array())
+
+
+def test_functions_without_a_name_cannot_be_serialized():
+    @pipeline_def(batch_size=1, num_threads=1)
+    def definition():
+        return numba_function(BATCH[0], run_fn=lambda out, data: None, **INT)
+
+    with pytest.raises(UnsupportedError, match="`run_fn` is a lambda") as caught:
+        definition().serialize()
+    assert "return numba_function(BATCH[0]" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"ins_ndim": [3]', b'"ins_ndim": [99]'),
+        (b'"in_types": [0]', b'"in_types": [99]'),
+        (b'"in_types": [0]', b'"in_types": "x"'),
+        (b'"in_types": [0], ', b""),
+        (b'"run_fn": {', b'"run": 4096, "run_fn": {'),
+        (b'"run_fn": {', b'"run": {"function": "os:getcwd"}, "run_fn": {'),
+        (b'"run_fn": {"function": "helpers.numba_programs:transpose"}', b'"run_fn": 4096'),
+        (b'"run_fn": {', b'"self": 1, "run_fn": {'),
+    ],
+)
+def test_damaged_documents_are_refused(old, new):
+    data = serializable(seed=5).serialize()
+    assert old in data
+    with pytest.raises(TorchdaliError):
+        Pipeline.deserialize(data.replace(old, new), allow=True)
 
 
 # -- what is wrong in a definition

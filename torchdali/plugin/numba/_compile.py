@@ -185,7 +185,8 @@ def _compiled(
             location=location,
             fix=_advice(message),
         ) from error
-    return Code(place, _C.code(place, wrapper), function_text(function))
+    text = function_text(function)
+    return Code(place, _C.code(place, wrapper, text), text)
 
 
 def _advice(message: str) -> str | None:

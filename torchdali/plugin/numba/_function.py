@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +25,11 @@ from torchdali.plugin.numba._compile import (
 from torchdali.plugin.numba._wrappers import Array
 from torchdali.types import DALIDataType, to_dali_type, to_numpy_type
 
-__all__ = ["NumbaFunction", "numba_function"]
+__all__ = ["NumbaFunction", "numba_function", "restore"]
 
 _MAX = 6  # inputs, and outputs
 _MAX_DIMS = 16  # of a tensor in the engine
+_DECLARED = ("in_types", "ins_ndim", "out_types", "outs_ndim")
 _UNIVERSAL = ["name", "seed", "preserve", "bytes_per_sample_hint"]
 
 
@@ -159,15 +160,36 @@ class NumbaFunction:
         **kwargs: Any,
     ) -> None:
         location = find_user_location()
+        _grid("blocks", blocks, location)
+        _grid("threads_per_block", threads_per_block, location)
+        declared = {
+            "in_types": in_types,
+            "ins_ndim": ins_ndim,
+            "out_types": out_types,
+            "outs_ndim": outs_ndim,
+        }
+        self._prepare(run_fn, setup_fn, declared, device, bool(batch_processing), kwargs, location)
+
+    def _prepare(
+        self,
+        run_fn: Any,
+        setup_fn: Any,
+        declared: Mapping[str, Any],
+        device: str | None,
+        batch: bool,
+        kwargs: dict[str, Any],
+        location: SourceLocation | None,
+    ) -> None:
+        """Checks and compiles."""
         self._schema = operator_schema(OWNER)
         self._device = device or "cpu"
         _check_names(kwargs, location)
-        _grid("blocks", blocks, location)
-        _grid("threads_per_block", threads_per_block, location)
         plain_function(run_fn, "run_fn", location)
         graph.check_device(self._schema, self._device, location)
-        self._ins = ins = Tensors.checked("in", in_types, ins_ndim, location)
-        outs = Tensors.checked("out", out_types, outs_ndim, location)
+        ins, outs = (
+            Tensors.checked(w, declared[f"{w}_types"], declared[f"{w}s_ndim"], location)
+            for w in ("in", "out")
+        )
         if setup_fn is None and ins.ndims != outs.ndims:
             raise _fail(
                 "without `setup_fn` each output has the shape of the input at its place, but "
@@ -176,7 +198,7 @@ class NumbaFunction:
                 "pass setup_fn(outs, ins), which writes the shape of sample `s` of output `o` into "
                 "`outs[o][s]`",
             )
-        batch = bool(batch_processing)
+        self._num_inputs = len(ins.types)
         run = compile_run(
             run_fn,
             [*outs.arrays(writable=True), *ins.arrays(writable=False)],
@@ -186,9 +208,9 @@ class NumbaFunction:
         self._kwargs = {
             **kwargs,
             "device": self._device,
+            "run_fn": run_fn,
             "run": run.capsule,
             "describe": describe().capsule,
-            "function": run.text,
             "in_types": [int(t) for t in ins.types],
             "ins_ndim": list(ins.ndims),
             "out_types": [int(t) for t in outs.types],
@@ -197,7 +219,7 @@ class NumbaFunction:
         }
         if setup_fn is not None:
             setup = compile_setup(setup_fn, outs.ndims, ins.ndims, location)
-            self._kwargs |= {"setup": setup.capsule, "setup_function": setup.text}
+            self._kwargs |= {"setup_fn": setup_fn, "setup": setup.capsule}
 
     @property
     def schema(self) -> OperatorSchema:
@@ -223,15 +245,63 @@ class NumbaFunction:
         """
         location = find_user_location()
         _check_names(kwargs, location)
-        if len(inputs) != len(self._ins.types):
+        return self._record(inputs, kwargs, location)
+
+    def _record(
+        self,
+        inputs: Sequence[Any],
+        kwargs: dict[str, Any],
+        location: SourceLocation | None,
+        **place: Any,
+    ) -> DataNode | list[DataNode]:
+        """Makes the node; `place` is for graph.create()."""
+        if len(inputs) != self._num_inputs:
             raise _fail(
-                f"`in_types` has {len(self._ins.types)} entries, got {len(inputs)} inputs", location
+                f"`in_types` has {self._num_inputs} entries, got {len(inputs)} inputs", location
             )
         given = {name: value for name, value in kwargs.items() if value is not None}
         made: DataNode | list[DataNode] = graph.create(
-            self._schema, inputs, {**self._kwargs, **given}, location=location
+            self._schema, inputs, {**self._kwargs, **given}, location=location, **place
         )
         return made
+
+
+def restore(
+    _schema: OperatorSchema,
+    inputs: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    location: SourceLocation | None = None,
+    **place: Any,
+) -> Any:
+    """Records an operator that was read from a serialized pipeline; takes what graph.create() does.
+
+    What is compiled is not in a document: it is compiled here.
+    """
+    known = {*_DECLARED, *_UNIVERSAL, "run_fn", "setup_fn", "batch_processing", "device"}
+    for name in kwargs:
+        if name not in known:
+            raise unknown_name(OWNER, name, sorted(known), location)
+    for name in (*_DECLARED, "run_fn"):
+        if name not in kwargs:
+            raise _wrong_type(f"needs the argument `{name}`", location)
+    declared = {name: kwargs[name] for name in _DECLARED}
+    for name in ("in_types", "out_types"):
+        numbers = _ints(name, declared[name], location)
+        valid = DALIDataType._value2member_map_
+        declared[name] = [DALIDataType(n) if n in valid else n for n in numbers]
+    operator = NumbaFunction.__new__(NumbaFunction)
+    operator._prepare(
+        kwargs["run_fn"],
+        kwargs.get("setup_fn"),
+        declared,
+        kwargs.get("device"),
+        bool(kwargs.get("batch_processing")),
+        {},
+        location,
+    )
+    universal = {name: value for name, value in kwargs.items() if name in _UNIVERSAL}
+    return operator._record(inputs, universal, location, **place)
 
 
 def numba_function(
