@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import gc
+import inspect
+import json
 import os
 import subprocess
 import sys
@@ -100,6 +102,15 @@ def line_of(text: str) -> int:
 def test_the_names_are_dalis():
     assert plugin.fn.experimental.numba_function is numba_function
     assert plugin.experimental.NumbaFunction is NumbaFunction
+
+
+def test_the_arguments_are_dalis():
+    facts = Path(__file__).parents[1] / "data" / "dali_operators.json"
+    theirs = json.loads(facts.read_text())["plugin.numba.fn.experimental.numba_function"]["args"]
+    ours = inspect.signature(numba_function).parameters
+    assert theirs.keys() <= ours.keys()
+    required = [name for name in theirs if ours[name].default is inspect.Parameter.empty]
+    assert sorted(required) == ["in_types", "ins_ndim", "out_types", "outs_ndim", "run_fn"]
 
 
 @modes
