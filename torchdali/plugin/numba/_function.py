@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from torchdali import graph
 from torchdali._arguments import unknown_name
 from torchdali._schema import OperatorSchema, operator_schema
 from torchdali._source_location import SourceLocation, find_user_location
 from torchdali.data_node import DataNode
-from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.plugin.numba._compile import (
     OWNER,
     compile_run,
@@ -22,108 +18,19 @@ from torchdali.plugin.numba._compile import (
     describe,
     plain_function,
 )
-from torchdali.plugin.numba._wrappers import Array
-from torchdali.types import DALIDataType, to_dali_type, to_numpy_type
+from torchdali.plugin.numba._declared import Tensors, fail, grid, ints, wrong_type
+from torchdali.types import DALIDataType
 
 __all__ = ["NumbaFunction", "numba_function", "restore"]
 
-_MAX = 6  # inputs, and outputs
-_MAX_DIMS = 16  # of a tensor in the engine
 _DECLARED = ("in_types", "ins_ndim", "out_types", "outs_ndim")
 _UNIVERSAL = ["name", "seed", "preserve", "bytes_per_sample_hint"]
-
-
-def _fail(message: str, location: SourceLocation | None, fix: str | None = None) -> Exception:
-    return _make(ArgumentError, message, operator=OWNER, location=location, fix=fix)
-
-
-def _wrong_type(message: str, location: SourceLocation | None) -> Exception:
-    return _make(ArgumentTypeError, message, operator=OWNER, location=location)
 
 
 def _check_names(kwargs: dict[str, Any], location: SourceLocation | None) -> None:
     for name in kwargs:
         if name not in _UNIVERSAL:
             raise unknown_name(OWNER, name, _UNIVERSAL, location)
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple, np.ndarray)) else [value]
-
-
-def _types(name: str, value: Any, location: SourceLocation | None) -> list[DALIDataType]:
-    result: list[DALIDataType] = []
-    for item in _listed(value):
-        try:
-            found = item if isinstance(item, DALIDataType) else to_dali_type(item)
-            to_numpy_type(found)
-        except (TypeError, KeyError):
-            raise _wrong_type(
-                f"`{name}` takes element types such as types.UINT8, got {item!r}", location
-            ) from None
-        if found is DALIDataType.FLOAT16:
-            raise _fail(
-                f"`{name}` has FLOAT16, which Numba does not have on the CPU",
-                location,
-                "fn.cast(..., dtype=types.FLOAT) before it",
-            )
-        result.append(found)
-    return result
-
-
-def _ints(name: str, value: Any, location: SourceLocation | None) -> list[int]:
-    items = _listed(value)
-    for item in items:
-        if isinstance(item, bool) or not isinstance(item, (int, np.integer)):
-            raise _wrong_type(f"`{name}` takes whole numbers, got {item!r}", location)
-    return [int(item) for item in items]
-
-
-@dataclass(frozen=True)
-class Tensors:
-    """What the user says about inputs or outputs."""
-
-    types: tuple[DALIDataType, ...]
-    ndims: tuple[int, ...]
-
-    @classmethod
-    def checked(
-        cls, which: str, types: Any, ndims: Any, location: SourceLocation | None
-    ) -> Tensors:
-        """Returns them as the user gave them in `{which}_types` and `{which}s_ndim`."""
-        types_name, ndims_name = f"{which}_types", f"{which}s_ndim"
-        own = cls(
-            tuple(_types(types_name, types, location)), tuple(_ints(ndims_name, ndims, location))
-        )
-        if len(own.types) != len(own.ndims):
-            raise _fail(
-                f"`{types_name}` has {len(own.types)} entries and `{ndims_name}` "
-                f"{len(own.ndims)}; each has one for every {which}put",
-                location,
-            )
-        if not 1 <= len(own.types) <= _MAX:
-            raise _fail(f"takes 1 to {_MAX} {which}puts, got {len(own.types)}", location)
-        for ndim in own.ndims:
-            if not 0 <= ndim <= _MAX_DIMS:
-                raise _fail(
-                    f"`{ndims_name}` has {ndim}; tensors have 0 to {_MAX_DIMS} dimensions", location
-                )
-        return own
-
-    def arrays(self, *, writable: bool) -> list[Array]:
-        """Returns them as arguments of the user's function."""
-        # np.bool is another thing before NumPy 2
-        names = [np.dtype(to_numpy_type(t)).name.replace("bool", "bool_") for t in self.types]
-        return [Array(n, d, writable) for n, d in zip(names, self.ndims, strict=True)]
-
-
-def _grid(name: str, value: Any, location: SourceLocation | None) -> list[int] | None:
-    if value is None:
-        return None
-    sizes = _ints(name, value, location)
-    if len(sizes) != 3 or min(sizes) < 1:
-        raise _fail(f"`{name}` takes 3 positive numbers, got {sizes}", location)
-    return sizes
 
 
 class NumbaFunction:
@@ -160,8 +67,8 @@ class NumbaFunction:
         **kwargs: Any,
     ) -> None:
         location = find_user_location()
-        _grid("blocks", blocks, location)
-        _grid("threads_per_block", threads_per_block, location)
+        grid("blocks", blocks, location)
+        grid("threads_per_block", threads_per_block, location)
         declared = {
             "in_types": in_types,
             "ins_ndim": ins_ndim,
@@ -191,7 +98,7 @@ class NumbaFunction:
             for w in ("in", "out")
         )
         if setup_fn is None and ins.ndims != outs.ndims:
-            raise _fail(
+            raise fail(
                 "without `setup_fn` each output has the shape of the input at its place, but "
                 f"`ins_ndim` is {list(ins.ndims)} and `outs_ndim` {list(outs.ndims)}",
                 location,
@@ -256,7 +163,7 @@ class NumbaFunction:
     ) -> DataNode | list[DataNode]:
         """Makes the node; `place` is for graph.create()."""
         if len(inputs) != self._num_inputs:
-            raise _fail(
+            raise fail(
                 f"`in_types` has {self._num_inputs} entries, got {len(inputs)} inputs", location
             )
         given = {name: value for name, value in kwargs.items() if value is not None}
@@ -284,10 +191,10 @@ def restore(
             raise unknown_name(OWNER, name, sorted(known), location)
     for name in (*_DECLARED, "run_fn"):
         if name not in kwargs:
-            raise _wrong_type(f"needs the argument `{name}`", location)
+            raise wrong_type(f"needs the argument `{name}`", location)
     declared = {name: kwargs[name] for name in _DECLARED}
     for name in ("in_types", "out_types"):
-        numbers = _ints(name, declared[name], location)
+        numbers = ints(name, declared[name], location)
         valid = DALIDataType._value2member_map_
         declared[name] = [DALIDataType(n) if n in valid else n for n in numbers]
     operator = NumbaFunction.__new__(NumbaFunction)
