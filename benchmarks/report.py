@@ -28,10 +28,16 @@ TITLES = {
     "dali-fused": "DALI, `decoders.image_random_crop`",
     "dataloader": "torch `DataLoader`",
     "numpy": "NumPy",
+    "numba": "Numba alone, one thread",
 }
 # What a peer is compared with: torchdali with the same definition.
 REFERENCES = {"dali-plain": "torchdali-plain", "dali-fused": "torchdali-fused"}
-REFERENCES |= {"dataloader": "torchdali-plain", "dali": "torchdali", "numpy": "torchdali"}
+REFERENCES |= {
+    "dataloader": "torchdali-plain",
+    "dali": "torchdali",
+    "numpy": "torchdali",
+    "numba": "torchdali",
+}
 
 
 def title(result: dict[str, Any]) -> str:
@@ -196,6 +202,53 @@ def external_source_table(document: dict[str, Any]) -> str:
     return f"{markdown(['2 worker processes', *(c[0] for c in columns.values())], rows)}\n\n{note}"
 
 
+def numba_function_table(document: dict[str, Any]) -> str:
+    """A Numba function: what calling it costs, and how fast it is with something to do."""
+    by_key = {
+        (r["peer"], *(r["axes"][a] for a in ("work", "mode", "calls", "threads"))): r
+        for r in of(document, "numba_function")
+    }
+    peers = list(dict.fromkeys(key[0] for key in by_key))
+    samples, calls = 64, 5
+    header = ["64 samples"]
+    modes = {"sample": "per sample", "setup": "with `setup_fn`", "batch": "per batch"}
+    header += [f"µs a sample, {shown}" for shown in modes.values()]
+    header += [f"µs for 224 x 224 x 3 bytes, {t} thread{'s' * (t > 1)}" for t in (1, 2)]
+
+    def found(peer: str, *key: Any) -> dict[str, Any] | None:
+        result = by_key.get((peer, *key))
+        return None if result is None or "absent" in result else result
+
+    rows = []
+    for peer in peers:
+        row = [title(next(r for key, r in by_key.items() if key[0] == peer))]
+        without = found(peer, "nothing", "sample", 0, 1)
+        for mode in modes:
+            result = found(peer, "nothing", mode, calls, 1)
+            if result is None or without is None:
+                row.append("absent")
+            else:
+                times = [median(r, "us_per_iteration") for r in (result, without)]
+                row.append(f"{(times[0] - times[1]) / calls / samples:.2f}")
+        for threads in (1, 2):
+            result, ours = (
+                found(p, "curve", "sample", 1, threads) for p in (peer, REFERENCES.get(peer, ""))
+            )
+            if result is None:
+                row.append("absent")
+                continue
+            cell = f"{median(result, 'us_per_iteration') / samples:.1f}"
+            if ours is not None:
+                cell += f" ({1 / paired_ratio(ours, result, 'us_per_iteration'):.2f})"
+            row.append(cell)
+        rows.append(row)
+    note = (
+        "The first three are what a function that does next to nothing adds to a pipeline. In "
+        "brackets: how many times as long as torchdali."
+    )
+    return f"{markdown(header, rows)}\n\n{note}"
+
+
 def memory_table(document: dict[str, Any]) -> str:
     """Growth of resident memory."""
     header = ["resident memory", "epochs", "growth after the first two", "at the end"]
@@ -255,6 +308,7 @@ SECTIONS = {
     "expressions": ("expressions", expressions_table),
     "building": ("building", building_table),
     "external_source": ("external_source", external_source_table),
+    "numba_function": ("numba_function", numba_function_table),
     "memory": ("memory", memory_table),
     "workers": ("workers", workers_table),
 }

@@ -13,11 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import harness, memory, report
-from benchmarks.ops import building, expressions, overhead
+from benchmarks.ops import building, expressions, numba_function, overhead
 from benchmarks.pipelines import external_source, imagenet
 
 RESULTS = Path(__file__).resolve().parent / "results"
-PARTS = ("imagenet", "overhead", "expressions", "building", "external_source", "memory", "workers")
+PARTS = (
+    "imagenet",
+    "overhead",
+    "expressions",
+    "building",
+    "external_source",
+    "numba_function",
+    "memory",
+    "workers",
+)
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -93,6 +102,17 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 # More than any peer makes ahead while the others are measured.
                 warm_up=8 if work in ("copy", "decode") else 2,
             )
+    if "numba_function" in options.parts:
+        for work, mode, calls, threads in numba_function.CASES:
+            results += harness.measure(
+                numba_function.__name__,
+                [p for p in numba_function.PEERS if p.startswith(tuple(options.peers))],
+                {"work": work, "mode": mode, "calls": calls, "threads": threads},
+                harness.iteration_time,
+                rounds=rounds,
+                seconds=min(seconds, 0.5),
+                warm_up=50 if work == "nothing" else 8,
+            )
     if "memory" in options.parts:
         results += memory.measure(["torchdali-plain"], {"threads": 2, **axes}, epochs=epochs)
     if "workers" in options.parts:
@@ -120,7 +140,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, help="folder with JPEG files, at any depth")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--peers", nargs="+", default=["torchdali", "dali", "dataloader", "numpy"])
+    parser.add_argument(
+        "--peers", nargs="+", default=["torchdali", "dali", "dataloader", "numpy", "numba"]
+    )
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=7)

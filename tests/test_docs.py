@@ -43,8 +43,10 @@ def test_a_changelog_has_its_unreleased_part():
 
 
 # Pages whose code blocks run one after the other, as one program.
-@pytest.mark.parametrize("name", ["pipelines.md"])
+@pytest.mark.parametrize("name", ["pipelines.md", "numba.md"])
 def test_the_code_of_a_page_runs(name, tmp_path):
+    if name == "numba.md":
+        pytest.importorskip("numba")
     text = (ROOT / "docs" / "guide" / name).read_text()
     # Blank lines keep the line numbers, so that a traceback names the line of the page.
     lines, inside = [], False

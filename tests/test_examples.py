@@ -107,6 +107,22 @@ def test_expressions_give_the_same_step_by_step(tmp_path):
     assert sheet.read_bytes().startswith(b"P6 120 20 255\n")
 
 
+def test_a_numba_kernel_turns_upright_images(tmp_path):
+    pytest.importorskip("numba")
+    script, sheet = ROOT / "examples" / "numba_kernel.py", tmp_path / "out" / "numba_kernel.ppm"
+    assert "8 images, up to 96 pixels wide" in run(script, cwd=tmp_path)
+    assert sheet.read_bytes().startswith(b"P6 768 128 255\n")
+    pixels = np.frombuffer(sheet.read_bytes()[-768 * 128 * 3 :], np.uint8).reshape(128, 768, 3)
+    images, edges = pixels[:64], pixels[64:]
+    # Every image fills its place, so none of them is upright; edges are mostly dark.
+    assert all(images[:, 96 * i : 96 * (i + 1)].mean() > 20 for i in range(8))
+    assert edges.max() > 60
+    assert edges.mean() < images.mean() / 2
+    make_photos(tmp_path / "photos", 3, ".png")
+    text = run(script, "--data", tmp_path / "photos", "--batch", 6, cwd=tmp_path)
+    assert "6 images" in text
+
+
 def test_the_example_of_the_readme_runs(tmp_path):
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
     assert len([line for line in code.splitlines() if line.strip()]) <= 16

@@ -58,8 +58,9 @@ PY_LAYERS: list[set[str]] = [
     {"_building"},
     {"_callables", "pipeline"},
     {"backend"},
-    {"fn", "ops", "_generate"},
+    {"fn", "ops"},
     {"auto_aug", "plugin", "loader"},
+    {"_generate"},
 ]
 # A definition records nodes and runs nothing.
 FORBIDDEN = {("fn", "pipeline"), ("ops", "pipeline")}

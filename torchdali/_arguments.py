@@ -96,6 +96,12 @@ def _to_function(value: Any) -> Any:
     return value
 
 
+def _to_code(value: Any) -> Any:
+    if type(value).__name__ != "PyCapsule":
+        raise _Mismatch("compiled code")
+    return value
+
+
 def _to_layouts(value: Any) -> Any:
     if isinstance(value, str):
         return value
@@ -148,6 +154,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "layout": _to_str,
     "bytes": _to_bytes,
     "function": _to_function,
+    "code": _to_code,
     "layout_list": _to_layouts,
     "int_list": _to_list(_to_int, "an integer"),
     "float_list": _to_list(_to_float, "a number"),

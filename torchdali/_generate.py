@@ -20,6 +20,7 @@ from typing import Any
 
 from torchdali import _callables, backend, errors, pipeline, tensors, types
 from torchdali._schema import ENUMS, Argument, OperatorSchema, registry
+from torchdali.plugin.numba.fn import experimental as numba
 
 __all__ = ["files", "main"]
 
@@ -278,7 +279,7 @@ def _index_page() -> str:
         "# Reference",
         "",
         "[Pipeline](pipeline.md) · [batches and tensors](tensors.md) · [types](types.md) · "
-        "[errors](errors.md) · [backend](backend.md)",
+        "[errors](errors.md) · [backend](backend.md) · [Numba functions](numba.md)",
         "",
         "| operator | |",
         "|---|---|",
@@ -375,6 +376,7 @@ def files() -> dict[Path, str]:
     pages[pipeline] = ["pipeline_def", "Pipeline", "DataNode"]
     for module, names in pages.items():
         result[reference / f"{module.__name__.split('.')[1]}.md"] = _module_page(module, names)
+    result[reference / "numba.md"] = _module_page(numba, numba.__all__)
     return result
 
 

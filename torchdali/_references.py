@@ -48,21 +48,35 @@ def _why_not(source: Any) -> str:
     return ""
 
 
-def reference(source: Any, location: SourceLocation | None) -> str:
+def reference(
+    source: Any,
+    location: SourceLocation | None,
+    *,
+    operator: str = _OWNER,
+    argument: str = "source",
+) -> str:
     """Returns "module:qualname" of a function.
+
+    Args:
+        source: the function.
+        location: of the user's call.
+        operator: that it was passed to, for messages.
+        argument: that it was passed as.
 
     Raises:
         UnsupportedError: it cannot be found by name; the text names the user's line.
     """
     why = _why_not(source)
     if why:
+        fix = "make it a function at the top level of a module"
+        if operator == _OWNER:
+            fix += ", or leave out `source` and bring the data with Pipeline.feed_input()"
         raise _make(
             UnsupportedError,
-            f"a pipeline is serialized with the names of its functions, and `source` {why}",
-            operator=_OWNER,
+            f"a pipeline is serialized with the names of its functions, and `{argument}` {why}",
+            operator=operator,
             location=location,
-            fix="make it a function at the top level of a module, or leave out `source` and bring "
-            "the data with Pipeline.feed_input()",
+            fix=fix,
         )
     return f"{source.__module__}:{source.__qualname__}"
 
@@ -99,7 +113,7 @@ class Allowed:
             f"True, got {type(item).__name__}",
         )
 
-    def find(self, name: str, location: SourceLocation | None) -> Any:
+    def find(self, name: str, location: SourceLocation | None, *, operator: str = _OWNER) -> Any:
         """Returns the function of that name, importing its module if need be.
 
         Raises:
@@ -109,7 +123,7 @@ class Allowed:
             return self._functions[name]
 
         def fail(message: str, fix: str | None = None) -> Exception:
-            return _make(PipelineError, message, operator=_OWNER, location=location, fix=fix)
+            return _make(PipelineError, message, operator=operator, location=location, fix=fix)
 
         module, colon, qualname = name.partition(":")
         if not (colon and _DOTTED.match(module) and _DOTTED.match(qualname)):

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torchdali import graph
@@ -13,7 +14,7 @@ from torchdali._options import OperatorConcurrency, PipelineOptions, StreamPolic
 from torchdali._parallel import parallel_source
 from torchdali._pulling import Puller
 from torchdali._references import Allowed
-from torchdali._schema import UNIVERSAL, operator_schema
+from torchdali._schema import UNIVERSAL, OperatorSchema, operator_schema
 from torchdali._source_location import SourceLocation
 from torchdali.data_node import DataNode
 from torchdali.graph import OpNode
@@ -151,6 +152,18 @@ def _sources(document: Place, allowed: Allowed) -> list[Group]:
     return groups
 
 
+# Operators with something that is no part of a document (compiled code) and is made again.
+_MAKERS = {"plugin.numba.fn.experimental.numba_function": "torchdali.plugin.numba._function"}
+
+
+def _maker(schema: OperatorSchema) -> Callable[..., Any]:
+    """Returns what records an operator; takes what graph.create() does."""
+    if schema.name not in _MAKERS:
+        return graph.create
+    maker: Callable[..., Any] = importlib.import_module(_MAKERS[schema.name]).restore
+    return maker
+
+
 def restore_nodes(document: Place, scope: graph.Scope, allowed: Allowed) -> list[OpNode]:
     """Records the operators in the current pipeline, after checking what graph.create() trusts."""
     groups = _sources(document, allowed)
@@ -174,10 +187,16 @@ def restore_nodes(document: Place, scope: graph.Scope, allowed: Allowed) -> list
                 place["source"].fail("is the output of another operator, too")
             taken.add((number, output))
         arguments = {}
+        location = _location(place["location"])
         for name, value in place["arguments"].items():
             if name in _UNIVERSAL_NAMES:
                 value.fail("does not belong there")
-            arguments[name] = value.value()
+            if name in schema.by_name and schema.by_name[name].type == "function":
+                value.only("function")
+                found, operator_name = value["function"].text(), schema.fn_name
+                arguments[name] = allowed.find(found, location, operator=operator_name)
+            else:
+                arguments[name] = value.value()
         arg_inputs = {n: edge(value, nodes) for n, value in place["argument_inputs"].items()}
         if arguments.keys() & arg_inputs.keys():
             place.fail("has an argument twice")
@@ -193,7 +212,7 @@ def restore_nodes(document: Place, scope: graph.Scope, allowed: Allowed) -> list
             graph.check_guards(predicate, tuple(guards))
             guards.append((predicate, wanted.boolean()))
         scope.guards = tuple(guards)
-        made = graph.create(
+        made = _maker(schema)(
             schema,
             [edge(value, nodes) for value in place["inputs"].entries()],
             {
@@ -206,7 +225,7 @@ def restore_nodes(document: Place, scope: graph.Scope, allowed: Allowed) -> list
             },
             group=group,
             group_index=output,
-            location=_location(place["location"]) or NOWHERE,
+            location=location or NOWHERE,
             made_up_name=own_name,
         )
         if isinstance(made, list):

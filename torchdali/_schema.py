@@ -85,7 +85,7 @@ class Argument:
     """One keyword argument of an operator.
 
     `type` is one of bool, int, float, str, DALIDataType, DALIImageType, DALIInterpType, layout,
-    int_list, float_list, str_list, layout_list, bytes, function.
+    int_list, float_list, str_list, layout_list, bytes, function, code.
     """
 
     name: str
@@ -171,7 +171,7 @@ class OperatorSchema:
     @property
     def fn_name(self) -> str:
         """Its name in messages, such as "fn.decoders.image"."""
-        return f"fn.{self.name}"
+        return self.name if self.name.startswith("plugin.") else f"fn.{self.name}"
 
     @property
     def class_name(self) -> str:

@@ -43,9 +43,9 @@ class SerializedPipeline(InspectedPipeline):
         """Returns the definition and the options as text that deserialize() makes a pipeline of.
 
         Equal definitions give equal bytes. The seed is among them, also one that was drawn, so that
-        the pipeline made of them draws what this one does. Functions of fn.external_source are
-        stored by name; data that was fed, positions of sources, and methods of a subclass such as
-        iter_setup() are not stored.
+        the pipeline made of them draws what this one does. Functions are stored by name; data that
+        was fed, positions of sources, and methods of a subclass such as iter_setup() are not
+        stored.
 
         Args:
             define_graph: returns the outputs; instead of define_graph() and set_outputs().
@@ -57,7 +57,7 @@ class SerializedPipeline(InspectedPipeline):
             ASCII text; docs/design/serialization.md describes it.
 
         Raises:
-            UnsupportedError: a source is no function that can be found by its name.
+            UnsupportedError: a function cannot be found by its name.
             PipelineError: `define_graph`, although the outputs are defined; a closed pipeline.
             FileError: the file cannot be written.
         """
@@ -229,7 +229,11 @@ def _document(
             "name": names[node.ordinal],
             "named": node.named,
             "device": node.device,
-            "arguments": {name: _argument(node, name) for name in sorted(node.args)},
+            "arguments": {
+                name: _argument(node, name)
+                for name in sorted(node.args)
+                if node.schema.by_name[name].type != "code"  # made of the other arguments
+            },
             "inputs": [edge(i) for i in node.inputs],
             "argument_inputs": {n: edge(node.arg_inputs[n]) for n in sorted(node.arg_inputs)},
             "guards": [[*edge(i), value] for i, value in node.guards],
@@ -273,8 +277,12 @@ def _document(
 
 
 def _argument(node: OpNode, name: str) -> Any:
+    value = node.args[name]
+    if node.schema.by_name[name].type == "function":
+        operator = node.schema.fn_name
+        return {"function": reference(value, node.location, operator=operator, argument=name)}
     try:
-        return encode(node.args[name])
+        return encode(value)
     except TypeError as error:
         raise _make(
             UnsupportedError,

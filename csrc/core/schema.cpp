@@ -62,6 +62,7 @@ const char* arg_type_name(ArgType type) {
     case ArgType::kStringVec: return "str_list";
     case ArgType::kBytes: return "bytes";
     case ArgType::kFunction: return "function";
+    case ArgType::kCode: return "code";
     case ArgType::kLayoutVec: return "layout_list";
   }
   return "";
@@ -176,6 +177,11 @@ template <>
 Function arg_cast<Function>(const ArgValue& value, std::string_view arg) {
   if (const auto* f = std::get_if<Function>(&value)) return *f;
   raise(ErrorKind::kType, "argument `", arg, "` is not a function");
+}
+template <>
+Code arg_cast<Code>(const ArgValue& value, std::string_view arg) {
+  if (const auto* c = std::get_if<Code>(&value)) return *c;
+  raise(ErrorKind::kType, "argument `", arg, "` is not compiled code");
 }
 
 const std::vector<std::unique_ptr<Schema>>& all_schemas() { return registry(); }

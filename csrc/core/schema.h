@@ -40,6 +40,7 @@ enum class ArgType : int8_t {
   kStringVec,
   kBytes,
   kFunction,
+  kCode,
   kLayoutVec,  // one for all, or a list
 };
 const char* arg_type_name(ArgType type);  // as torchdali/_schema.py knows it: "int_list", ...
@@ -48,11 +49,19 @@ const char* arg_type_name(ArgType type);  // as torchdali/_schema.py knows it: "
 using Bytes = std::shared_ptr<const std::string>;
 // A function of the user's, in the language that the definition is written in.
 using Function = std::shared_ptr<void>;
+// Compiled code, and what owns the memory that it lies in. Nothing that a user or a document could
+// write down becomes one.
+struct Code {
+  std::shared_ptr<void> owner;
+  void* address = nullptr;
+  std::string text = {};  // of the user's function: name, file and line
+  bool operator==(const Code&) const = default;
+};
 
 // Enumerations travel as their number, layouts as strings.
 using ArgValue =
     std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
-                 std::vector<double>, std::vector<std::string>, Bytes, Function>;
+                 std::vector<double>, std::vector<std::string>, Bytes, Function, Code>;
 
 enum class Arity : int8_t {
   kConstant,   // one value for the whole run
@@ -124,8 +133,8 @@ struct OpSpec {
   // Given by the user or with a default.
   bool defined(std::string_view arg) const;
   // The constant given by the user, else the default. T: bool, int, int64_t, float, double,
-  // std::string, Bytes, Function, Layout, DType, ImageType, InterpType, or std::vector of int64_t,
-  // float, double, std::string.
+  // std::string, Bytes, Function, Code, Layout, DType, ImageType, InterpType, or std::vector of
+  // int64_t, float, double, std::string.
   template <class T>
   T get(std::string_view arg) const;
 
@@ -267,6 +276,7 @@ TORCHDALI_ARG_CAST(std::vector<double>);
 TORCHDALI_ARG_CAST(std::vector<std::string>);
 TORCHDALI_ARG_CAST(Bytes);
 TORCHDALI_ARG_CAST(Function);
+TORCHDALI_ARG_CAST(Code);
 #undef TORCHDALI_ARG_CAST
 
 }  // namespace torchdali

@@ -10,11 +10,14 @@
 namespace torchdali {
 namespace {
 
+constexpr const char* kCode = "torchdali.code";  // of a capsule
+
 py::object from_arg_value(const ArgValue& value) {
   return std::visit(
       []<class T>(const T& v) -> py::object {
         // no operator has a function as a default
-        if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Function>)
+        if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Function> ||
+                      std::is_same_v<T, Code>)
           return py::none();
         else if constexpr (std::is_same_v<T, Bytes>) return py::bytes(*v);
         else return py::cast(v);
@@ -92,6 +95,23 @@ int num_outputs(const std::string& op, const py::dict& args,
   return count_outputs(spec);
 }
 
+std::string code_text(py::handle capsule) {
+  const py::handle context = static_cast<PyObject*>(PyCapsule_GetContext(capsule.ptr()));
+  return py::cast<std::string>(py::reinterpret_borrow<py::tuple>(context)[1]);
+}
+
+// Code at an address as an argument of type kCode. What holds it holds `owner`, and with that the
+// memory of the code; `text` is what messages call it.
+py::capsule code(size_t address, const py::object& owner, const std::string& text) {
+  void* place = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  PyObject* made = PyCapsule_New(place, kCode, [](PyObject* self) {
+    Py_XDECREF(static_cast<PyObject*>(PyCapsule_GetContext(self)));
+  });
+  if (made == nullptr) throw py::error_already_set();
+  PyCapsule_SetContext(made, py::make_tuple(owner, text).release().ptr());
+  return py::reinterpret_steal<py::capsule>(made);
+}
+
 }  // namespace
 
 // Whoever lets go of it last may be a thread without the GIL.
@@ -126,6 +146,8 @@ ArgValue to_arg_value(py::handle value, std::string_view arg) {
       strings.push_back(py::cast<std::string>(item.attr("encode")("utf-8", "surrogateescape")));
     return strings;
   }
+  if (PyCapsule_IsValid(value.ptr(), kCode) != 0)
+    return Code{keep_alive(value), PyCapsule_GetPointer(value.ptr(), kCode), code_text(value)};
   if (PyCallable_Check(value.ptr()) != 0) return keep_alive(value);
   raise(ErrorKind::kType, "argument `", arg,
         "` has an unsupported type: ", py::cast<std::string>(py::str(py::type::of(value))));
@@ -150,6 +172,8 @@ void bind_registry(py::module_& m) {
         return out;
       },
       "The image codecs of this build: (format, library or None, package that brings it).");
+  m.def("code", &code, py::arg("address"), py::arg("owner"), py::arg("text") = "",
+        "Compiled code as an argument of an operator; holds its owner.");
   m.def("derive_seed", &derive_seed, py::arg("seed"), py::arg("stream"),
         "The seed of the operator with number `stream` in a pipeline with seed `seed`.");
 }

@@ -173,8 +173,9 @@ def run_program(
     """Runs a function of a Python file as the definition of a pipeline, with conditionals.
 
     Args:
-        path: of the file; its globals `fn` and `types` are set to DALI's.
-        name: of the function, which takes the sources by name and returns the outputs.
+        path: of the file; its globals `fn`, `types` and, where it has one, `numba_function` are set
+            to DALI's.
+        name: of the function, which takes the sources in order and returns the outputs.
         sources: as in run_graph().
         batch_size: the largest batch.
         iterations: how many batches to run.

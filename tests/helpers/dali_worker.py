@@ -158,6 +158,10 @@ def run_program(request: dict[str, Any]) -> list[list[dict[str, Any]]]:
     sys.modules["dali_programs"] = module
     spec.loader.exec_module(module)
     module.fn, module.types = fn, types
+    if hasattr(module, "numba_function"):
+        from nvidia.dali.plugin import numba
+
+        module.numba_function = numba.fn.experimental.numba_function
     function = getattr(module, request["name"])
     sources = request["sources"]
 
@@ -175,7 +179,7 @@ def run_program(request: dict[str, Any]) -> list[list[dict[str, Any]]]:
             name: fn.external_source(name=name, layout=source.get("layout") or None)
             for name, source in sources.items()
         }
-        return function(**inputs)
+        return function(*inputs.values())
 
     pipe = definition()
     pipe.build()

@@ -35,3 +35,8 @@ class Holder:
     def method(self, index: int) -> np.ndarray:
         """Returns a batch; bound to an object, it has data of its own."""
         return np.full((2, 1), index, np.int32)
+
+
+def negated(sample: np.ndarray) -> np.ndarray:
+    """A function inside of a pipeline: minus what it gets."""
+    return -sample

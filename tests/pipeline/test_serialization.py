@@ -772,3 +772,22 @@ def test_an_argument_of_another_kind_is_named(monkeypatch):
     monkeypatch.setitem(node.args, "mean", 1j)
     with pytest.raises(NotImplementedError, match=r"normal: argument `mean` .* is a complex"):
         pipe.serialize()
+
+
+def test_functions_inside_a_pipeline_are_stored_by_name():
+    @pipeline_def(batch_size=2, num_threads=1, seed=3)
+    def definition(function):
+        data = fn.random.uniform(range=[0, 1], shape=[2])
+        return fn.python_function(data, function=function), data
+
+    pipe = definition(sources.negated)
+    data = pipe.serialize()
+    assert b'"function": {"function": "helpers.sources:negated"}' in data
+    with pytest.raises(errors.PipelineError, match="which was not allowed"):
+        Pipeline.deserialize(data)
+    again = Pipeline.deserialize(data, allow=sources.negated)
+    assert again.serialize() == data
+    for a, b in zip(pipe.run(), again.run(), strict=True):
+        assert np.array_equal(a.as_array(), b.as_array())
+    with pytest.raises(errors.UnsupportedError, match="`function` is a lambda"):
+        definition(lambda x: x).serialize()

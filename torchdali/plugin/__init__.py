@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterators for training loops, under DALI's names."""
+"""Iterators for training loops and Numba functions, under DALI's names."""
 
-__all__ = ["base_iterator", "pytorch"]
+__all__ = ["base_iterator", "numba", "pytorch"]

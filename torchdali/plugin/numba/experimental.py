@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator object behind ``torchdali.plugin.numba.fn.experimental.numba_function``."""
+
+from torchdali.plugin.numba._function import NumbaFunction
+
+__all__ = ["NumbaFunction"]
