@@ -140,12 +140,12 @@ def test_properties_tell_what_was_given():
     assert pipe.concurrency is OperatorConcurrency.FULL
 
 
-def test_defaults_are_dalis():
+def test_defaults_are_dalis_but_for_the_start_method():
     pipe = Pipeline()
     assert (pipe.batch_size, pipe.num_threads, pipe.device_id, pipe.seed) == (-1, -1, None, None)
     assert (pipe.prefetch_queue_depth, pipe.cpu_queue_size, pipe.exec_separated) == (2, 2, False)
     assert (pipe.exec_pipelined, pipe.exec_async, pipe.set_affinity) == (True, True, False)
-    assert (pipe.max_streams, pipe.py_num_workers, pipe.py_start_method) == (-1, 1, "fork")
+    assert (pipe.max_streams, pipe.py_num_workers, pipe.py_start_method) == (-1, 1, "forkserver")
     assert Pipeline(seed=-1).seed is None
     assert Pipeline(device_id=0).device_id == 0
     with pytest.raises(AttributeError):
