@@ -245,3 +245,21 @@ def run_sources(groups: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Any]
     skip_without_dali()
     result: list[list[Any]] = _ask({"source_cells": [list(group) for group in groups]})
     return result
+
+
+def call(path: str | Path, name: str, *args: Any) -> Any:
+    """Calls a function of a Python file in DALI's process.
+
+    Args:
+        path: of the file, which is loaded once and depends on NumPy only.
+        name: of the function; its first argument is the name of DALI's package.
+        args: its other arguments, as JSON and arrays.
+
+    Returns:
+        What the function returns; tuples as lists.
+
+    Raises:
+        DaliError: the function raised.
+    """
+    skip_without_dali()
+    return _ask({"call": [str(path), name, list(args)]})

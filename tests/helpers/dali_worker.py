@@ -186,6 +186,18 @@ def run_program(request: dict[str, Any]) -> list[list[dict[str, Any]]]:
     return _iterations(pipe, sources, request["iterations"])
 
 
+def call(path: str, name: str, args: list[Any]) -> Any:
+    """Calls a function of a Python file with the name of DALI's package and `args`."""
+    found = sys.modules.get(path)
+    if found is None:
+        spec = importlib.util.spec_from_file_location(f"dali_{os.path.basename(path)[:-3]}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        found = sys.modules[spec.name] = sys.modules[path] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(found)
+    return getattr(found, name)("nvidia.dali", *args)
+
+
 def _described(value: Any) -> Any:
     """Describes what a method of a batch or tensor returned, the same for DALI and torchdali."""
     kind = type(value).__name__
@@ -265,6 +277,8 @@ def _answer(request: dict[str, Any]) -> Any:
         return _tensors(request)
     if "source_cells" in request:
         return _sources(request)
+    if "call" in request:
+        return call(*request["call"])
     return run_program(request) if "path" in request else run_graph(request)
 
 

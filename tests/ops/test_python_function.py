@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from helpers.ops import Input, OpCase
 
-WHY = "a function is no data; tests/functions/test_parity.py compares the three"
+WHY = "a function is no data; tests/functions/test_function_parity.py compares the three"
 
 
 def plus_one(x):
