@@ -234,7 +234,10 @@ class BuiltPipeline(SerializedPipeline):
 
     def close(self) -> None:
         """Drops what is scheduled, ends the workers and lets all memory go. May be called twice."""
-        executor, self._executor = self._executor, None
+        executor = self._executor
+        if executor is not None:
+            executor.close()  # refuses inside a function of the pipeline, before anything changed
+        self._executor = None
         self._closed = True
         self._steady = False
         self._nodes, self._inputs, self._inputs_by_name = [], [], {}
@@ -243,8 +246,6 @@ class BuiltPipeline(SerializedPipeline):
         self._plan = None
         self._end_workers()
         live_pipelines.discard(self)
-        if executor is not None:
-            executor.close()
 
 
 def as_output(index: int, output: Any) -> DataNode:

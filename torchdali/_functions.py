@@ -58,11 +58,13 @@ def _describe_exception(
     if in_worker is not None:
         text, cause, sample = in_worker
         return f"{_describe_function(function)} {text}", cause, sample
-    text = "".join(traceback.format_exception_only(error)).strip()
+    lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
+    text = lines[-1 if isinstance(error, SyntaxError) else 0]  # the cause has all of it
     frames = traceback.extract_tb(error.__traceback__)
     at = ""
     if frames:
-        last = frames[-1]
+        own = [f for f in frames if not _source_location.in_library(f.filename)]
+        last = (own or frames)[-1]
         line = _source_location.SourceLocation(last.filename, last.lineno or 0, last.name)
         at = f" at {line.short()}"
     return f"{_describe_function(function)} raised {text}{at}", error, -1

@@ -7,12 +7,17 @@ import functools
 import linecache
 import os
 import sys
+import sysconfig
 from dataclasses import dataclass
 from types import FrameType
 
-__all__ = ["SourceLocation", "find_user_location", "user_stack_level"]
+__all__ = ["SourceLocation", "find_user_location", "in_library", "user_stack_level"]
 
 _PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARIES = (
+    _PACKAGE_DIR,
+    *(sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")),
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,11 @@ def _short(filename: str) -> str:
 def _relative(filename: str, directory: str) -> str:
     relative = os.path.relpath(filename, directory)
     return filename if relative.startswith(os.pardir) else relative
+
+
+def in_library(filename: str) -> bool:
+    """Tells whether a file belongs to Python, an installed package or this one."""
+    return filename.startswith((*_LIBRARIES, "<frozen "))
 
 
 def find_user_location() -> SourceLocation | None:

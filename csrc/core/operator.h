@@ -176,6 +176,8 @@ class BatchContext {
   virtual SampleView& output(int i, int k, DType dtype, const Shape& shape,
                              const Layout& layout = {}) = 0;
   virtual uint64_t sample_id(int k) const = 0;
+  // Whether nobody takes the outputs any more: prepare() may throw to end early.
+  virtual bool cancelled() const = 0;
   uint64_t seed() const { return seed_; }
 
  protected:

@@ -37,6 +37,7 @@ class StepContext final : public BatchContext {
   }
 
   uint64_t sample_id(int k) const override { return iteration_.sample_id(index_in_batch(k)); }
+  bool cancelled() const override { return iteration_.cancelled; }
 
  private:
   std::vector<SampleView>& kept(int slot) const {

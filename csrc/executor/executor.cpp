@@ -38,6 +38,7 @@ Plan prepare(Graph graph, const ExecutorOptions& options) {
 class Executor::Iteration final : public Job, public IterationData {
  public:
   explicit Iteration(Executor& executor) : executor_(executor) {}
+  void cancel() override { cancelled = true; }
   // Segments and the stages between them, in turn.
   int num_tasks(int stage) const override {
     const Plan& plan = executor_.plan_;

@@ -68,6 +68,10 @@ class Executor {
     scheduler_->cancel();
     in_flight_.clear();
   }
+  // As Scheduler::cancel(timeout).
+  bool cancel(std::chrono::milliseconds timeout) { return scheduler_->cancel(timeout); }
+  bool on_worker() const { return scheduler_->on_worker(); }
+  std::vector<std::thread::native_handle_type> threads() { return scheduler_->handles(); }
   void close() { scheduler_->close(); }
   // Sources start over after the end of the data.
   void reset();

@@ -2,6 +2,7 @@
 // SampleRunner: takes one sample through the steps of a segment on one worker.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct IterationData {
   std::vector<std::shared_ptr<Batch>> batches;      // per batch of the plan
   std::vector<std::vector<SampleView>> kept;        // per kept value, one a sample
   std::vector<IterationMemory> memory;              // per slot; empty where not wanted
+  std::atomic<bool> cancelled = false;              // nobody takes the outputs
 
   uint64_t sample_id(int sample) const {
     return sample_ids.empty() ? first_sample_id + static_cast<uint64_t>(sample)

@@ -20,6 +20,8 @@ constexpr double kClaimNs = 40e3;
 constexpr double kWakeNs = 30e3;
 constexpr double kAverageWeight = 0.25;
 
+thread_local const Scheduler* works_for = nullptr;
+
 }  // namespace
 
 Stages::Stages(std::vector<StageTraits> traits)
@@ -71,20 +73,27 @@ std::shared_ptr<Job> Scheduler::wait(std::chrono::milliseconds timeout) {
 }
 
 void Scheduler::cancel() {
+  while (!cancel(std::chrono::hours(1))) {
+  }
+}
+
+bool Scheduler::cancel(std::chrono::milliseconds timeout) {
   std::deque<Entry> dropped;  // jobs are destroyed after the lock is released
   std::unique_lock lock(mutex_);
   for (Entry& e : entries_) {
     e.next_task = e.num_tasks;
     e.cancelled = true;
+    e.job->cancel();
     e.first_failed = -1;  // workers leave their claims
   }
   consumer_waits_ = true;
-  done_.wait(lock, [&] {
+  const bool left = done_.wait_for(lock, timeout, [&] {
     return std::all_of(entries_.begin(), entries_.end(),
                        [](const Entry& e) { return e.running == 0; });
   });
   consumer_waits_ = false;
-  entries_.swap(dropped);
+  if (left) entries_.swap(dropped);
+  return left;
 }
 
 void Scheduler::close() {
@@ -102,6 +111,15 @@ void Scheduler::close() {
 int Scheduler::pending() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int>(entries_.size());
+}
+
+bool Scheduler::on_worker() const { return works_for == this; }
+
+std::vector<std::thread::native_handle_type> Scheduler::handles() {
+  std::vector<std::thread::native_handle_type> handles;
+  handles.reserve(workers_.size());
+  for (std::thread& t : workers_) handles.push_back(t.native_handle());
+  return handles;
 }
 
 Scheduler::Entry* Scheduler::find_work() {
@@ -143,6 +161,7 @@ void Scheduler::advance(Entry& e) {
 }
 
 void Scheduler::worker_loop(int worker) {
+  works_for = this;
   std::unique_lock lock(mutex_);
   while (true) {
     Entry* e = find_work();

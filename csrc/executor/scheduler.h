@@ -23,6 +23,8 @@ class Job {
   virtual int num_tasks(int stage) const = 0;
   // Worker thread; tasks of one stage run at the same time. An exception fails the job.
   virtual void run(int stage, int task, int worker) = 0;
+  // Nobody wants the results any more: long tasks may end early. Any thread, while tasks run.
+  virtual void cancel() {}
 };
 
 struct StageTraits {
@@ -63,9 +65,14 @@ class Scheduler {
   std::shared_ptr<Job> wait(std::chrono::milliseconds timeout);
   // Drops every pending job; returns when no worker holds a task of one.
   void cancel();
+  // The same, but gives up waiting after `timeout`: false, and cancel() has to be called again.
+  bool cancel(std::chrono::milliseconds timeout);
   // cancel(), then ends and joins the workers. Safe to call twice.
   void close();
   int pending() const;
+  // Whether the calling thread is one of the workers, which cannot wait for themselves.
+  bool on_worker() const;
+  std::vector<std::thread::native_handle_type> handles();
 
  private:
   struct Entry {

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 
 #include "python/bind.h"
 
@@ -97,6 +99,31 @@ std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string
   return batch;
 }
 
+// Ends executors whose last owner went on one of their own workers, which cannot wait for itself:
+// the garbage collector runs wherever it likes.
+class Undertaker {
+ public:
+  void take(std::unique_ptr<Executor> executor) {
+    const std::lock_guard lock(mutex_);
+    threads_.emplace_back([executor = std::move(executor)]() mutable { executor.reset(); });
+  }
+  void join() {
+    const py::gil_scoped_release release;
+    const std::lock_guard lock(mutex_);
+    for (std::thread& t : threads_) t.join();
+    threads_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::thread> threads_;
+};
+
+Undertaker& undertaker() {
+  static auto* const one = new Undertaker;  // joined at the interpreter's exit, never destroyed
+  return *one;
+}
+
 class PyExecutor {
  public:
   PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
@@ -113,7 +140,18 @@ class PyExecutor {
     const py::gil_scoped_release release;
     executor_ = std::make_unique<Executor>(std::move(graph), options, shared);
   }
-  ~PyExecutor() { close(); }  // NOLINT(bugprone-exception-escape): joining does not fail
+  ~PyExecutor() {  // NOLINT(bugprone-exception-escape): but where Python itself is broken
+    if (executor_ != nullptr && getpid() == process_ && executor_->on_worker()) {
+      undertaker().take(std::move(executor_));
+      return;
+    }
+    try {
+      close();
+    } catch (py::error_already_set& e) {
+      if (e.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // for the code around
+      else e.discard_as_unraisable("torchdali: closing a pipeline");
+    }
+  }
 
   void schedule(std::vector<uint64_t> sample_ids) {
     Executor& e = executor();
@@ -217,19 +255,42 @@ class PyExecutor {
       (void)executor_.release();  // NOLINT(bugprone-unused-return-value): leaked on purpose
       return;
     }
-    const py::gil_scoped_release release;  // the workers may drop what Python owns
-    executor_.reset();
+    (void)executor();  // not inside one of its functions
+    std::optional<py::error_already_set> interrupted;
+    while (!cancel_for(kSignalPeriod)) {
+      if (PyErr_CheckSignals() == 0) continue;
+      // Ctrl-C ends functions that hang. One that hangs outside Python is left alone the next time.
+      const bool again = interrupted.has_value();
+      interrupted.emplace();
+      if (again) (void)executor_.release();  // NOLINT(bugprone-unused-return-value): leaked
+      if (again) break;
+      for (const auto thread : executor_->threads())
+        PyThreadState_SetAsyncExc(static_cast<unsigned long>(thread), PyExc_KeyboardInterrupt);
+    }
+    {
+      const py::gil_scoped_release release;  // the workers may drop what Python owns
+      executor_.reset();
+    }
+    if (interrupted) throw std::move(*interrupted);  // NOLINT(performance-move-const-arg)
   }
   int pending() const {
-    return executor_ == nullptr || getpid() != process_ ? 0 : executor_->pending();
+    return executor_ == nullptr || getpid() != process_ ? 0 : executor().pending();
   }
 
  private:
+  bool cancel_for(std::chrono::milliseconds timeout) {
+    const py::gil_scoped_release release;
+    return executor_->cancel(timeout);
+  }
   Executor& executor() const {
     TORCHDALI_CHECK_KIND(kRuntime, executor_ != nullptr, "the pipeline is closed");
     TORCHDALI_CHECK_KIND(kRuntime, getpid() == process_,
                          "a pipeline cannot be used in a process that was forked after it was "
                          "built; build it there");
+    TORCHDALI_CHECK_KIND(
+        kRuntime, !executor_->on_worker(),
+        "a function that a pipeline calls cannot use the pipeline itself: it would "
+        "wait for its own end. To fix it: use it where the pipeline is run");
     return *executor_;
   }
   std::unique_ptr<Executor> executor_;
@@ -245,6 +306,7 @@ void bind_executor(py::module_& m) {
         if (i < 0 || i >= names.size()) throw py::index_error();
         return decode_path(names.info(i));
       });
+  py::module_::import("atexit").attr("register")(py::cpp_function([] { undertaker().join(); }));
   py::class_<PyExecutor>(m, "Executor")
       .def(py::init<const py::list&, const py::list&, int, int, bool, bool, const PyExecutor*>(),
            py::arg("nodes"), py::arg("outputs"), py::kw_only(), py::arg("batch_size"),

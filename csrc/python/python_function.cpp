@@ -184,6 +184,7 @@ class PythonFunction : public Operator {
     const auto make = makers([&](int i) { return ctx.input_owner(i); });
     for (int k = 0; k < ctx.size(); ++k) {
       const int sample = ctx.index_in_batch(k);
+      TORCHDALI_CHECK_KIND(kRuntime, !ctx.cancelled(), "the pipeline was closed");
       try {
         call_with_sample([&](int i) -> const SampleView& { return ctx.input(i, k); }, make,
                          generators, ctx.sample_id(k), sample, *results);

@@ -2,7 +2,7 @@
 """Python functions against real DALI: outputs, layouts, types, calls, errors in kind.
 
 torch_python_function is compared with DALI's python_function of the same function in NumPy: there
-is no torch in the oracle's Python. Where torchdali differs on purpose, test_function_differences.py says so.
+is no torch in the oracle's Python. What differs on purpose stands in test_function_differences.py.
 """
 
 from __future__ import annotations

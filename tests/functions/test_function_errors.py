@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong in and around Python functions: who is named, and what still works."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import traceback
+
+import numpy as np
+import pytest
+import torch
+
+from torchdali import Pipeline, errors, fn
+
+SAMPLES = [np.arange(6, dtype=np.uint8).reshape(2, 3) + i for i in range(3)]
+ALL = ["python_function", "dl_tensor_python_function", "torch_python_function"]
+# How soon Ctrl-C and close() have to work on a busy machine.
+SOON_S = 10
+
+
+def pipeline_of(function, operator="python_function", *, options=None, **args):
+    if operator == "dl_tensor_python_function":
+        args.setdefault("batch_processing", False)
+    with Pipeline(3, 2, None, seed=1, **(options or {})) as pipe:
+        x = fn.external_source(lambda: SAMPLES, batch=True)
+        made = getattr(fn, operator)(x, function=function, **args)
+        made = made if isinstance(made, list) else [x if made is None else made]
+        pipe.set_outputs(*made)
+    return pipe
+
+
+def as_array(value):
+    return np.asarray(value if isinstance(value, np.ndarray) else torch.from_dlpack(value))
+
+
+def failing_third(x):
+    if as_array(x)[0, 0] == 2:
+        raise ValueError("the third")
+    return x
+
+
+@pytest.mark.parametrize("operator", ALL)
+def test_an_exception_arrives_with_its_cause_its_traceback_and_both_lines(operator):
+    def function(x):
+        x = as_array(x)
+        if x[0, 0] == 2:
+            raise KeyError("third")
+        return x
+
+    with pytest.raises(errors.PipelineError) as caught:
+        pipeline_of(function, operator).run()
+    error = caught.value
+    lines = str(error).splitlines()
+    assert lines[0].startswith(f"fn.{operator}: function `")
+    assert "function` (" in lines[0]
+    assert "raised KeyError: 'third' at " in lines[0]
+    assert "test_function_errors.py:" in lines[0]
+    assert lines[1] == "  sample 2 of 3"
+    assert "getattr(fn, operator)(x, function=function" in lines[3]
+    assert error.sample == 2
+    assert isinstance(error.__cause__, KeyError)
+    last = traceback.extract_tb(error.__cause__.__traceback__)[-1]
+    assert last.line == 'raise KeyError("third")'
+
+
+def test_an_exception_in_a_batch_names_no_sample():
+    def function(xs):
+        raise ValueError(f"got {len(xs)}")
+
+    with pytest.raises(errors.PipelineError, match="raised ValueError: got 3 at") as caught:
+        pipeline_of(function, batch_processing=True).run()
+    assert caught.value.sample is None
+
+
+def test_threads_name_the_first_sample_that_fails():
+    pipe = pipeline_of(failing_third, workers="threads")
+    with pytest.raises(errors.PipelineError, match="the third") as caught:
+        pipe.run()
+    assert caught.value.sample == 2
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+class Callable:
+    def __call__(self, x):
+        raise ValueError("from an object")
+
+    def method(self, x):
+        raise ValueError("from a method")
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (Callable(), "Callable"),
+        (Callable().method, "Callable.method"),
+        (lambda x: x.nothing, "<lambda>"),
+        (__import__("functools").partial(failing_third), "failing_third"),
+        (np.linalg.inv, "inv"),
+    ],
+)
+def test_anything_that_can_be_called_is_named(function, name):
+    with pytest.raises(errors.PipelineError, match=f"function `.*{name}`"):
+        pipeline_of(function).run()
+
+
+@pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_no_exception_of_a_function_ends_the_data_or_the_program(error):
+    def function(_x):
+        raise error
+
+    with pytest.raises(errors.PipelineError, match=f"raised {error.__name__}") as caught:
+        pipeline_of(function).run()
+    assert isinstance(caught.value.__cause__, error)
+
+
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def test_an_error_inside_a_library_names_the_line_of_the_user():
+    def function(x):
+        return torch.nn.functional.conv2d(torch.from_numpy(x), torch.zeros(1, 1, 3, 3))
+
+    with pytest.raises(errors.PipelineError) as caught:
+        pipeline_of(function).run()
+    raised = str(caught.value).splitlines()[0].partition(" raised ")[2]
+    line = traceback.extract_tb(caught.value.__cause__.__traceback__)[0].lineno
+    assert raised.endswith(f"test_function_errors.py:{line}")
+
+
+def test_an_exception_without_a_text_is_named():
+    def function(_x):
+        raise Silent
+
+    with pytest.raises(errors.PipelineError, match="raised .*Silent"):
+        pipeline_of(function).run()
+
+
+RESULTS = {
+    "None": (lambda _x: None, {}, TypeError, "returned None, but `num_outputs` is 1"),
+    "a number": (lambda _x: 3, {}, TypeError, r"output 0 is no array \(int\)"),
+    "a list": (lambda x: [x], {}, TypeError, r"output 0 is no array \(list\)"),
+    "a node": (lambda x: fn.copy(x), {}, TypeError, r"output 0 is no array \(DataNode\)"),
+    "objects": (lambda _x: np.array([None]), {}, TypeError, "no element type"),
+    "text": (lambda _x: np.array("a"), {}, TypeError, "no element type"),
+    "two": (lambda x: (x, x), {}, ValueError, "returned 2 outputs, `num_outputs` is 1"),
+    "one": (lambda x: (x,), {"num_outputs": 2}, ValueError, "returned 1 outputs, .* is 2"),
+    "no tuple": (lambda x: [x, x], {"num_outputs": 2}, TypeError, "must return a tuple, got list"),
+    "too much": (lambda x: x, {"num_outputs": 0}, TypeError, "but `num_outputs` is 0"),
+    "second": (lambda x: (x, "b"), {"num_outputs": 2}, TypeError, r"output 1 is no array \(str\)"),
+    "33 axes": (lambda _x: np.zeros((1,) * 33), {}, (TypeError, ValueError), "dim"),
+    "layout": (lambda x: x, {"output_layouts": "HWC"}, errors.LayoutError, "does not fit"),
+    "ndim": (lambda x: x[0] if x[0, 0] else x, {}, RuntimeError, "one type and number of dim"),
+    "dtype": (lambda x: x * (1.5 if x[0, 0] else 1), {}, RuntimeError, "one type and number"),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_wrong_result_is_named(name):
+    function, args, kind, message = RESULTS[name]
+    with pytest.raises(kind, match=message) as caught:
+        pipeline_of(function, **args).run()
+    error = caught.value
+    assert isinstance(error, errors.TorchdaliError)
+    assert error.operator == "fn.python_function"
+    assert error.sample is not None
+    assert "defined at" in str(error)
+
+
+BATCHES = {
+    "short": (lambda xs: xs[:2], ValueError, "returned 2 samples as output 0, the batch has 3"),
+    "long": (lambda xs: xs * 2, ValueError, "returned 6 samples as output 0"),
+    "tuple": (tuple, ValueError, "returned 3 outputs, `num_outputs` is 1"),
+    "array": (lambda _xs: np.zeros(2), ValueError, "returned 2 samples as output 0"),
+    "scalar": (lambda _xs: np.float32(1), ValueError, "returned a scalar as output 0"),
+    "item": (lambda xs: [xs[0], "b", xs[0]], TypeError, r"output 0 is no array \(str\)"),
+    "ndim": (lambda xs: [xs[0], xs[0][0], xs[0]], RuntimeError, "one type and number of dim"),
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_a_wrong_batch_is_named(name):
+    function, kind, message = BATCHES[name]
+    with pytest.raises(kind, match=message) as caught:
+        pipeline_of(function, batch_processing=True).run()
+    assert caught.value.sample == (1 if name in ("item", "ndim") else None)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_tensor_on_another_device_is_refused(batch):
+    def function(_x):
+        tensor = torch.zeros(2, device="meta")
+        return [tensor] * 3 if batch else tensor
+
+    pipe = pipeline_of(function, "torch_python_function", batch_processing=batch)
+    with pytest.raises(errors.UnsupportedError, match="a tensor on device meta was returned"):
+        pipe.run()
+
+
+def test_a_dlpack_object_on_another_device_is_refused():
+    class Elsewhere:
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, **_):
+            raise BufferError("not here")
+
+    with pytest.raises(errors.TorchdaliError, match="output 0"):
+        pipeline_of(lambda _x: Elsewhere()).run()
+
+
+def test_a_capsule_that_was_taken_is_refused():
+    def function(capsule):
+        torch.from_dlpack(capsule)
+        return capsule
+
+    with pytest.raises(TypeError, match="taken already"):
+        pipeline_of(function, "dl_tensor_python_function").run()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ({"function": 3}, "takes a function"),
+        ({"num_outputs": -1}, "negative"),
+        ({"num_outputs": 1, "output_layouts": ["HW", "HW"]}, "2 layouts for 1"),
+        ({"workers": "fibres"}, "workers"),
+        ({"workers": "threads", "seed_generators": True}, "do not go together"),
+    ],
+)
+def test_wrong_arguments_fail_where_the_pipeline_is_made(args, message):
+    with pytest.raises(errors.TorchdaliError, match=message):
+        pipeline_of(**{"function": lambda x: x, **args}).build()
+
+
+def writing(operator, batch):
+    def function(x):
+        samples = x if batch else [x]
+        for sample in samples:
+            array = as_array(sample) if "torch" not in operator else sample
+            if array[0, 0] == 1:
+                array[0, 1] = 77
+        return np.zeros((3, 2)) if batch else np.zeros(2)
+
+    return function
+
+
+@pytest.mark.parametrize("operator", ALL)
+@pytest.mark.parametrize(
+    "args", [{}, {"batch_processing": True}, {"workers": "threads", "batch_processing": False}]
+)
+def test_writing_to_an_input_is_an_error_where_one_asks_for_it(operator, args, monkeypatch):
+    monkeypatch.setenv("TORCHDALI_CHECK_FUNCTIONS", "1")
+    function = writing(operator, args.get("batch_processing", False))
+    with Pipeline(3, 2, None) as pipe:
+        x = fn.external_source(lambda: [s.copy() for s in SAMPLES], batch=True)
+        args = {"batch_processing": False, **args}
+        pipe.set_outputs(getattr(fn, operator)(fn.copy(x), function=function, **args))
+    with pytest.raises(errors.PipelineError, match="modified its input 0") as caught:
+        pipe.run()
+    assert caught.value.sample == 1
+    assert "copy it before writing to it" in str(caught.value)
+
+
+def test_a_function_that_copies_passes_the_check(monkeypatch):
+    monkeypatch.setenv("TORCHDALI_CHECK_FUNCTIONS", "1")
+
+    def function(x):
+        x = x.copy()
+        x += 1
+        return x
+
+    np.testing.assert_array_equal(pipeline_of(function).run()[0].as_array(), np.add(SAMPLES, 1))
+
+
+# -- the pipeline inside its own function
+
+
+@pytest.mark.parametrize("method", ["run", "close", "schedule_run", "share_outputs", "epoch_size"])
+@pytest.mark.parametrize("workers", [None, "threads"])
+def test_a_function_cannot_use_its_own_pipeline(method, workers):
+    def function(x):
+        if not failures:
+            try:
+                getattr(pipes[0], method)()
+            except errors.TorchdaliError as error:
+                failures.append(str(error))
+        return x
+
+    failures: list[str] = []
+    extra = {"workers": workers} if workers else {}
+    pipes = [pipeline_of(function, **extra)]
+    api = method in ("schedule_run", "share_outputs")
+    pipes[0].enable_api_check(False)
+    outputs = pipes[0].run()
+    np.testing.assert_array_equal(outputs[0].as_array(), SAMPLES)
+    if method != "epoch_size":
+        assert "cannot use the pipeline itself" in failures[0] or api
+    np.testing.assert_array_equal(pipes[0].run()[0].as_array(), SAMPLES)
+
+
+def test_a_function_may_build_and_run_another_pipeline():
+    def function(x):
+        with Pipeline(1, 2, None) as inner:
+            inner.set_outputs(
+                fn.python_function(
+                    fn.external_source(lambda: [x], batch=True), function=lambda y: y + 1
+                )
+            )
+        with_inner = np.array(inner.run()[0][0])
+        inner.close()
+        return with_inner
+
+    np.testing.assert_array_equal(pipeline_of(function).run()[0].as_array(), np.add(SAMPLES, 1))
+
+
+def test_a_pipeline_may_be_collected_on_its_own_thread():
+    # What is not referred to any more but by cycles goes where the collector happens to run.
+    entered, go_on, collected = threading.Event(), threading.Event(), threading.Event()
+
+    def function(x):
+        entered.set()
+        go_on.wait(SOON_S)
+        gc.collect()
+        return x
+
+    class Watched:
+        def __init__(self, pipe):
+            self.pipe, self.cycle = pipe, self
+
+        def __del__(self):
+            collected.set()
+
+    watched = Watched(pipeline_of(function))
+    watched.pipe.schedule_run()
+    assert entered.wait(SOON_S)
+    del watched
+    go_on.set()
+    assert collected.wait(SOON_S)
+
+
+# -- ends
+
+
+def test_closing_waits_for_the_call_in_hand_only():
+    def function(x):
+        calls.append(time.monotonic())
+        entered.set()
+        time.sleep(0.2)
+        return x
+
+    calls: list[float] = []
+    entered = threading.Event()
+    pipe = pipeline_of(function)
+    pipe.schedule_run()
+    assert entered.wait(SOON_S)
+    pipe.close()
+    assert len(calls) == 1
+
+
+def run_script(text, *, signals=(), expect=0):
+    """Runs a program that prints "ready" and sends it signals; returns what it prints."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(PRELUDE) + textwrap.dedent(text)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    try:
+        if signals:
+            assert process.stdout.readline() == "ready\n"
+        for pause, number in signals:
+            time.sleep(pause)
+            process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == expect, err
+    return out, err
+
+
+PRELUDE = """
+import os, sys, threading, time
+import numpy as np
+from torchdali import Pipeline, fn
+
+def pipeline_of(function, **args):
+    with Pipeline(3, 2, None) as pipe:
+        x = fn.external_source(lambda: [np.zeros(2)] * 3, batch=True)
+        pipe.set_outputs(fn.python_function(x, function=function, **args))
+    return pipe
+
+first = threading.Event()
+def say():
+    if not first.is_set():
+        first.set()
+        print("ready", flush=True)
+"""
+
+
+@pytest.mark.parametrize("body", ["time.sleep(0.05)", "pass"])
+def test_ctrl_c_ends_a_program_whose_function_hangs(body):
+    # The first ends run(), the second the function, when the pipeline is closed at the exit.
+    text = f"""
+    def hang(x):
+        say()
+        while True:
+            {body}
+    pipe = pipeline_of(hang)
+    try:
+        pipe.run()
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    """
+    out, _ = run_script(text, signals=[(0.2, signal.SIGINT), (1.0, signal.SIGINT)])
+    assert "interrupted" in out
+
+
+def test_ctrl_c_ends_a_program_whose_function_hangs_outside_python():
+    text = """
+    def hang(x):
+        say()
+        time.sleep(1000)
+    pipe = pipeline_of(hang)
+    try:
+        pipe.run()
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    """
+    presses = [(0.2, signal.SIGINT), (1.0, signal.SIGINT), (1.0, signal.SIGINT)]
+    out, _ = run_script(text, signals=presses)
+    assert "interrupted" in out
+
+
+def test_a_fork_in_a_function_works():
+    text = """
+    def forked(x):
+        child = os.fork()
+        if child == 0:
+            os._exit(7)
+        return np.array(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(pipeline_of(forked).run()[0].as_array().tolist())
+    """
+    out, _ = run_script(text)
+    assert out == "[7, 7, 7]\n"
+
+
+def test_a_child_of_a_function_cannot_use_the_pipeline():
+    text = """
+    def forked(x):
+        child = os.fork()
+        if child == 0:
+            try:
+                pipe.run()
+            except RuntimeError as error:
+                os._exit(7 if "forked" in str(error) else 8)
+            os._exit(9)
+        return np.array(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    pipe = pipeline_of(forked)
+    print(pipe.run()[0].as_array().tolist())
+    """
+    out, _ = run_script(text)
+    assert out == "[7, 7, 7]\n"
