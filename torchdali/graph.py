@@ -34,6 +34,7 @@ from torchdali.errors import (
     ArgumentTypeError,
     LayoutError,
     PipelineError,
+    TorchdaliError,
     UnsupportedError,
     _make,
 )
@@ -316,7 +317,12 @@ def create(
         _check_layout(schema, chosen, location)
         num_outputs = len(schema.outputs)
         if schema.variable_outputs:
-            num_outputs = _C.num_outputs(schema.name, args, list(arg_inputs), len(chosen))
+            try:
+                num_outputs = _C.num_outputs(schema.name, args, list(arg_inputs), len(chosen))
+            except TorchdaliError as error:
+                raise _make(
+                    type(error), str(error), operator=schema.fn_name, location=location
+                ) from None
         made = OpNode(
             schema=schema,
             name=own_name or made_up_name or auto_name(schema.class_name, numbers),

@@ -61,9 +61,10 @@ void Scheduler::submit(std::shared_ptr<Job> job, std::shared_ptr<Stages> stages)
 std::shared_ptr<Job> Scheduler::wait(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   consumer_waits_ = true;
-  const bool finished = done_.wait_for(lock, timeout, [&] { return entries_.front().finished; });
+  const bool finished =
+      done_.wait_for(lock, timeout, [&] { return entries_.empty() || entries_.front().finished; });
   consumer_waits_ = false;
-  if (!finished) return nullptr;
+  if (!finished || entries_.empty()) return nullptr;
   std::shared_ptr<Job> job = std::move(entries_.front().job);
   const std::exception_ptr error = entries_.front().error;
   entries_.pop_front();
@@ -86,13 +87,12 @@ bool Scheduler::cancel(std::chrono::milliseconds timeout) {
     e.job->cancel();
     e.first_failed = -1;  // workers leave their claims
   }
-  consumer_waits_ = true;
   const bool left = done_.wait_for(lock, timeout, [&] {
     return std::all_of(entries_.begin(), entries_.end(),
                        [](const Entry& e) { return e.running == 0; });
   });
-  consumer_waits_ = false;
   if (left) entries_.swap(dropped);
+  done_.notify_all();
   return left;
 }
 
@@ -156,7 +156,7 @@ void Scheduler::advance(Entry& e) {
       e.num_tasks = e.job->num_tasks(e.stage);
     }
   }
-  if (e.finished && consumer_waits_) done_.notify_one();
+  if (e.finished && consumer_waits_) done_.notify_all();
   if (idle_ > 0 && find_work() != nullptr) work_.notify_one();
 }
 
@@ -208,7 +208,7 @@ void Scheduler::worker_loop(int worker) {
     }
     --e->running;
     if (e->cancelled) {
-      if (e->running == 0) done_.notify_one();
+      if (e->running == 0) done_.notify_all();
     } else {
       advance(*e);
     }

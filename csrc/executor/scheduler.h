@@ -48,7 +48,7 @@ class Stages {
 };
 
 // Thread-safety: submit(), wait(), cancel() and close() are for one thread, the consumer's; the
-// workers are inside.
+// workers are inside. cancel() may come from another one: a wait() then ends.
 class Scheduler {
  public:
   // `cpus`: worker i is bound to cpus[i % size]; empty: not bound.
@@ -59,9 +59,9 @@ class Scheduler {
 
   // Never blocks. Bounding the number of jobs in flight is up to the caller.
   void submit(std::shared_ptr<Job> job, std::shared_ptr<Stages> stages);
-  // Takes the oldest job once it is finished; nullptr where `timeout` passed first. Must not be
-  // called with nothing pending. Rethrows the exception of the job's lowest failing task: which one
-  // that is does not depend on the number of threads.
+  // Takes the oldest job once it is finished; nullptr where `timeout` passed first, or the job was
+  // cancelled. Must not be called with nothing pending. Rethrows the exception of the job's lowest
+  // failing task: which one that is does not depend on the number of threads.
   std::shared_ptr<Job> wait(std::chrono::milliseconds timeout);
   // Drops every pending job; returns when no worker holds a task of one.
   void cancel();

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -103,7 +104,7 @@ std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string
 // the garbage collector runs wherever it likes.
 class Undertaker {
  public:
-  void take(std::unique_ptr<Executor> executor) {
+  void take(std::shared_ptr<Executor> executor) {
     const std::lock_guard lock(mutex_);
     threads_.emplace_back([executor = std::move(executor)]() mutable { executor.reset(); });
   }
@@ -138,7 +139,7 @@ class PyExecutor {
                                   .memory_stats = memory_stats};
     const Executor* shared = workers == nullptr ? nullptr : &workers->executor();
     const py::gil_scoped_release release;
-    executor_ = std::make_unique<Executor>(std::move(graph), options, shared);
+    executor_ = std::make_shared<Executor>(std::move(graph), options, shared);
   }
   ~PyExecutor() {  // NOLINT(bugprone-exception-escape): but where Python itself is broken
     if (executor_ != nullptr && getpid() == process_ && executor_->on_worker()) {
@@ -154,25 +155,29 @@ class PyExecutor {
   }
 
   void schedule(std::vector<uint64_t> sample_ids) {
-    Executor& e = executor();
+    (void)executor();
+    const std::shared_ptr<Executor> e = executor_;
     bool more;
     {
-      const py::gil_scoped_release release;
-      more = e.schedule(std::move(sample_ids));
+      const Outside outside(*this);
+      more = e->schedule(std::move(sample_ids));
     }
     if (!more) throw py::stop_iteration();
   }
 
   py::list wait() {
-    Executor& e = executor();
-    TORCHDALI_CHECK_KIND(kRuntime, e.pending() > 0, "no iteration is scheduled");
+    TORCHDALI_CHECK_KIND(kRuntime, executor().pending() > 0, "no iteration is scheduled");
+    const std::shared_ptr<Executor> kept = executor_;
+    Executor& e = *kept;
     std::shared_ptr<const IterationData> iteration;
     while (iteration == nullptr) {
       {
-        const py::gil_scoped_release release;
+        const Outside outside(*this);
         iteration = e.wait(kSignalPeriod);
       }
-      if (iteration == nullptr && PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (iteration != nullptr) break;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      (void)executor();  // not closed by another thread, or by the signal's handler
     }
     py::list out;
     for (int i = 0; i < e.num_outputs(); ++i) {
@@ -252,24 +257,27 @@ class PyExecutor {
     // A forked child has the memory but none of the threads, and may have caught a mutex locked:
     // there is nothing to join, and nothing that could be freed safely.
     if (getpid() != process_) {
-      (void)executor_.release();  // NOLINT(bugprone-unused-return-value): leaked on purpose
+      new std::shared_ptr<Executor>(std::move(executor_));  // leaked on purpose
       return;
     }
     (void)executor();  // not inside one of its functions
+    std::shared_ptr<Executor> e = std::move(executor_);
     std::optional<py::error_already_set> interrupted;
-    while (!cancel_for(kSignalPeriod)) {
+    while (!cancel_for(*e, kSignalPeriod)) {
       if (PyErr_CheckSignals() == 0) continue;
       // Ctrl-C ends functions that hang. One that hangs outside Python is left alone the next time.
       const bool again = interrupted.has_value();
       interrupted.emplace();
-      if (again) (void)executor_.release();  // NOLINT(bugprone-unused-return-value): leaked
+      if (again) new std::shared_ptr<Executor>(e);  // never freed
       if (again) break;
-      for (const auto thread : executor_->threads())
+      for (const auto thread : e->threads())
         PyThreadState_SetAsyncExc(static_cast<unsigned long>(thread), PyExc_KeyboardInterrupt);
     }
     {
       const py::gil_scoped_release release;  // the workers may drop what Python owns
-      executor_.reset();
+      // A daemon thread that waits for an iteration must be back in Python before that ends.
+      while (outside_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      e.reset();
     }
     if (interrupted) throw std::move(*interrupted);  // NOLINT(performance-move-const-arg)
   }
@@ -278,9 +286,25 @@ class PyExecutor {
   }
 
  private:
-  bool cancel_for(std::chrono::milliseconds timeout) {
+  // Without the GIL, in the engine.
+  class Outside {
+   public:
+    explicit Outside(PyExecutor& executor) : count_(executor) {}
+
+   private:
+    struct Count {
+      explicit Count(PyExecutor& e) : executor(e) { ++executor.outside_; }
+      ~Count() { --executor.outside_; }
+      Count(const Count&) = delete;
+      Count& operator=(const Count&) = delete;
+      PyExecutor& executor;
+    };
+    Count count_;
+    py::gil_scoped_release release_;
+  };
+  static bool cancel_for(Executor& e, std::chrono::milliseconds timeout) {
     const py::gil_scoped_release release;
-    return executor_->cancel(timeout);
+    return e.cancel(timeout);
   }
   Executor& executor() const {
     TORCHDALI_CHECK_KIND(kRuntime, executor_ != nullptr, "the pipeline is closed");
@@ -293,7 +317,8 @@ class PyExecutor {
         "wait for its own end. To fix it: use it where the pipeline is run");
     return *executor_;
   }
-  std::unique_ptr<Executor> executor_;
+  std::shared_ptr<Executor> executor_;
+  std::atomic<int> outside_ = 0;
   pid_t process_ = getpid();
 };
 

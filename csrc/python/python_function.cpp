@@ -146,7 +146,6 @@ class PythonFunction : public Operator {
         workers_ != Workers::kThreads || !seed_generators_,
         "workers=\"threads\" and seed_generators=True do not go together: the global "
         "generators are one for all threads. To fix it: draw from torchdali.current_sample()");
-    TORCHDALI_CHECK(num_outputs_ >= 0, "`num_outputs` must not be negative, got ", num_outputs_);
     layouts_.resize(static_cast<size_t>(num_outputs_));
     if (!spec.defined("output_layouts")) return;
     // One layout is for all outputs, a list for the first ones.
@@ -464,7 +463,11 @@ auto function_args(const char* array, bool whole_batch) {
         .variadic_input("inputs", "Passed to the function, one " + std::string(array) + " each.",
                         256)
         .output("outputs", "What the function returned.")
-        .num_outputs([](const OpSpec& spec) { return spec.get<int>("num_outputs"); })
+        .num_outputs([](const OpSpec& spec) {
+          const int count = spec.get<int>("num_outputs");
+          TORCHDALI_CHECK(count >= 0, "`num_outputs` must not be negative, got ", count);
+          return count;
+        })
         .required_arg("function", ArgType::kFunction,
                       "Called as function(input, ...). Returns the output, or a tuple of "
                       "`num_outputs` of them. Is called exactly once for each sample (or batch), "

@@ -3,6 +3,7 @@
 
 #include <ATen/DLConvertor.h>
 #include <ATen/ops/from_blob.h>
+#include <pybind11/gil_safe_call_once.h>
 #include <pybind11/numpy.h>
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -53,17 +54,21 @@ DType from_numpy_type(int number) {
   }
 }
 
+using NumpyTypes = std::array<py::dtype, kNumDTypes>;
+
 const py::dtype& numpy_dtype(DType dtype) {
-  // Never freed: the interpreter may be gone when static objects are.
-  static const auto* const kTypes = [] {
+  // Making a dtype may let go of the GIL: a plain static variable would be waited for with the GIL
+  // held. Never freed: the interpreter may be gone when static objects are.
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<NumpyTypes> types;
+  types.call_once_and_store_result([] {
     constexpr int kNumbers[kNumDTypes] = {kNpyUByte, kNpyUShort, kNpyUInt,   kNpyULong,
                                           kNpyByte,  kNpyShort,  kNpyInt,    kNpyLong,
                                           kNpyHalf,  kNpyFloat,  kNpyDouble, kNpyBool};
-    auto* types = new std::array<py::dtype, kNumDTypes>;
-    for (size_t i = 0; i < kNumDTypes; ++i) (*types)[i] = py::dtype(kNumbers[i]);
-    return types;
-  }();
-  return (*kTypes)[static_cast<size_t>(dtype)];
+    NumpyTypes made;
+    for (size_t i = 0; i < kNumDTypes; ++i) made[i] = py::dtype(kNumbers[i]);
+    return made;
+  });
+  return types.get_stored()[static_cast<size_t>(dtype)];
 }
 
 at::Tensor to_tensor(const SampleView& view, const std::shared_ptr<const void>& owner) {

@@ -230,7 +230,7 @@ def test_a_capsule_that_was_taken_is_refused():
     ("args", "message"),
     [
         ({"function": 3}, "takes a function"),
-        ({"num_outputs": -1}, "negative"),
+        ({"num_outputs": -1}, "fn.python_function: `num_outputs` must not be negative"),
         ({"num_outputs": 1, "output_layouts": ["HW", "HW"]}, "2 layouts for 1"),
         ({"workers": "fibres"}, "workers"),
         ({"workers": "threads", "seed_generators": True}, "do not go together"),
