@@ -46,7 +46,6 @@ ABSENT: dict[str, str] = {
     "tensors.format_tensor": "an inside of DALI's repr; str(tensor) is the way",
     "experimental": "the dynamic mode and the torchvision-like API are not in this version",
     "plugin_manager": _PLUGINS,
-    "python_function_plugin": _PLUGINS,
     "sysconfig": _PLUGINS,
     "reducers": "an inside of DALI's worker processes",
     "tfrecord": "belongs to fn.readers.tfrecord, which is not in this version",

@@ -43,7 +43,7 @@ PY_LAYERS: list[set[str]] = [
     {"_tensors", "_tensor_gpu"},
     {"data_node", "_document", "_references"},
     {"_extension"},
-    {"_functions", "_schema", "tensors", "info"},
+    {"_functions", "_schema", "tensors", "info", "python_function_plugin"},
     {"_arguments", "_checkpoint", "_debug_node", "_op_schema", "_options"},
     {"_nodes"},
     {"graph"},

@@ -11,7 +11,14 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from torchdali import _constants, _expressions, _subscript, graph  # noqa: F401  # methods of nodes
+from torchdali import (  # those with _ give nodes their methods
+    _constants,  # noqa: F401
+    _expressions,  # noqa: F401
+    _subscript,  # noqa: F401
+    graph,
+    python_function_plugin,
+    types,
+)
 from torchdali import external_source as _external
 from torchdali._schema import (
     ALIASES,
@@ -192,16 +199,37 @@ class _Operator:
         return graph.create(self._schema, inputs, {**self._kwargs, **given})
 
 
+class PythonFunctionBase(_Operator):
+    """What the classes of operators that call a function of the user have in common."""
+
+    def __init__(
+        self, function: Any = None, num_outputs: int = 1, device: str = "cpu", **kwargs: Any
+    ) -> None:
+        given = {"function": function, "num_outputs": num_outputs, "device": device, **kwargs}
+        super().__init__(**{k: v for k, v in given.items() if v is not None})
+
+    @staticmethod
+    def current_stream() -> types.CUDAStream:
+        """Returns the CUDA stream that the running function belongs to; on the CPU, that is 0."""
+        return types.CUDAStream(python_function_plugin.current_dali_stream())
+
+
 def _class(schema: OperatorSchema) -> type[_Operator]:
     own = signature(schema)
     params = [p for p in own.parameters.values() if p.kind is p.KEYWORD_ONLY]
+    calls = "function" in schema.by_name
+    if calls:  # these come by position too, as in DALI
+        first = [own.parameters[name] for name in ("function", "num_outputs", "device")]
+        named = [p for p in params if p not in first]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        params = [p.replace(kind=kind) for p in first] + named
     optional = [
         p.replace(default=None) if p.default is inspect.Parameter.empty else p for p in params
     ]
     doc = f"{docstring(schema)}\n\nNote:\n{_INDENT}The inputs are passed to the call."
     return type(
         schema.class_name,
-        (_Operator,),
+        (PythonFunctionBase if calls else _Operator,),
         {
             "_schema": schema,
             "__doc__": doc,
@@ -275,6 +303,8 @@ def install(package: ModuleType) -> None:
     names: Mapping[str, str] = {name: _shown(prefix, name) for name in made}
     for name, value in made.items():
         _place(package, names[name], value, rename=name not in PYTHON)
+    if prefix == "ops":
+        _place(package, "PythonFunctionBase", PythonFunctionBase)
     for old, new in ALIASES.items():
         if new in made and old not in made:
             shown = _shown(prefix, old)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,23 @@ from torchdali.errors import PipelineError, _make
 from torchdali.graph import OpNode
 from torchdali.tensors import TensorListCPU
 
-__all__ = ["Feed", "Site", "bare", "changed", "difference"]
+__all__ = ["Feed", "Latest", "Site", "bare", "changed", "difference"]
+
+
+class Latest:
+    """A function that the definition passes in every run, mostly a new one with the same code."""
+
+    def __init__(self, func: Callable[..., Any]) -> None:
+        self.func = func
+
+    def __call__(self, *args: Any) -> Any:
+        """Calls that of this run."""
+        return self.func(*args)
+
+    def same(self, func: Any) -> bool:
+        """Tells whether a function is this one, made again."""
+        code = getattr(self.func, "__code__", None)
+        return self.func is func or (code is not None and code is getattr(func, "__code__", None))
 
 
 @dataclass
@@ -35,6 +51,12 @@ class Site:
     seed: int
     executor: Any = None
     feed: Feed | None = None
+
+    def renew(self, node: OpNode) -> None:
+        """Takes the functions of this run."""
+        for name, value in self.node.args.items():
+            if isinstance(value, Latest):
+                value.func = node.args[name]
 
     def stop(self) -> None:
         """Ends it."""
@@ -106,11 +128,6 @@ def bare(node: DataNode) -> DataNode:
     return DataNode(node.name, node.device, node.source, node.index)
 
 
-def _same_code(before: Any, after: Any) -> bool:
-    code = getattr(before, "__code__", None)
-    return code is not None and code is getattr(after, "__code__", None)
-
-
 def difference(first: OpNode, now: OpNode) -> str | None:
     """Returns how a call differs from that in the first run: "" for another one, None for none."""
     if first.schema is not now.schema or first.location != now.location:
@@ -121,9 +138,10 @@ def difference(first: OpNode, now: OpNode) -> str | None:
         before, after = (
             "a batch" if name in node.arg_inputs else node.args.get(name) for node in (first, now)
         )
-        # a function of the definition's own is made anew in every run
-        if _same_code(before, after):
-            continue
+        if isinstance(before, Latest):
+            if before.same(after):
+                continue
+            before = before.func
         # by repr: NaN is the same as before, 1.0 and True are not the same as 1
         if before is not after and repr(before) != repr(after):
             return f"argument `{name}` unexpectedly changed from {before!r} to {after!r}"

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from torchdali import graph
-from torchdali._calls import Feed, Site, bare, changed, difference
+from torchdali._calls import Feed, Latest, Site, bare, changed, difference
 from torchdali._debug_node import Batch, DataNodeDebug
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
@@ -226,6 +226,7 @@ class EagerExecutor:
         if index < len(self._sites):
             site = self._sites[index]
             if difference(site.node, node) is None:
+                site.renew(node)
                 return site
             if self.known:
                 raise changed(site.node, node)
@@ -245,6 +246,10 @@ class EagerExecutor:
         plain = dataclasses.replace(
             node,
             inputs=tuple(bare(i) for i in node.inputs),
+            args={
+                name: Latest(value) if node.schema.by_name[name].type == "function" else value
+                for name, value in node.args.items()
+            },
             arg_inputs={name: bare(i) for name, i in node.arg_inputs.items()},
             guards=tuple((bare(i), value) for i, value in node.guards),
         )

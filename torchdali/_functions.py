@@ -35,7 +35,9 @@ def _seed_generators(seed: int) -> None:
 def _describe_function(function: Callable[..., Any]) -> str:
     """Returns "function `augment` (train.py:12)"."""
     function = getattr(function, "user_function", function)  # of a ProcessFunction
-    inner = getattr(function, "func", function)  # of functools.partial
+    inner: Any = function
+    while hasattr(inner, "func") and not hasattr(inner, "__qualname__"):  # functools.partial
+        inner = inner.func
     name = getattr(inner, "__qualname__", None) or type(inner).__qualname__
     code = getattr(inner, "__code__", None)
     if code is None:  # a method has its function's; an object with __call__ its class's

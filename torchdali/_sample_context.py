@@ -83,7 +83,8 @@ class SampleContext:
 
         That of torch only where torch is loaded.
         """
-        random.seed(self.seed)
+        # As bytes: from the number itself it would draw what NumPy's, the same algorithm, draws.
+        random.seed(self.seed.to_bytes(8, "little"))
         np.random.seed([self.seed & 0xFFFFFFFF, self.seed >> 32])  # noqa: NPY002
         loaded = sys.modules.get("torch")
         if loaded is not None:

@@ -13,7 +13,9 @@ from typing import Any
 import torch
 
 from torchdali.errors import ArgumentError, PipelineError, _make
+from torchdali.ops import TorchPythonFunction
 from torchdali.plugin.base_iterator import LastBatchPolicy, _DaliBaseIterator
+from torchdali.plugin.pytorch import fn
 from torchdali.plugin.pytorch.torch_utils import feed_ndarray, to_torch_tensor, to_torch_type
 
 __all__ = [
@@ -21,7 +23,9 @@ __all__ = [
     "DALIGenericIterator",
     "DALIRaggedIterator",
     "LastBatchPolicy",
+    "TorchPythonFunction",
     "feed_ndarray",
+    "fn",
     "to_torch_tensor",
     "to_torch_type",
 ]
