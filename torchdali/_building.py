@@ -234,10 +234,9 @@ class BuiltPipeline(SerializedPipeline):
 
     def close(self) -> None:
         """Drops what is scheduled, ends the workers and lets all memory go. May be called twice."""
-        executor = self._executor
-        if executor is not None:
-            executor.close()  # refuses inside a function of the pipeline, before anything changed
-        self._executor = None
+        if self._executor is not None:
+            self._executor.pending  # noqa: B018  # raises inside a function of the pipeline
+        executor, self._executor = self._executor, None
         self._closed = True
         self._steady = False
         self._nodes, self._inputs, self._inputs_by_name = [], [], {}
@@ -246,6 +245,8 @@ class BuiltPipeline(SerializedPipeline):
         self._plan = None
         self._end_workers()
         live_pipelines.discard(self)
+        if executor is not None:
+            executor.close()
 
 
 def as_output(index: int, output: Any) -> DataNode:

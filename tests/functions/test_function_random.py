@@ -144,7 +144,7 @@ def test_a_batch_has_the_generators_of_its_first_sample():
 def test_a_sample_knows_where_it_is():
     def function():
         sample = torchdali.current_sample()
-        assert f"index={sample.index}, id={sample.id}" in repr(sample)
+        assert f"id={sample.id}, index={sample.index}" in repr(sample)
         assert sample.numpy is sample.numpy
         return np.array([sample.index, sample.id])
 
