@@ -202,6 +202,42 @@ def external_source_table(document: dict[str, Any]) -> str:
     return f"{markdown(['2 worker processes', *(c[0] for c in columns.values())], rows)}\n\n{note}"
 
 
+def python_function_table(document: dict[str, Any]) -> str:
+    """What a Python function adds to a pipeline, for each sample; the ratio is to torchdali."""
+    names = ("operator", "batch", "returns")
+    results = of(document, "python_function")
+    by_key = {(r["peer"], *(r["axes"][a] for a in names)): r for r in results}
+    peers = list(dict.fromkeys(r["peer"] for r in results))
+
+    def added(peer: str, case: tuple[Any, ...]) -> float | None:
+        pair = [by_key.get((peer, *c), {"absent": ""}) for c in (case, ("none", False, "input"))]
+        if any("absent" in r for r in pair):
+            return None
+        first, second = (median(r, "us_per_iteration") for r in pair)
+        return (first - second) / 64
+
+    rows = []
+    for case in dict.fromkeys(key[1:] for key in by_key):
+        operator, batch, returns = case
+        if operator == "none":
+            continue
+        name = "python_function" if operator == "python" else f"{operator}_python_function"
+        what = "its input" if returns == "input" else "an array"
+        row = [f"`{name}`, {'per batch' if batch else 'per sample'}, returns {what}"]
+        ours = added("torchdali", case)
+        for peer in peers:
+            time = added(peer, case)
+            cell = "absent" if time is None else f"{time:.2f}"
+            if peer != "torchdali" and time is not None and ours:
+                cell += f" ({time / ours:.0f})"
+            row.append(cell)
+        rows.append(row)
+    header = ["µs a sample, 64 samples, 2 threads"]
+    header += [title(next(r for r in results if r["peer"] == peer)) for peer in peers]
+    note = "What the operator adds to a pipeline. In brackets: how many times as long as torchdali."
+    return f"{markdown(header, rows)}\n\n{note}"
+
+
 def numba_function_table(document: dict[str, Any]) -> str:
     """A Numba function: what calling it costs, and how fast it is with something to do."""
     by_key = {
@@ -308,6 +344,7 @@ SECTIONS = {
     "expressions": ("expressions", expressions_table),
     "building": ("building", building_table),
     "external_source": ("external_source", external_source_table),
+    "python_function": ("python_function", python_function_table),
     "numba_function": ("numba_function", numba_function_table),
     "memory": ("memory", memory_table),
     "workers": ("workers", workers_table),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import harness, memory, report
-from benchmarks.ops import building, expressions, numba_function, overhead
+from benchmarks.ops import building, expressions, numba_function, overhead, python_function
 from benchmarks.pipelines import external_source, imagenet
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -23,6 +23,7 @@ PARTS = (
     "expressions",
     "building",
     "external_source",
+    "python_function",
     "numba_function",
     "memory",
     "workers",
@@ -101,6 +102,17 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 seconds=min(seconds, 1.5),
                 # More than any peer makes ahead while the others are measured.
                 warm_up=8 if work in ("copy", "decode") else 2,
+            )
+    if "python_function" in options.parts:
+        for operator, batch, returns in python_function.CASES:
+            results += harness.measure(
+                python_function.__name__,
+                [p for p in python_function.PEERS if p.startswith(tuple(options.peers))],
+                {"threads": 2, "operator": operator, "batch": batch, "returns": returns},
+                harness.iteration_time,
+                rounds=rounds,
+                seconds=min(seconds, 0.5),
+                warm_up=200,
             )
     if "numba_function" in options.parts:
         for work, mode, calls, threads in numba_function.CASES:
