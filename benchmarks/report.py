@@ -206,6 +206,8 @@ def python_function_table(document: dict[str, Any]) -> str:
     """What a Python function adds to a pipeline, for each sample; the ratio is to torchdali."""
     names = ("operator", "batch", "returns")
     results = of(document, "python_function")
+    if not results:
+        return "Not measured."
     by_key = {(r["peer"], *(r["axes"][a] for a in names)): r for r in results}
     peers = list(dict.fromkeys(r["peer"] for r in results))
 

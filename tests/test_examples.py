@@ -107,6 +107,24 @@ def test_expressions_give_the_same_step_by_step(tmp_path):
     assert sheet.read_bytes().startswith(b"P6 120 20 255\n")
 
 
+@pytest.mark.parametrize("how", ["numpy", "dlpack", "torch"])
+def test_python_functions_draw_the_same_with_any_number_of_threads(how, tmp_path):
+    script, sheet = ROOT / "examples" / "python_functions.py", "out/python_functions.ppm"
+    sheets = set()
+    for threads in (1, 3):
+        text = run(script, "--how", how, "--threads", threads, "--size", 48, cwd=tmp_path)
+        assert f"16 images through {how}" in text
+        sheets.add((tmp_path / sheet).read_bytes())
+    assert len(sheets) == 1
+    (data,) = sheets
+    assert data.startswith(b"P6 384 96 255\n")
+    pixels = np.frombuffer(data[-384 * 96 * 3 :], np.uint8)
+    assert pixels.std() > 20
+    make_photos(tmp_path / "photos", 3, ".png")
+    arguments = ["--how", how, "--data", tmp_path / "photos", "--batch", 6, "--size", 20]
+    assert "6 images" in run(script, *arguments, cwd=tmp_path)
+
+
 def test_a_numba_kernel_turns_upright_images(tmp_path):
     pytest.importorskip("numba")
     script, sheet = ROOT / "examples" / "numba_kernel.py", tmp_path / "out" / "numba_kernel.ppm"
