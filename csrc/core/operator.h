@@ -62,7 +62,7 @@ inline const std::shared_ptr<const SampleNames>* find_names(
   return nullptr;
 }
 
-// What an operator holds for one batch, from prepare() until the batch is gone.
+// What an operator holds for one batch, from prepare_batch() until the batch is gone.
 struct BatchState {
   virtual ~BatchState() = default;
 };
@@ -138,7 +138,7 @@ class SampleContext {
   const Batch& source_batch() const {
     return static_cast<const Batch&>(*source_batches_[static_cast<size_t>(sources_.front())]);
   }
-  // What prepare() of the operator that is running returned for this batch.
+  // What prepare_batch() of the operator that is running returned for this batch.
   template <class State>
   State& batch_state() const {
     return static_cast<State&>(*state_);
@@ -172,11 +172,11 @@ class BatchContext {
   }
   // Who holds it keeps the memory of input i as it is.
   virtual std::shared_ptr<const void> input_owner(int i) const = 0;
-  // As SampleContext::output(), where batch_traits() says that prepare() makes the outputs.
+  // As SampleContext::output(), where batch_traits() says that prepare_batch() makes the outputs.
   virtual SampleView& output(int i, int k, DType dtype, const Shape& shape,
                              const Layout& layout = {}) = 0;
   virtual uint64_t sample_id(int k) const = 0;
-  // Whether nobody takes the outputs any more: prepare() may throw to end early.
+  // Whether nobody takes the outputs any more: prepare_batch() may throw to end early.
   virtual bool cancelled() const = 0;
   uint64_t seed() const { return seed_; }
 
@@ -188,8 +188,8 @@ class BatchContext {
 };
 
 struct BatchTraits {
-  bool ordered = false;        // prepare() of one batch at a time, in the order of the batches
-  bool makes_outputs = false;  // prepare() makes the outputs, run() is not called
+  bool ordered = false;  // prepare_batch() of one batch at a time, in the order of the batches
+  bool makes_outputs = false;  // prepare_batch() makes the outputs, run() is not called
 };
 
 // A CPU operator. The constructor takes a `const OpSpec&` and does all that can be done before the
@@ -202,12 +202,12 @@ class Operator {
   Operator& operator=(const Operator&) = delete;
   virtual ~Operator() = default;
   virtual void run(SampleContext& ctx) const = 0;
-  // Where it has a value: prepare() is called once a batch, when its inputs are there for all
+  // Where it has a value: prepare_batch() is called once a batch, when its inputs are there for all
   // samples, and before run() is called for any. It holds its value from the beginning.
   virtual std::optional<BatchTraits> batch_traits() const { return std::nullopt; }
   // Not called where no sample takes the operator. Different batches at the same time, unless
   // `ordered`.
-  virtual std::unique_ptr<BatchState> prepare(BatchContext& /*ctx*/) { return nullptr; }
+  virtual std::unique_ptr<BatchState> prepare_batch(BatchContext& /*ctx*/) { return nullptr; }
 };
 
 // Facts about a reader, under DALI's names.

@@ -67,7 +67,7 @@ void run_step(const Plan& plan, const Step& step, IterationData& iteration) {
     StepContext ctx(plan, step, iteration);
     if (ctx.size() > 0)
       iteration.states[static_cast<size_t>(step.node)] =
-          plan.operators[static_cast<size_t>(step.node)]->prepare(ctx);
+          plan.operators[static_cast<size_t>(step.node)]->prepare_batch(ctx);
   } catch (const Error& e) {
     throw fail(e);
   } catch (const std::bad_alloc&) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the stages of a plan that see a whole batch: Operator::prepare().
+// Runs the stages of a plan that see a whole batch: Operator::prepare_batch().
 #pragma once
 
 #include "executor/sample_runner.h"

@@ -79,7 +79,7 @@ class NumbaFunction final : public Operator {
     return BatchTraits{.makes_outputs = batch_processing_};
   }
 
-  std::unique_ptr<BatchState> prepare(BatchContext& ctx) override {
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
     for (int k = 0; k < ctx.size(); ++k) {
       try {
         for (int i = 0; i < ins_.size(); ++i) check_input(i, ctx.input(i, k));

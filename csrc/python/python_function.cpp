@@ -164,7 +164,7 @@ class PythonFunction : public Operator {
     return BatchTraits{.ordered = workers_ == Workers::kNone};
   }
 
-  std::unique_ptr<BatchState> prepare(BatchContext& ctx) override {
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
     auto results = std::make_unique<Results>(num_outputs_, ctx.batch_size());
     if (runs_on_threads()) {
       for (int i = 0; i < num_inputs_; ++i) results->owners.push_back(ctx.input_owner(i));
