@@ -42,7 +42,7 @@ PY_LAYERS: list[set[str]] = [
     {"_tensor_input", "_tensor_repr"},
     {"_tensors", "_tensor_gpu"},
     {"data_node", "_document", "_references"},
-    {"_extension"},
+    {"_extension", "_ranks", "_structure"},
     {"_functions", "_schema", "tensors", "info", "python_function_plugin"},
     {"_arguments", "_checkpoint", "_debug_node", "_op_schema", "_options"},
     {"_nodes"},
@@ -59,7 +59,12 @@ PY_LAYERS: list[set[str]] = [
     {"_callables", "pipeline"},
     {"backend"},
     {"fn", "ops"},
+    {"_loop_epochs", "_loop_outputs"},
+    {"_loop_state"},
+    {"_loop_pipelines"},
+    {"loop"},
     {"auto_aug", "plugin", "loader"},
+    {"lightning"},
     {"_generate"},
 ]
 # A definition records nodes and runs nothing.

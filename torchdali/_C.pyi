@@ -43,6 +43,21 @@ class Executor:
         source_names: list[bytes] = ...,
     ) -> None: ...
     def reader_meta(self, name: str) -> dict[str, Any] | None: ...
+    def reader_shuffles(self, name: str) -> bool: ...
+    def deal(
+        self,
+        *,
+        epoch: int,
+        size: int,
+        first: int,
+        shard: int,
+        num_shards: int,
+        count: int,
+        batch_size: int,
+        shuffle: bool,
+        repeat: bool,
+        seed: int,
+    ) -> None: ...
     def state(self) -> dict[str, Any]: ...
     def restore(
         self, *, iterations: int, samples: int, sources: dict[str, dict[str, int]]

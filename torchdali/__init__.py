@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from torchdali._build_info import VERSION as __version__
     from torchdali._sample_context import SampleContext, current_sample
     from torchdali.data_node import newaxis
+    from torchdali.loop import PipelineLoader
     from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
 
 __all__ = [
     "OperatorConcurrency",
     "Pipeline",
+    "PipelineLoader",
     "SampleContext",
     "StreamPolicy",
     "__version__",
@@ -41,6 +43,7 @@ __all__ = [
 _ELSEWHERE = {
     "OperatorConcurrency": ("pipeline", "OperatorConcurrency"),
     "Pipeline": ("pipeline", "Pipeline"),
+    "PipelineLoader": ("loop", "PipelineLoader"),
     "SampleContext": ("_sample_context", "SampleContext"),
     "StreamPolicy": ("pipeline", "StreamPolicy"),
     "__version__": ("_build_info", "VERSION"),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from torchdali import graph
+from torchdali._checkpoint import Checkpoint
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
 from torchdali._parallel import ParallelInput, start_pool, worker_timeout
@@ -232,6 +233,19 @@ class BuiltPipeline(SerializedPipeline):
             self._inputs.append(source)
             self._inputs_by_name.update((name, source) for name, _ in filter(None, entries))
 
+    def _resume_from(self, checkpoint: Checkpoint) -> None:
+        """Goes on from a checkpoint, wherever the pipeline is: what runs is made anew."""
+        executor, self._executor = self._executor, None
+        self._resumed_from = checkpoint
+        self._plan = None  # the seeds of operators follow from the checkpoint's
+        if executor is not None:
+            self._inputs, self._inputs_by_name = [], {}
+            self._last_iter, self._deferred, self._steady = False, None, False
+            self._epoch = 0
+            self._end_workers()
+            executor.close()
+        self.build()
+
     def close(self) -> None:
         """Drops what is scheduled, ends the workers and lets all memory go. May be called twice."""
         if self._executor is not None:
@@ -243,6 +257,7 @@ class BuiltPipeline(SerializedPipeline):
         self._outputs, self._deferred = None, None
         self._scope.sinks.clear()
         self._plan = None
+        self._remake = None
         self._end_workers()
         live_pipelines.discard(self)
         if executor is not None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Callable
 from typing import Any, cast
 
 from torchdali._dot import Picture, svg
 from torchdali._planning import Plan, reachable
 from torchdali._process_functions import FunctionProcesses
 from torchdali._resuming import ResumablePipeline
+from torchdali._structure import Structure
 from torchdali._workers.pool import Pool
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, FileError, PipelineError, TorchdaliError, _make
@@ -32,6 +34,9 @@ class InspectedPipeline(ResumablePipeline):
         self._workers_started = False
         self._closed = False
         self._outputs: list[DataNode] | None = None
+        # Of a definition under pipeline_def: how it returned its outputs, and how to make another.
+        self._structure: Structure | None = None
+        self._remake: Callable[..., Any] | None = None
         self._nodes: list[OpNode] = []  # of the plan
 
     def _check_buildable(self) -> None:

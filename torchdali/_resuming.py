@@ -93,6 +93,10 @@ class ResumablePipeline(RunningPipeline):
                 fix="pass enable_checkpointing=True where the pipeline is made",
             )
         self.build()
+        return self._snapshot(iterator).encode()
+
+    def _snapshot(self, iterator: Mapping[str, Any] | None = None) -> Checkpoint:
+        """Returns where the built pipeline is; readers, random operators, and tracked sources."""
         executor = self._live_executor()
         state = executor.state()
         inputs = self._inputs_taken(executor.iterations_taken)
@@ -110,7 +114,7 @@ class ResumablePipeline(RunningPipeline):
             resets=max([self._epoch + self._resets_due - epoch for epoch in epochs], default=0),
             inputs=inputs,
             iterator=iterator,
-        ).encode()
+        )
 
     def _live_executor(self) -> Any:
         if self._executor is None:
@@ -126,8 +130,6 @@ class ResumablePipeline(RunningPipeline):
 
     def _start(self, executor: Any, nodes: Sequence[OpNode], names: Mapping[int, str]) -> None:
         """Brings what build() has made to where the checkpoint was taken, or to the start."""
-        if not self._enable_checkpointing:
-            return
         self._stateful = [
             (
                 names[node.ordinal],
@@ -141,6 +143,8 @@ class ResumablePipeline(RunningPipeline):
             for node in nodes
             if node.schema.source or node.schema.random
         ]
+        if not self._enable_checkpointing and self._resumed_from is None:
+            return
         for source in self._inputs:
             self._warn_of_source(source.forgetful, source.location)
         checkpoint, self._resumed_from = self._resumed_from, None

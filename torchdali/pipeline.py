@@ -6,15 +6,17 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import weakref
 from collections.abc import Callable, Mapping
 from types import ModuleType, TracebackType
 from typing import Any, TypeVar, cast, overload
 
 from torchdali import _conditionals, graph
 from torchdali._arguments import unknown_name
-from torchdali._building import BuiltPipeline, as_output, as_outputs, live_pipelines
+from torchdali._building import BuiltPipeline, as_output, live_pipelines
 from torchdali._debug import DebuggedPipeline
 from torchdali._options import OperatorConcurrency, StreamPolicy
+from torchdali._structure import flatten
 from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,
@@ -152,9 +154,11 @@ class _PipelineDebug(DebuggedPipeline, Pipeline):
         live_pipelines.add(self)
 
 
-def _debug_outputs(made: Any) -> list[Any]:
+def _debug_outputs(pipeline: _PipelineDebug | None, made: Any) -> list[Any]:
     """Returns what a definition in debug mode returned: nodes, and batches that it took out."""
-    outputs = [] if made is None else as_outputs(made)
+    outputs, structure = ([], None) if made is None else flatten(made)
+    if pipeline is not None:
+        pipeline._structure = structure
     return [
         value if isinstance(value, TensorListCPU) else as_output(index, value)
         for index, value in enumerate(outputs)
@@ -191,8 +195,10 @@ def pipeline_def(
     """Turns a function that defines a graph into one that makes pipelines.
 
     Args:
-        fn: returns the outputs, one DataNode or several. Its parameters stay parameters; those of
-            Pipeline's constructor are taken in addition, as keywords.
+        fn: returns the outputs: a DataNode, a tuple or list of them, or a structure of dicts,
+            tuples, named tuples and dataclasses, which PipelineLoader keeps; run() gives a flat
+            tuple. Its parameters stay parameters; those of Pipeline's constructor are taken in
+            addition, as keywords.
         enable_conditionals: `if`, `a if p else b`, `and`, `or` and `not` take data nodes, sample by
             sample, in `fn` and in the functions that it calls; docs/guide/conditionals.md.
         debug: call the function again in every run, and run its operators as they are called, so
@@ -245,11 +251,17 @@ def pipeline_def(
         constructor = {k: v for k, v in chosen.items() if k not in _DECORATOR_ARGS}
         define = _conditionals.convert(function) if chosen["enable_conditionals"] else function
         if kwargs.get("debug", debug):  # as in DALI, also where the function has a `debug` too
-            return _PipelineDebug(lambda: _debug_outputs(define(*args, **own)), **constructor)
+            debugged = _PipelineDebug(
+                lambda: _debug_outputs(itself(), define(*args, **own)), **constructor
+            )
+            itself = weakref.ref(debugged)
+            return debugged
         pipeline = Pipeline(**constructor)
         with pipeline:
             made = define(*args, **own)
-        pipeline.set_outputs(*as_outputs(made))
+        outputs, pipeline._structure = flatten(made)
+        pipeline.set_outputs(*outputs)
+        pipeline._remake = functools.partial(make, *args, **kwargs)
         return pipeline
 
     # inspect.signature follows __wrapped__ to the function itself, which lacks the pipeline's own.

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/epoch_plan.h"
 #include "core/random.h"
 #include "core/schema.h"
 #include "core/view.h"
@@ -51,6 +52,8 @@ struct SourceBatch {
   int size = 0;     // samples
   int64_t end = 0;  // the source's position behind this batch, where it keeps one (see Source)
   std::shared_ptr<const SampleNames> names;  // null where the source knows none
+  // What random values are keyed by, one a sample; empty: the ids follow on those before.
+  std::vector<uint64_t> sample_ids;
 };
 
 // The names of the first of `sources` that has some; `batches` are indexed by node.
@@ -218,6 +221,7 @@ struct ReaderMeta {
   int shard_id = 0;
   bool pad_last_batch = false;
   bool stick_to_shard = false;
+  bool shuffles = false;
 };
 
 // What a checkpoint says about a source: facts with names and numbers, so that they can be read,
@@ -241,6 +245,10 @@ class Source : public Operator {
   // Goes on where `state` was taken, without going through what lies before; returns the position.
   // Raises kValue where the state is damaged or belongs to another source. Before next_batch().
   virtual int64_t restore(const SourceState& /*state*/) { return 0; }
+  // Gives the samples of `plan` next, then ends; what was given before does not matter. No batch
+  // that it has given is in use. Returns whether it follows plans. Raises kValue where it cannot
+  // follow this one.
+  virtual bool deal(const EpochPlan& /*plan*/) { return false; }
   // nullopt where the source is not a reader.
   virtual std::optional<ReaderMeta> meta() { return std::nullopt; }
 };

@@ -84,6 +84,12 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
 Executor::~Executor() { scheduler_->cancel(); }
 
 bool Executor::schedule(std::vector<uint64_t> sample_ids) {
+  if (dealt_) {
+    const int size = dealt_->batch_at(dealt_position_, options_.max_batch_size);
+    if (size == 0) return false;
+    for (int i = 0; i < size; ++i) sample_ids.push_back(dealt_->sample_id(dealt_position_ + i));
+    dealt_position_ += size;
+  }
   // Where one source failed or had no data, those before it keep the batch that they gave.
   if (next_ == nullptr) {
     next_ = std::make_shared<Iteration>(*this);
@@ -116,6 +122,8 @@ bool Executor::schedule(std::vector<uint64_t> sample_ids) {
           plan_.graph.nodes[n]);
     }
   }
+  for (int n : plan_.sources)
+    if (sample_ids.empty()) sample_ids = std::move(iteration->source_batches[n]->sample_ids);
   TORCHDALI_ASSERT(
       sample_ids.empty() || static_cast<int>(sample_ids.size()) >= iteration->batch_size, "");
   iteration->sample_ids = std::move(sample_ids);
@@ -225,6 +233,22 @@ void Executor::release_unused_memory() {
 void Executor::reset() {
   next_ = nullptr;
   for (int n : plan_.sources) source(n).reset();
+}
+
+void Executor::deal(const EpochPlan& plan) {
+  cancel();
+  next_ = nullptr;
+  for (size_t i = 0; i < plan_.sources.size(); ++i) {
+    const int n = plan_.sources[i];
+    try {
+      if (source(n).deal(plan)) taken_.positions[i] = 0;
+    } catch (const Error& e) {
+      throw OperatorError(e, plan_.graph.nodes[n]);
+    }
+  }
+  if (!plan_.sources.empty()) return;
+  dealt_ = plan;
+  dealt_position_ = 0;
 }
 
 Operator& Executor::find(const std::string& name) {

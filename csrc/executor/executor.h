@@ -75,6 +75,9 @@ class Executor {
   void close() { scheduler_->close(); }
   // Sources start over after the end of the data.
   void reset();
+  // Drops what is scheduled; the sources that follow plans give the samples of this one and end.
+  // Where there are no sources, the plan says how many samples there are.
+  void deal(const EpochPlan& plan);
   void feed(const std::string& name, std::unique_ptr<FedBatch> batch);
   std::optional<ReaderMeta> reader_meta(const std::string& name);
   ExecutorState state();
@@ -106,6 +109,8 @@ class Executor {
   std::deque<std::shared_ptr<const IterationData>> in_flight_;  // oldest first
   uint64_t next_sample_id_ = 0;
   Taken taken_;
+  std::optional<EpochPlan> dealt_;    // only without sources
+  int64_t dealt_position_ = 0;        // of the next batch
   std::vector<OutputMemory> memory_;  // per slot; empty where not wanted
   std::shared_ptr<Stages> stages_;
   std::shared_ptr<Scheduler> scheduler_;  // last: its threads end before the rest goes

@@ -222,6 +222,10 @@ class PyExecutor {
     d["stick_to_shard"] = meta->stick_to_shard;
     return d;
   }
+  bool reader_shuffles(const std::string& name) {
+    const auto meta = executor().reader_meta(name);
+    return meta && meta->shuffles;
+  }
   py::dict state() {
     const ExecutorState state = executor().state();
     py::dict d;
@@ -246,6 +250,11 @@ class PyExecutor {
     return all;
   }
   void reset() { executor().reset(); }
+  void deal(const EpochPlan& plan) {
+    Executor& e = executor();
+    const py::gil_scoped_release release;
+    e.deal(plan);
+  }
   void release_unused_memory() { executor().release_unused_memory(); }
   void cancel() {
     Executor& e = executor();
@@ -342,11 +351,31 @@ void bind_executor(py::module_& m) {
       .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "",
            py::arg("source_names") = std::vector<std::string>())
       .def("reader_meta", &PyExecutor::reader_meta, py::arg("name"))
+      .def("reader_shuffles", &PyExecutor::reader_shuffles, py::arg("name"))
       .def("state", &PyExecutor::state)
       .def("restore", &PyExecutor::restore, py::kw_only(), py::arg("iterations"),
            py::arg("samples"), py::arg("sources"))
       .def("memory_statistics", &PyExecutor::memory_statistics)
       .def("reset", &PyExecutor::reset)
+      .def(
+          "deal",
+          [](PyExecutor& e, int64_t epoch, int64_t size, int64_t first, int64_t shard,
+             int64_t num_shards, int64_t count, int batch_size, bool shuffle, bool repeat,
+             uint64_t seed) {
+            e.deal({.epoch = epoch,
+                    .size = size,
+                    .first = first,
+                    .shard = shard,
+                    .num_shards = num_shards,
+                    .count = count,
+                    .batch_size = batch_size,
+                    .shuffle = shuffle,
+                    .repeat = repeat,
+                    .seed = seed});
+          },
+          py::kw_only(), py::arg("epoch"), py::arg("size"), py::arg("first"), py::arg("shard"),
+          py::arg("num_shards"), py::arg("count"), py::arg("batch_size"), py::arg("shuffle"),
+          py::arg("repeat"), py::arg("seed"))
       .def("release_unused_memory", &PyExecutor::release_unused_memory)
       .def("cancel", &PyExecutor::cancel)
       .def("close", &PyExecutor::close)

@@ -87,6 +87,12 @@ uint64_t permute_index(uint64_t index, uint64_t size, uint64_t key) {
   return index;
 }
 
+int64_t epoch_permutation(int64_t index, int64_t size, uint64_t seed, int64_t epoch) {
+  const uint64_t key = derive_seed(seed, static_cast<uint64_t>(epoch));
+  return static_cast<int64_t>(
+      permute_index(static_cast<uint64_t>(index), static_cast<uint64_t>(size), key));
+}
+
 EpochOrder::EpochOrder(const EpochOrderOptions& options) : options_(options) {
   const auto& o = options_;
   TORCHDALI_CHECK(o.num_shards >= 1, "`num_shards` is ", o.num_shards, ", expected 1 or more");
@@ -155,10 +161,8 @@ EpochOrder::Item EpochOrder::at(int64_t position) const {
   const int64_t size = shard_size(shard);
   const bool padding = offset >= size;
   if (padding) offset = size - 1;
-  const auto permuted = [&](int64_t index, int64_t among) {
-    const uint64_t key = derive_seed(o.seed, static_cast<uint64_t>(epoch));
-    return static_cast<int64_t>(
-        permute_index(static_cast<uint64_t>(index), static_cast<uint64_t>(among), key));
+  const auto permuted = [&](int64_t i, int64_t among) {
+    return epoch_permutation(i, among, o.seed, epoch);
   };
   int64_t index = shard_begin(shard) + offset;
   if (o.shuffle == Shuffle::kWholeEpoch) index = permuted(index, o.size);

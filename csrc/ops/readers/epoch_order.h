@@ -68,5 +68,7 @@ class EpochOrder {
 // A permutation of 0..size-1 chosen by `key`: the image of `index`. Stateless, O(1) time and
 // memory.
 uint64_t permute_index(uint64_t index, uint64_t size, uint64_t key);
+// The permutation of an epoch.
+int64_t epoch_permutation(int64_t index, int64_t size, uint64_t seed, int64_t epoch);
 
 }  // namespace torchdali

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.readers.file: the bytes and the label of one file a sample. Finding the files: file_list.h;
-// their order: epoch_order.h; reading: io/file.h.
+// their order: reader.h; reading: io/file.h.
 #include "io/file.h"
 
-#include <mutex>
-
-#include "core/operator.h"
-#include "ops/readers/epoch_order.h"
 #include "ops/readers/file_list.h"
+#include "ops/readers/reader.h"
 
 namespace torchdali {
 namespace {
@@ -19,28 +16,12 @@ const std::vector<std::string> kDefaultFilters = {"*.jpg",  "*.jpeg", "*.png",  
 // The names of its samples are the paths.
 struct FileBatch final : SourceBatch {
   std::vector<int32_t> labels;
-  int64_t position = 0;  // of the first sample in the reader's stream
 };
 
-class FileReader final : public Source {
+class FileReader final : public Reader {
  public:
-  explicit FileReader(const OpSpec& spec) {
+  explicit FileReader(const OpSpec& spec) : Reader(spec) {
     check_arguments(spec);
-    options_ = {.shard_id = spec.get<int>("shard_id"),
-                .num_shards = spec.get<int>("num_shards"),
-                .batch_size = spec.max_batch_size,
-                .stick_to_shard = spec.get<bool>("stick_to_shard"),
-                .pad_last_batch = spec.get<bool>("pad_last_batch"),
-                .seed = spec.seed};
-    if (spec.get<bool>("random_shuffle")) options_.shuffle = Shuffle::kShard;
-    if (spec.get<bool>("shuffle_after_epoch")) {
-      options_.shuffle = Shuffle::kWholeEpoch;
-      // Not the pipeline's seed: scripts give each rank its own, and the ranks must agree on how
-      // the samples are dealt out.
-      options_.seed = spec.has("shuffle_after_epoch_seed")
-                          ? static_cast<uint64_t>(spec.get<int64_t>("shuffle_after_epoch_seed"))
-                          : 0;
-    }
     if (spec.get<bool>("read_ahead"))
       read_ahead_ = int64_t{spec.get<int>("prefetch_queue_depth")} * spec.max_batch_size;
     // Only what the listing needs is kept, and it is let go once the files are listed.
@@ -48,56 +29,16 @@ class FileReader final : public Source {
     if (!spec.get<bool>("lazy_init")) prepare();
   }
 
-  std::unique_ptr<SourceBatch> next_batch(int max_size) override {
-    prepare();
-    auto batch = std::make_unique<FileBatch>();
-    batch->size = max_size;
-    batch->position = position_;
-    batch->labels.reserve(static_cast<size_t>(max_size));
-    auto paths = std::make_shared<SampleNames>(files_.root());
-    for (int i = 0; i < max_size; ++i) {
-      const int64_t index = order_->at(position_ + i).index;
-      batch->labels.push_back(files_.label(index));
-      paths->add([&](std::string& text) { files_.append_path(index, text); });
-    }
-    batch->names = std::move(paths);
-    position_ += max_size;
-    batch->end = position_;
-    return batch;
-  }
-
-  SourceState state(int64_t position) override {
-    prepare();
-    const auto place = order_->place(position);
-    SourceState state = facts();
-    state["epoch"] = place.epoch;
-    state["consumed"] = place.consumed;
-    return state;
-  }
-
-  int64_t restore(const SourceState& state) override {
-    prepare();
-    const auto stored = [&](const std::string& name) {
-      const auto found = state.find(name);
-      TORCHDALI_CHECK(found != state.end(), "the checkpoint lacks `", name, "`");
-      return found->second;
-    };
-    for (const auto& [name, value] : facts())
-      TORCHDALI_CHECK(stored(name) == value, "`", name, "` is ", value,
-                      ", in the checkpoint it is ", stored(name),
-                      ". To fix it: resume with the same data set and arguments");
-    position_ = order_->position(stored("epoch"), stored("consumed"));
-    return position_;
-  }
-
   void run(SampleContext& ctx) const override {
     const auto& batch = ctx.source_batch<FileBatch>();
     const int i = ctx.index_in_batch();
     const char* path = (*batch.names)[i];
     if (read_ahead_ > 0) {
-      std::string later;
-      files_.append_path(order_->at(batch.position + i + read_ahead_).index, later);
-      io::read_ahead(later.c_str());
+      if (const auto index = index_at(batch.end - batch.size + i + read_ahead_)) {
+        std::string later;
+        files_.append_path(*index, later);
+        io::read_ahead(later.c_str());
+      }
     }
     const io::File file(path);
     const SampleView& bytes = ctx.output(0, DType::kUInt8, Shape{file.size_bytes()});
@@ -105,28 +46,23 @@ class FileReader final : public Source {
     *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() = batch.labels[static_cast<size_t>(i)];
   }
 
-  std::optional<ReaderMeta> meta() override {
-    prepare();
-    return ReaderMeta{.epoch_size = order_->size(),
-                      .epoch_size_padded = order_->padded_size(),
-                      .number_of_shards = options_.num_shards,
-                      .shard_id = options_.shard_id,
-                      .pad_last_batch = options_.pad_last_batch,
-                      .stick_to_shard = options_.stick_to_shard};
+ private:
+  int64_t find_samples() override {
+    if (list_files_) files_ = list_files_();  // else found before, and refused
+    list_files_ = nullptr;
+    return files_.size();
   }
 
- private:
-  // What the order of samples depends on.
-  SourceState facts() const {
-    return {{"epoch_size", order_->size()},
-            {"shard_id", options_.shard_id},
-            {"num_shards", options_.num_shards},
-            {"stick_to_shard", options_.stick_to_shard},
-            {"pad_last_batch", options_.pad_last_batch},
-            {"random_shuffle", options_.shuffle == Shuffle::kShard},
-            {"shuffle_after_epoch", options_.shuffle == Shuffle::kWholeEpoch},
-            {"shuffle_seed",
-             options_.shuffle == Shuffle::kNone ? 0 : static_cast<int64_t>(options_.seed)}};
+  std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) override {
+    auto batch = std::make_unique<FileBatch>();
+    batch->labels.reserve(indices.size());
+    auto paths = std::make_shared<SampleNames>(files_.root());
+    for (const int64_t index : indices) {
+      batch->labels.push_back(files_.label(index));
+      paths->add([&](std::string& text) { files_.append_path(index, text); });
+    }
+    batch->names = std::move(paths);
+    return batch;
   }
 
   static void check_arguments(const OpSpec& spec) {
@@ -139,10 +75,6 @@ class FileReader final : public Source {
                     "`files` and `file_list` exclude each other. To fix it: give one of them");
     TORCHDALI_CHECK(files || !spec.has("labels"),
                     "`labels` belongs to `files`, which is not given");
-    TORCHDALI_CHECK(
-        !(spec.get<bool>("shuffle_after_epoch") && spec.get<bool>("random_shuffle")),
-        "`shuffle_after_epoch` and `random_shuffle` exclude each other. To fix it: give one of "
-        "them; `random_shuffle` makes a new full permutation of the shard in each epoch");
     for (const char* list_name : {"files", "file_filters", "dir_filters"})
       TORCHDALI_CHECK(
           !spec.has(list_name) || !spec.get<std::vector<std::string>>(list_name).empty(), "`",
@@ -188,23 +120,8 @@ class FileReader final : public Source {
     };
   }
 
-  // Lists the files, once: at construction or, with lazy_init, when they are first needed, by the
-  // thread that schedules or by one that asks for meta().
-  void prepare() {
-    std::call_once(prepared_, [this] {
-      files_ = list_files_();
-      options_.size = files_.size();
-      order_ = std::make_unique<const EpochOrder>(options_);
-      list_files_ = nullptr;
-    });
-  }
-
-  EpochOrderOptions options_;
   std::function<FileList()> list_files_;
-  std::once_flag prepared_;
   FileList files_;
-  std::unique_ptr<const EpochOrder> order_;
-  int64_t position_ = 0;    // of the next batch; with the seed, the whole state of the reader
   int64_t read_ahead_ = 0;  // samples
 };
 

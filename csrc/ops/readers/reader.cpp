@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/readers/reader.h"
+
+#include "core/error.h"
+
+namespace torchdali {
+
+Reader::Reader(const OpSpec& spec) {
+  TORCHDALI_CHECK(
+      !(spec.get<bool>("shuffle_after_epoch") && spec.get<bool>("random_shuffle")),
+      "`shuffle_after_epoch` and `random_shuffle` exclude each other. To fix it: give one of "
+      "them; `random_shuffle` makes a new full permutation of the shard in each epoch");
+  options_ = {.shard_id = spec.get<int>("shard_id"),
+              .num_shards = spec.get<int>("num_shards"),
+              .batch_size = spec.max_batch_size,
+              .stick_to_shard = spec.get<bool>("stick_to_shard"),
+              .pad_last_batch = spec.get<bool>("pad_last_batch"),
+              .seed = spec.seed};
+  if (spec.get<bool>("random_shuffle")) options_.shuffle = Shuffle::kShard;
+  if (spec.get<bool>("shuffle_after_epoch")) {
+    options_.shuffle = Shuffle::kWholeEpoch;
+    // Not the pipeline's seed: scripts give each rank its own, and the ranks must agree on how
+    // the samples are dealt out.
+    options_.seed = spec.has("shuffle_after_epoch_seed")
+                        ? static_cast<uint64_t>(spec.get<int64_t>("shuffle_after_epoch_seed"))
+                        : 0;
+  }
+}
+
+void Reader::prepare() {
+  std::call_once(prepared_, [this] {
+    options_.size = find_samples();
+    order_ = std::make_unique<const EpochOrder>(options_);
+  });
+}
+
+std::unique_ptr<SourceBatch> Reader::next_batch(int max_size) {
+  prepare();
+  TORCHDALI_CHECK(!needs_plan_,
+                  "the checkpoint was made by a PipelineLoader. To fix it: resume with one");
+  const int size = plan_ ? plan_->batch_at(position_, max_size) : max_size;
+  if (size == 0) return nullptr;
+  std::vector<int64_t> indices;
+  indices.reserve(static_cast<size_t>(size));
+  for (int i = 0; i < size; ++i) indices.push_back(*index_at(position_ + i));
+  auto batch = make_batch(indices);
+  if (plan_)
+    for (int i = 0; i < size; ++i) batch->sample_ids.push_back(plan_->sample_id(position_ + i));
+  batch->size = size;
+  position_ += size;
+  batch->end = position_;
+  return batch;
+}
+
+std::optional<int64_t> Reader::index_at(int64_t position) const {
+  if (!plan_) return order_->at(position).index;
+  if (position >= plan_->count) return std::nullopt;
+  const int64_t size = order_->size();
+  int64_t place = plan_->place(position);
+  if (place >= size) place = plan_->repeat ? place % size : size - 1;
+  return plan_->shuffle ? epoch_permutation(place, size, plan_->seed, plan_->epoch) : place;
+}
+
+bool Reader::deal(const EpochPlan& plan) {
+  prepare();
+  plan_ = plan;
+  position_ = 0;
+  needs_plan_ = false;
+  return true;
+}
+
+SourceState Reader::state(int64_t position) {
+  prepare();
+  // A plan is the loader's, which knows where it is.
+  if (plan_) return {{"planned", 1}, {"epoch_size", order_->size()}};
+  const auto place = order_->place(position);
+  SourceState state = facts();
+  state["epoch"] = place.epoch;
+  state["consumed"] = place.consumed;
+  return state;
+}
+
+int64_t Reader::restore(const SourceState& state) {
+  prepare();
+  const bool planned = state.contains("planned");
+  const auto stored = [&](const std::string& name) {
+    const auto found = state.find(name);
+    TORCHDALI_CHECK(found != state.end(), "the checkpoint lacks `", name, "`");
+    return found->second;
+  };
+  for (const auto& [name, value] : facts())
+    if (!planned || name == "epoch_size")
+      TORCHDALI_CHECK(stored(name) == value, "`", name, "` is ", value,
+                      ", in the checkpoint it is ", stored(name),
+                      ". To fix it: resume with the same data set and arguments");
+  needs_plan_ = planned;
+  position_ = planned ? 0 : order_->position(stored("epoch"), stored("consumed"));
+  return position_;
+}
+
+std::optional<ReaderMeta> Reader::meta() {
+  prepare();
+  return ReaderMeta{.epoch_size = order_->size(),
+                    .epoch_size_padded = order_->padded_size(),
+                    .number_of_shards = options_.num_shards,
+                    .shard_id = options_.shard_id,
+                    .pad_last_batch = options_.pad_last_batch,
+                    .stick_to_shard = options_.stick_to_shard,
+                    .shuffles = options_.shuffle != Shuffle::kNone};
+}
+
+// What the order of samples depends on.
+SourceState Reader::facts() const {
+  return {{"epoch_size", order_->size()},
+          {"shard_id", options_.shard_id},
+          {"num_shards", options_.num_shards},
+          {"stick_to_shard", options_.stick_to_shard},
+          {"pad_last_batch", options_.pad_last_batch},
+          {"random_shuffle", options_.shuffle == Shuffle::kShard},
+          {"shuffle_after_epoch", options_.shuffle == Shuffle::kWholeEpoch},
+          {"shuffle_seed",
+           options_.shuffle == Shuffle::kNone ? 0 : static_cast<int64_t>(options_.seed)}};
+}
+
+}  // namespace torchdali

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reader: what readers of data sets have in common: which sample comes next (shards, shuffling,
+// epochs, plans of a training loop) and where they are. How samples are found and read is the rest.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "core/operator.h"
+#include "ops/readers/epoch_order.h"
+
+namespace torchdali {
+
+// Thread-safety: index_at() from any thread; the rest as Source says.
+class Reader : public Source {
+ public:
+  std::unique_ptr<SourceBatch> next_batch(int max_size) final;
+  bool deal(const EpochPlan& plan) final;
+  SourceState state(int64_t position) final;
+  int64_t restore(const SourceState& state) final;
+  std::optional<ReaderMeta> meta() final;
+
+ protected:
+  // Takes the arguments of the order: `num_shards`, `shard_id`, `stick_to_shard`, `pad_last_batch`,
+  // `random_shuffle`, `shuffle_after_epoch` and its seed.
+  explicit Reader(const OpSpec& spec);
+  // Finds the samples; returns how many there are, 1 or more. Called once.
+  virtual int64_t find_samples() = 0;
+  // A batch of these samples; its size and position are filled in by the caller.
+  virtual std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) = 0;
+
+  // Finds the samples where that was not done: at construction or, with lazy_init, when they are
+  // first needed, by the thread that schedules or by one that asks for meta().
+  void prepare();
+  // The sample at a position of the stream, which may lie ahead; nothing behind the end of a plan.
+  std::optional<int64_t> index_at(int64_t position) const;
+
+ private:
+  SourceState facts() const;
+
+  EpochOrderOptions options_;
+  std::once_flag prepared_;
+  std::unique_ptr<const EpochOrder> order_;
+  std::optional<EpochPlan> plan_;  // positions count its samples
+  int64_t position_ = 0;     // of the next batch; with the seed, the whole state of the reader
+  bool needs_plan_ = false;  // restored to where a plan was
+};
+
+}  // namespace torchdali
