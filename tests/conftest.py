@@ -99,7 +99,8 @@ def _leaves_things_as_they_were(request: pytest.FixtureRequest) -> Iterator[None
     changed = {
         name
         for name in environment.keys() | os.environ.keys()
-        if not name.startswith(("PYTEST_", "KMP_"))  # OpenMP sets its own when it loads
+        # OpenMP sets its own when it loads, and so does torch's compiler
+        if not name.startswith(("PYTEST_", "KMP_", "TORCHINDUCTOR_"))
         and environment.get(name) != os.environ.get(name)
     }
     os.environ.update(environment)

@@ -112,6 +112,13 @@ class Pipelines:
         if new:
             for pipeline in self._made:
                 pipeline.build()
+                if not hasattr(pipeline._executor, "deal"):
+                    raise _make(
+                        UnsupportedError,
+                        "a PipelineLoader cannot drive a pipeline in debug mode, whose operators "
+                        "run as they are called",
+                        fix="call run() of the pipeline, or make it without debug=True",
+                    )
                 if checkpoints is None and pipeline.is_restored_from_checkpoint:
                     raise _make(
                         ArgumentError,
@@ -154,13 +161,6 @@ class Pipelines:
         """Finds out what the readers say about an epoch."""
         self._metas, names = [], set()
         for pipeline in self._made:
-            if not hasattr(pipeline._executor, "deal"):
-                raise _make(
-                    UnsupportedError,
-                    "a PipelineLoader cannot drive a pipeline in debug mode, whose operators run "
-                    "as they are called",
-                    fix="call run() of the pipeline, or make it without debug=True",
-                )
             metas = pipeline.reader_meta()
             name = self._reader
             if name is None and metas:
@@ -226,9 +226,7 @@ class Pipelines:
             goes_on: external sources stay where they are.
         """
         for pipeline, deal in zip(self._made, deals, strict=True):
-            begins = bool(pipeline._inputs) and (
-                pipeline._last_iter or not (goes_on or self._fresh)
-            )
+            begins = bool(pipeline._inputs) and not (goes_on or self._fresh)
             whole = bool(pipeline._inputs)
             pipeline._restart(None if deal is None else deal.plan(whole), begins)
         self._fresh = False

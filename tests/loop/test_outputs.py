@@ -124,7 +124,7 @@ def boxes():
 
 
 def test_ragged_outputs_need_a_form():
-    with pytest.raises(RuntimeError, match=r'(?s)output "boxes" cannot be one tensor.*\[1, 4\].*ragged'):
+    with pytest.raises(RuntimeError, match=r'(?s)"boxes" cannot be one tensor.*\[1, 4\].*ragged'):
         first_batch(lambda: {"boxes": boxes()})
 
 

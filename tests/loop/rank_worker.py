@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One of the processes that torchrun starts: trains on a loader, writes down what it saw.
+
+    torchrun --standalone --nproc-per-node 4 rank_worker.py ROOT OUT [STATE_TO_RESUME] [KILL_AT_STEP]
+
+Each rank writes OUT/RANK.jsonl: a line [epoch, labels] for each batch that all ranks have had. Rank
+0 writes OUT/state.json behind each step. At step KILL_AT_STEP one rank is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from tests.loop.pipelines import numbers
+from torchdali import PipelineLoader
+
+EPOCHS = 2
+
+
+def main() -> None:
+    root, out, resume, kill_at = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    model = DistributedDataParallel(torch.nn.Linear(1, 1))
+    loader = PipelineLoader(
+        numbers, batch_size=4, pipeline_args={"root": root, "num_threads": 1}, shuffle=True
+    )
+    if resume:
+        loader.load_state_dict(json.loads(Path(resume).read_text()))
+    step = 0
+    with (out / f"{rank}.jsonl").open("w") as seen:
+        for epoch in range(loader.epoch, EPOCHS):
+            loader.set_epoch(epoch)
+            for batch in loader:
+                model(batch["noise"].reshape(-1, 1)).sum().backward()
+                step += 1
+                seen.write(json.dumps([epoch, batch["label"].tolist()]) + "\n")
+                seen.flush()
+                dist.barrier()
+                if rank == 0:
+                    part = out / "state.part"
+                    part.write_text(json.dumps(loader.state_dict()))
+                    part.replace(out / "state.json")
+                dist.barrier()
+                if step == kill_at and rank == dist.get_world_size() - 1:
+                    os.kill(os.getpid(), signal.SIGKILL)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
