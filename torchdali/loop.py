@@ -7,6 +7,7 @@ How epochs, ranks and states hang together: docs/design/loop.md. DALI's iterator
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -122,6 +123,7 @@ class PipelineLoader:
         self._mask, self._ragged, self._labels = mask, ragged, labels
         self._next = Position()  # where the next iter() begins
         self._goes_on = False  # there: inside an epoch of external sources
+        self._chosen = False  # by set_epoch(), since the loop began
         self._state: dict[str, Any] | None = None  # loaded, and not used yet
         self._loop: _Loop | None = None  # whose position is the loader's
         self._outputs: list[Outputs] = []
@@ -136,21 +138,29 @@ class PipelineLoader:
     def set_epoch(self, epoch: int) -> None:
         """Chooses the epoch that the next iter() begins.
 
-        Where a state was loaded that lies inside this very epoch, iter() goes on there.
+        Where a state was loaded that lies inside this very epoch, iter() goes on there. A loop that
+        has not given a batch yet is the next one still, and begins there.
         """
         _check_integer("epoch", epoch, 0)
-        if self._state is not None and self._state["epoch"] == epoch:
-            return
         if self._state is not None:
+            if self._state["epoch"] == epoch:
+                return
             self._ready()  # for its seeds
-        self._loop = None
-        if epoch != self._next.epoch or self._next.batches:
+        loop = self._loop
+        if loop is not None and loop.unused:
+            # Lightning has called iter() already when it says which epoch that is.
+            if loop.position.epoch != epoch:
+                self._next, self._goes_on = Position(epoch), False
+                self._begin(loop)
+            return
+        self._chosen = True
+        if self._next.epoch != epoch or self._next.batches:
             self._next, self._goes_on = Position(epoch), False
 
     @property
-    def sampler(self) -> PipelineLoader:
-        """The loader itself: scripts (and Lightning) say ``loader.sampler.set_epoch(n)``."""
-        return self
+    def batch_sampler(self) -> SimpleNamespace:
+        """What Lightning looks for: ``loader.batch_sampler.sampler.set_epoch(n)``."""
+        return SimpleNamespace(sampler=self)
 
     @property
     def batch_size(self) -> int:
@@ -170,7 +180,8 @@ class PipelineLoader:
         Raises:
             TypeError: the length of the data is not known: no reader, and no `size`.
         """
-        if self._loop is not None and not self._loop.over:
+        if self._runs:
+            assert self._loop is not None
             deal = self._loop.deal
         else:
             self._ready()
@@ -186,17 +197,27 @@ class PipelineLoader:
     def __iter__(self) -> _Loop:
         """Begins an epoch, or goes on where a loaded state says; drops what was prefetched."""
         self._ready()
+        self._loop = _Loop(self)
+        self._begin(self._loop)
+        return self._loop
+
+    def _begin(self, loop: _Loop) -> None:
         deals = [self._deal(shard) for shard in self._pipelines.shards(self._ranks())]
         self._pipelines.restart(deals, self._goes_on)
-        self._loop = _Loop(self, self._next, deals)
-        self._next, self._goes_on = Position(self._next.epoch + 1), False
-        return self._loop
+        loop.begin(self._next, deals)
+        self._next, self._goes_on, self._chosen = Position(self._next.epoch + 1), False, False
 
     def _ranks(self) -> Ranks:
         return find_ranks(self._rank, self._world_size)
 
+    @property
+    def _runs(self) -> bool:
+        """Whether the loop says where the loader is: it is not over, and no epoch was chosen."""
+        return self._loop is not None and not self._loop.over and not self._chosen
+
     def _position(self) -> Position:
-        if self._loop is not None and not self._loop.over:
+        if self._runs:
+            assert self._loop is not None
             return self._loop.position
         if self._state is not None:
             return Position(*(self._state[key] for key in ("epoch", "consumed", "batches")))
@@ -289,11 +310,10 @@ class PipelineLoader:
         if self._state is not None:
             return dict(self._state)
         self._ready()
-        within = self._loop is not None and not self._loop.over
         return write_state(
             self._position(),
             self._facts(),
-            within=within or self._goes_on,
+            within=self._runs or self._goes_on,
             world_size=self._pipelines.shards(self._ranks())[0].world_size,
             pipelines=self._pipelines.snapshots(),
         )
@@ -306,7 +326,7 @@ class PipelineLoader:
                 is found when they are built, by len() or iter().
         """
         self._state = read_state(state_dict)
-        self._loop = None
+        self._loop, self._chosen = None, False
 
     def close(self) -> None:
         """Ends the pipelines that the loader has made, and the loop over them."""
@@ -317,14 +337,21 @@ class PipelineLoader:
 class _Loop:
     """One pass over an epoch, or over what is left of it."""
 
-    def __init__(
-        self, loader: PipelineLoader, begin: Position, deals: Sequence[Deal | None]
-    ) -> None:
+    def __init__(self, loader: PipelineLoader) -> None:
         self._loader = loader
-        self._deals = deals
+        self._deals: Sequence[Deal | None] = ()
         self._taken = 0
-        self._begin = begin
+        self._begin = Position()
         self.over = False
+
+    def begin(self, position: Position, deals: Sequence[Deal | None]) -> None:
+        """Begins at a position."""
+        self._begin, self._deals = position, deals
+
+    @property
+    def unused(self) -> bool:
+        """Whether it has given nothing yet."""
+        return not self._taken and not self.over
 
     @property
     def deal(self) -> Deal | None:
@@ -359,6 +386,7 @@ class _Loop:
         if self.deal is not None and self._taken >= max(d.batches for d in self._deals if d):
             self._end()
         number = self._taken
+        loader._chosen = False
         try:
             outputs = loader._pipelines.run(number, self._deals)
         except StopIteration:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One of the processes that torchrun starts: trains on a loader, writes down what it saw.
+r"""One of the processes that torchrun starts: trains on a loader, writes down what it saw.
 
-    torchrun --standalone --nproc-per-node 4 rank_worker.py ROOT OUT [STATE_TO_RESUME] [KILL_AT_STEP]
+    torchrun --standalone --nproc-per-node 4 \
+        rank_worker.py ROOT OUT STATE_TO_RESUME KILL_AT_STEP
 
 Each rank writes OUT/RANK.jsonl: a line [epoch, labels] for each batch that all ranks have had. Rank
 0 writes OUT/state.json behind each step. At step KILL_AT_STEP one rank is killed.

@@ -64,11 +64,34 @@ def test_a_loop_that_is_left_counts_and_the_next_begins_at_the_start(root):
     assert loader.epoch == 2
 
 
-def test_the_sampler_of_the_loader_takes_the_epoch(root):
+def test_the_sampler_that_lightning_looks_for_takes_the_epoch(root):
     loader = loader_of(root, shuffle=True)
     expected = [labels(loader), labels(loader)]
-    loader.sampler.set_epoch(1)
+    loader.batch_sampler.sampler.set_epoch(1)
     assert labels(loader) == expected[1]
+
+
+def test_a_loop_without_a_batch_yet_begins_at_the_epoch_that_is_set(root):
+    loader = loader_of(root, shuffle=True)
+    expected = [labels(loader) for _ in range(4)]
+    loader.set_epoch(0)
+    loop = iter(loader)
+    loader.set_epoch(2)
+    assert loader.epoch == 2
+    assert labels(loop) == expected[2]
+    assert labels(loader) == expected[3]
+
+
+def test_a_loop_goes_on_where_the_next_epoch_is_set_meanwhile(root):
+    loader = loader_of(root, shuffle=True)
+    expected = [labels(loader) for _ in range(4)]
+    loader.set_epoch(0)
+    loop = iter(loader)
+    next(loop)
+    loader.set_epoch(3)
+    assert loader.epoch == 3
+    assert labels(loop) == expected[0][4:]
+    assert labels(loader) == expected[3]
 
 
 def test_an_exception_in_the_body_leaves_the_loader_usable(root):

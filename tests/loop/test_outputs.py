@@ -159,7 +159,7 @@ def test_one_box_in_each_image_is_no_label():
 
 
 def test_wrong_forms_and_masks():
-    with pytest.raises(ValueError, match='`ragged` is \'dense\', expected one of "list"'):
+    with pytest.raises(ValueError, match="`ragged` is 'dense', expected one of \"list\""):
         first_batch(boxes, ragged="dense")
     with pytest.raises(ValueError, match='names the output "box".*it has "boxes"'):
         first_batch(lambda: {"boxes": boxes()}, ragged={"box": "list"})

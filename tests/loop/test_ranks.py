@@ -66,9 +66,9 @@ def test_wrong_ranks():
 
 
 def torchrun(processes: int, *arguments: object) -> subprocess.CompletedProcess[str]:
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     return subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        + ["--nproc-per-node", str(processes), str(WORKER), *map(str, arguments)],
+        [*launch, "--nproc-per-node", str(processes), str(WORKER), *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
