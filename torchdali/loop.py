@@ -31,9 +31,9 @@ class PipelineLoader:
     torch's DistributedSampler does: a permutation of the whole data set by `seed` and epoch, of
     which each rank has every `world_size`-th sample.
 
-    Every iter() begins a new epoch, whether the one before was finished or left; what was
-    prefetched for that is dropped. `set_epoch` chooses which. After load_state_dict(), iter() goes
-    on inside the epoch.
+    Every iter() begins a new epoch, whether the one before was finished or left (but one that has
+    given nothing yet begins again); what was prefetched for that is dropped. `set_epoch` chooses
+    which. After load_state_dict(), iter() goes on inside the epoch.
 
     Args:
         pipelines: a function under pipeline_def (or another that returns a Pipeline), a Pipeline,
@@ -196,6 +196,9 @@ class PipelineLoader:
 
     def __iter__(self) -> _Loop:
         """Begins an epoch, or goes on where a loaded state says; drops what was prefetched."""
+        loop = self._loop
+        if self._state is None and loop is not None and loop.unused and not self._chosen:
+            self._next, self._goes_on = loop.position, loop.goes_on
         self._ready()
         self._loop = _Loop(self)
         self._begin(self._loop)
@@ -204,7 +207,7 @@ class PipelineLoader:
     def _begin(self, loop: _Loop) -> None:
         deals = [self._deal(shard) for shard in self._pipelines.shards(self._ranks())]
         self._pipelines.restart(deals, self._goes_on)
-        loop.begin(self._next, deals)
+        loop.begin(self._next, deals, self._goes_on)
         self._next, self._goes_on, self._chosen = Position(self._next.epoch + 1), False, False
 
     def _ranks(self) -> Ranks:
@@ -342,11 +345,12 @@ class _Loop:
         self._deals: Sequence[Deal | None] = ()
         self._taken = 0
         self._begin = Position()
+        self.goes_on = False
         self.over = False
 
-    def begin(self, position: Position, deals: Sequence[Deal | None]) -> None:
-        """Begins at a position."""
-        self._begin, self._deals = position, deals
+    def begin(self, position: Position, deals: Sequence[Deal | None], goes_on: bool) -> None:
+        """Begins at a position; `goes_on`: external sources are inside the epoch."""
+        self._begin, self._deals, self.goes_on = position, deals, goes_on
 
     @property
     def unused(self) -> bool:

@@ -82,6 +82,16 @@ def test_a_loop_without_a_batch_yet_begins_at_the_epoch_that_is_set(root):
     assert labels(loader) == expected[3]
 
 
+def test_a_loop_that_gave_nothing_does_not_count(root):
+    loader = loader_of(root, shuffle=True)
+    expected = [labels(loader) for _ in range(2)]
+    loader.set_epoch(0)
+    for _ in range(3):
+        iter(loader)
+    assert labels(loader) == expected[0]
+    assert labels(loader) == expected[1]
+
+
 def test_a_loop_goes_on_where_the_next_epoch_is_set_meanwhile(root):
     loader = loader_of(root, shuffle=True)
     expected = [labels(loader) for _ in range(4)]

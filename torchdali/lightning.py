@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A LightningDataModule over pipeline functions or datasets. The one module that needs lightning.
+
+What Lightning knows (rank, device, precision) is taken from the trainer; docs/guide/training.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.utils.data import Dataset, DistributedSampler, IterableDataset
+
+from torchdali._ranks import Ranks, find_ranks, local_rank
+from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.loop import PipelineLoader
+from torchdali.pipeline import Pipeline
+
+try:
+    from lightning.pytorch import LightningDataModule
+except ImportError as error:
+    raise ImportError(
+        "torchdali.lightning needs the package lightning\n"
+        "  To fix it: pip install torchdali[lightning]"
+    ) from error
+
+__all__ = ["DataModule"]
+
+_STAGES = ("train", "val", "test", "predict")
+_OPTIONS = ("batch_size", "pipeline_args", "loader_args")
+
+
+class DataModule(LightningDataModule):
+    """Gives Lightning's Trainer loaders over pipelines, one or several for each stage.
+
+    Ranks come from the trainer, so that it has no sampler to inject; what the loaders give is moved
+    only where it is not on the trainer's device yet; their state is in Lightning's checkpoints, and
+    a run that is resumed with `ckpt_path` goes on in the middle of an epoch.
+
+    A function's parameters named `rank`, `world_size`, `local_rank`, `device_id` and `precision`
+    (Lightning's, such as "bf16-mixed") are filled from the trainer where `pipeline_args` has none.
+
+    Args:
+        train: what to train on: a function under pipeline_def, its import path
+            ("package.module.function"), a dataset of torch, {"class_path": ..., "init_args": ...}
+            as in configs; or a list or dict of these, which Lightning combines.
+        val: what to validate on.
+        test: what to test on.
+        predict: what to predict.
+        batch_size: of each process; None: as pipelines say, 1 for datasets.
+        pipeline_args: keyword arguments of all functions.
+        loader_args: arguments of PipelineLoader, or for datasets of torchdali.DataLoader.
+        stages: for some stages other values: {"val": {"batch_size": 256, "loader_args": ...}};
+            `pipeline_args` and `loader_args` there are added to those of all stages.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: an argument is wrong.
+
+    Example:
+        data = DataModule(train_pipeline, val_pipeline, batch_size=64,
+                          pipeline_args={"root": "photos", "num_threads": 4})
+        Trainer(devices=2, strategy="ddp").fit(model, data)
+    """
+
+    def __init__(
+        self,
+        train: Any = None,
+        val: Any = None,
+        test: Any = None,
+        predict: Any = None,
+        *,
+        batch_size: int | None = None,
+        pipeline_args: dict[str, Any] | None = None,
+        loader_args: dict[str, Any] | None = None,
+        stages: dict[str, dict[str, Any]] | None = None,
+    ) -> None:
+        super().__init__()
+        self._sources: dict[str, Any] = {}
+        for stage, source in zip(_STAGES, (train, val, test, predict), strict=True):
+            if source is not None:
+                self._sources[stage] = _resolved(source)
+                # Lightning asks whether a hook is there to know which stages there are.
+                setattr(self, f"{stage}_dataloader", getattr(self, f"_{stage}_loaders"))
+        if not self._sources:
+            raise _make(
+                ArgumentError, "DataModule: there is no data", fix="give `train` or another"
+            )
+        self._options = {
+            "batch_size": batch_size,
+            "pipeline_args": dict(pipeline_args or {}),
+            "loader_args": dict(loader_args or {}),
+        }
+        self._of_stages = dict(stages or {})
+        for stage, options in self._of_stages.items():
+            for name, known in ((stage, tuple(self._sources)), *((n, _OPTIONS) for n in options)):
+                if name not in known:
+                    raise _make(
+                        ArgumentError,
+                        f'DataModule: `stages` has "{name}", expected some of {", ".join(known)}',
+                    )
+        self._loaders: dict[str, list[Any]] = {}
+        self._states: dict[str, list[Any]] = {}  # loaded, for loaders that are not made yet
+
+    def _train_loaders(self) -> Any:
+        return self._make("train")
+
+    def _val_loaders(self) -> Any:
+        return self._make("val")
+
+    def _test_loaders(self) -> Any:
+        return self._make("test")
+
+    def _predict_loaders(self) -> Any:
+        return self._make("predict")
+
+    # -- what the trainer knows
+
+    def _ranks(self) -> Ranks:
+        trainer = self.trainer
+        return find_ranks() if trainer is None else Ranks(trainer.global_rank, trainer.world_size)
+
+    def _known(self) -> dict[str, Any]:
+        """Returns arguments for the user's functions."""
+        ranks, trainer = self._ranks(), self.trainer
+        known: dict[str, Any] = {
+            "rank": ranks.rank,
+            "world_size": ranks.world_size,
+            "local_rank": local_rank(),
+            "device_id": None,
+            "precision": "32-true",
+        }
+        if trainer is not None:
+            device = trainer.strategy.root_device
+            known["local_rank"] = trainer.local_rank
+            known["precision"] = trainer.precision
+            known["device_id"] = device.index if device.type == "cuda" else None
+        return known
+
+    # -- loaders
+
+    def _option(self, stage: str, name: str) -> Any:
+        common, own = self._options[name], self._of_stages.get(stage, {}).get(name)
+        if isinstance(common, dict):
+            return {**common, **(own or {})}
+        return common if own is None else own
+
+    def _make(self, stage: str) -> Any:
+        """Returns the loaders of a stage; those made before (Lightning reloads) are closed."""
+        for old in self._loaders.pop(stage, []):
+            if isinstance(old, PipelineLoader):
+                old.close()
+        source = self._sources[stage]
+        made: Any
+        if isinstance(source, Mapping):
+            made = {key: self._loader(stage, one) for key, one in source.items()}
+            loaders = list(made.values())
+        elif isinstance(source, list):
+            made = loaders = [self._loader(stage, one) for one in source]
+        else:
+            made = self._loader(stage, source)
+            loaders = [made]
+        self._loaders[stage] = list(loaders)
+        self._restore(stage)
+        return made
+
+    def _loader(self, stage: str, source: Any) -> Any:
+        ranks = self._ranks()
+        batch_size = self._option(stage, "batch_size")
+        arguments = self._option(stage, "loader_args")
+        overfits = getattr(self.trainer, "overfit_batches", 0) > 0
+        if isinstance(source, Dataset):
+            return _dataset_loader(source, batch_size or 1, arguments, ranks, stage, overfits)
+        if overfits:  # the same batches in every epoch
+            arguments["shuffle"] = False
+        return PipelineLoader(
+            source,
+            batch_size=batch_size,
+            pipeline_args=None if isinstance(source, Pipeline) else self._arguments(stage, source),
+            **{"rank": ranks.rank, "world_size": ranks.world_size, **arguments},
+        )
+
+    def _arguments(self, stage: str, function: Callable[..., Any]) -> dict[str, Any]:
+        given = self._option(stage, "pipeline_args")
+        names = set(inspect.signature(function).parameters)
+        known = self._known()
+        if getattr(function, "_is_pipeline_def", False):
+            # The pipeline's own arguments: it takes these too.
+            given.setdefault("enable_checkpointing", True)
+            if known["device_id"] is not None:
+                names.add("device_id")
+        return {**{name: known[name] for name in known if name in names}, **given}
+
+    # -- batches
+
+    def transfer_batch_to_device(
+        self,
+        batch: Any,
+        device: torch.device,
+        dataloader_idx: int,  # noqa: ARG002
+    ) -> Any:
+        """Returns the batch on a device: itself, where all of its tensors are there already."""
+        if all(tensor.device == device for tensor in _tensors(batch)):
+            return batch
+        return _moved(batch, device)
+
+    # -- states
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns where the training loaders are; Lightning stores it in its checkpoints."""
+        loaders = self._loaders.get("train")
+        if loaders is None:
+            return {stage: list(states) for stage, states in self._states.items()}
+        return {"train": [loader.state_dict() for loader in loaders]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Has the training loaders go on where state_dict() was called."""
+        self._states = {stage: list(states) for stage, states in state_dict.items()}
+        for stage in list(self._loaders):
+            self._restore(stage)
+
+    def _restore(self, stage: str) -> None:
+        states, loaders = self._states.pop(stage, None), self._loaders[stage]
+        if states is None:
+            return
+        if len(states) != len(loaders):
+            raise _make(
+                ArgumentError,
+                f"DataModule: the checkpoint has {len(states)} loaders for `{stage}`, there are "
+                f"{len(loaders)}",
+                fix="resume with the data that the checkpoint was made with",
+            )
+        for loader, state in zip(loaders, states, strict=True):
+            loader.load_state_dict(state)
+
+
+def _dataset_loader(
+    dataset: Any,
+    batch_size: int,
+    arguments: Mapping[str, Any],
+    ranks: Ranks,
+    stage: str,
+    overfits: bool,
+) -> Any:
+    make = importlib.import_module("torchdali.loader").DataLoader
+    options = {"batch_size": batch_size, **arguments}
+    orders = ("sampler", "batch_sampler")
+    if not isinstance(dataset, IterableDataset) and not any(name in options for name in orders):
+        shuffle = bool(options.pop("shuffle", stage == "train")) and not overfits
+        if ranks.world_size == 1:
+            options["shuffle"] = shuffle
+        else:
+            options["sampler"] = DistributedSampler(
+                dataset, ranks.world_size, ranks.rank, shuffle=shuffle
+            )
+    return make(dataset, **options)
+
+
+def _resolved(source: Any) -> Any:
+    """Returns functions and datasets in place of import paths and configs."""
+    if isinstance(source, str):
+        return _imported(source)
+    if isinstance(source, Mapping):
+        if "class_path" in source:
+            return _imported(source["class_path"])(**source.get("init_args", {}))
+        return {key: _resolved(one) for key, one in source.items()}
+    if isinstance(source, (list, tuple)):
+        return [_resolved(one) for one in source]
+    if isinstance(source, (Dataset, Pipeline)) or callable(source):
+        return source
+    raise _make(
+        ArgumentTypeError,
+        f"DataModule: got a {type(source).__name__}, expected a function under pipeline_def, its "
+        "import path, or a dataset",
+    )
+
+
+def _imported(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise _make(
+            ArgumentError,
+            f'DataModule: "{path}" cannot be imported: {error}',
+            fix='give "package.module.name", of something that Python can import here',
+        ) from error
+
+
+def _tensors(batch: Any) -> Iterator[Any]:
+    """Yields whatever has a device in a structure."""
+    if isinstance(batch, Mapping):
+        batch = batch.values()
+    elif _is_dataclass(batch):
+        batch = [getattr(batch, field.name) for field in dataclasses.fields(batch)]
+    elif not isinstance(batch, (list, tuple)):
+        if isinstance(batch, torch.Tensor) or (hasattr(batch, "to") and hasattr(batch, "device")):
+            yield batch
+        return
+    for item in batch:
+        yield from _tensors(item)
+
+
+def _moved(batch: Any, device: torch.device) -> Any:
+    """Returns a structure with its tensors on a device. Frozen dataclasses may be in it."""
+    if hasattr(batch, "to"):
+        return batch.to(device, non_blocking=device.type == "cuda")
+    if isinstance(batch, Mapping):
+        moved = {key: _moved(item, device) for key, item in batch.items()}
+        return moved if type(batch) is dict else type(batch)(moved)  # type: ignore[call-arg]
+    if isinstance(batch, (list, tuple)):
+        items = [_moved(item, device) for item in batch]
+        return type(batch)(*items) if hasattr(batch, "_fields") else type(batch)(items)
+    if _is_dataclass(batch):
+        names = [field.name for field in dataclasses.fields(batch) if field.init]
+        return dataclasses.replace(batch, **{n: _moved(getattr(batch, n), device) for n in names})
+    return batch
+
+
+def _is_dataclass(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
