@@ -38,8 +38,9 @@ def flatten(made: Any) -> tuple[list[Any], Structure]:
     """Returns the outputs that a definition has returned, one after the other, and their structure.
 
     Dicts, named tuples and dataclasses are structures, and so are tuples and lists at the outside
-    or with a data node in them; others are constants. Strings and None in dicts, named tuples and
-    dataclasses stay as they are.
+    or with a data node in them; others are constants. A list in a tuple or list is none: operators
+    with several outputs return lists, so that a `*` is missing there. Strings and None in dicts,
+    named tuples and dataclasses stay as they are.
 
     Raises:
         UnsupportedError: there are no outputs.
@@ -47,7 +48,7 @@ def flatten(made: Any) -> tuple[list[Any], Structure]:
     """
     leaves: list[Any] = []
     paths: list[str] = []
-    rebuild = _take_apart(made, "", leaves, paths, outside=True)
+    rebuild = _take_apart(made, None, "", leaves, paths)
     if made is None or not leaves:
         raise _make(
             UnsupportedError,
@@ -61,24 +62,28 @@ _Rebuild = Callable[[Sequence[Any]], Any]
 
 
 def _take_apart(
-    value: Any, path: str, leaves: list[Any], paths: list[str], *, outside: bool = False
+    value: Any, parent: Any, path: str, leaves: list[Any], paths: list[str]
 ) -> _Rebuild:
-    parts = _parts(value, outside)
+    parts = _parts(value, parent)
     if parts is None:
         position = len(leaves)
         leaves.append(value)
         paths.append(path)
         return lambda values: values[position]
     items, make = parts
-    named = not isinstance(value, (list, tuple)) or hasattr(value, "_fields")
     inner = []
     for name, item in items:
-        if named and (item is None or isinstance(item, str)):
+        if not _is_plain(value) and (item is None or isinstance(item, str)):
             inner.append(_always(item))
             continue
         where = f"{path}.{name}" if path else str(name)
-        inner.append(_take_apart(item, where, leaves, paths))
+        inner.append(_take_apart(item, value, where, leaves, paths))
     return lambda values: make([one(values) for one in inner])
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is a tuple or list without names."""
+    return isinstance(value, (list, tuple)) and not hasattr(value, "_fields")
 
 
 def _always(value: Any) -> _Rebuild:
@@ -86,9 +91,9 @@ def _always(value: Any) -> _Rebuild:
 
 
 def _parts(
-    value: Any, outside: bool
+    value: Any, parent: Any
 ) -> tuple[list[tuple[Any, Any]], Callable[[list[Any]], Any]] | None:
-    """Returns names and items of a structure, and what makes one of other items."""
+    """Returns names and items of a structure in another, and what makes one of other items."""
     if isinstance(value, Mapping):
         keys = list(value)
         for key in keys:
@@ -108,7 +113,9 @@ def _parts(
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         cls: Any = type(value)
         return list(zip(cls._fields, value, strict=True)), lambda items: cls(*items)
-    if isinstance(value, (list, tuple)) and (outside or _has_nodes(value)):
+    if isinstance(value, list) and _is_plain(parent):
+        return None
+    if isinstance(value, (list, tuple)) and (parent is None or _has_nodes(value)):
         plain = list if isinstance(value, list) else tuple
         return list(enumerate(value)), plain
     return None

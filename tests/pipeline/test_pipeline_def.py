@@ -99,7 +99,7 @@ def test_do_not_convert_returns_the_function():
         (lambda: (), RuntimeError, "no outputs"),
         (lambda: [[noise()], noise()], TypeError, "output 0 is a list"),
         (lambda: "text", TypeError, "output 0 is a str"),
-        (lambda: {"a": noise()}, TypeError, "output 0 is a dict"),
+        (lambda: {"a": {1, 2}}, TypeError, "output 0 is a set"),
         (lambda: (noise(), [[1], [2, 3]]), ValueError, "rows of one length"),
     ],
 )
