@@ -45,6 +45,8 @@ def make_photos(folder: Path, count: int, suffix: str) -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_every_example_explains_itself(path, tmp_path):
+    if "lightning" in path.stem and not importlib.util.find_spec("lightning"):
+        pytest.skip("needs lightning")
     text = run(path, "--help", cwd=tmp_path)
     assert "usage:" in text
     assert "--data" in text
@@ -67,6 +69,21 @@ def test_the_quickstart_learns_handwritten_digits(tmp_path):
     pixels = np.asarray(Image.open(sheet).convert("L"))
     assert pixels.min() < 20
     assert pixels.std() > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cli", [False, True])
+def test_lightning_trains_as_a_config_says(cli, tmp_path):
+    for name in ("lightning", "sklearn", "PIL", *(["jsonargparse"] if cli else [])):
+        if not importlib.util.find_spec(name):
+            pytest.skip(f"needs {name}")
+    script = ROOT / "examples" / "train_lightning.py"
+    if cli:
+        config = script.with_suffix(".yaml")
+        run(script, "--cli", "fit", "--config", config, "--trainer.max_epochs=1", cwd=tmp_path)
+    else:
+        text = run(script, "--at-least", 90, cwd=tmp_path)
+        assert "after 5 epochs" in text
 
 
 def test_the_quickstart_trains_on_any_folder_of_images(tmp_path):
