@@ -12,7 +12,7 @@ from torchdali._structure import Structure
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.tensors import TensorListCPU
 
-__all__ = ["RAGGED", "Outputs", "Padded"]
+__all__ = ["RAGGED", "Outputs", "Padded", "with_mask"]
 
 RAGGED = ("list", "padded", "nested")
 
@@ -111,6 +111,37 @@ class Outputs:
         if tensor.dim() > 2 or (tensor.dim() == 2 and tensor.shape[1] != 1):
             return tensor
         return tensor.reshape(len(tensor)).to(torch.int64)
+
+
+def with_mask(batch: Any, valid: Sequence[bool], wanted: bool | str) -> Any:
+    """Returns a batch and which of its samples are no padding: bool [N].
+
+    Args:
+        batch: in the user's structure.
+        valid: one for each sample.
+        wanted: a key of the batch to put the mask under; True: a pair; False: no mask.
+
+    Raises:
+        ArgumentError: the batch is no dict, or has that key.
+    """
+    if wanted is False:
+        return batch
+    mask = torch.tensor(valid, dtype=torch.bool)
+    if wanted is True:
+        return batch, mask
+    if not isinstance(batch, dict) or wanted in batch:
+        problem = (
+            f'has an output "{wanted}" already'
+            if isinstance(batch, dict)
+            else f"returns a {type(batch).__name__}, expected a dict"
+        )
+        raise _make(
+            ArgumentError,
+            f'`mask` is "{wanted}", but the definition {problem}',
+            fix="give another key, or mask=True for pairs of batch and mask",
+        )
+    batch[wanted] = mask
+    return batch
 
 
 def _known() -> str:

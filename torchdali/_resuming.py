@@ -14,6 +14,7 @@ from torchdali._running import RunningPipeline
 from torchdali._source_location import user_stack_level
 from torchdali.errors import ArgumentError, PipelineError, _make
 from torchdali.graph import OpNode
+from torchdali.types import PipelineAPIType
 
 __all__ = ["ResumablePipeline"]
 
@@ -197,6 +198,26 @@ class ResumablePipeline(RunningPipeline):
         self._resets_due = checkpoint.resets
         self._last_iter = checkpoint.ended
         self._resumption = (checkpoint.iterations, checkpoint.iterator)
+
+    def _restart(self, plan: Mapping[str, Any] | None, begins: bool) -> None:
+        """Drops what is scheduled; for PipelineLoader, which may begin an epoch at any time.
+
+        Args:
+            plan: what readers deal out, as keywords of Executor.deal(); None where there are none.
+            begins: external sources begin an epoch; otherwise they go on where they are.
+        """
+        self._use(PipelineAPIType.BASIC)
+        executor = self._executor
+        executor.cancel()
+        self._steady, self._deferred = False, None
+        if begins:
+            self._resets_due = 0
+            self._begin_epoch()
+        if plan is not None:
+            executor.deal(**plan)
+            self._last_iter = False
+        self._marks.clear()
+        self._mark()
 
     def _warn_of_source(self, reason: str | None, location: Any) -> None:
         if reason is None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -152,26 +152,6 @@ class RunningPipeline(PipelineOptions):
         self._scheduled_before = False
         self._owed = 0
         self._begin_epoch()
-
-    def _restart(self, plan: Mapping[str, Any] | None, begins: bool) -> None:
-        """Drops what is scheduled; for PipelineLoader, which may begin an epoch at any time.
-
-        Args:
-            plan: what readers deal out, as keywords of Executor.deal(); None where there are none.
-            begins: external sources begin an epoch; otherwise they go on where they are.
-        """
-        self._use(PipelineAPIType.BASIC)
-        executor = self._executor
-        executor.cancel()
-        self._steady, self._deferred = False, None
-        if begins:
-            self._resets_due = 0
-            self._begin_epoch()
-        if plan is not None:
-            executor.deal(**plan)
-            self._last_iter = False
-        self._marks.clear()
-        self._mark()
 
     def _begin_epoch(self) -> None:
         self._last_iter = False

@@ -10,11 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-import torch
-
 from torchdali._checkpoint import Checkpoint
 from torchdali._loop_epochs import SHARDS, Deal, Position
-from torchdali._loop_outputs import Outputs, Padded
+from torchdali._loop_outputs import Outputs, Padded, with_mask
 from torchdali._loop_pipelines import Pipelines
 from torchdali._loop_state import read_state, write_state
 from torchdali._ranks import Ranks, find_ranks
@@ -280,24 +278,7 @@ class PipelineLoader:
             valid = deal.valid(taken)[:count]
             count = len(valid)
         batch = self._outputs[number].batch(leaves, count)
-        if self._mask is False:
-            return batch
-        mask = torch.tensor(valid, dtype=torch.bool)
-        if self._mask is True:
-            return batch, mask
-        if not isinstance(batch, dict) or self._mask in batch:
-            problem = (
-                f'has an output "{self._mask}" already'
-                if isinstance(batch, dict)
-                else f"returns a {type(batch).__name__}, expected a dict"
-            )
-            raise _make(
-                ArgumentError,
-                f'`mask` is "{self._mask}", but the definition {problem}',
-                fix="give another key, or mask=True for pairs of batch and mask",
-            )
-        batch[self._mask] = mask
-        return batch
+        return with_mask(batch, valid, self._mask)
 
     # -- states
 
