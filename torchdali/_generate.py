@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from torchdali import _callables, backend, errors, pipeline, tensors, types
+from torchdali import _callables, backend, errors, loop, pipeline, tensors, types
 from torchdali._schema import ENUMS, Argument, OperatorSchema, registry
 from torchdali.plugin.numba.fn import experimental as numba
 
@@ -278,7 +278,7 @@ def _index_page() -> str:
         _MARK,
         "# Reference",
         "",
-        "[Pipeline](pipeline.md) · [batches and tensors](tensors.md) · [types](types.md) · "
+        "[Pipeline](pipeline.md) · [PipelineLoader](loop.md) · [batches and tensors](tensors.md) · [types](types.md) · "
         "[errors](errors.md) · [backend](backend.md) · [Numba functions](numba.md)",
         "",
         "| operator | |",
@@ -374,6 +374,7 @@ def files() -> dict[Path, str]:
     pages = {module: list(module.__all__) for module in (tensors, errors)}
     pages[backend] = [name for name in backend.__all__ if name not in tensors.__all__]
     pages[pipeline] = ["pipeline_def", "Pipeline", "DataNode"]
+    pages[loop] = list(loop.__all__)
     for module, names in pages.items():
         result[reference / f"{module.__name__.split('.')[1]}.md"] = _module_page(module, names)
     result[reference / "numba.md"] = _module_page(numba, numba.__all__)
