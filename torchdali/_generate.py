@@ -278,7 +278,8 @@ def _index_page() -> str:
         _MARK,
         "# Reference",
         "",
-        "[Pipeline](pipeline.md) · [PipelineLoader](loop.md) · [batches and tensors](tensors.md) · [types](types.md) · "
+        "[Pipeline](pipeline.md) · [PipelineLoader](loop.md) · "
+        "[batches and tensors](tensors.md) · [types](types.md) · "
         "[errors](errors.md) · [backend](backend.md) · [Numba functions](numba.md)",
         "",
         "| operator | |",
