@@ -82,11 +82,12 @@ class Fetcher:
         self, dataset: Any, kind: Kind, collate: Callable[[Any], Any], state: Any = None
     ) -> None:
         self._dataset, self._kind, self._collate = dataset, kind, collate
-        self._ended = False
-        self._batches = 0
+        state = state or {}
+        # It may have ended with its last batch, and then be ready for the next epoch.
+        self._ended: bool = state.get("ended", False)
+        self._batches: int = 0
         self._iterator: Iterator[Any] | None = None
         # The order matters: an iterator may take its place from its dataset.
-        state = state or {}
         if state.get("dataset") is not None and is_stateful(dataset):
             dataset.load_state_dict(state["dataset"])
         if not kind.iterable:
@@ -100,8 +101,8 @@ class Fetcher:
 
     @property
     def has_state(self) -> bool:
-        """Whether there is more to it than a number of batches."""
-        return is_stateful(self._dataset) or is_stateful(self._iterator)
+        """Whether a new one without its state() would give something else."""
+        return self._kind.iterable or is_stateful(self._dataset)
 
     def state(self) -> dict[str, Any]:
         """Returns where it is."""
@@ -110,6 +111,7 @@ class Fetcher:
             "dataset": plain_state(self._dataset) if own else None,
             "iterator": plain_state(self._iterator),
             "batches": self._batches,
+            "ended": self._ended,
         }
 
     def _skip(self, batches: int) -> None:

@@ -60,6 +60,7 @@ class _Batches:
         self._source = source
         self._state = state
         self.samples: Iterator[Any] | None = None
+        self.ended = False  # a sampler that has ended may be ready for the next epoch
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -78,6 +79,7 @@ class _Batches:
             self.samples = self._begin()
         size = self._source.batch_size
         batch = list(itertools.islice(self.samples, size))
+        self.ended = len(batch) < size
         if not batch or (self._source.drop_last and len(batch) < size):
             raise StopIteration
         return batch
@@ -123,6 +125,7 @@ class Sampling:
         self._generators = generators_of(loader)
         self._sampler = loader._index_sampler
         self.drawn = 0
+        self._ended = False
         self._before = before or random_state(self._generators)
         self._first: dict[str, Any] | None = None  # the random state before the first indices
         if state is not None:
@@ -160,7 +163,10 @@ class Sampling:
             if own["sampler"] is not None:
                 self._sampler.load_state_dict(own["sampler"])
             self._iterator = self._source = self._make(own["batches"])
-            if own["iterator"] is not None:
+            self._ended = state.get("ended", False)
+            if self._ended:
+                self._iterator = iter(())
+            elif own["iterator"] is not None:
                 self._source.load_state_dict(own["iterator"])  # type: ignore[attr-defined]
             return
         self._before, self._first = state["iter"], state["first"]
@@ -180,7 +186,11 @@ class Sampling:
         return self
 
     def __next__(self) -> Any:
-        indices = next(self._iterator)
+        try:
+            indices = next(self._iterator)
+        except StopIteration:
+            self._ended = True
+            raise
         self.drawn += 1
         return indices
 
@@ -200,6 +210,7 @@ class Sampling:
                 "sampler": plain_state(self._sampler),
                 "iterator": None if isinstance(source, _Batches) else plain_state(source),
             }
-            return {"drawn": self.drawn, "sampler": own}
+            ended = self._ended or (isinstance(source, _Batches) and source.ended)
+            return {"drawn": self.drawn, "sampler": own, "ended": ended}
         first = self._first or random_state(self._generators)
         return {"drawn": self.drawn, "sampler": None, "iter": self._before, "first": first}
