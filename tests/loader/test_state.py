@@ -109,9 +109,7 @@ def test_ours_resumes_behind_every_batch(kind, num_workers, monkeypatch):
 def test_threads_resume(kind):
     def make():
         data, options = DATA[kind]()
-        return torchdali.DataLoader(
-            data, batch_size=3, num_workers=2, workers="threads", **options
-        )
+        return torchdali.DataLoader(data, batch_size=3, num_workers=2, workers="threads", **options)
 
     check_resumes(make, (0, 1, 5))
 
@@ -287,7 +285,10 @@ def test_worker_seeds_are_restored():
 
 def test_an_error_is_behind_the_user(workers):
     loader = torchdali.DataLoader(
-        datasets.Fails(12, at=(4,)), batch_size=2, num_workers=workers, sampler=SequentialSampler(range(12))
+        datasets.Fails(12, at=(4,)),
+        batch_size=2,
+        num_workers=workers,
+        sampler=SequentialSampler(range(12)),
     )
     iterator = iter(loader)
     assert [plain(next(iterator))[1] for _ in range(2)] == [[0, 1], [2, 3]]

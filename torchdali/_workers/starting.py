@@ -124,9 +124,7 @@ def _pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def fork(
-    index: int, begin: Callable[[socket.socket], None], with_cuda: bool = False
-) -> Process:
+def fork(index: int, begin: Callable[[socket.socket], None], with_cuda: bool = False) -> Process:
     """Starts a worker as a copy of this process.
 
     Args:

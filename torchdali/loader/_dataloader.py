@@ -98,19 +98,27 @@ class DataLoader(_TorchLoader[_T]):
         _check_choice("on_error", on_error, _ON_ERROR)
         if isinstance(max_errors, bool) or not isinstance(max_errors, int):
             raise _make(
-                ArgumentTypeError, f"DataLoader: `max_errors` is {max_errors!r}, expected an integer"
+                ArgumentTypeError,
+                f"DataLoader: `max_errors` is {max_errors!r}, expected an integer",
             )
         if max_errors < 0:
-            raise _make(ArgumentError, f"DataLoader: `max_errors` is {max_errors}, expected 0 or more")
+            raise _make(
+                ArgumentError, f"DataLoader: `max_errors` is {max_errors}, expected 0 or more"
+            )
         if workers == "threads" and multiprocessing_context is not None:
             raise _make(
                 ArgumentError,
-                "DataLoader: `multiprocessing_context` is of processes, with workers=\"threads\" "
+                'DataLoader: `multiprocessing_context` is of processes, with workers="threads" '
                 "there are none",
             )
         if pipeline is None and pipeline_options is not None:
             raise _make(ArgumentError, "DataLoader: `pipeline_options` without `pipeline`")
-        if pipeline is not None and collate_fn is not None:
+        if pipeline is not None:
+            from torchdali.loader._pipeline import fields_of
+
+            # Who makes a loader anew, as Lightning does, passes what it finds.
+            own_collate, collate_fn = collate_fn, fields_of
+        if pipeline is not None and own_collate not in (None, fields_of):
             raise _make(
                 ArgumentError,
                 "DataLoader: with `pipeline` there is no `collate_fn`: the pipeline makes the batch",
@@ -121,6 +129,13 @@ class DataLoader(_TorchLoader[_T]):
                 "DataLoader: a pipeline works on batches; `batch_size` is None",
                 fix="pass a `batch_size`, or a `batch_sampler`",
             )
+        if getattr(pipeline, "_is_pipeline_def", False):
+            raise _make(
+                ArgumentTypeError,
+                "DataLoader: `pipeline` is a function that makes a Pipeline",
+                fix="leave @pipeline_def out, and pass its arguments as `pipeline_options`",
+            )
+        self._pipelines: list[Any] = []  # those that no iterator has
         self._progress: Progress | None = None
         self._loaded: dict[str, Any] | None = None
         super().__init__(
@@ -191,7 +206,7 @@ class DataLoader(_TorchLoader[_T]):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy, here or in another process, has workers and an epoch of its own.
-        return {**self.__dict__, "_iterator": None, "_progress": None}
+        return {**self.__dict__, "_iterator": None, "_progress": None, "_pipelines": []}
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -167,6 +167,7 @@ class SingleIter(LoaderIter):
             settings.apply_sharding(self._dataset, self._world_size, self._rank)
         self._begin(loader, self._sampler_iter)
         self._fetcher = Fetcher(self._dataset, self._kind, self._collate_fn, self._states[0])
+        self._errors = Errors()
         if self._layer is None:
             self._progress.fetcher = self._fetcher
 
@@ -178,9 +179,10 @@ class SingleIter(LoaderIter):
             raise StopIteration
         try:
             while True:
-                errors = Errors()
+                errors = self._errors
                 data = self._fetcher.fetch(self._draw(), errors)
                 if errors.count:
+                    self._errors = Errors()
                     self._count(errors)
                 if data is not NOTHING:
                     break

@@ -99,8 +99,7 @@ class LoaderWork(Work):
         except Exception:
             if reply.failure is None:
                 raise
-            # An exception of a class that cannot be stored.
-            reply.failure.exc_type = RuntimeError
+            reply.failure = reply.failure.without_class()
             structures.store(slab, (ticket, reply.__dict__))
         finally:
             placed.clear()
@@ -164,6 +163,7 @@ class Processes:
             [work], num_workers, method, timeout=timeout or None, forks_with_cuda=True
         )
         self._pids: list[int] = []
+        self._ended_by: str | None = None  # why there are no workers any more
 
     def start(self) -> None:
         """Starts them. Jobs may have been posted before."""
@@ -187,6 +187,8 @@ class Processes:
 
     def take(self, in_order: bool) -> tuple[int, Reply]:
         """See Crew."""
+        if self._ended_by is not None:
+            raise RuntimeError(self._ended_by)
         try:
             position = 0 if in_order else self._pool.first_ready(0)
             ticket = self._posted[position]
@@ -205,16 +207,17 @@ class Processes:
 
     def _lost(self, failure: WorkerFailure) -> RuntimeError:
         self._posted.clear()
-        if "no batch came" in failure.text:
-            return RuntimeError(
-                f"DataLoader timed out after {self._timeout} seconds; its workers were ended"
-            )
-        if "cannot load the source" in failure.text:
-            return RuntimeError(f"DataLoader workers cannot be started: {failure.text}")
+        if self._ended_by is None:
+            self._ended_by = self._why(failure.text)
+        return RuntimeError(self._ended_by)
+
+    def _why(self, text: str) -> str:
+        if "no batch came" in text:
+            return f"DataLoader timed out after {self._timeout} seconds; its workers were ended"
+        if "cannot load the source" in text:
+            return f"DataLoader workers cannot be started: {text}"
         pids = ", ".join(map(str, self._pids))
-        return RuntimeError(
-            f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {failure.text}"
-        )
+        return f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {text}"
 
     def begin_epoch(self, shared_seed: int | None) -> None:
         """See Crew."""

@@ -13,6 +13,21 @@ from torchdali.loader._fetching import NOTHING, Errors, Fetcher
 __all__ = ["Crew", "Reply", "failed", "made"]
 
 
+class Failure(ExceptionWrapper):
+    """An exception of a worker, which is raised again with its traceback as text."""
+
+    def without_class(self) -> Failure:
+        """Returns it as a RuntimeError: its own class cannot be sent to another process."""
+        self.name, self.exc_type = self.exc_type.__name__, None
+        return self
+
+    def reraise(self) -> None:
+        """Raises it; see torch's class."""
+        if self.exc_type is None:
+            raise RuntimeError(f"Caught {self.name} {self.where}.\nOriginal {self.exc_msg}")
+        super().reraise()
+
+
 @dataclass
 class Reply:
     """A job that is done.
@@ -31,7 +46,7 @@ class Reply:
     state: dict[str, Any] | None = None
     ended: bool = False
     errors: Errors | None = None
-    failure: ExceptionWrapper | None = None
+    failure: Failure | None = None
 
 
 class Crew(Protocol):
@@ -64,6 +79,4 @@ def made(fetcher: Fetcher, worker: int, samples: Any, errors: Errors) -> Reply:
 
 def failed(worker: int, where: str) -> Reply:
     """Returns the reply for the exception that is handled."""
-    return Reply(worker, failure=ExceptionWrapper(where=f"in DataLoader {where} {worker}"))
-
-
+    return Reply(worker, failure=Failure(where=f"in DataLoader {where} {worker}"))

@@ -59,6 +59,8 @@ class _Batches:
     def __init__(self, source: BatchSampler, state: dict[str, Any] | None) -> None:
         self._source = source
         self._state = state
+        if state is not None and state["sampler"] is not None:
+            source.sampler.load_state_dict(state["sampler"])  # type: ignore[union-attr]
         self.samples: Iterator[Any] | None = None
         self.ended = False  # a sampler that has ended may be ready for the next epoch
 
@@ -66,12 +68,9 @@ class _Batches:
         return self
 
     def _begin(self) -> Iterator[Any]:
-        sampler, state = self._source.sampler, self._state or {}
-        if state.get("sampler") is not None:
-            sampler.load_state_dict(state["sampler"])  # type: ignore[union-attr]
-        samples = iter(sampler)
-        if state.get("iterator") is not None:
-            samples.load_state_dict(state["iterator"])  # type: ignore[attr-defined]
+        samples = iter(self._source.sampler)
+        if self._state is not None and self._state["iterator"] is not None:
+            samples.load_state_dict(self._state["iterator"])  # type: ignore[attr-defined]
         return samples
 
     def __next__(self) -> list[Any]:

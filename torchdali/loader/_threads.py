@@ -112,6 +112,7 @@ class Threads:
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     self.is_lost = True
+                    self.close()
                     raise self._timed_out()
                 shared.changed.wait(left)
             ticket = self._posted[position]
@@ -137,6 +138,8 @@ class Threads:
     def close(self) -> None:
         """See Crew."""
         threads, self._threads = self._threads, []
+        if not threads:
+            return
         with contextlib.suppress(queue.Empty):
             while True:
                 self._shared.jobs.get_nowait()
