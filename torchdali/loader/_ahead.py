@@ -95,7 +95,7 @@ class DeviceLayer(Layer):
     def __init__(self, device: torch.device) -> None:
         super().__init__()
         self._device = device
-        self._stream = torch.cuda.Stream(device)
+        self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     def begin(self, batch: Any) -> Any:
         """See Layer. The page-locked copy is kept until the copy to the device is done."""
@@ -109,7 +109,7 @@ class DeviceLayer(Layer):
 
         with torch.cuda.stream(self._stream):
             moved = mapped(batch, copy)
-            done = torch.cuda.Event()
+            done = torch.cuda.Event()  # type: ignore[no-untyped-call]
             done.record(self._stream)
         return moved, done, locked
 

@@ -51,7 +51,7 @@ class SlabCollate:
         """Returns the batch; tensors of it lie in the slab."""
         functions = torch_collate.default_collate_fn_map
         if functions.get(torch.Tensor) is not _stack:
-            return torch_collate.default_collate(samples)
+            return torch_collate.default_collate(samples)  # type: ignore[no-untyped-call]
         self._slab = slab
         try:
             return torch_collate.collate(

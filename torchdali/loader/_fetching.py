@@ -95,7 +95,7 @@ class Fetcher:
         self._iterator = iter(dataset)
         self._batches = state.get("batches", 0)
         if state.get("iterator") is not None and is_stateful(self._iterator):
-            self._iterator.load_state_dict(state["iterator"])  # type: ignore[attr-defined]
+            self._iterator.load_state_dict(state["iterator"])  # type: ignore[union-attr]
         elif not is_stateful(dataset):
             self._skip(self._batches)
 

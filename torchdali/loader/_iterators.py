@@ -127,7 +127,8 @@ class LoaderIter(torch_loader._BaseDataLoaderIter):
 
     def _pinned(self, data: Any) -> Any:
         if self._pin_memory:
-            return torch_utils.pin_memory.pin_memory(data, self._pin_memory_device)
+            pin: Any = torch_utils.pin_memory.pin_memory
+            return pin(data, self._pin_memory_device)
         return data
 
     def _count(self, errors: Errors | None) -> None:
@@ -265,7 +266,7 @@ class WorkersIter(LoaderIter):
                 self._worker_init_fn,
                 kind,
                 self._num_workers,
-                self._base_seed,
+                int(self._base_seed),
                 self._states[0],
                 self._timeout,
             )
@@ -274,7 +275,7 @@ class WorkersIter(LoaderIter):
             self._collate_fn,
             self._worker_init_fn,
             kind,
-            self._base_seed,
+            int(self._base_seed),
             self._states,
             self._shared_seed,
         )

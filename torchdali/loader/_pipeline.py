@@ -79,8 +79,8 @@ def _flatten(value: Any, nodes: list[DataNode]) -> Any:
         return [_flatten(part, nodes) for part in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [f.name for f in dataclasses.fields(value) if f.init]
-        parts = {name: _flatten(getattr(value, name), nodes) for name in names}
-        return dataclasses.replace(value, **parts)
+        fields = {name: _flatten(getattr(value, name), nodes) for name in names}
+        return dataclasses.replace(value, **fields)
     return value
 
 
@@ -102,8 +102,8 @@ def _fill(value: Any, outputs: Sequence[Any]) -> Any:
         return [_fill(part, outputs) for part in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [f.name for f in dataclasses.fields(value) if f.init]
-        parts = {name: _fill(getattr(value, name), outputs) for name in names}
-        return dataclasses.replace(value, **parts)
+        fields = {name: _fill(getattr(value, name), outputs) for name in names}
+        return dataclasses.replace(value, **fields)
     return value
 
 

@@ -75,12 +75,12 @@ class LoaderWork(Work):
         seed = self.seed + worker
         random.seed(seed)
         torch.manual_seed(seed)
-        generate = torch_worker._generate_state  # type: ignore[attr-defined]
+        generate: Any = torch_worker._generate_state
         np.random.seed(generate(self.seed, worker))  # noqa: NPY002
         leave_shared_memory_alone()
         if self.collate is torch_collate.default_collate:
             self._in_slab = SlabCollate()
-        torch_worker._worker_info = worker_info(  # type: ignore[attr-defined]
+        torch_worker._worker_info = worker_info(
             id=worker, num_workers=num_workers, seed=seed, dataset=self.dataset
         )
         try:
@@ -131,7 +131,7 @@ class LoaderWork(Work):
         first = self._epoch < 0
         if isinstance(self.dataset, IterDataPipe):
             generator = torch.Generator()
-            generator.manual_seed(self.shared_seed if first else shared_seed or 0)
+            generator.manual_seed((self.shared_seed if first else shared_seed) or 0)
             settings = torch.utils.data.graph_settings
             self.dataset = settings.apply_random_seed(self.dataset, generator)
         self._epoch = epoch

@@ -51,7 +51,7 @@ class Progress:
     """
 
     def __init__(
-        self, sampling: Sampling, seed: int, num_workers: int, state: dict[str, Any] | None
+        self, sampling: Sampling, seed: Any, num_workers: int, state: dict[str, Any] | None
     ) -> None:
         self._seed = seed
         self._num_workers = max(num_workers, 1)
@@ -63,8 +63,6 @@ class Progress:
         self.states: list[Any] = list(state["workers"]) if state else [None] * self._num_workers
         self.ended: set[int] = set(state["ended"]) if state else set()
         self.turn: int = state["turn"] if state else 0
-        self.look: Callable[[], dict[str, Any]] | None = None
-
         self.fetcher: Fetcher | None = None
 
     def drew(self, ticket: int, indices: Any) -> None:

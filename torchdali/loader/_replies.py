@@ -14,7 +14,14 @@ __all__ = ["Crew", "Reply", "failed", "made"]
 
 
 class Failure(ExceptionWrapper):
-    """An exception of a worker, which is raised again with its traceback as text."""
+    """The exception that is handled, to be raised elsewhere with its traceback as text.
+
+    Args:
+        who: the worker that it was raised in.
+    """
+
+    def __init__(self, who: str) -> None:
+        super().__init__(where=f"in {who}")  # type: ignore[no-untyped-call]
 
     def without_class(self) -> Failure:
         """Returns it as a RuntimeError: its own class cannot be sent to another process."""
@@ -25,7 +32,7 @@ class Failure(ExceptionWrapper):
         """Raises it; see torch's class."""
         if self.exc_type is None:
             raise RuntimeError(f"Caught {self.name} {self.where}.\nOriginal {self.exc_msg}")
-        super().reraise()
+        super().reraise()  # type: ignore[no-untyped-call]
 
 
 @dataclass
@@ -79,4 +86,4 @@ def made(fetcher: Fetcher, worker: int, samples: Any, errors: Errors) -> Reply:
 
 def failed(worker: int, where: str) -> Reply:
     """Returns the reply for the exception that is handled."""
-    return Reply(worker, failure=Failure(where=f"in DataLoader {where} {worker}"))
+    return Reply(worker, failure=Failure(f"DataLoader {where} {worker}"))

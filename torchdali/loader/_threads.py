@@ -90,7 +90,7 @@ class Threads:
             thread.start()
             self._threads.append(thread)
 
-    def post(self, ticket: int, lane: int, indices: Any) -> None:
+    def post(self, ticket: int, lane: int, indices: Any) -> None:  # noqa: ARG002
         """See Crew."""
         self._posted.append(ticket)
         self._shared.jobs.put((self._shared.epoch, ticket, indices))
@@ -124,7 +124,7 @@ class Threads:
             f"DataLoader timed out after {self._timeout} seconds; its workers were ended"
         )
 
-    def begin_epoch(self, shared_seed: int | None) -> None:
+    def begin_epoch(self, shared_seed: int | None) -> None:  # noqa: ARG002
         """See Crew."""
         shared = self._shared
         with contextlib.suppress(queue.Empty):
