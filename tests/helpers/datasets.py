@@ -69,9 +69,9 @@ class Info(Squares):
 class Fails(Squares):
     """Raises what it is told to, at some indices."""
 
-    def __init__(self, count=20, at=(5,), error=ValueError("no such sample")):
+    def __init__(self, count=20, at=(5,), error=None):
         super().__init__(count)
-        self.at, self.error = set(at), error
+        self.at, self.error = set(at), error or ValueError("no such sample")
 
     def __getitem__(self, index):
         if index in self.at:

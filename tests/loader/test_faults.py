@@ -58,6 +58,10 @@ def private_bytes():
     return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Private"))
 
 
+def flat(lists):
+    return [value for part in lists for value in part]
+
+
 def labels(loader):
     return [batch[1].tolist() for batch in loader]
 
@@ -79,8 +83,8 @@ def test_a_worker_that_ends_ends_the_epoch_and_not_the_loader(method, persistent
         iterator = iter(loader)
         given = []
         with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid.*exited unexpectedly"):
-            while True:
-                given += next(iterator)[1].tolist()
+            given.extend(batch[1].tolist() for batch in iterator)
+        given = flat(given)
         assert given == list(range(len(given)))
         assert len(given) <= 8
         with pytest.raises(RuntimeError, match="DataLoader worker"):
@@ -133,6 +137,11 @@ def test_batches_that_grow_and_shrink():
                 assert array[-1] == size - 1
 
 
+def body_fails(loader):
+    for _batch in loader:
+        raise ZeroDivisionError
+
+
 def test_breaking_out_and_errors_in_the_body():
     before = None
     for persistent in (False, True):
@@ -144,9 +153,7 @@ def test_breaking_out_and_errors_in_the_body():
                 assert batch[1].tolist() == [0, 1]
                 break
             with pytest.raises(ZeroDivisionError):
-                for batch in loader:
-                    batch[0] / (number - number)
-                    1 / 0  # noqa: B018
+                body_fails(loader)
             gc.collect()
             if number == 1 and not persistent:
                 before = descriptors()
@@ -181,7 +188,7 @@ def test_another_batch_size_for_each_epoch():
     data = datasets.Squares(24)
     for size in (1, 8, 3, 24, 2):
         loader = DataLoader(data, batch_size=size, num_workers=2, persistent_workers=True)
-        assert sum(labels(loader), []) == list(range(24))
+        assert flat(labels(loader)) == list(range(24))
 
 
 def test_a_batch_sampler_whose_batches_change():
@@ -267,11 +274,8 @@ def round_of(number):
         for count, _batch in enumerate(loader):
             if count == number % 3:
                 break
-    try:
-        for _batch in loader:
-            raise ZeroDivisionError
-    except ZeroDivisionError:
-        pass
+    with pytest.raises(ZeroDivisionError):
+        body_fails(loader)
     state = loader.state_dict()
     other = DataLoader(datasets.Structures(16), batch_size=1 + number % 4, num_workers=2, **workers)
     other.load_state_dict(state)

@@ -48,6 +48,10 @@ def _keep_random_state():
     torch.set_rng_state(state)
 
 
+def flat(lists):
+    return [value for part in lists for value in part]
+
+
 def labels(loader):
     return [batch[1].tolist() for batch in loader]
 
@@ -124,7 +128,7 @@ def test_persistent_threads_and_a_break():
         for batch in loader:
             assert batch[1].tolist() == [0, 1]
             break
-    assert sum(labels(loader), []) == list(range(40))
+    assert flat(labels(loader)) == list(range(40))
 
 
 def test_threads_time_out():
@@ -207,7 +211,7 @@ def test_an_iterable_goes_on_behind_an_error(crew, on_error):
             return Sometimes(super().__iter__())
 
     loader = DataLoader(Data(12), batch_size=3, on_error=on_error, **crew)
-    assert sorted(sum((b.tolist() for b in loader), [])) == [0, 2, 3, 5, 6, 8, 9, 11]
+    assert sorted(flat(b.tolist() for b in loader)) == [0, 2, 3, 5, 6, 8, 9, 11]
     assert loader.error_count == 4
 
 
@@ -439,7 +443,7 @@ def test_the_state_is_behind_the_users_batch(crew):
     rest = [b.tolist() for b in iterator]
     loader.load_state_dict(state)
     assert [b.tolist() for b in loader] == rest
-    assert sorted(sum(given + rest, [])) == list(range(20))
+    assert sorted(flat(given + rest)) == list(range(20))
 
 
 def test_random_operators_go_on_from_epoch_to_epoch():

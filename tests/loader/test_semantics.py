@@ -54,6 +54,10 @@ def _enough_processors(monkeypatch):
     monkeypatch.setattr(torch._utils, "cpu_count", lambda: 8)
 
 
+def flat(lists):
+    return [value for part in lists for value in part]
+
+
 def labels(loader):
     return [batch[1].tolist() for batch in loader]
 
@@ -171,7 +175,7 @@ def test_shuffling_is_drawn_from_the_generator(workers, given):
         orders.append([labels(loader), labels(loader), torch.rand(()).item()])
     assert orders[0] == orders[1]
     assert orders[0][0] != orders[0][1]
-    assert sorted(sum(orders[0][0], [])) == list(range(20))
+    assert sorted(flat(orders[0][0])) == list(range(20))
 
 
 SAMPLERS = {
@@ -227,7 +231,7 @@ def test_a_batch_sampler_gives_batches(cls, workers):
 def test_out_of_order_gives_all_batches(cls):
     loader = cls(datasets.Squares(40), batch_size=3, num_workers=2, in_order=False)
     assert loader.in_order is False
-    assert sorted(sum(labels(loader), [])) == list(range(40))
+    assert sorted(flat(labels(loader))) == list(range(40))
 
 
 # -- iterable datasets
@@ -295,7 +299,7 @@ def test_start_methods(cls, method):
     assert loader.multiprocessing_context.get_start_method() == (
         "fork" if method == "context" else method
     )
-    ids, counts, seeds, own = map(list, zip(*[b for b in loader], strict=True))
+    ids, counts, seeds, own = map(list, zip(*loader, strict=True))
     assert [i.tolist() for i in ids] == [[0] * 3, [1] * 3]
     assert (torch.cat(counts) == 2).all()
     assert torch.cat(own).all()
@@ -361,7 +365,7 @@ def test_one_iterator_of_persistent_workers_and_several_of_others(cls):
 def test_prefetch_factor(cls, prefetch):
     loader = cls(datasets.Squares(9), batch_size=2, num_workers=2, prefetch_factor=prefetch)
     assert loader.prefetch_factor == prefetch
-    assert sum(labels(loader), []) == list(range(9))
+    assert flat(labels(loader)) == list(range(9))
 
 
 def test_an_iterator_has_a_length_and_an_end(cls, workers):
@@ -576,4 +580,4 @@ def test_datapipes(cls, workers):
         warnings.simplefilter("ignore")
         torch.manual_seed(4)
         loader = cls(pipe, batch_size=2, shuffle=True, num_workers=workers)
-        assert sorted(sum(numbers(loader), [])) == list(range(8))
+        assert sorted(flat(numbers(loader))) == list(range(8))

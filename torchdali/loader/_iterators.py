@@ -143,8 +143,8 @@ class LoaderIter(torch_loader._BaseDataLoaderIter):
         if not progress.errors:
             done = "are left out" if self._kind.on_error == "skip" else "are replaced by others"
             warnings.warn(
-                f"a sample of {type(self._dataset).__name__} could not be read; such samples {done} "
-                f"(on_error={self._kind.on_error!r}), and counted in error_count. The first one, "
+                f"a sample of {type(self._dataset).__name__} could not be read; such samples "
+                f"{done} (on_error={self._kind.on_error!r}), and counted in error_count. The first one, "
                 f"{errors.first}",
                 stacklevel=6,
             )

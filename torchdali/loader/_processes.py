@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+import numpy.random  # here, and not anew in each forked worker: it takes a while to load
 import torch
 from torch.utils.data import IterDataPipe
 from torch.utils.data._utils import collate as torch_collate
@@ -76,7 +76,7 @@ class LoaderWork(Work):
         random.seed(seed)
         torch.manual_seed(seed)
         generate: Any = torch_worker._generate_state
-        np.random.seed(generate(self.seed, worker))  # noqa: NPY002
+        numpy.random.seed(generate(self.seed, worker))  # noqa: NPY002
         leave_shared_memory_alone()
         if self.collate is torch_collate.default_collate:
             self._in_slab = SlabCollate()
