@@ -288,7 +288,7 @@ def numba_function_table(document: dict[str, Any]) -> str:
 
 
 def loader_table(document: dict[str, Any]) -> str:
-    """torch's DataLoader and ours; the ratio is of torchdali to the peer, more is better."""
+    """Our DataLoader and torch's; the ratio is of torchdali to the peer, more is better."""
     results = of(document, "loader")
     if not results:
         return "Not measured."

@@ -121,7 +121,7 @@ class DataLoader(_TorchLoader[_T]):
         if pipeline is not None and own_collate not in (None, fields_of):
             raise _make(
                 ArgumentError,
-                "DataLoader: with `pipeline` there is no `collate_fn`: the pipeline makes the batch",
+                "DataLoader: `pipeline` with a `collate_fn`: the pipeline makes the batch",
             )
         if pipeline is not None and batch_size is None and batch_sampler is None:
             raise _make(

@@ -144,8 +144,8 @@ class LoaderIter(torch_loader._BaseDataLoaderIter):
             done = "are left out" if self._kind.on_error == "skip" else "are replaced by others"
             warnings.warn(
                 f"a sample of {type(self._dataset).__name__} could not be read; such samples "
-                f"{done} (on_error={self._kind.on_error!r}), and counted in error_count. The first one, "
-                f"{errors.first}",
+                f"{done} (on_error={self._kind.on_error!r}), and counted in error_count. The first "
+                f"one, {errors.first}",
                 stacklevel=6,
             )
         progress.errors += errors.count
