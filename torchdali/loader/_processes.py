@@ -192,7 +192,7 @@ class Processes:
         try:
             position = 0 if in_order else self._pool.first_ready(0)
             ticket = self._posted[position]
-            lease = self._pool.take(0, position)
+            lease = self._pool.take(0, position=position)
         except WorkerFailure as failure:
             if self._pool.is_dead:
                 raise self._lost(failure) from None
