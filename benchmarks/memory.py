@@ -7,11 +7,12 @@ from typing import Any
 
 from benchmarks import harness
 from benchmarks.peers import Peer, PeerError
-from benchmarks.pipelines import external_source, imagenet
+from benchmarks.pipelines import external_source, imagenet, loader
 
 BENCHMARK = "benchmarks.memory"
 WORKERS = "benchmarks.workers"
 WARM_UP_EPOCHS = 2
+LOADER = loader.__name__
 BATCHES = 50  # that workers have made when they are looked at
 # How workers may be started, where a peer has that method.
 METHODS = {
@@ -75,4 +76,28 @@ def measure_workers(peers: list[str], axes: dict[str, Any]) -> list[dict[str, An
                 "worker_mb": harness.spread([sum(workers) / len(workers) / 1e6]),
                 "children_mb": harness.spread([sum(private) / 1e6]),
             }
+    return results
+
+
+def measure_loader(peers: list[str], axes: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns one result a peer: private memory of all processes of a loader, in MB (10^6).
+
+    That is what the loader adds to what the process had by itself (torch, the dataset): see
+    peers.anonymous_bytes().
+    """
+    results: list[dict[str, Any]] = []
+    shown = {name: value for name, value in axes.items() if name != "data"} | {"work": "memory"}
+    for name in peers:
+        entry: dict[str, Any] = {"benchmark": LOADER, "peer": name, "axes": shown}
+        results.append(entry)
+        harness.progress(f"{LOADER} {shown} {name}")
+        try:
+            peer = Peer(name, LOADER, axes)
+            entry["versions"] = peer.versions
+            sizes = peer.ask("children", samples=BATCHES * loader.BATCH)
+            peer.close()
+        except PeerError as error:
+            entry["absent"] = " ".join(str(error).split())[:160]
+            continue
+        entry["metrics"] = {"added_mb": harness.spread([sizes["added_bytes"] / 1e6])}
     return results

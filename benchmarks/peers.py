@@ -113,6 +113,16 @@ def private_bytes(pid: int) -> int:
     )
 
 
+def anonymous_bytes(pid: int) -> int:
+    """Returns the memory of a process that is neither a file's nor shared on purpose.
+
+    What it shares with processes that were forked from it, because none has written to it, counts
+    in parts that add up to one.
+    """
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Pss_Anon:"))
+
+
 def resident_bytes() -> int:
     """Returns the resident memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE_BYTES
@@ -179,12 +189,15 @@ class _Server:
 
     def children(self, samples: int) -> dict[str, Any]:
         """Makes that many samples at least; returns the private memory of each child."""
+        before = anonymous_bytes(os.getpid())
         self.run(samples)
         found = []
+        anonymous = anonymous_bytes(os.getpid()) - before
         for pid in _children(os.getpid()):
             with contextlib.suppress(OSError):
                 found.append(private_bytes(pid))
-        return {"private_bytes": found}
+                anonymous += anonymous_bytes(pid)
+        return {"private_bytes": found, "added_bytes": anonymous}
 
 
 def _serve() -> None:

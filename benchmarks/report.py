@@ -287,6 +287,44 @@ def numba_function_table(document: dict[str, Any]) -> str:
     return f"{markdown(header, rows)}\n\n{note}"
 
 
+def loader_table(document: dict[str, Any]) -> str:
+    """Our DataLoader and torch's; the ratio is of torchdali to the peer, more is better."""
+    results = of(document, "loader")
+    if not results:
+        return "Not measured."
+    by_key = {(r["peer"], r["axes"]["work"], r["axes"]["persistent"]): r for r in results}
+    columns = {
+        "tensors": ("images/s, tensors", "images_per_s", 1.0),
+        "decode": ("images/s, Pillow", "images_per_s", 1.0),
+        "pipeline": ("images/s, `pipeline=`", "images_per_s", 1.0),
+        "start": ("ms to the first batch", "us_per_iteration", 1000.0),
+        "memory": ("private memory added, MB", "added_mb", 1.0),
+    }
+    rows = []
+    for persistent in (False, True):
+        for peer in dict.fromkeys(r["peer"] for r in results):
+            name = "`torchdali.DataLoader`" if peer == "torchdali" else "torch `DataLoader`"
+            row = [name + (", persistent workers" if persistent else "")]
+            for work, (_, metric, unit) in columns.items():
+                result = by_key.get((peer, work, persistent), {"absent": ""})
+                ours = by_key.get(("torchdali", work, persistent), {"absent": ""})
+                if "absent" in result or "absent" in ours:
+                    row.append("absent")
+                    continue
+                value = median(result, metric) / unit
+                cell = f"{value:,.{0 if metric == 'images_per_s' else 1}f}"
+                if peer != "torchdali":
+                    ratio = paired_ratio(ours, result, metric)
+                    cell += f" ({ratio if metric == 'images_per_s' else 1 / ratio:.1f})"
+                row.append(cell)
+            rows.append(row)
+    note = (
+        "In brackets: how many times better torchdali is. Epochs of 100 batches (tensors) and 8; "
+        "torch's loader decodes with Pillow where ours has `pipeline=`."
+    )
+    return f"{markdown(['2 workers', *(c[0] for c in columns.values())], rows)}\n\n{note}"
+
+
 def memory_table(document: dict[str, Any]) -> str:
     """Growth of resident memory."""
     header = ["resident memory", "epochs", "growth after the first two", "at the end"]
@@ -348,6 +386,7 @@ SECTIONS = {
     "external_source": ("external_source", external_source_table),
     "python_function": ("python_function", python_function_table),
     "numba_function": ("numba_function", numba_function_table),
+    "loader": ("loader", loader_table),
     "memory": ("memory", memory_table),
     "workers": ("workers", workers_table),
 }

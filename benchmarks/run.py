@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks import harness, memory, report
 from benchmarks.ops import building, expressions, numba_function, overhead, python_function
-from benchmarks.pipelines import external_source, imagenet
+from benchmarks.pipelines import external_source, imagenet, loader
 
 RESULTS = Path(__file__).resolve().parent / "results"
 PARTS = (
@@ -25,6 +25,7 @@ PARTS = (
     "external_source",
     "python_function",
     "numba_function",
+    "loader",
     "memory",
     "workers",
 )
@@ -125,6 +126,21 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 seconds=min(seconds, 0.5),
                 warm_up=50 if work == "nothing" else 8,
             )
+    if "loader" in options.parts:
+        peers = [p for p in loader.PEERS if p in options.peers]
+        for persistent in (False, True):
+            axes_of = {"workers": 2, "persistent": persistent, "data": options.data}
+            for work, metrics in loader.WORK.items():
+                results += harness.measure(
+                    loader.__name__,
+                    peers,
+                    {"work": work, **axes_of},
+                    metrics,
+                    rounds=rounds,
+                    seconds=min(seconds, 2.0),
+                    warm_up=8 if work != "start" else 2,
+                )
+            results += memory.measure_loader(peers, {"work": "tensors", **axes_of})
     if "memory" in options.parts:
         results += memory.measure(["torchdali-plain"], {"threads": 2, **axes}, epochs=epochs)
     if "workers" in options.parts:

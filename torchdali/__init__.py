@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from torchdali._build_info import VERSION as __version__
     from torchdali._sample_context import SampleContext, current_sample
     from torchdali.data_node import newaxis
+    from torchdali.loader import DataLoader, get_worker_info
     from torchdali.loop import PipelineLoader
     from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
 
 __all__ = [
+    "DataLoader",
     "OperatorConcurrency",
     "Pipeline",
     "PipelineLoader",
@@ -30,6 +32,7 @@ __all__ = [
     "data_node",
     "errors",
     "fn",
+    "get_worker_info",
     "math",
     "newaxis",
     "ops",
@@ -41,6 +44,7 @@ __all__ = [
 
 # Name -> module and name in there; names that are not here are modules.
 _ELSEWHERE = {
+    "DataLoader": ("loader", "DataLoader"),
     "OperatorConcurrency": ("pipeline", "OperatorConcurrency"),
     "Pipeline": ("pipeline", "Pipeline"),
     "PipelineLoader": ("loop", "PipelineLoader"),
@@ -48,6 +52,7 @@ _ELSEWHERE = {
     "StreamPolicy": ("pipeline", "StreamPolicy"),
     "__version__": ("_build_info", "VERSION"),
     "current_sample": ("_sample_context", "current_sample"),
+    "get_worker_info": ("loader", "get_worker_info"),
     "newaxis": ("data_node", "newaxis"),
     "pipeline_def": ("pipeline", "pipeline_def"),
 }

@@ -282,6 +282,9 @@ PYBIND11_MODULE(_shm, m) {
       .def("store_batch", &tw::store_batch, py::arg("output"), py::arg("array"))
       .def("describe", &tw::describe, py::arg("output"))
       .def("put", &tw::put, py::arg("data"))
+      .def(
+          "allocate", [](tw::Slab& s, uint64_t bytes) { return s.allocate(bytes); },
+          py::arg("bytes"))
       .def_buffer(memory)
       .def_property("request", &tw::read_note<tw::Slab::kRequest>,
                     &tw::write_note<tw::Slab::kRequest>)

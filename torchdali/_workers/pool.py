@@ -13,7 +13,7 @@ import signal
 import socket
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,8 @@ class Pool:
         start_method: "fork", "spawn" or "forkserver".
         pickler: see starting.payload().
         timeout: seconds that take() waits; None: for ever.
+        forks_with_cuda: whether processes are forked although this one uses CUDA, which they must
+            not touch.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Pool:
         start_method: str,
         pickler: Any = None,
         timeout: float | None = None,
+        forks_with_cuda: bool = False,
     ) -> None:
         self._works = works
         self._num_workers = num_workers
@@ -71,6 +74,7 @@ class Pool:
         self._pickler = pickler
         self._payload: bytes | None = None
         self._timeout = timeout
+        self._forks_with_cuda = forks_with_cuda
         self._owner = os.getpid()
         self._generation = 0
         self._processes: list[Process] = []
@@ -129,7 +133,7 @@ class Pool:
                 board = os.dup(self._board.fd)
                 run(index, self._num_workers, board, channel, self._works, slabs)
 
-            process = starting.fork(index, begin)
+            process = starting.fork(index, begin, self._forks_with_cuda)
             process.known.update(slabs)
             self._processes.append(process)
             return
@@ -271,12 +275,29 @@ class Pool:
         jobs = self._jobs[queue]
         return bool(jobs) and self._board.complete(jobs[0].number)
 
-    def take(self, queue: int, check: Callable[[], None] | None = None) -> Any:
-        """Waits for the oldest job of a queue; returns a lease of its slab.
+    def first_ready(self, queue: int) -> int:
+        """Waits for any job of a queue; returns its position among those that were not taken.
+
+        Raises:
+            WorkerFailure: a worker is gone, or all take too long.
+        """
+        jobs = self._jobs[queue]
+        try:
+            self._wait(jobs, self._deadline())
+        except WorkerFailure:
+            self._reported = True
+            raise
+        return next(i for i, job in enumerate(jobs) if self._board.complete(job.number))
+
+    def take(
+        self, queue: int, check: Callable[[], None] | None = None, *, position: int = 0
+    ) -> Any:
+        """Waits for a job of a queue, the oldest one; returns a lease of its slab.
 
         Args:
             queue: number of the work.
             check: called now and then while it waits; may raise.
+            position: of the job among those that were not taken.
 
         Raises:
             StopIteration: the work raised it; its value is the slab's reply.
@@ -286,16 +307,15 @@ class Pool:
         if not jobs:
             self._reported = self.is_dead
             raise WorkerFailure(None, None, self._dead or "no job was posted")
-        job = jobs[0]
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        job = jobs[position]
         try:
-            self._wait(job, deadline, check)
+            self._wait([job], self._deadline(), check)
             if self._board.failed(job.number) and not self.is_dead:
                 self._receive(0)  # what was sent before the job was complete
         except WorkerFailure:
             self._reported = True
             raise
-        jobs.popleft()
+        del jobs[position]
         home = self._homes[queue]
         if job.errors:
             failure = failure_of(job.errors, job.slab)
@@ -313,7 +333,7 @@ class Pool:
         for job in jobs:
             self._board.cancel(job.number)
         while jobs:
-            self._wait(jobs[0], None)
+            self._wait([jobs[0]], None)
             self._homes[queue].give_back(jobs.popleft().slab)
 
     def capacities(self, queue: int) -> list[int]:
@@ -341,16 +361,22 @@ class Pool:
                 "started; build the pipeline there",
             )
 
+    def _deadline(self) -> float | None:
+        return None if self._timeout is None else time.monotonic() + self._timeout
+
     def _wait(
-        self, job: _Job, deadline: float | None, check: Callable[[], None] | None = None
+        self,
+        jobs: Collection[_Job],
+        deadline: float | None,
+        check: Callable[[], None] | None = None,
     ) -> None:
-        """Returns when a job is complete."""
-        while not self._board.complete(job.number):
+        """Returns when one of some jobs is complete."""
+        while not any(self._board.complete(job.number) for job in jobs):
             self._check()
             if check is not None:
                 check()
             self._board.want_message()
-            if self._board.complete(job.number):
+            if any(self._board.complete(job.number) for job in jobs):
                 return
             left = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
             seconds = left if check is None else min(left, _CHECK_SECONDS)

@@ -124,18 +124,19 @@ def _pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def fork(index: int, begin: Callable[[socket.socket], None]) -> Process:
+def fork(index: int, begin: Callable[[socket.socket], None], with_cuda: bool = False) -> Process:
     """Starts a worker as a copy of this process.
 
     Args:
         index: its number.
         begin: what it does with its channel.
+        with_cuda: whether the process may use a GPU.
 
     Raises:
         PipelineError: the process uses a GPU, which a copy could not.
     """
     torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
+    if not with_cuda and torch is not None and torch.cuda.is_initialized():
         raise _make(
             PipelineError,
             "worker processes cannot be forked from a process that uses CUDA: what they inherit of "

@@ -10,15 +10,29 @@ from __future__ import annotations
 
 import io
 import pickle
+import struct
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 __all__ = ["load", "store"]
 
 
+_FEW_BYTES = 1 << 14  # so little is copied out: a slab is worth more to the workers
+
+
 class _Pickler(pickle.Pickler):
+    """Hands the memory of tensors out as buffers, each with its place where it has one already."""
+
+    def __init__(self, file: Any, put: Any, placed: Mapping[int, int]) -> None:
+        super().__init__(file, protocol=5, buffer_callback=put)
+        self._torch = sys.modules.get("torch")
+        self._placed = placed
+        self.places: dict[int, int] = {}  # id of a buffer -> offset in the slab
+
     def reducer_override(self, obj: Any) -> Any:
-        torch = sys.modules.get("torch")
+        torch = self._torch
         if (
             torch is None
             or type(obj) is not torch.Tensor
@@ -30,9 +44,11 @@ class _Pickler(pickle.Pickler):
         ):
             return NotImplemented
         data = obj.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+        buffer = pickle.PickleBuffer(data)
+        if self._placed and (offset := self._placed.get(obj.data_ptr())) is not None:
+            self.places[id(buffer)] = offset
         dtype = str(obj.dtype).removeprefix("torch.")
-        made = pickle.PickleBuffer(data), dtype, tuple(obj.shape), obj.requires_grad
-        return _tensor, made
+        return _tensor, (buffer, dtype, tuple(obj.shape), obj.requires_grad)
 
 
 def _tensor(data: Any, dtype: str, shape: tuple[int, ...], requires_grad: bool) -> Any:
@@ -45,27 +61,48 @@ def _tensor(data: Any, dtype: str, shape: tuple[int, ...], requires_grad: bool) 
     return tensor.requires_grad_() if requires_grad else tensor
 
 
-def store(slab: Any, value: Any) -> None:
+def store(slab: Any, value: Any, placed: Mapping[int, int] = MappingProxyType({})) -> None:
     """Writes a structure into a slab, whose reply says where everything is.
+
+    Args:
+        slab: an empty one.
+        value: the structure.
+        placed: address of a contiguous tensor that lies in the slab already -> its offset there.
 
     Raises:
         TypeError, pickle.PicklingError: something in it cannot be stored.
     """
-    places: list[tuple[int, int]] = []
+    places: list[int] = []
 
     def put(buffer: pickle.PickleBuffer) -> None:
         with buffer.raw() as raw:
-            places.append((slab.put(raw), raw.nbytes))
+            offset = pickler.places.pop(id(buffer), None)
+            places.extend((slab.put(raw) if offset is None else offset, raw.nbytes))
 
     file = io.BytesIO()
-    _Pickler(file, protocol=5, buffer_callback=put).dump(value)
-    slab.reply = pickle.dumps((file.getvalue(), places))
+    pickler = _Pickler(file, put, placed)
+    pickler.dump(value)
+    with file.getbuffer() as data:
+        places.extend((slab.put(data), data.nbytes))
+    slab.reply = struct.pack(f"{len(places)}Q", *places)
 
 
-def load(lease: Any) -> Any:
-    """Returns the structure in a slab. Its arrays lie in the lease, and keep it."""
-    data, places = pickle.loads(lease.slab.reply)
+def load(lease: Any, most_leased: int | None = None) -> Any:
+    """Returns the structure in a slab.
+
+    Args:
+        lease: of the slab. What arrays there are lie in it, and keep it, unless they are few.
+        most_leased: where more leases than that are alive, they are copied: each slab takes a
+            descriptor in every process.
+    """
+    slab = lease.slab
+    slab.mark_written()
+    reply = slab.reply
+    places = struct.unpack(f"{len(reply) // 8}Q", reply)
     memory = memoryview(lease)
-    return pickle.loads(
-        data, buffers=[memory[offset : offset + length] for offset, length in places]
-    )
+    pieces = [memory[o : o + n] for o, n in zip(places[::2], places[1::2], strict=True)]
+    data = pieces.pop()
+    keeps = most_leased is None or lease.num_leased <= most_leased
+    if pieces and (not keeps or sum(places[1:-2:2]) < _FEW_BYTES):
+        pieces = [memoryview(bytearray(piece)) for piece in pieces]
+    return pickle.loads(data, buffers=pieces)

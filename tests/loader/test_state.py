@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""state_dict() and load_state_dict(), asked of torchdata's StatefulDataLoader and of ours."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+
+import pytest
+import torch
+from helpers import datasets
+from torch.utils.data import SequentialSampler
+
+import torchdali
+from torchdali.errors import ArgumentError
+
+try:
+    from torchdata.stateful_dataloader import StatefulDataLoader
+except ImportError:
+    StatefulDataLoader = None
+
+
+@pytest.fixture(params=["torchdata", "ours"])
+def cls(request):
+    if request.param == "ours":
+        return torchdali.DataLoader
+    if StatefulDataLoader is None:
+        pytest.skip("torchdata is not installed")
+    return StatefulDataLoader
+
+
+@pytest.fixture(params=[0, 1, 2])
+def workers(request):
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def _keep_random_state():
+    state = torch.get_rng_state()
+    yield
+    gc.collect()
+    torch.set_rng_state(state)
+
+
+def flat(lists):
+    return [value for part in lists for value in part]
+
+
+def plain(batch):
+    if isinstance(batch, (list, tuple)):
+        return [plain(part) for part in batch]
+    return batch.tolist() if isinstance(batch, torch.Tensor) else batch
+
+
+def check_resumes(make, steps, through=pickle):
+    """Stops behind each number of batches, and goes on in a new loader."""
+    torch.manual_seed(1)
+    for step in steps:
+        loader = make()
+        iterator = iter(loader)
+        before = [plain(next(iterator)) for _ in range(step)]
+        state = through.loads(through.dumps(loader.state_dict()))
+        after = [plain(batch) for batch in iterator]
+        del iterator, loader
+        torch.manual_seed(99)  # the order is not drawn again
+        other = make()
+        other.load_state_dict(state)
+        assert [plain(batch) for batch in other] == after, f"behind {step} of {before + after}"
+
+
+DATA = {
+    "map": lambda: (datasets.Squares(20), {}),
+    "shuffled": lambda: (datasets.Squares(20), {"shuffle": True}),
+    "generator": lambda: (
+        datasets.Squares(20),
+        {"shuffle": True, "generator": torch.Generator().manual_seed(3)},
+    ),
+    "sampler": lambda: (datasets.Squares(20), {"sampler": datasets.StatefulSampler(20)}),
+    "sampler iterator": lambda: (
+        datasets.Squares(20),
+        {"sampler": datasets.IteratorSampler(20)},
+    ),
+    "plain sampler": lambda: (datasets.Squares(20), {"sampler": list(range(19, -1, -1))}),
+    "iterable": lambda: (datasets.Counts(23), {}),
+    "iterator": lambda: (datasets.StatefulIterator(23), {}),
+    "stateful": lambda: (datasets.StatefulIterable(23), {}),
+}
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_the_rest_of_an_epoch_comes_after_a_resume(cls, kind, workers):
+    def make():
+        data, options = DATA[kind]()
+        return cls(data, batch_size=3, num_workers=workers, **options)
+
+    check_resumes(make, (1, 4))
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("num_workers", [0, 2, 3])
+def test_ours_resumes_behind_every_batch(kind, num_workers, monkeypatch):
+    monkeypatch.setattr(torch._utils, "cpu_count", lambda: 8)
+
+    def make():
+        data, options = DATA[kind]()
+        return torchdali.DataLoader(data, batch_size=3, num_workers=num_workers, **options)
+
+    check_resumes(make, range(8))
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_threads_resume(kind):
+    def make():
+        data, options = DATA[kind]()
+        return torchdali.DataLoader(data, batch_size=3, num_workers=2, workers="threads", **options)
+
+    check_resumes(make, (0, 1, 5))
+
+
+def test_a_stateful_batch_sampler(cls, workers):
+    def make():
+        own = datasets.StatefulBatchSampler(20)
+        return cls(datasets.Squares(20), batch_sampler=own, num_workers=workers)
+
+    check_resumes(make, (1, 4))
+
+
+def test_samples_without_batches(cls, workers):
+    def make():
+        return cls(datasets.Squares(8), batch_size=None, shuffle=True, num_workers=workers)
+
+    check_resumes(make, (3,))
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_the_state_of_a_map_dataset_is_that_of_the_users_batch(cls, num_workers):
+    def make():
+        return cls(datasets.StatefulMap(20), batch_size=3, num_workers=num_workers)
+
+    check_resumes(make, (2, 5))
+
+
+def test_persistent_workers_resume_and_go_on_with_whole_epochs(cls):
+    def make():
+        return cls(datasets.Squares(20), batch_size=3, num_workers=2, persistent_workers=True)
+
+    loader = make()
+    whole = [plain(batch) for batch in loader]
+    iterator = iter(loader)
+    for _ in range(2):
+        next(iterator)
+    state = loader.state_dict()
+    other = make()
+    other.load_state_dict(state)
+    assert [plain(batch) for batch in other] == whole[2:]
+    assert [plain(batch) for batch in other] == whole
+
+
+def test_behind_the_end_comes_the_next_epoch(cls, workers):
+    def make():
+        generator = torch.Generator().manual_seed(3)
+        return cls(
+            datasets.Squares(9), batch_size=3, shuffle=True, num_workers=workers,
+            generator=generator,
+        )  # fmt: skip
+
+    loader = make()
+    first = [plain(batch) for batch in loader]
+    state = loader.state_dict()
+    second = [plain(batch) for batch in loader]
+    assert first != second
+    other = make()
+    other.load_state_dict(state)
+    resumed = [plain(batch) for batch in other]
+    assert sorted(flat(b[1] for b in resumed)) == list(range(9))
+    if cls is torchdali.DataLoader and workers == 0:
+        assert resumed == second
+
+
+def test_an_empty_state_is_a_new_epoch(cls, workers):
+    loader = cls(datasets.Squares(9), batch_size=3, num_workers=workers)
+    next(iter(loader))
+    loader.load_state_dict({})
+    assert [b[1].tolist() for b in loader] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+
+
+def test_a_resumed_loader_can_be_stopped_again(cls, workers):
+    def make():
+        return cls(datasets.StatefulIterator(23), batch_size=3, num_workers=workers)
+
+    whole = [plain(batch) for batch in make()]
+    state, given = {}, []
+    for _ in range(4):
+        loader = make()
+        loader.load_state_dict(state)
+        iterator = iter(loader)
+        given += [plain(next(iterator)) for _ in range(2)]
+        state = loader.state_dict()
+        del iterator
+    assert given == whole[:8]
+
+
+def test_another_number_of_workers_is_an_error(cls):
+    loader = cls(datasets.Squares(9), batch_size=3, num_workers=2)
+    next(iter(loader))
+    state = loader.state_dict()
+    other = cls(datasets.Squares(9), batch_size=3, num_workers=1)
+
+    def resume():
+        other.load_state_dict(state)
+        next(iter(other))
+
+    with pytest.raises((AssertionError, ArgumentError)):
+        resume()
+
+
+# -- ours alone
+
+
+def test_errors_say_what_to_do():
+    loader = torchdali.DataLoader(datasets.Squares(9), num_workers=2)
+    state = loader.state_dict()
+    with pytest.raises(ArgumentError, match="pass num_workers=2"):
+        torchdali.DataLoader(datasets.Squares(9)).load_state_dict(state)
+    with pytest.raises(ArgumentError, match="no state of torchdali.DataLoader"):
+        loader.load_state_dict({"a": 1})
+    with pytest.raises(ArgumentError, match="indexed dataset"):
+        torchdali.DataLoader(datasets.Counts(), num_workers=2).load_state_dict(state)
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("kind", ["shuffled", "generator", "sampler", "stateful"])
+def test_a_state_from_before_the_first_batch_gives_the_same_epoch(kind, num_workers):
+    def make():
+        data, options = DATA[kind]()
+        return torchdali.DataLoader(data, batch_size=3, num_workers=num_workers, **options)
+
+    torch.manual_seed(6)
+    loader = make()
+    state = copy.deepcopy(loader.state_dict())
+    epoch = [plain(batch) for batch in loader]
+    torch.manual_seed(8)
+    after = torch.get_rng_state()
+    other = make()
+    other.load_state_dict(state)
+    assert other.state_dict() is not None
+    assert [plain(batch) for batch in other] == epoch
+    if num_workers == 2 and kind == "shuffled":
+        assert torch.equal(torch.get_rng_state(), after)  # the user's numbers are left alone
+
+
+def test_the_state_outlives_the_iterator_and_its_workers():
+    loader = torchdali.DataLoader(datasets.Squares(20), batch_size=3, num_workers=2, shuffle=True)
+    given = []
+    for batch in loader:
+        given += plain(batch)[1]
+        if len(given) == 9:
+            break
+    del batch
+    gc.collect()
+    loader.load_state_dict(loader.state_dict())
+    rest = flat(plain(batch)[1] for batch in loader)
+    assert sorted(given + rest) == list(range(20))
+
+
+def test_out_of_order_every_sample_comes_once():
+    def make():
+        return torchdali.DataLoader(
+            datasets.Squares(40), batch_size=3, num_workers=2, in_order=False, shuffle=True
+        )
+
+    loader = make()
+    iterator = iter(loader)
+    given = flat(plain(next(iterator))[1] for _ in range(5))
+    state = loader.state_dict()
+    other = make()
+    other.load_state_dict(state)
+    assert sorted(given + flat(plain(b)[1] for b in other)) == list(range(40))
+
+
+def test_worker_seeds_are_restored():
+    def make():
+        return torchdali.DataLoader(datasets.Info(20), batch_size=2, num_workers=2)
+
+    loader = make()
+    iterator = iter(loader)
+    seed = next(iterator)[2][0].item()
+    other = make()
+    other.load_state_dict(loader.state_dict())
+    assert next(iter(other))[2][0].item() == seed + 1  # worker 1 is next
+
+
+def test_an_error_is_behind_the_user(workers):
+    loader = torchdali.DataLoader(
+        datasets.Fails(12, at=(4,)),
+        batch_size=2,
+        num_workers=workers,
+        sampler=SequentialSampler(range(12)),
+    )
+    iterator = iter(loader)
+    assert [plain(next(iterator))[1] for _ in range(2)] == [[0, 1], [2, 3]]
+    with pytest.raises(ValueError, match="no such sample"):
+        next(iterator)
+    assert plain(next(iterator))[1] == [6, 7]
+    state = loader.state_dict()
+    loader.load_state_dict(state)
+    assert [plain(b)[1] for b in loader] == [[8, 9], [10, 11]]

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A DataLoader that takes the place of torch's; see docs/guide/loader.md."""
+
+from __future__ import annotations
+
+from torchdali.loader._dataloader import DataLoader
+from torchdali.loader._info import get_worker_info
+
+__all__ = ["DataLoader", "get_worker_info"]
