@@ -42,7 +42,11 @@ std::unique_ptr<SourceBatch> Reader::next_batch(int max_size) {
   if (size == 0) return nullptr;
   std::vector<int64_t> indices;
   indices.reserve(static_cast<size_t>(size));
-  for (int i = 0; i < size; ++i) indices.push_back(*index_at(position_ + i));
+  for (int i = 0; i < size; ++i) {
+    const std::optional<int64_t> index = index_at(position_ + i);
+    TORCHDALI_ASSERT(index.has_value(), "a batch reaches past the end of its plan");
+    indices.push_back(*index);
+  }
   auto batch = make_batch(indices);
   if (plan_)
     for (int i = 0; i < size; ++i) batch->sample_ids.push_back(plan_->sample_id(position_ + i));
