@@ -133,13 +133,14 @@ class PipelineLayer(Layer):
     def _make(self, names: tuple[str, ...] | None, count: int) -> _Made:
         nodes: list[DataNode] = []
         structure: list[Any] = []
+        function = self._function  # the pipeline keeps define(), which must not keep the layer
 
         def define() -> Any:
             inputs = [fn.external_source(name=_name(i), no_copy=True) for i in range(count)]
             made = (
-                self._function(*inputs)
+                function(*inputs)
                 if names is None
-                else self._function(**dict(zip(names, inputs, strict=True)))
+                else function(**dict(zip(names, inputs, strict=True)))
             )
             structure.append(_flatten(made, nodes))
             if not nodes:
