@@ -67,6 +67,10 @@ class DataLoader(_TorchLoader[_T]):
         error_count: samples of this epoch that could not be read, as far as it was given.
     """
 
+    _pipelines: list[Any]  # those that no iterator has
+    _progress: Progress | None
+    _loaded: dict[str, Any] | None
+
     def __init__(
         self,
         dataset: Any,
@@ -135,9 +139,7 @@ class DataLoader(_TorchLoader[_T]):
                 "DataLoader: `pipeline` is a function that makes a Pipeline",
                 fix="leave @pipeline_def out, and pass its arguments as `pipeline_options`",
             )
-        self._pipelines: list[Any] = []  # those that no iterator has
-        self._progress: Progress | None = None
-        self._loaded: dict[str, Any] | None = None
+        self._set(_pipelines=[], _progress=None, _loaded=None)
         super().__init__(
             dataset,
             batch_size,
@@ -164,8 +166,16 @@ class DataLoader(_TorchLoader[_T]):
         self.pipeline = pipeline
         self.pipeline_options = pipeline_options
 
+    def _set(self, **attributes: Any) -> None:
+        """Sets what changes from epoch to epoch.
+
+        Not by setattr(): Lightning records that, to do it again to a loader that it makes anew.
+        """
+        self.__dict__.update(attributes)
+
     def _get_iterator(self) -> LoaderIter:
-        state, self._loaded = self._loaded, None
+        state = self._loaded
+        self._set(_loaded=None)
         if self.num_workers == 0:
             return SingleIter(self, state)
         self.check_worker_number_rationality()
@@ -201,8 +211,7 @@ class DataLoader(_TorchLoader[_T]):
         if state_dict:
             check_state(self, state_dict)
         self._iterator = None
-        self._progress = None
-        self._loaded = dict(state_dict) or None
+        self._set(_progress=None, _loaded=dict(state_dict) or None)
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy, here or in another process, has workers and an epoch of its own.

@@ -92,7 +92,7 @@ class LoaderIter(torch_loader._BaseDataLoaderIter):
         self._pending = collections.deque(state["ahead"] if state else ())
         self._progress = Progress(self._sampling, self._base_seed, self._num_workers, state)
         self._num_yielded = self._progress.given
-        loader._progress = self._progress
+        loader._set(_progress=self._progress)
         self._marks = []
 
     def _draw(self) -> Any:
