@@ -367,12 +367,19 @@ def setup_text(document: dict[str, Any]) -> str:
     machine, settings = document["machine"], document["settings"]
     sets = ", ".join(machine["instruction_sets"]) or "no vector extension"
     versions = next((r["versions"] for r in document["results"] if "versions" in r), {})
-    absent = sorted({r["absent"] for r in document["results"] if "absent" in r})
+    absent = sorted(
+        {
+            f"{r['peer']} in some of {r['benchmark'].rpartition('.')[2]} ("
+            f"{r['absent'].removeprefix(r['peer'] + ': ').rstrip('.')})"
+            for r in document["results"]
+            if "absent" in r
+        }
+    )
     text = (
         f"{document['created'][:10]}, {machine['cpu']} ({sets}), {machine['cores']} cores, torch "
         f"{versions.get('torch', '?')}. {settings['files']} JPEG files, "
         f"{settings['file_bytes'] / settings['files'] / 1000:.0f} kB on average; batches of "
-        f"{settings['batch']}; medians of {settings['rounds']} interleaved rounds of "
+        f"{settings['batch']}; medians of {settings['rounds']} interleaved rounds of at most "
         f"{settings['seconds']:g} s, ± half of their range."
     )
     return text + "".join(f"\nAbsent: {reason}." for reason in absent)
