@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from torchdali import fn
-from torchdali.data_node import DataNode
-from torchdali.errors import ArgumentError, ArgumentTypeError, TorchdaliError, _make
+from torchdali._structure import Structure, flatten
+from torchdali.errors import ArgumentTypeError, TorchdaliError, _make
 from torchdali.loader._ahead import Layer
 from torchdali.pipeline import pipeline_def
 
@@ -65,48 +65,6 @@ def fields_of(samples: Sequence[Any]) -> tuple[tuple[str, ...] | None, list[Any]
     return None, [_column(samples)]
 
 
-def _flatten(value: Any, nodes: list[DataNode]) -> Any:
-    """Returns a copy of a structure with places in `nodes` for its DataNodes."""
-    if isinstance(value, DataNode):
-        nodes.append(value)
-        return _Place(len(nodes) - 1)
-    if isinstance(value, Mapping):
-        return {key: _flatten(part, nodes) for key, part in value.items()}
-    if isinstance(value, tuple):
-        parts = [_flatten(part, nodes) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, list):
-        return [_flatten(part, nodes) for part in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [f.name for f in dataclasses.fields(value) if f.init]
-        fields = {name: _flatten(getattr(value, name), nodes) for name in names}
-        return dataclasses.replace(value, **fields)
-    return value
-
-
-@dataclasses.dataclass(frozen=True)
-class _Place:
-    index: int
-
-
-def _fill(value: Any, outputs: Sequence[Any]) -> Any:
-    """Returns a structure with outputs in their places."""
-    if isinstance(value, _Place):
-        return outputs[value.index]
-    if isinstance(value, dict):
-        return {key: _fill(part, outputs) for key, part in value.items()}
-    if isinstance(value, tuple):
-        parts = [_fill(part, outputs) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, list):
-        return [_fill(part, outputs) for part in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [f.name for f in dataclasses.fields(value) if f.init]
-        fields = {name: _fill(getattr(value, name), outputs) for name in names}
-        return dataclasses.replace(value, **fields)
-    return value
-
-
 def _tensors(batch: Any) -> Any:
     """Returns an output as one tensor, or a list of them where shapes differ."""
     return batch.as_torch() if batch.is_dense_tensor() else batch.as_torch_list()
@@ -131,8 +89,7 @@ class PipelineLayer(Layer):
         self._made: _Made | None = None
 
     def _make(self, names: tuple[str, ...] | None, count: int) -> _Made:
-        nodes: list[DataNode] = []
-        structure: list[Any] = []
+        structures: list[Structure] = []
         function = self._function  # the pipeline keeps define(), which must not keep the layer
 
         def define() -> Any:
@@ -142,13 +99,9 @@ class PipelineLayer(Layer):
                 if names is None
                 else function(**dict(zip(names, inputs, strict=True)))
             )
-            structure.append(_flatten(made, nodes))
-            if not nodes:
-                raise _make(
-                    ArgumentError,
-                    f"DataLoader: the pipeline function returned {made!r}, expected DataNodes",
-                )
-            return tuple(nodes)
+            outputs, structure = flatten(made)
+            structures.append(structure)
+            return tuple(outputs)
 
         options = {
             "num_threads": max(1, len(os.sched_getaffinity(0))),
@@ -159,7 +112,7 @@ class PipelineLayer(Layer):
         }
         pipeline = pipeline_def(define, **options)()
         pipeline.build()
-        return _Made(pipeline, self._batch_size, names, count, structure[-1])
+        return _Made(pipeline, self._batch_size, names, count, structures[-1])
 
     def begin(self, batch: Any) -> Any:
         """See Layer."""
@@ -181,7 +134,7 @@ class PipelineLayer(Layer):
     def finish(self, begun: Any) -> Any:
         """See Layer."""
         outputs = [_tensors(batch) for batch in begun.pipeline.share_outputs()]
-        return _fill(begun.structure, outputs)
+        return begun.structure.rebuild(outputs)
 
     def clear(self) -> None:
         """See Layer. What was fed is made, and left."""
@@ -205,7 +158,7 @@ class _Made:
     batch_size: int
     names: tuple[str, ...] | None
     num_fields: int
-    structure: Any
+    structure: Structure
 
     def fits(self, names: tuple[str, ...] | None, num_fields: int, count: int) -> bool:
         """Returns whether it can take a batch."""
