@@ -157,7 +157,9 @@ class BuiltPipeline(SerializedPipeline):
         return self._plan
 
     def start_py_workers(self) -> None:
-        """Starts the worker processes of external sources with parallel=True; build() does it too.
+        """Starts the worker processes of sources and functions; build() does it too.
+
+        Those of external sources with parallel=True and of functions with workers="processes".
 
         With py_start_method="fork" this has to come before the process uses CUDA; where several
         pipelines fork, before build() of any of them. build(define_graph=...) is too late
@@ -170,7 +172,14 @@ class BuiltPipeline(SerializedPipeline):
     def _start_workers(self, plan: Plan) -> None:
         if self._workers_started:
             return
+        try:
+            self._start_processes(plan)
+        except BaseException:
+            self._end_workers()  # another build() tries again, with all of them
+            raise
         self._workers_started = True
+
+    def _start_processes(self, plan: Plan) -> None:
         assert self._max_batch_size is not None
         self._function_processes.start(
             plan.nodes,
@@ -181,14 +190,12 @@ class BuiltPipeline(SerializedPipeline):
             pickler=self._py_callback_pickler,
             timeout=worker_timeout(),
         )
-        if not self._py_num_workers:
-            return
         groups = {
             id(node.group): node.group
             for node in plan.nodes
             if isinstance(node.group, Group) and node.group.parallel is not None
         }
-        if groups:
+        if groups and self._py_num_workers:
             self._pooled = {key: number for number, key in enumerate(groups)}
             self._pool = start_pool(
                 list(groups.values()),

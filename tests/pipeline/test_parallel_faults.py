@@ -491,3 +491,12 @@ def test_dev_shm_does_not_matter(method, size, tmp_path):
     if "unshare" in done.stderr or "mount" in done.stderr:
         pytest.skip(f"no mount namespaces here: {done.stderr.strip()}")
     assert done.stdout == "fine\n", done.stderr
+
+
+def test_a_source_that_cannot_be_sent_is_refused_each_time():
+    lock = threading.Lock()
+    pipe = build(lambda info: np.array(lock.locked()), method="forkserver")
+    for _ in range(2):  # a second attempt does not go on in the process itself
+        with pytest.raises(ArgumentTypeError, match="lock"):
+            pipe.run()
+    pipe.close()
