@@ -118,6 +118,22 @@ class SampleContext {
     return {static_cast<T*>(memory_->allocate_scratch(count * sizeof(T))), count};
   }
 
+  size_t num_outputs() const { return outputs_.size(); }
+  // Output i as it was made last.
+  SampleView& output_view(int i) { return values_[outputs_[i]]; }
+  // For one who runs an operator on parts of the sample: `slots` name, in `values`, the inputs,
+  // arguments and outputs one after the other. All outlive the context.
+  void use(SampleView* values, std::span<const int> slots, int inputs, int arguments,
+           SampleMemory& memory) {
+    const size_t first = static_cast<size_t>(inputs),
+                 second = first + static_cast<size_t>(arguments);
+    values_ = values;
+    inputs_ = slots.first(first);
+    arguments_ = slots.subspan(first, second - first);
+    outputs_ = slots.subspan(second);
+    memory_ = &memory;
+  }
+
   int index_in_batch() const { return index_in_batch_; }
   int batch_size() const { return batch_size_; }
   // Position in the pipeline's stream of samples: what randomness is keyed by.

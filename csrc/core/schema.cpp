@@ -277,6 +277,10 @@ SchemaBuilder& SchemaBuilder::sequences() {
   schema_->sequences = true;
   return *this;
 }
+SchemaBuilder& SchemaBuilder::each_frame() {
+  schema_->each_frame = true;
+  return sequences();
+}
 SchemaBuilder& SchemaBuilder::volumes() {
   schema_->volumes = true;
   return *this;

@@ -107,6 +107,7 @@ struct Schema {
   bool fed = false;           // derives from FedSource
   bool hidden = false;        // made by the engine's rewrites; no Python name
   bool sequences = false;     // takes frame sequences
+  bool each_frame = false;    // knows single frames: the engine takes sequences apart
   bool volumes = false;       // takes volumes
   std::function<std::unique_ptr<Operator>(const OpSpec&)> make_cpu;
 
@@ -190,7 +191,12 @@ class SchemaBuilder {
   SchemaBuilder& source();
   SchemaBuilder& fed_source();
   SchemaBuilder& hidden();
+  // Takes sequences (layouts that begin with F). Where an argument has a value for each frame, the
+  // engine runs it frame by frame.
   SchemaBuilder& sequences();
+  // Knows nothing of sequences, and is run on one frame after the other: what it sees are layouts
+  // without the F that its inputs list.
+  SchemaBuilder& each_frame();
   SchemaBuilder& volumes();
   // The CPU implementation: a class derived from Operator, made from an OpSpec at build.
   template <class Op>

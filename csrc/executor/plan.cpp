@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "executor/frame_loop.h"
+
 namespace torchdali {
 
 namespace {
@@ -155,7 +157,7 @@ Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
     std::vector<Edge> argument_edges;
     const OpSpec spec = make_spec(node, max_batch_size, num_threads, &argument_edges);
     try {
-      plan.operators.push_back(node.schema->make_cpu(spec));
+      plan.operators.push_back(over_frames(node.schema->make_cpu(spec), spec));
     } catch (const Error& e) {
       throw OperatorError(e, node);
     }

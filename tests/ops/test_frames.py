@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sequences: arguments with a value for each frame, for every operator that takes sequences."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from helpers.inputs import ramp
+from helpers.ops import run_batches, run_op
+
+FRAMES = 3
+
+
+def per_frame(op: str, data: torch.Tensor, layout: str, values: dict[str, torch.Tensor], **args):
+    """Runs `op` on one sample, with arguments whose first axis goes over the frames."""
+    sources = {"data": (layout, [[data]])}
+    sources |= {n: ("F" + "*" * (v.ndim - 1), [[v]]) for n, v in values.items()}
+    run = run_batches(op, sources, 1, args, batch_sizes=[1])
+    return run.batches[0][0][0], run.layouts[0]
+
+
+@pytest.mark.parametrize("layout", ["FHWC", "FCHW"])
+def test_each_frame_has_its_own_value(layout):
+    data = ramp((FRAMES, 4, 5, 3))
+    mirrored = torch.tensor([1, 0, 1], dtype=torch.int32)
+    actual, out_layout = per_frame("flip", data, layout, {"horizontal": mirrored}, vertical=1)
+    for frame, on, got in zip(data, mirrored, actual, strict=True):
+        expected = run_op("flip", frame, layout=layout[1:], horizontal=int(on), vertical=1)
+        assert torch.equal(got, expected)
+    assert out_layout == layout
+
+
+def test_one_value_serves_all_frames():
+    data = ramp((FRAMES, 4, 5, 3))
+    actual, _ = per_frame("flip", data, "FHWC", {"horizontal": torch.zeros(1, dtype=torch.int32)})
+    assert torch.equal(actual, data)
+
+
+def test_lists_for_each_frame():
+    data = ramp((FRAMES, 8, 9, 3)).to(torch.uint8)
+    sizes = torch.tensor([[4, 5]] * FRAMES, dtype=torch.float32)
+    actual, layout = per_frame("resize", data, "FHWC", {"size": sizes})
+    assert torch.equal(actual, run_op("resize", data, layout="FHWC", size=[4, 5]))
+    assert layout == "FHWC"
+
+
+def test_values_for_another_number_of_frames_are_refused():
+    values = {"horizontal": torch.tensor([1, 0], dtype=torch.int32)}
+    with pytest.raises(ValueError, match="`horizontal` has values for 2 frames, and the sequence"):
+        per_frame("flip", ramp((FRAMES, 4, 5, 3)), "FHWC", values)
+
+
+def test_values_for_each_frame_of_an_image_are_refused():
+    values = {"horizontal": torch.tensor([1, 0], dtype=torch.int32)}
+    with pytest.raises(ValueError, match="no input is a sequence"):
+        per_frame("flip", ramp((4, 5, 3)), "HWC", values)
+
+
+def test_frames_that_would_differ_in_shape_are_refused():
+    sizes = torch.tensor([[4, 5], [4, 6], [4, 5]], dtype=torch.float32)
+    with pytest.raises(ValueError, match="frame 1 of the sequence would have shape"):
+        per_frame("resize", ramp((FRAMES, 8, 9, 3)).to(torch.uint8), "FHWC", {"size": sizes})
