@@ -131,7 +131,7 @@ class FrameLoop final : public Operator {
                     "it: leave out fn.per_frame(), or give a sequence (a layout such as \"FHWC\")");
     for (int a = 0; a < arguments; ++a) {
       const SampleView& view = ctx.argument_input(a);
-      const size_t slot = static_cast<size_t>(inputs + a);
+      const size_t slot = static_cast<size_t>(inputs) + static_cast<size_t>(a);
       const bool sequence = is_sequence(view);
       add(sequence, view, values[slot], steps[slot]);
       if (!sequence) continue;

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -151,6 +152,8 @@ def fork(index: int, begin: Callable[[socket.socket], None], with_cuda: bool = F
     if pid == 0:
         code = 1
         try:
+            # A collection would write to every object there is, and so copy all their pages.
+            gc.freeze()
             ours.close()
             begin(theirs)
             code = 0

@@ -74,7 +74,7 @@ class LoaderWork(Work):
         torch.set_num_threads(1)
         seed = self.seed + worker
         random.seed(seed)
-        torch.manual_seed(seed)
+        _seed_torch(seed)
         generate: Any = torch_worker._generate_state
         numpy.random.seed(generate(self.seed, worker))  # noqa: NPY002
         leave_shared_memory_alone()
@@ -137,6 +137,18 @@ class LoaderWork(Work):
         self._epoch = epoch
         state = self.states[self._worker] if first else None
         self._fetcher = Fetcher(self.dataset, self.kind, self.collate, state)
+
+
+def _seed_torch(seed: int) -> None:
+    """Does what torch.manual_seed() does.
+
+    That keeps for each accelerator which lines called it, and so reads whole source files: more
+    than a megabyte in each worker. Where there are none it is not asked.
+    """
+    if torch.accelerator.current_accelerator() is None:
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
 
 
 class Processes:
