@@ -8,7 +8,7 @@ import os
 import platform
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -63,38 +63,102 @@ def measure(
         seconds: length of a peer's part of a round.
         warm_up: batches in front of it that are not counted.
     """
-    running: list[Peer] = []
+    running: dict[str, Peer] = {}
+    try:
+        return _measure(
+            running,
+            benchmark,
+            peers,
+            axes,
+            metrics,
+            rounds=rounds,
+            seconds=seconds,
+            warm_up=warm_up,
+        )
+    finally:
+        for peer in running.values():
+            peer.close()
+
+
+def measure_each(
+    benchmark: str,
+    peers: list[str],
+    axes: Iterable[dict[str, Any]],
+    metrics: Callable[[dict[str, float]], dict[str, float]],
+    *,
+    rounds: int,
+    seconds: float,
+    warm_up: int,
+) -> list[dict[str, Any]]:
+    """As measure(), for several axes: a peer's process does them one after the other."""
+    running: dict[str, Peer] = {}
     results: list[dict[str, Any]] = []
+    try:
+        for one in axes:
+            results += _measure(
+                running,
+                benchmark,
+                peers,
+                one,
+                metrics,
+                rounds=rounds,
+                seconds=seconds,
+                warm_up=warm_up,
+            )
+    finally:
+        for peer in running.values():
+            peer.close()
+    return results
+
+
+def _measure(
+    running: dict[str, Peer],
+    benchmark: str,
+    peers: list[str],
+    axes: dict[str, Any],
+    metrics: Callable[[dict[str, float]], dict[str, float]],
+    *,
+    rounds: int,
+    seconds: float,
+    warm_up: int,
+) -> list[dict[str, Any]]:
     # Where the data lies is nobody's business.
     shown = {name: value for name, value in axes.items() if name != "data"}
-    for name in peers:
-        entry: dict[str, Any] = {"benchmark": benchmark, "peer": name, "axes": shown}
-        try:
-            running.append(Peer(name, benchmark, axes))
-            entry["versions"] = running[-1].versions
-        except PeerError as error:
-            entry["absent"] = str(error)
-        results.append(entry)
-    values: dict[str, dict[str, list[float]]] = {peer.name: {} for peer in running}
-    try:
-        for number in range(rounds):
-            for peer in list(running):
-                try:
-                    measured = peer.measure(seconds, warm_up)
-                except PeerError as error:  # it cannot do what is asked for, and says so when run
-                    entry = next(e for e in results if e["peer"] == peer.name)
-                    entry["absent"] = " ".join(str(error).split())[:160]
-                    running.remove(peer)
-                    peer.close()
-                    continue
-                for metric, value in metrics(measured).items():
-                    values[peer.name].setdefault(metric, []).append(value)
-            progress(f"{benchmark} {shown}: round {number + 1} of {rounds}")
-    finally:
-        for peer in running:
-            peer.close()
+    results = [{"benchmark": benchmark, "peer": name, "axes": shown} for name in peers]
+    values: dict[str, dict[str, list[float]]] = {}
+
+    def leave(entry: dict[str, Any], error: PeerError) -> None:
+        entry["absent"] = " ".join(str(error).split())[:160]
+        values.pop(entry["peer"], None)
+        peer = running.get(entry["peer"])
+        if peer is not None and not peer.is_alive:
+            running.pop(entry["peer"]).close()
+
     for entry in results:
-        if "absent" not in entry:
+        name = entry["peer"]
+        try:
+            if name in running:
+                running[name].make(benchmark, axes)
+            else:
+                running[name] = Peer(name, benchmark, axes)
+            entry["versions"] = running[name].versions
+            values[name] = {}
+        except PeerError as error:
+            leave(entry, error)
+    for number in range(rounds):
+        for entry in results:
+            if entry["peer"] not in values:
+                continue
+            try:
+                measured = running[entry["peer"]].measure(seconds, warm_up)
+            except PeerError as error:  # it cannot do what is asked for, and says so when run
+                leave(entry, error)
+                continue
+            for metric, value in metrics(measured).items():
+                values[entry["peer"]].setdefault(metric, []).append(value)
+        progress(f"{benchmark} {shown}: round {number + 1} of {rounds}")
+    for entry in results:
+        if entry["peer"] in values:
             entry["metrics"] = {m: spread(v) for m, v in values[entry["peer"]].items()}
     return results
 

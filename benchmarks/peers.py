@@ -48,12 +48,21 @@ class Peer:
             text=True,
         )
         try:
-            self.versions: dict[str, str] = self.ask(
-                "make", benchmark=benchmark, peer=name, axes=axes
-            )
+            self.make(benchmark, axes)
         except PeerError:
             self.close()
             raise
+
+    def make(self, benchmark: str, axes: dict[str, Any]) -> None:
+        """Prepares a benchmark, in the place of the one before."""
+        self.versions: dict[str, str] = self.ask(
+            "make", benchmark=benchmark, peer=self.name, axes=axes
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process can be asked."""
+        return self._process.poll() is None
 
     def ask(self, request: str, **arguments: Any) -> Any:
         """Returns the answer of the peer's process."""
@@ -136,7 +145,12 @@ def api(peer: str) -> Any:
 def versions(peer: str) -> dict[str, str]:
     """Returns versions of what the peer is made of."""
     found = {"python": sys.version.split()[0]}
-    names = {"torchdali": ["torchdali", "torch"], "dali": ["nvidia.dali", "numpy"]}
+    names = {
+        "torchdali": ["torchdali", "torch"],
+        "dali": ["nvidia.dali", "numpy"],
+        "opencv": ["cv2"],
+        "numpy": ["numpy"],
+    }
     for name in names.get(peer.split("-")[0], ["torch", "torchvision", "PIL", "numpy"]):
         with contextlib.suppress(ImportError):
             found[name] = str(importlib.import_module(name).__version__)
@@ -150,6 +164,7 @@ class _Server:
         self._step: Callable[[], int | tuple[int, float]] | None = None
 
     def make(self, benchmark: str, peer: str, axes: dict[str, Any]) -> dict[str, str]:
+        self._step = None  # what is held for it goes before more is taken
         self._step = importlib.import_module(benchmark).make(peer, axes)
         return versions(peer)
 

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import harness, memory, report
-from benchmarks.ops import building, expressions, numba_function, overhead, python_function
+from benchmarks.ops import (
+    building,
+    expressions,
+    numba_function,
+    operators,
+    overhead,
+    python_function,
+)
 from benchmarks.pipelines import external_source, imagenet, loader
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -21,6 +28,7 @@ PARTS = (
     "imagenet",
     "overhead",
     "expressions",
+    "operators",
     "building",
     "external_source",
     "python_function",
@@ -59,11 +67,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             )
     if "overhead" in options.parts:
         for source in ("native", "python"):
-            for operators in (0, 1, 5):
+            for count in (0, 1, 5):
                 results += harness.measure(
                     overhead.__name__,
                     [p for p in overhead.PEERS if p.startswith(tuple(options.peers))],
-                    {"threads": 2, "source": source, "operators": operators},
+                    {"threads": 2, "source": source, "operators": count},
                     harness.iteration_time,
                     rounds=rounds,
                     seconds=min(seconds, 0.5),
@@ -82,6 +90,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                         seconds=min(seconds, 1.0),
                         warm_up=4,
                     )
+    if "operators" in options.parts:
+        results += harness.measure_each(
+            operators.__name__,
+            [p for p in operators.PEERS if p in options.peers],
+            [{"threads": 1, "operator": name} for name in options.operators],
+            harness.throughput,
+            rounds=rounds,
+            seconds=min(seconds, 0.4),
+            warm_up=3,
+        )
     if "building" in options.parts:
         results += harness.measure(
             building.__name__,
@@ -169,7 +187,12 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="folder with JPEG files, at any depth")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument(
-        "--peers", nargs="+", default=["torchdali", "dali", "dataloader", "numpy", "numba"]
+        "--peers",
+        nargs="+",
+        default=["torchdali", "dali", "dataloader", "opencv", "numpy", "numba"],
+    )
+    parser.add_argument(
+        "--operators", nargs="+", choices=operators.CASES, default=list(operators.CASES)
     )
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--batch", type=int, default=64)

@@ -2,7 +2,7 @@
 // core: binary16, Philox against its published test vectors, layouts, the registry; and the
 // executor's parts that need no torch: graph checks, plans, scratch memory.
 // sources: csrc/core/schema.cpp csrc/executor/graph.cpp csrc/executor/plan.cpp csrc/executor/rewrite.cpp
-// sources: csrc/executor/fuse_expressions.cpp
+// sources: csrc/executor/fuse_expressions.cpp csrc/executor/frame_loop.cpp
 // sanitizers: address
 #include <cmath>
 #include <cstring>
