@@ -65,6 +65,8 @@ PY_LAYERS: list[set[str]] = [
     {"loop"},
     {"auto_aug", "plugin", "loader"},
     {"lightning"},
+    {"_reference"},
+    {"_operator_states"},
     {"_generate"},
 ]
 # A definition records nodes and runs nothing.

@@ -8,17 +8,23 @@ which of them are stale and fails where there are any.
 from __future__ import annotations
 
 import argparse
-import inspect
+import json
 import re
 import sys
 import textwrap
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-from torchdali import _callables, backend, errors, loop, pipeline, tensors, types
+from torchdali import (
+    _callables,
+    _operator_states,
+    _reference,
+    backend,
+    errors,
+    loop,
+    pipeline,
+    tensors,
+)
 from torchdali._schema import ENUMS, Argument, OperatorSchema, registry
 from torchdali.plugin.numba.fn import experimental as numba
 
@@ -27,7 +33,6 @@ __all__ = ["files", "main"]
 PACKAGE = Path(__file__).resolve().parent
 ROOT = PACKAGE.parent
 _HEAD = "# Made by `make generate` from the engine's registry; do not edit."
-_MARK = "<!-- Made by `make generate`; do not edit. -->"
 
 _STUB_TYPES = {
     "bool": "bool",
@@ -227,158 +232,26 @@ def _stubs(kind: str) -> Iterator[tuple[Path, str]]:
         yield file, _stub_module(kind, path, families)
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def _operator_page(schema: OperatorSchema) -> str:
-    family = ".".join(schema.path[:-1])
-    ops_name = f"ops.{family}.{schema.class_name}" if family else f"ops.{schema.class_name}"
-    lines = [_MARK, f"# {schema.fn_name}", "", *schema.doc.strip().splitlines(), ""]
-    if schema.name in _callables.PYTHON:
-        lines += ["```", inspect.getdoc(_callables.PYTHON[schema.name][0]) or "", "```"]
-        return "\n".join(lines).rstrip() + "\n"
-    facts = [f"class `{ops_name}`", f"devices: {', '.join(schema.devices)}"]
-    facts += ["frame sequences"] * schema.sequences + ["volumes"] * schema.volumes
-    facts += ["random: takes a `seed`"] * schema.random
-    lines += [" · ".join(facts), ""]
-    if schema.inputs:
-        lines += ["| input | layouts | |", "|---|---|---|"]
-        for i in schema.inputs:
-            layouts = ", ".join(i.layouts) or "any"
-            optional = " Optional." if i.optional else ""
-            lines.append(f"| `{i.name}` | {layouts} | {_cell(i.doc)}{optional} |")
-        lines.append("")
-    if schema.outputs:
-        lines += ["| output | |", "|---|---|"]
-        lines += [f"| `{o.name}` | {_cell(o.doc)} |" for o in schema.outputs]
-        if schema.variable_outputs:
-            lines += ["", "The number of outputs depends on the arguments."]
-        lines.append("")
-    lines += ["| argument | type | default | |", "|---|---|---|---|"]
-    for arg in _callables.parameters(schema):
-        default = "required" if arg.required else f"`{arg.default_text()}`"
-        kind = _cell(arg.type_text())
-        lines.append(f"| `{arg.name}` | {kind} | {_cell(default)} | {_cell(arg.doc)} |")
-    for arg in schema.args:
-        if arg.deprecated:
-            use = f"Old name of `{arg.renamed_to}`." if arg.renamed_to else "Deprecated."
-            use += " Without effect." if arg.ignored else ""
-            lines.append(f"| `{arg.name}` | {_cell(arg.type_text())} | | {use} |")
-    return "\n".join(lines) + "\n"
-
-
-def _summary(schema: OperatorSchema) -> str:
-    first = schema.doc.strip().split("\n\n")[0]
-    return _cell(first.split(". ")[0].rstrip(".") + ".")
-
-
-def _index_page() -> str:
-    lines = [
-        _MARK,
-        "# Reference",
-        "",
-        "[Pipeline](pipeline.md) · [PipelineLoader](loop.md) · "
-        "[batches and tensors](tensors.md) · [types](types.md) · "
-        "[errors](errors.md) · [backend](backend.md) · [Numba functions](numba.md)",
-        "",
-        "| operator | |",
-        "|---|---|",
-    ]
-    lines += [f"| [`{s.fn_name}`](fn/{s.name}.md) | {_summary(s)} |" for s in registry().values()]
-    return "\n".join(lines) + "\n"
-
-
-def _types_page() -> str:
-    lines = [_MARK, "# torchdali.types", "", inspect.getdoc(types) or "", ""]
-    for enum in (types.DALIDataType, types.DALIImageType, types.DALIInterpType):
-        lines += [f"## {enum.__name__}", "", inspect.getdoc(enum) or "", "", "| name | value |"]
-        lines.append("|---|---|")
-        lines += [f"| `types.{m.name}` | {int(m)} |" for m in enum if not m.name.startswith("_")]
-        lines.append("")
-    found = filter(lambda n: callable(getattr(types, n)), sorted(types.__all__))
-    names = [name for name in found if not _is_enum_part(types, name)]
-    return "\n".join([*lines, *_members(types, names)])
-
-
-def _is_enum_part(module: ModuleType, name: str) -> bool:
-    value = getattr(module, name)
-    kind = value if isinstance(value, type) else type(value)
-    return issubclass(kind, tuple(ENUMS.values()))
-
-
-def _call(name: str, value: Any) -> str:
-    """Returns a call as it is written: name and parameters, without annotations."""
-    # The constructor of an enumeration differs between versions of Python; its members count.
-    if isinstance(value, type) and issubclass(value, Enum):
-        return ", ".join(f"{name}.{member.name}" for member in value)
-    try:
-        own = inspect.signature(value)
-    except (TypeError, ValueError):
-        return name
-    params = []
-    star = False
-    for p in own.parameters.values():
-        if p.name == "self":
-            continue
-        if p.kind is p.KEYWORD_ONLY and not star:
-            params.append("*")
-            star = True
-        prefix = "*" * ((p.kind is p.VAR_POSITIONAL) + 2 * (p.kind is p.VAR_KEYWORD))
-        star = star or p.kind is p.VAR_POSITIONAL
-        default = "" if p.default is p.empty else f"={p.default!r}"
-        params.append(f"{prefix}{p.name}{default}")
-    return f"{name}({', '.join(params)})"
-
-
-def _members(module: ModuleType, names: list[str]) -> list[str]:
-    lines: list[str] = []
-    for name in names:
-        value = getattr(module, name)
-        lines += [f"## {name}", ""]
-        if isinstance(value, type) and issubclass(value, BaseException):
-            bases = [b.__name__ for b in value.__mro__[1:] if b not in (BaseException, object)]
-            lines += [inspect.getdoc(value) or "", "", f"Bases: {', '.join(bases)}.", ""]
-            continue
-        lines += ["```", _call(name, value), "", inspect.getdoc(value) or "", "```", ""]
-        if not isinstance(value, type):
-            continue
-        for own, member in inspect.getmembers(value):
-            if own.startswith("_") or not inspect.getdoc(member):
-                continue
-            if isinstance(member, property):
-                title = own
-            elif inspect.isroutine(member) and not hasattr(object, own):
-                title = _call(own, member)
-            else:
-                continue
-            if getattr(str, own, None) is member:
-                continue
-            lines += [f"### {own}", "", "```", title, "", inspect.getdoc(member) or "", "```", ""]
-    return lines
-
-
-def _module_page(module: ModuleType, names: list[str]) -> str:
-    head = [_MARK, f"# {module.__name__}", "", inspect.getdoc(module) or "", ""]
-    return "\n".join([*head, *_members(module, names)]).rstrip() + "\n"
-
-
 def files() -> dict[Path, str]:
     """Returns every generated file of the checkout and its text."""
     reference = ROOT / "docs" / "reference"
     result = dict(_stubs("fn"))
     result.update(_stubs("ops"))
-    result[reference / "README.md"] = _index_page()
+    facts = json.loads((ROOT / "tests" / "data" / "dali_operators.json").read_text())
+    result[reference / "operators.md"] = _operator_states.page(facts)
+    result[reference / "README.md"] = _reference.index_page()
     for schema in registry().values():
-        result[reference / "fn" / f"{schema.name}.md"] = _operator_page(schema)
-    result[reference / "types.md"] = _types_page().rstrip() + "\n"
+        result[reference / "fn" / f"{schema.name}.md"] = _reference.operator_page(schema)
+    result[reference / "types.md"] = _reference.types_page().rstrip() + "\n"
     pages = {module: list(module.__all__) for module in (tensors, errors)}
     pages[backend] = [name for name in backend.__all__ if name not in tensors.__all__]
     pages[pipeline] = ["pipeline_def", "Pipeline", "DataNode"]
     pages[loop] = list(loop.__all__)
     for module, names in pages.items():
-        result[reference / f"{module.__name__.split('.')[1]}.md"] = _module_page(module, names)
-    result[reference / "numba.md"] = _module_page(numba, numba.__all__)
+        result[reference / f"{module.__name__.split('.')[1]}.md"] = _reference.module_page(
+            module, names
+        )
+    result[reference / "numba.md"] = _reference.module_page(numba, numba.__all__)
     return result
 
 

@@ -161,6 +161,7 @@ class OperatorSchema:
     hidden: bool = False
     sequences: bool = False
     volumes: bool = False
+    lacks: tuple[str, ...] = ()  # what it cannot do yet, though DALI's can
     by_name: dict[str, Argument] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -266,6 +267,7 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
         hidden=raw["hidden"],
         sequences=raw["sequences"],
         volumes=raw["volumes"],
+        lacks=tuple(raw["lacks"]),
         by_name={arg.name: arg for arg in args},
     )
 

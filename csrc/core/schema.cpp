@@ -277,6 +277,10 @@ SchemaBuilder& SchemaBuilder::sequences() {
   schema_->sequences = true;
   return *this;
 }
+SchemaBuilder& SchemaBuilder::lacks(std::string what) {
+  schema_->lacks.push_back(std::move(what));
+  return *this;
+}
 SchemaBuilder& SchemaBuilder::each_frame() {
   schema_->each_frame = true;
   return sequences();

@@ -109,6 +109,7 @@ struct Schema {
   bool sequences = false;     // takes frame sequences
   bool each_frame = false;    // knows single frames: the engine takes sequences apart
   bool volumes = false;       // takes volumes
+  std::vector<std::string> lacks;  // what it cannot do yet, though DALI's can; says so when asked
   std::function<std::unique_ptr<Operator>(const OpSpec&)> make_cpu;
 
   const ArgSchema* find_arg(std::string_view arg_name) const;
@@ -198,6 +199,8 @@ class SchemaBuilder {
   // without the F that its inputs list.
   SchemaBuilder& each_frame();
   SchemaBuilder& volumes();
+  // What it cannot do yet though DALI's can, for the list of operators: "TIFF files".
+  SchemaBuilder& lacks(std::string what);
   // The CPU implementation: a class derived from Operator, made from an OpSpec at build.
   template <class Op>
   SchemaBuilder& cpu();

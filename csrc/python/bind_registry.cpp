@@ -71,6 +71,7 @@ py::dict describe(const Schema& s) {
   d["side_effects"] = s.side_effects;
   d["source"] = s.source;
   d["hidden"] = s.hidden;
+  d["lacks"] = s.lacks;
   d["sequences"] = s.sequences;
   d["volumes"] = s.volumes;
   return d;

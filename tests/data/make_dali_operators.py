@@ -4,7 +4,8 @@
     python tests/data/make_dali_operators.py OPERATORS_JSON
 
 OPERATORS_JSON holds facts read off DALI's own schemas: names, types, defaults, flags. The result
-has one line an operator: inputs [least, most], layouts, and for each argument [type, per sample,
+has one line an operator: inputs [least, most], layouts, devices, whether it takes sequences and
+volumes, its name in release 1.35 (null: not there), and for each argument [type, per sample,
 required, default]; without default the list is shorter.
 """
 
@@ -34,6 +35,10 @@ def main() -> None:
         entry = {
             "inputs": [operator["min_inputs"], operator["max_inputs"]],
             "layouts": layouts.get("all_inputs", []),
+            "devices": operator["backends"],
+            "sequences": operator["allows_sequences"],
+            "volumes": operator["volumetric"],
+            "name_1_35": operator["in_dali_1_35"],
             "args": arguments,
         }
         name = operator["fn"].removeprefix("fn.")

@@ -31,6 +31,7 @@ TORCHDALI_OPERATOR("decoders.image_random_crop")
     .input("data", "The bytes of one image file a sample, uint8.")
     .output("image", "The window, layout \"HWC\".")
     .with(add_image_decoder_args)
+    .lacks("TIFF, WebP and JPEG 2000 files")
     .with(add_random_crop_args)
     .random()
     .cpu<DecodeImageRandomCrop>();

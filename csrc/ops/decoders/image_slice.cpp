@@ -32,6 +32,7 @@ TORCHDALI_OPERATOR("decoders.image_slice")
     .optional_input("extent", "Extent of the window, one value an axis.")
     .output("image", "The window, layout \"HWC\".")
     .with(add_image_decoder_args)
+    .lacks("TIFF, WebP and JPEG 2000 files")
     .with(add_slice_args)
     .cpu<DecodeImageSlice>();
 

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which of DALI's operators there are: its list of facts, held against the registry."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from torchdali._reference import MARK, cell
+from torchdali._schema import OperatorSchema, registry
+
+__all__ = ["missing", "page"]
+
+_ABSENT = "absent"
+_COMPLETE = "complete"
+# Operators of DALI's that are functions of a plugin here too.
+_NAMES = {
+    "plugin.pytorch.fn.torch_python_function": "torch_python_function",
+    "plugin.numba.fn.experimental.numba_function": "numba_function",
+}
+_KINDS = {"sequences": "frame sequences", "volumes": "volumes"}
+
+
+def missing(schema: OperatorSchema, facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what DALI's operator takes and ours does not.
+
+    Args:
+        schema: ours.
+        facts: of DALI's, as tests/data/make_dali_operators.py writes them.
+    """
+    ours = schema.by_name
+    lacking = [f"`{name}`" for name in facts["args"] if name not in ours]
+    if lacking and not schema.source:
+        yield f"arguments {', '.join(lacking)}"
+    constant = [
+        f"`{name}`"
+        for name, (_, per_sample, *_) in facts["args"].items()
+        if per_sample and name in ours and not ours[name].per_sample
+    ]
+    if constant:
+        yield f"tensors for {', '.join(constant)}"
+    if schema.max_inputs < facts["inputs"][1]:
+        yield f"more than {schema.max_inputs} inputs"
+    if schema.inputs and schema.inputs[0].layouts:
+        layouts = [f for f in facts["layouts"] if f not in schema.inputs[0].layouts]
+        if layouts:
+            yield f"layouts {', '.join(layouts)}"
+    for kind, text in _KINDS.items():
+        if facts[kind] and not getattr(schema, kind) and schema.max_inputs:
+            yield text
+    yield from schema.lacks
+
+
+def page(facts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Returns the page that lists all operators with their state on the CPU and the GPU."""
+    rows = []
+    counts = {device: collections.Counter[str]() for device in ("cpu", "gpu")}
+    for name, theirs in sorted(facts.items()):
+        schema = registry().get(_NAMES.get(name, name))
+        states = [_state(schema, theirs, device) for device in counts]
+        for count, state in zip(counts.values(), states, strict=True):
+            count[state.partition(":")[0]] += 1
+        title = f"[`{schema.fn_name}`](fn/{schema.name}.md)" if schema else f"`fn.{name}`"
+        rows.append(f"| {title} | {cell(states[0])} | {cell(states[1])} |")
+    known = {_NAMES.get(name, name) for name in facts}
+    more = [s for name, s in registry().items() if name not in known]
+    summary = "; ".join(
+        f"on the {device.upper()} "
+        + ", ".join(f"{count[state]} {state}" for state in (_COMPLETE, "partial", _ABSENT))
+        for device, count in counts.items()
+    )
+    lines = [
+        MARK,
+        "# DALI's operators, and what there is of them",
+        "",
+        "Found out from the registry: an operator is complete where it takes all inputs, layouts, "
+        "arguments, and tensors as arguments, that DALI's takes, and names nothing that is not "
+        "there yet. An empty cell: DALI has none for the device either. On the CPU, `complete` "
+        "also stands where only DALI's GPU has the operator.",
+        "",
+        f"Of {len(facts)} operators, {summary}.",
+        "",
+        "| operator | CPU | GPU |",
+        "|---|---|---|",
+        *rows,
+        "",
+        "What DALI writes in another way, as a subscript or as a constant, and what only torchdali "
+        f"has: {', '.join(f'[`{s.fn_name}`](fn/{s.name}.md)' for s in more)}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _state(schema: OperatorSchema | None, facts: Mapping[str, Any], device: str) -> str:
+    theirs = {"cpu"} & set(facts["devices"]) if device == "cpu" else set(facts["devices"]) - {"cpu"}
+    there = schema is not None and any((d == "cpu") == (device == "cpu") for d in schema.devices)
+    if not there:
+        return _ABSENT if theirs else ""
+    assert schema is not None
+    lacking = "; ".join(missing(schema, facts))
+    return f"partial: without {lacking}" if lacking else _COMPLETE
