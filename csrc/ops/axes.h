@@ -3,6 +3,7 @@
 // from the end) and `axis_names` (letters of the layout).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct AxisList {
       TORCHDALI_CHECK(axes[i] != axis, "axis ", axis, " is given twice");
     axes[count++] = axis;  // no axis twice, so there is room for all
   }
+  bool contains(int axis) const { return std::find(begin(), end(), axis) != end(); }
   const int* begin() const { return axes.data(); }
   const int* end() const { return axes.data() + count; }
 };
