@@ -66,6 +66,30 @@ void for_each_run(const Shape& in, const Shape& from, const Shape& out, const Sh
   }
 }
 
+// Fills what lies outside a box in an array of `shape`; axes from `axis` on. `strides` are those of
+// the array, `whole` the first axis from which on the box has all.
+template <class T>
+void fill_around(T* out, const Shape& shape, const Shape& strides, const Shape& at,
+                 const Shape& extent, int axis, int whole, T value) {
+  if (axis == whole) return;
+  const int64_t stride = strides[axis], end = at[axis] + extent[axis];
+  std::fill_n(out, at[axis] * stride, value);
+  for (int64_t i = at[axis]; i < end; ++i)
+    fill_around(out + i * stride, shape, strides, at, extent, axis + 1, whole, value);
+  std::fill_n(out + end * stride, (shape[axis] - end) * stride, value);
+}
+
+// Fills what lies outside the box of `extent` elements at `at`, in an array of `shape`.
+template <class T>
+void fill_outside(T* out, const Shape& shape, const Shape& at, const Shape& extent, T value) {
+  int whole = shape.ndim();
+  while (whole > 0 && extent[whole - 1] == shape[whole - 1]) --whole;
+  Shape strides = shape;
+  int64_t stride = 1;
+  for (int i = shape.ndim() - 1; i >= 0; stride *= shape[i--]) strides[i] = stride;
+  fill_around(out, shape, strides, at, extent, 0, whole, value);
+}
+
 // Fills an array that is [outer, channels, inner] with value(channel), given in the array's type.
 template <class T, class Value>
 void fill_channels(T* out, int64_t outer, int64_t channels, int64_t inner, Value&& value) {

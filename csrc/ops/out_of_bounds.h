@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens where a window reaches outside its sample: the arguments `out_of_bounds_policy` and
-// `fill_values`, shared by crop and crop_mirror_normalize.
+// `fill_values`, shared by crop, slice and crop_mirror_normalize.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +35,8 @@ class OutOfBounds {
   }
 
   bool pads() const { return pad_; }
+  // Whether one value serves all channels.
+  bool uniform() const { return fill_.size() == 1; }
   // Applies the policy to a window in a sample of shape `of`.
   void apply(Window& window, const Shape& of) const {
     if (window.inside(of)) return;

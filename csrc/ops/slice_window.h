@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "ops/axes.h"
 #include "ops/crop_window.h"
 
 namespace torchdali {
@@ -51,20 +52,16 @@ inline SchemaBuilder& add_slice_args(SchemaBuilder& schema) {
 class SliceArgs {
  public:
   explicit SliceArgs(const OpSpec& spec)
-      : axes_(spec, "axes"),
+      : axes_(spec),
         start_(spec, "start"),
         end_(spec, "end"),
         shape_(spec, "shape"),
         rel_start_(spec, "rel_start"),
         rel_end_(spec, "rel_end"),
         rel_shape_(spec, "rel_shape"),
-        axis_names_(spec.get<Layout>("axis_names")),
-        by_name_(spec.has("axis_names") ? !axis_names_.empty() : !spec.has("axes")),
         normalized_anchor_(spec.get<bool>("normalized_anchor")),
         normalized_shape_(spec.get<bool>("normalized_shape")),
         positional_(spec.num_inputs == 3) {
-    TORCHDALI_CHECK(!(spec.has("axes") && spec.has("axis_names")),
-                    "`axes` and `axis_names` exclude each other");
     TORCHDALI_CHECK(spec.num_inputs != 2, "the input `anchor` needs the input `extent`");
     const int starts = start_.given() + rel_start_.given();
     const int ends = end_.given() + rel_end_.given() + shape_.given() + rel_shape_.given();
@@ -80,10 +77,9 @@ class SliceArgs {
 
   // The window in a sample of `shape`; axes that are not named are kept whole.
   Window operator()(const SampleContext& ctx, const Shape& shape, const Layout& layout) const {
-    static thread_local std::vector<int64_t> axes;
-    find_axes(ctx, shape, layout, axes);
+    const AxisList axes = axes_(ctx, shape, layout);
     Window window = Window::whole(shape);
-    const size_t count = axes.size();
+    const auto count = static_cast<size_t>(axes.count);
     static thread_local std::vector<double> from, to;
     if (positional_) {
       coordinates(ctx.input(1), "anchor", normalized_anchor_, shape, axes, from);
@@ -100,21 +96,20 @@ class SliceArgs {
       } else if (!read(ctx, end_, "end", count, to) &&
                  !read_relative(ctx, rel_end_, "rel_end", shape, axes, to)) {
         to.resize(count);
-        for (size_t i = 0; i < count; ++i) to[i] = static_cast<double>(shape[axis(axes[i])]);
+        for (size_t i = 0; i < count; ++i) to[i] = static_cast<double>(shape[axes.axes[i]]);
       }
     }
     for (size_t i = 0; i < count; ++i) {
       TORCHDALI_CHECK(from[i] <= to[i], "the window ends at ", to[i], " before it starts at ",
-                      from[i], " along axis ", axes[i]);
+                      from[i], " along axis ", axes.axes[i]);
       const int64_t first = round(from[i]);
-      window.anchor[axis(axes[i])] = first;
-      window.shape[axis(axes[i])] = round(to[i]) - first;
+      window.anchor[axes.axes[i]] = first;
+      window.shape[axes.axes[i]] = round(to[i]) - first;
     }
     return window;
   }
 
  private:
-  static int axis(int64_t value) { return static_cast<int>(value); }
   static void check_extent(double extent) {
     TORCHDALI_CHECK(extent >= 0, "the window cannot have an extent of ", extent);
   }
@@ -128,31 +123,6 @@ class SliceArgs {
                     " values, expected one for each of the ", expected, " axes");
   }
 
-  void find_axes(const SampleContext& ctx, const Shape& shape, const Layout& layout,
-                 std::vector<int64_t>& axes) const {
-    axes.clear();
-    if (by_name_) {
-      for (char letter : axis_names_.str()) {
-        const int found = layout.find(letter);
-        TORCHDALI_CHECK_KIND(kLayout, found >= 0, "axis \"", letter,
-                             "\" of `axis_names` is not in the layout ", layout);
-        axes.push_back(found);
-      }
-    } else {
-      static thread_local std::vector<int64_t> buffer;
-      const int64_t ndim = shape.ndim();
-      for (int64_t value : axes_(ctx, buffer)) {
-        TORCHDALI_CHECK(value >= -ndim && value < ndim, "axis ", value, " of `axes` is not in [",
-                        -ndim, ", ", ndim - 1, "]");
-        axes.push_back(value < 0 ? value + ndim : value);
-      }
-      if (axes.empty())
-        for (int64_t i = 0; i < ndim; ++i) axes.push_back(i);
-    }
-    for (size_t i = 0; i < axes.size(); ++i)
-      for (size_t j = 0; j < i; ++j)
-        TORCHDALI_CHECK(axes[i] != axes[j], "axis ", axes[i], " is given twice");
-  }
   static bool read(const SampleContext& ctx, const ListArg<int64_t>& arg, const char* name,
                    size_t count, std::vector<double>& out) {
     if (!arg.given()) return false;
@@ -165,38 +135,36 @@ class SliceArgs {
     return true;
   }
   static bool read_relative(const SampleContext& ctx, const ListArg<float>& arg, const char* name,
-                            const Shape& shape, const std::vector<int64_t>& axes,
-                            std::vector<double>& out) {
+                            const Shape& shape, const AxisList& axes, std::vector<double>& out) {
     if (!arg.given()) return false;
     static thread_local std::vector<float> buffer;
     const auto values = arg(ctx, buffer);
-    check_count(name, values.size(), axes.size());
-    out.resize(axes.size());
+    check_count(name, values.size(), static_cast<size_t>(axes.count));
+    out.resize(static_cast<size_t>(axes.count));
     // The product is rounded to float, as DALI does; it decides halves.
-    for (size_t i = 0; i < axes.size(); ++i)
-      out[i] = values[values.size() == 1 ? 0 : i] * static_cast<float>(shape[axis(axes[i])]);
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = values[values.size() == 1 ? 0 : i] * static_cast<float>(shape[axes.axes[i]]);
     return true;
   }
   static void coordinates(const SampleView& input, const char* name, bool normalized,
-                          const Shape& shape, const std::vector<int64_t>& axes,
-                          std::vector<double>& out) {
+                          const Shape& shape, const AxisList& axes, std::vector<double>& out) {
     const auto count = static_cast<size_t>(input.volume());
-    TORCHDALI_CHECK(count == axes.size(), "the input `", name, "` has ", count,
-                    " values, expected one for each of the ", axes.size(), " axes");
+    TORCHDALI_CHECK(static_cast<int>(count) == axes.count, "the input `", name, "` has ", count,
+                    " values, expected one for each of the ", axes.count, " axes");
     out.resize(count);
     const bool relative = normalized && is_floating(input.dtype);
     dispatch_dtype(input.dtype, [&]<class T>() {
       for (size_t i = 0; i < count; ++i) {
         out[i] = static_cast<double>(input.as<const T>()[i]);
-        if (relative) out[i] *= static_cast<double>(shape[axis(axes[i])]);
+        if (relative) out[i] *= static_cast<double>(shape[axes.axes[i]]);
       }
     });
   }
 
-  ListArg<int64_t> axes_, start_, end_, shape_;
+  AxisArgs axes_;
+  ListArg<int64_t> start_, end_, shape_;
   ListArg<float> rel_start_, rel_end_, rel_shape_;
-  Layout axis_names_;
-  bool by_name_, normalized_anchor_, normalized_shape_, positional_;
+  bool normalized_anchor_, normalized_shape_, positional_;
 };
 
 }  // namespace torchdali

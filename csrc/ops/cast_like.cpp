@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.cast_like: the element type of another input. A view where it is the same.
+#include "core/operator.h"
+#include "kernels/convert.h"
+
+namespace torchdali {
+namespace {
+
+class CastLike final : public Operator {
+ public:
+  explicit CastLike(const OpSpec&) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const DType dtype = ctx.input(1).dtype;
+    if (in.dtype == dtype) {
+      ctx.share_input(0, 0, in);
+      return;
+    }
+    const SampleView& out = ctx.output(0, dtype, in.shape, in.layout);
+    kernels::converter(dtype, in.dtype)(out.data, in.data, in.volume());
+  }
+};
+
+TORCHDALI_OPERATOR("cast_like")
+    .doc("Converts the elements to the type of another input, as fn.cast does.")
+    .input("data", "Any layout, any element type.")
+    .input("like", "Whose element type the output has; its values do not matter.")
+    .output("converted", "Shape and layout of `data`.")
+    .sequences()
+    .volumes()
+    .cpu<CastLike>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.slice: a window of each sample, given by coordinates.
+#include "core/operator.h"
+#include "ops/slice_window.h"
+#include "ops/window_copy.h"
+
+namespace torchdali {
+namespace {
+
+class Slice final : public Operator {
+ public:
+  explicit Slice(const OpSpec& spec) : slice_(spec), copy_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    // Images, volumes and sequences are channels-last where nothing else is said.
+    const int ndim = in.shape.ndim();
+    const int channels = in.layout.empty() && ndim >= 3 ? ndim - 1 : in.layout.find('C');
+    copy_(ctx, in.layout, channels, slice_(ctx, in.shape, in.layout));
+  }
+
+ private:
+  SliceArgs slice_;
+  WindowCopy copy_;
+};
+
+TORCHDALI_OPERATOR("slice")
+    .doc(
+        "Cuts a window out of each sample. Its coordinates are the inputs `anchor` and `extent`, "
+        "or the arguments `start` with `end` or `shape` or their `rel_` forms, along `axes` or "
+        "`axis_names`; other axes are kept whole. Coordinates that are no integers are rounded to "
+        "the nearest, halves away from zero. Fractions are cut off and values saturate where "
+        "`dtype` asks for uint8 or float16 (fn.cast rounds).")
+    .input("data", "Any layout, any element type.")
+    .optional_input("anchor", "First element of the window, one value an axis.")
+    .optional_input("extent", "Extent of the window, one value an axis.")
+    .output("window", "The window, in the input's layout.")
+    .with(add_slice_args)
+    .with(add_window_copy_args)
+    .sequences()
+    .volumes()
+    .cpu<Slice>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.squeeze: axes of extent 1, removed. Always a view.
+#include <string>
+#include <vector>
+
+#include "core/operator.h"
+#include "ops/axes.h"
+
+namespace torchdali {
+namespace {
+
+class Squeeze final : public Operator {
+ public:
+  explicit Squeeze(const OpSpec& spec) : axes_(spec, "axes") {
+    TORCHDALI_CHECK(spec.has("axes") + spec.has("axis_names") == 1,
+                    "takes either `axes` or `axis_names`");
+    if (spec.has("axis_names")) names_ = spec.get<Layout>("axis_names");
+  }
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    AxisList removed;
+    for (const char letter : names_.str())
+      removed.add(checked_axis(letter, in.layout, "axis_names"));
+    if (axes_.given()) {
+      static thread_local std::vector<int64_t> buffer;
+      for (const int64_t axis : axes_(ctx, buffer))
+        removed.add(checked_axis(axis, in.shape.ndim(), "axes"));
+    }
+    SampleView out = in;
+    out.shape = {};
+    std::string letters;
+    for (int axis = 0; axis < in.shape.ndim(); ++axis) {
+      if (removed.contains(axis)) {
+        TORCHDALI_CHECK(in.shape[axis] == 1, "axis ", axis, " of ", in.shape,
+                        " cannot be removed: its extent is ", in.shape[axis], ", expected 1");
+        continue;
+      }
+      out.shape.push_back(in.shape[axis]);
+      if (!in.layout.empty()) letters += in.layout[axis];
+    }
+    out.layout = Layout(std::string_view(letters));
+    ctx.share_input(0, 0, out);
+  }
+
+ private:
+  ListArg<int64_t> axes_;
+  Layout names_;
+};
+
+TORCHDALI_OPERATOR("squeeze")
+    .doc("Removes axes of extent 1. A view: nothing is copied.")
+    .input("data", "Any layout, any element type.")
+    .output("squeezed", "The input without these axes; its layout is without their letters.")
+    .optional_arg("axes", ArgType::kIntVec,
+                  "Axes to remove, as numbers; negative ones count from the end. Excludes "
+                  "`axis_names`, and one of both must be given.",
+                  Arity::kPerSample)
+    .optional_arg("axis_names", ArgType::kLayout, "Axes to remove, as letters of the layout.")
+    .sequences()
+    .volumes()
+    .cpu<Squeeze>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies a window of a sample, with conversion and padding; a view where the window is contiguous.
+// Shared by crop and slice.
+#pragma once
+
+#include "core/operator.h"
+#include "kernels/window.h"
+#include "ops/out_of_bounds.h"
+
+namespace torchdali {
+
+// The arguments of WindowCopy, for SchemaBuilder::with().
+SchemaBuilder& add_window_copy_args(SchemaBuilder& schema);
+
+// Immutable; any thread.
+class WindowCopy {
+ public:
+  explicit WindowCopy(const OpSpec& spec);
+  // Makes output 0 from input 0, whose layout is `layout`. `channel_axis`: the one that
+  // `fill_values` are for, or -1.
+  void operator()(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
+
+ private:
+  void fill(const SampleView& out, int channel_axis, const kernels::Overlap& overlap) const;
+
+  OutOfBounds out_of_bounds_;
+  DType dtype_ = DType::kNone;
+};
+
+}  // namespace torchdali

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fn.pad: to a shape, to a multiple, or to the largest sample of the batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from helpers.inputs import ramp
+from helpers.ops import OpCase, PerSample, run_case, run_dali, run_op
+
+RAGGED = [(2, 3), (4, 1), (3, 3)]
+DTYPES = [torch.int8, torch.uint16, torch.int16, torch.uint32, torch.int32, torch.uint64]
+DTYPES += [torch.int64, torch.float16, torch.float32, torch.bool]
+# Larger than all samples, so that samples do not depend on their batch.
+FIXED = {"shape": [5, 4]}
+
+CASES = [OpCase("pad", "HW", RAGGED, {**FIXED, "fill_value": 2.7}, dtype=t) for t in DTYPES]
+CASES += [
+    OpCase("pad", "HW", RAGGED, FIXED, dtype=torch.float64, no_parity="DALI refuses the type"),
+    OpCase("pad", "HW", RAGGED, {"shape": [5]}),
+    OpCase("pad", "HW", RAGGED, {"shape": [3, 2], "fill_value": 9}),
+    OpCase("pad", "HW", RAGGED, {**FIXED, "align": [4, 3]}),
+    OpCase("pad", "HW", RAGGED, {**FIXED, "align": 8}),
+    OpCase("pad", "HW", RAGGED, {"axes": [-1], "shape": [6]}),
+    OpCase("pad", "HW", RAGGED, {"axes": [1, 0], "shape": [6, 5]}),
+    OpCase("pad", "HW", RAGGED, {"axes": [], "shape": [6, 5]}),
+    OpCase("pad", "HW", RAGGED, {"axis_names": "WH", "shape": [6, 5]}),
+    OpCase("pad", "HW", RAGGED, {**FIXED, "fill_value": PerSample([1.0, 2.0])}),
+    OpCase("pad", "HW", RAGGED, {"shape": PerSample([[4, 5], [7, 1]])}),
+    OpCase("pad", "HW", RAGGED, {**FIXED, "align": PerSample([[4, 5], [7, 1]])}),
+    OpCase("pad", "HW", RAGGED, {"axes": PerSample([[0], [1]]), "shape": PerSample([[7], [8]])}),
+    OpCase("pad", "HWC", (3, 4, 3), {"axis_names": "HW", "align": 5, "fill_value": 3}),
+    OpCase("pad", "HWC", (3, 4, 3), {"axis_names": "C", "align": 4}),
+    OpCase("pad", "FCHW", (2, 3, 4, 5), {"axis_names": "FW", "shape": [3, 8]}),
+    OpCase("pad", "", [(3,), (0,), (2,)], {"shape": 4, "fill_value": 6}),
+    OpCase("pad", "HWC", (3, 4, 3)),
+    OpCase("pad", "", (2, 0, 3), {"shape": [2, 2, 4], "fill_value": 6}),
+]
+
+
+def reference(x: torch.Tensor, shape: tuple[int, ...], value: float) -> np.ndarray:
+    grown = [(0, max(0, n - e)) for n, e in zip(shape, x.shape, strict=True)]
+    return np.pad(x.numpy(), grown, constant_values=value)
+
+
+@pytest.mark.parametrize(
+    ("args", "shapes"),
+    [
+        ({}, [(4, 3)] * 3),
+        ({"shape": [-1, 5]}, [(4, 5)] * 3),
+        ({"shape": [0, 2]}, [(4, 3), (4, 2), (4, 3)]),
+        ({"axes": [0]}, [(4, 3), (4, 1), (4, 3)]),
+        ({"align": [3, 2]}, [(6, 4)] * 3),
+        ({"axis_names": "W", "align": 2}, [(2, 4), (4, 4), (3, 4)]),
+        ({"shape": PerSample([[-1, 5], [6, 0]])}, [(4, 5), (6, 3), (4, 5)]),
+        ({"axes": PerSample([[0], [1]])}, [(4, 3), (4, 3), (4, 3)]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("num_threads", [1, 4])
+def test_up_to_the_largest_of_the_batch(args, shapes, num_threads):
+    case = OpCase("pad", "HW", RAGGED, {**args, "fill_value": 7})
+    for i, out in enumerate(run_case(case, num_threads=num_threads).samples()[0]):
+        np.testing.assert_array_equal(out.numpy(), reference(case.input(i), shapes[i], 7))
+
+
+@pytest.mark.dali
+def test_the_largest_of_the_batch_is_that_of_dali():
+    for args in ({}, {"shape": [-1, 5]}, {"align": [3, 2]}, {"axis_names": "W", "align": 2}):
+        case = OpCase("pad", "HW", RAGGED, args)
+        theirs = run_dali(case)[0].samples
+        for a, b in zip(run_case(case).samples()[0], theirs, strict=True):
+            assert torch.equal(a, b)
+
+
+def test_the_padded_part_is_sliced_off_again():
+    x = ramp((3, 5, 2))
+    padded = run_op("pad", x, layout="HWC", shape=[7, 8, 4], fill_value=1)
+    assert torch.equal(padded[:3, :5, :2], x)
+    assert int(padded.long().sum()) == int(x.long().sum()) + 7 * 8 * 4 - x.numel()
+
+
+def test_the_fill_value_saturates_where_dali_wraps_around():
+    assert run_op("pad", ramp((1,)).to(torch.uint8), shape=[2], fill_value=300.0).tolist() == [
+        0,
+        255,
+    ]
+    assert run_op("pad", ramp((1,)).to(torch.uint8), shape=[2], fill_value=-1.7).tolist() == [0, 0]
+    assert run_op(
+        "pad", ramp((1,)).to(torch.uint8), shape=[2], fill_value=float("nan")
+    ).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ({"align": [0, 1]}, "`align` has 0"),
+        ({"align": [-4]}, "`align` has -4"),
+        ({"shape": [1, 2, 3]}, "`shape` has 3 values"),
+        ({"axes": [2]}, "axis 2 of `axes`"),
+        ({"axes": [0, -2]}, "given twice"),
+        ({"axes": [0], "axis_names": "H"}, "exclude each other"),
+        ({"axis_names": "X"}, "not in the layout"),
+        ({"shape": [2**40]}, "too large|out of memory"),
+    ],
+    ids=str,
+)
+def test_errors(args, message):
+    with pytest.raises((ValueError, IndexError, RuntimeError), match=message) as caught:
+        run_op("pad", ramp((4, 5)), layout="HW", **args)
+    assert str(caught.value).startswith("fn.pad: ")
+
+
+def test_samples_of_different_rank_have_no_largest():
+    with pytest.raises(ValueError, match="dimensions"):
+        run_op("pad", [ramp((2,)), ramp((2, 2))])
