@@ -70,6 +70,7 @@ class OpCase:
         algorithm: row of the table of tolerances in test_parity.py.
         no_parity: why the case cannot be compared with real DALI; empty where it can.
         seed: of the data and of the pipeline.
+        dali_op: its name in DALI 1.35, where it had another.
     """
 
     op: str
@@ -83,6 +84,7 @@ class OpCase:
     algorithm: str = "exact"
     no_parity: str = ""
     seed: int = 1
+    dali_op: str = ""
 
     def __str__(self) -> str:
         parts = [self.op, self.layout, "ragged" if isinstance(self.shape, list) else self.shape]
@@ -275,7 +277,7 @@ def run_dali(case: OpCase, num_outputs: int = 1) -> list[dali_oracle.DaliOutput]
         samples = [one.make(s) for s in range(case.batch)]
         sources[f"input_{i}"] = {"batches": [samples], "layout": one.layout}
     node: dict[str, Any] = {
-        "op": case.op,
+        "op": case.dali_op or case.op,
         "inputs": list(sources),
         "args": {n: a for n, a in case.args.items() if not isinstance(a, PerSample)},
         "tensors": {n: n for n, a in case.args.items() if isinstance(a, PerSample)},

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.lookup_table: each integer is replaced by what a table has for it.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/operator.h"
+#include "kernels/byte_table.h"
+#include "kernels/convert.h"
+
+namespace torchdali {
+namespace {
+
+constexpr int64_t kMaxKey = 0xFFFF;  // DALI's limit
+constexpr int64_t kBytes = 256;
+
+class LookupTable final : public Operator {
+ public:
+  explicit LookupTable(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {
+    const auto keys = spec.get<std::vector<int64_t>>("keys");
+    const auto values = spec.get<std::vector<float>>("values");
+    TORCHDALI_CHECK(keys.size() == values.size(), "`keys` has ", keys.size(),
+                    " elements and `values` ", values.size(), ": each key takes one value");
+    int64_t size = kBytes;
+    for (const int64_t key : keys) {
+      TORCHDALI_CHECK(key >= 0 && key <= kMaxKey, "`keys` has ", key, ", expected 0 to ", kMaxKey);
+      size = std::max(size, key + 1);
+    }
+    size_ = size;
+    const auto default_value = spec.get<float>("default_value");
+    dispatch_dtype(dtype_, [&]<class Out>() {
+      // One entry more, for what has no key.
+      table_.resize(static_cast<size_t>(size + 1) * sizeof(Out));
+      Out* table = reinterpret_cast<Out*>(table_.data());
+      std::fill_n(table, size + 1, kernels::convert<Out>(default_value));
+      for (size_t i = 0; i < keys.size(); ++i) table[keys[i]] = kernels::convert<Out>(values[i]);
+    });
+  }
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    TORCHDALI_CHECK_KIND(kType, !is_floating(in.dtype), "input `data` is ", dtype_name(in.dtype),
+                         ", expected integers. To fix it: use fn.cast");
+    const SampleView& out = ctx.output(0, dtype_, in.shape, in.layout);
+    const int64_t count = in.volume();
+    if (in.dtype == DType::kUInt8 && itemsize(dtype_) == 1) {
+      kernels::ByteTable table;
+      std::memcpy(table, table_.data(), sizeof(table));
+      kernels::look_up_bytes(out.as<uint8_t>(), in.as<const uint8_t>(), count, &table, 1);
+      return;
+    }
+    switch (itemsize(dtype_)) {  // entries are copied: their size is all that matters
+      case 1: return look_up<uint8_t>(out, in, count);
+      case 2: return look_up<uint16_t>(out, in, count);
+      case 4: return look_up<uint32_t>(out, in, count);
+      default: return look_up<uint64_t>(out, in, count);
+    }
+  }
+
+ private:
+  template <class Out>
+  void look_up(const SampleView& out, const SampleView& in, int64_t count) const {
+    const Out* __restrict table = reinterpret_cast<const Out*>(table_.data());
+    Out* __restrict to = out.as<Out>();
+    dispatch_dtype(in.dtype, [&]<class In>() {
+      const In* __restrict from = in.as<const In>();
+      if constexpr (std::is_same_v<In, bool> || std::is_same_v<In, uint8_t>) {
+        for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
+      } else if constexpr (!is_floating_type<In>) {
+        // Negative ones become large ones.
+        const uint64_t size = static_cast<uint64_t>(size_);
+        for (int64_t i = 0; i < count; ++i)
+          to[i] = table[std::min(static_cast<uint64_t>(from[i]), size)];
+      }
+    });
+  }
+
+  DType dtype_;
+  int64_t size_;  // keys from 0 on that have an entry; entry `size_` is for all others
+  std::vector<char> table_;
+};
+
+TORCHDALI_OPERATOR("lookup_table")
+    .doc(
+        "Replaces each element by the value that belongs to it as a key, or by `default_value`. A "
+        "key that is listed twice has the later value.")
+    .input("data", "Integers or bool, of any shape and layout.")
+    .output("values", "Shape and layout of the input, of type `dtype`.")
+    .arg("keys", std::vector<int64_t>{}, "Keys, 0 to 65535.")
+    .arg("values", std::vector<float>{},
+         "Values, one a key, converted to `dtype` as fn.cast does: integers are rounded and "
+         "saturate.")
+    .arg("default_value", 0.0f, "Value of what is not in `keys`.")
+    .arg("dtype", DType::kFloat, "Element type of the output.")
+    .deprecated_arg("output_dtype", ArgType::kDType, "Old name of `dtype`.", "dtype")
+    .sequences()
+    .volumes()
+    .cpu<LookupTable>();
+
+}  // namespace
+}  // namespace torchdali
