@@ -8,13 +8,12 @@
 
 #include "core/dtype.h"
 #include "core/layout.h"
+#include "kernels/axis_groups.h"
 
 namespace torchdali::kernels {
 
-enum class Reduction : int8_t { kSum, kSumOfSquares, kSumOfSquaredDeviations, kMin, kMax };
-
-// Bit i: axis i is reduced.
-using AxisMask = uint32_t;
+// kMean adds like kSum, but 64-bit integers as float64: their sum may not fit.
+enum class Reduction : int8_t { kSum, kMean, kSumOfSquares, kSumOfSquaredDeviations, kMin, kMax };
 
 // What a reduction of elements of type `in` adds up in: sums of integers in uint64 or int64
 // (modulo 2^64), squares of 8 and 16 bits in uint64, other sums in float64; extremes in `in`.

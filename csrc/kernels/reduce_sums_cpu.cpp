@@ -34,6 +34,18 @@ struct Sum {
 };
 
 template <class T>
+struct FloatSum {
+  using Element = T;
+  using Lane = double;
+  using Accumulator = double;
+  static constexpr bool kUsesMean = false;
+  static constexpr int64_t kFlush = 1 << 30;
+  static double start() { return 0.0; }
+  static double add(double lane, T x, double) { return lane + static_cast<double>(x); }
+  static double fold(double acc, double lane) { return acc + lane; }
+};
+
+template <class T>
 struct SumOfSquares {
   using Element = T;
   static constexpr bool kUsesMean = false;
@@ -81,6 +93,9 @@ ReduceFns functions(DType dtype) {
 
 ReduceFns sum_functions(Reduction reduction, DType dtype) {
   switch (reduction) {
+    case Reduction::kMean:
+      if (itemsize(dtype) == 8) return functions<FloatSum>(dtype);
+      return functions<Sum>(dtype);
     case Reduction::kSum: return functions<Sum>(dtype);
     case Reduction::kSumOfSquares: return functions<SumOfSquares>(dtype);
     default: return functions<SumOfSquaredDeviations>(dtype);

@@ -212,7 +212,7 @@ TORCHDALI_OPERATOR("reductions.sum")
 TORCHDALI_OPERATOR("reductions.mean")
     .doc("The mean of the elements along axes; NaN where there are none.")
     .with(add_mean_args)
-    .cpu<Sum<Reduction::kSum, Finish::kMean>>();
+    .cpu<Sum<Reduction::kMean, Finish::kMean>>();
 
 TORCHDALI_OPERATOR("reductions.mean_square")
     .doc("The mean of the squares of the elements along axes; NaN where there are none.")

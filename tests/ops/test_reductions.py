@@ -215,6 +215,13 @@ def test_means_for_integers_do_not_overflow():
     assert run_op(name("rms"), x, dtype=types.UINT8).item() == 255
 
 
+def test_means_of_64_bits_do_not_wrap_around():
+    x = torch.full((1000,), 2**63 - 1)
+    assert run_op(name("mean"), x).item() == 2.0**63
+    wide = torch.full((70, 3), -(2**63)).view(torch.uint64)
+    assert run_op(name("mean"), wide, axes=0).tolist() == [2.0**63] * 3
+
+
 def test_extremes_pass_over_nan_and_know_infinity():
     nan, inf = math.nan, math.inf
     assert run_op(name("min"), torch.tensor([nan, 3.0, 1.0, nan])).item() == 1.0
