@@ -30,10 +30,14 @@ Batch = list[list[torch.Tensor]]
 
 @dataclass(frozen=True)
 class PerSample:
-    """An argument with a value for each sample; sample i takes ``values[i % len(values)]``."""
+    """An argument with a value for each sample; sample i takes ``values[i % len(values)]``.
+
+    With a layout that begins with F ("F", "F**") each value holds one for each frame.
+    """
 
     values: Sequence[Any]
     dtype: torch.dtype | None = None
+    layout: str = ""
 
     def at(self, index: int) -> torch.Tensor:
         """Returns the value of sample ``index`` as DALI wants it: float32, int32 or bool."""
@@ -68,6 +72,7 @@ class OpCase:
         more_inputs: those behind the first.
         batch: number of samples.
         algorithm: row of the table of tolerances in test_parity.py.
+        sees_batch: the samples of a batch depend on one another, so that its size matters.
         no_parity: why the case cannot be compared with real DALI; empty where it can.
         seed: of the data and of the pipeline.
         dali_op: its name in DALI 1.35, where it had another.
@@ -82,6 +87,7 @@ class OpCase:
     more_inputs: tuple[Input, ...] = ()
     batch: int = 3
     algorithm: str = "exact"
+    sees_batch: bool = False
     no_parity: str = ""
     seed: int = 1
     dali_op: str = ""
@@ -117,7 +123,8 @@ class OpCase:
 
 def _short(value: Any) -> str:
     if isinstance(value, PerSample):
-        return "PerSample" + str(list(value.values))
+        shown = [tuple(v.shape) if isinstance(v, torch.Tensor) else v for v in value.values]
+        return "PerSample" + str(shown)
     if callable(value) and hasattr(value, "__name__"):
         return str(value.__name__)
     return value.name if isinstance(value, enum.Enum) else str(value)
@@ -219,7 +226,7 @@ def run_case(case: OpCase, batch_sizes: Sequence[int] | None = None, **options: 
     prepare = options.pop("prepare", lambda sample: sample)
     makers = {f"input_{i}": one for i, one in enumerate(case.all_inputs())}
     per_sample = {name: a for name, a in case.args.items() if isinstance(a, PerSample)}
-    makers.update({name: Input(values.at) for name, values in per_sample.items()})
+    makers.update({n: Input(values.at, values.layout) for n, values in per_sample.items()})
     sources = {}
     for name, one in makers.items():
         batches, start = [], 0
@@ -260,7 +267,7 @@ def run_op(op: str, *data: Any, layout: str = "", **args: Any) -> Any:
         if isinstance(value, torch.Tensor):
             value = PerSample([value], value.dtype)
         if isinstance(value, PerSample):
-            sources[name] = ("", [[value.at(i) for i in range(size)]])
+            sources[name] = (value.layout, [[value.at(i) for i in range(size)]])
         else:
             constants[name] = value
     run = run_batches(
@@ -285,7 +292,7 @@ def run_dali(case: OpCase, num_outputs: int = 1) -> list[dali_oracle.DaliOutput]
     }
     for name in node["tensors"]:
         values = [case.args[name].at(s) for s in range(case.batch)]
-        sources[name] = {"batches": [values], "layout": ""}
+        sources[name] = {"batches": [values], "layout": case.args[name].layout}
     return dali_oracle.run_graph(
         [node], node["outputs"], sources, batch_size=case.batch, seed=case.seed
     )[0]

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.normalize: subtracts a mean and divides by a standard deviation, given or computed along axes
+// of the sample or of the whole batch. The loops are in kernels/reduce.h and kernels/standardize.h.
+#include <cmath>
+
+#include "core/operator.h"
+#include "kernels/reduce.h"
+#include "kernels/standardize.h"
+#include "ops/moments.h"
+#include "ops/reduced_axes.h"
+
+namespace torchdali {
+namespace {
+
+// `mean` or `stddev`: a number, a tensor a sample, or neither.
+struct Parameter {
+  const char* name;
+  bool computed = false;
+  float constant = 0;
+  int slot = -1;
+
+  Parameter(const OpSpec& spec, const char* argument) : name(argument) {
+    const auto found = spec.tensors.find(argument);
+    if (found != spec.tensors.end()) slot = found->second;
+    else if (spec.has(argument)) constant = spec.get<float>(argument);
+    else computed = true;
+  }
+  bool is_tensor() const { return slot >= 0; }
+  bool is_constant() const { return !computed && slot < 0; }
+};
+
+struct BatchMoments : BatchState {
+  std::vector<float> mean, factor;
+};
+
+class Normalize final : public Operator {
+ public:
+  explicit Normalize(const OpSpec& spec)
+      : axes_(spec),
+        mean_(spec, "mean"),
+        stddev_(spec, "stddev"),
+        batch_(spec.get<bool>("batch")),
+        dtype_(spec.get<DType>("dtype")),
+        ddof_(spec.get<int>("ddof")),
+        epsilon_(spec.get<float>("epsilon")),
+        scale_(spec.get<float>("scale")),
+        shift_(spec.get<float>("shift")) {
+    TORCHDALI_CHECK(!axes_.no_indices(), "`axes` is an empty list, expected at least one axis");
+    TORCHDALI_CHECK(!batch_ || (!mean_.is_tensor() && !stddev_.is_tensor()),
+                    "`batch` excludes tensors for `mean` and `stddev`: give numbers, or leave them "
+                    "out");
+    TORCHDALI_CHECK(
+        !axes_.given() || !mean_.is_constant() || !stddev_.is_constant(),
+        "`axes` and `axis_names` have no meaning where `mean` and `stddev` are numbers");
+  }
+
+  std::optional<BatchTraits> batch_traits() const override {
+    if (batch_ && (mean_.computed || stddev_.computed)) return BatchTraits{};
+    return std::nullopt;
+  }
+
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+    auto state = std::make_unique<BatchMoments>();
+    std::vector<MomentsPart> parts;
+    for (int k = 0; k < ctx.size(); ++k) {
+      const SampleView& in = ctx.input(0, k);
+      parts.push_back({&in, axes_(in)});
+      check_kept_extents(parts.front(), parts.back(), ctx.index_in_batch(k));
+    }
+    const size_t count =
+        static_cast<size_t>(ReducedCounts(parts.front().sample->shape, parts.front().axes).results);
+    state->mean.assign(count, mean_.constant);
+    state->factor.resize(count);
+    std::vector<double> scratch(2 * count);
+    compute(parts, state->mean, state->factor, scratch);
+    return state;
+  }
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    SampleView& out = ctx.output(0, dtype_, in.shape, in.layout);
+    if (out.volume() == 0) return;
+    const kernels::AxisMask axes = mean_.is_constant() && stddev_.is_constant()
+                                       ? ReducedAxes::all_axes(in.shape.ndim())
+                                       : axes_of(ctx);
+    const auto apply = [&](std::span<const float> mean, std::span<const float> factor) {
+      kernels::standardize({.in = in.data,
+                            .in_dtype = in.dtype,
+                            .out = out.data,
+                            .out_dtype = dtype_,
+                            .shape = in.shape,
+                            .axes = axes,
+                            .mean = mean.data(),
+                            .scale = factor.data(),
+                            .shift = shift_});
+    };
+    if (batch_traits()) {
+      const auto& state = ctx.batch_state<BatchMoments>();
+      return apply(state.mean, state.factor);
+    }
+    const size_t count = static_cast<size_t>(ReducedCounts(in.shape, axes).results);
+    const auto mean = ctx.scratch<float>(count), factor = ctx.scratch<float>(count);
+    if (mean_.is_tensor()) read(ctx, mean_, mean);
+    else std::fill(mean.begin(), mean.end(), mean_.constant);
+    if (stddev_.is_tensor()) {
+      read(ctx, stddev_, factor);
+      // Where nothing varies there is nothing to scale.
+      for (float& f : factor) f = f == 0 && epsilon_ == 0 ? 0 : factor_of(f);
+    }
+    const MomentsPart part{&in, axes};
+    compute(
+        {&part, 1}, mean, factor,
+        mean_.computed || stddev_.computed ? ctx.scratch<double>(2 * count) : std::span<double>());
+    apply(mean, factor);
+  }
+
+ private:
+  // Fills in what was not given as a tensor; `mean` holds the mean where it was given.
+  void compute(std::span<const MomentsPart> parts, std::span<float> mean, std::span<float> factor,
+               std::span<double> scratch) const {
+    const size_t count = mean.size();
+    int64_t values = 0;
+    if (mean_.computed || stddev_.computed)
+      values = moments(parts, mean_.computed, stddev_.computed, mean, scratch);
+    if (stddev_.is_constant()) std::fill(factor.begin(), factor.end(), factor_of(stddev_.constant));
+    if (!stddev_.computed) return;
+    const double divisor = static_cast<double>(values) - ddof_;
+    for (size_t i = 0; i < count; ++i) {
+      const double variance = divisor > 0 ? scratch[i] / divisor + epsilon_ : 0;
+      factor[i] = variance == 0 ? 0.0f : static_cast<float>(scale_ / std::sqrt(variance));
+    }
+  }
+  float factor_of(float stddev) const {
+    return scale_ / (epsilon_ == 0 ? stddev : std::sqrt(stddev * stddev + epsilon_));
+  }
+
+  // The axes given, or those along which the tensors have one value, or all.
+  kernels::AxisMask axes_of(SampleContext& ctx) const {
+    const SampleView& in = ctx.input(0);
+    kernels::AxisMask axes = axes_(in);
+    bool known = axes_.given();
+    for (const Parameter* parameter : {&mean_, &stddev_}) {
+      if (!parameter->is_tensor()) continue;
+      const SampleView& value = ctx.argument_input(parameter->slot);
+      if (value.volume() == 1) continue;
+      const bool same_ndim = value.shape.ndim() == in.shape.ndim();
+      if (!known && same_ndim) {
+        axes = 0;
+        for (int i = 0; i < in.shape.ndim(); ++i)
+          if (value.shape[i] == 1) axes |= kernels::AxisMask{1} << i;
+        known = true;
+      }
+      Shape expected = in.shape;
+      for (int i = 0; i < in.shape.ndim(); ++i)
+        if (is_reduced(axes, i)) expected[i] = 1;
+      TORCHDALI_CHECK(value.shape == expected, "argument `", parameter->name, "` has shape ",
+                      value.shape, ", expected ", expected,
+                      " (one value for each position along "
+                      "the axes of ",
+                      in.shape, " that are not normalized) or a single value");
+    }
+    return axes;
+  }
+  static void read(SampleContext& ctx, const Parameter& parameter, std::span<float> values) {
+    const SampleView& view = ctx.argument_input(parameter.slot);
+    dispatch_dtype(view.dtype, [&]<class T>() {
+      const T* from = view.as<const T>();
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(from[view.volume() == 1 ? 0 : i]);
+    });
+  }
+  static void check_kept_extents(const MomentsPart& first, const MomentsPart& part, int index) {
+    const Shape &a = first.sample->shape, &b = part.sample->shape;
+    bool same = a.ndim() == b.ndim() && first.axes == part.axes;
+    for (int i = 0; same && i < a.ndim(); ++i) same = is_reduced(part.axes, i) || a[i] == b[i];
+    TORCHDALI_CHECK(same,
+                    "with `batch` the samples must agree in the axes that are not "
+                    "normalized: sample ",
+                    index, " has shape ", b, ", one before it ", a);
+  }
+
+  ReducedAxes axes_;
+  Parameter mean_, stddev_;
+  bool batch_;
+  DType dtype_;
+  int ddof_;
+  float epsilon_, scale_, shift_;
+};
+
+TORCHDALI_OPERATOR("normalize")
+    .doc(
+        "scale * (x - mean) / stddev + shift, in float, with a mean and a standard deviation that "
+        "are given or computed along axes, of each sample or of the batch. Where the standard "
+        "deviation is 0, the result is `shift`.")
+    .input("data", "Samples; any element type, any layout.")
+    .output("normalized", "Shape and layout of the input, element type `dtype`.")
+    .with(reduced_axes_args(
+        "along which mean and standard deviation are taken. By default those along which the "
+        "tensors given for `mean` or `stddev` have extent 1, else all"))
+    .arg("batch", false,
+         "Take mean and standard deviation over all samples of the batch, which must agree in the "
+         "other axes.")
+    .optional_arg(
+        "mean", ArgType::kFloat,
+        "The mean: a number, or a tensor a sample, with extent 1 along `axes` and that of "
+        "the input along the others, or of one value. Computed by default.",
+        Arity::kPerSample)
+    .optional_arg(
+        "stddev", ArgType::kFloat,
+        "The standard deviation, like `mean`. Computed by default, with `mean` where that "
+        "is given.",
+        Arity::kPerSample)
+    .arg("ddof", 0, "Delta degrees of freedom of the computed variance: divisor N - ddof.")
+    .arg("epsilon", 0.0f, "Added to the variance (a given standard deviation's square).")
+    .arg("scale", 1.0f, "Factor of the result.")
+    .arg("shift", 0.0f, "Added to the result: what the mean becomes.")
+    .arg("dtype", DType::kFloat,
+         "Element type of the output. For integers results are rounded to the nearest, halves away "
+         "from zero, and saturate.")
+    .volumes()
+    .cpu<Normalize>();
+
+}  // namespace
+}  // namespace torchdali
