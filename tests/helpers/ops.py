@@ -30,10 +30,14 @@ Batch = list[list[torch.Tensor]]
 
 @dataclass(frozen=True)
 class PerSample:
-    """An argument with a value for each sample; sample i takes ``values[i % len(values)]``."""
+    """An argument with a value for each sample; sample i takes ``values[i % len(values)]``.
+
+    With a layout that begins with F ("F", "F**") each value holds one for each frame.
+    """
 
     values: Sequence[Any]
     dtype: torch.dtype | None = None
+    layout: str = ""
 
     def at(self, index: int) -> torch.Tensor:
         """Returns the value of sample ``index`` as DALI wants it: float32, int32 or bool."""
@@ -217,7 +221,7 @@ def run_case(case: OpCase, batch_sizes: Sequence[int] | None = None, **options: 
     prepare = options.pop("prepare", lambda sample: sample)
     makers = {f"input_{i}": one for i, one in enumerate(case.all_inputs())}
     per_sample = {name: a for name, a in case.args.items() if isinstance(a, PerSample)}
-    makers.update({name: Input(values.at) for name, values in per_sample.items()})
+    makers.update({n: Input(values.at, values.layout) for n, values in per_sample.items()})
     sources = {}
     for name, one in makers.items():
         batches, start = [], 0
@@ -258,7 +262,7 @@ def run_op(op: str, *data: Any, layout: str = "", **args: Any) -> Any:
         if isinstance(value, torch.Tensor):
             value = PerSample([value], value.dtype)
         if isinstance(value, PerSample):
-            sources[name] = ("", [[value.at(i) for i in range(size)]])
+            sources[name] = (value.layout, [[value.at(i) for i in range(size)]])
         else:
             constants[name] = value
     run = run_batches(
@@ -283,7 +287,7 @@ def run_dali(case: OpCase, num_outputs: int = 1) -> list[dali_oracle.DaliOutput]
     }
     for name in node["tensors"]:
         values = [case.args[name].at(s) for s in range(case.batch)]
-        sources[name] = {"batches": [values], "layout": ""}
+        sources[name] = {"batches": [values], "layout": case.args[name].layout}
     return dali_oracle.run_graph(
         [node], node["outputs"], sources, batch_size=case.batch, seed=case.seed
     )[0]
