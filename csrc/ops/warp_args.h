@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,20 @@ inline SchemaBuilder& add_warp_size(SchemaBuilder& schema) {
                     "Size of the result in pixels, without channels: (height, width), or (depth, "
                     "height, width) of volumes; rounded to whole numbers.",
                     Arity::kPerSample);
+}
+
+inline SchemaBuilder& add_pixel_origin(SchemaBuilder& schema) {
+  return schema.arg(
+      "pixel_origin", "corner",
+      "What position (0, 0) is: the \"corner\" of the first pixel, or its \"center\", "
+      "as in OpenCV.");
+}
+// Whether the argument of add_pixel_origin() is "center".
+inline bool is_center_origin(const OpSpec& spec) {
+  const auto origin = spec.get<std::string>("pixel_origin");
+  TORCHDALI_CHECK(origin == "corner" || origin == "center", "`pixel_origin` is \"", origin,
+                  "\", expected \"corner\" or \"center\"");
+  return origin == "center";
 }
 
 // The arguments of WarpSettings but `size`, for SchemaBuilder::with().
