@@ -155,12 +155,17 @@ def test_a_wrong_layout_of_one_sample_is_found_when_it_runs(name):
         pytest.skip("takes any layout")
     # What passes through cast has no layout that is known when the pipeline is built.
     pipe = Pipeline(batch_size=2, num_threads=1, device_id=None)
+    cases = [c for c in CASES if c.op == name]
+    case = next((c for c in cases if not has_tensors(c)), cases[0])
+    constants = {n: a for n, a in case.args.items() if not isinstance(a, PerSample)}
     with pipe:
         sample = fn.cast(fn.external_source(name="x"), dtype=types.UINT8)
-        case = next(c for c in CASES if c.op == name and not has_tensors(c))
-        pipe.set_outputs(find(name)(sample, **case.args))
+        more = [fn.external_source(name=f"more_{i}") for i in range(len(case.more_inputs))]
+        pipe.set_outputs(find(name)(sample, *more, **constants))
     pipe.build()
     pipe.feed_input("x", [torch.zeros(4, 4), torch.zeros(4, 4)], layout="XY")
+    for i, one in enumerate(case.more_inputs):
+        pipe.feed_input(f"more_{i}", [one.make(0), one.make(1)], layout=one.layout or None)
     with pytest.raises(ValueError, match="layout") as caught:
         pipe.run()
     pipe.close()

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies outside an axis: the element that stands for one before its beginning or behind its
+// end.
+#pragma once
+
+#include <cstdint>
+
+namespace torchdali::kernels {
+
+enum class Border : int8_t {
+  kConstant,     // a value of its own
+  kClamp,        // aaa|abcd|ddd
+  kReflect1001,  // cba|abcd|dcb
+  kReflect101,   // dcb|abcd|cba
+  kWrap,         // bcd|abcd|abc
+};
+
+// The index in [0, extent) that stands for `i`; -1 outside with kConstant. extent > 0.
+inline int64_t border_index(int64_t i, int64_t extent, Border border) {
+  if (i >= 0 && i < extent) return i;
+  switch (border) {
+    case Border::kConstant: return -1;
+    case Border::kClamp: return i < 0 ? 0 : extent - 1;
+    case Border::kWrap: i %= extent; return i < 0 ? i + extent : i;
+    case Border::kReflect1001: {
+      i %= 2 * extent;
+      if (i < 0) i += 2 * extent;
+      return i < extent ? i : 2 * extent - 1 - i;
+    }
+    case Border::kReflect101: {
+      if (extent == 1) return 0;
+      const int64_t period = 2 * extent - 2;
+      i %= period;
+      if (i < 0) i += period;
+      return i < extent ? i : period - i;
+    }
+  }
+  return -1;
+}
+
+}  // namespace torchdali::kernels

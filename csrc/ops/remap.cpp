@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.experimental.remap: pixels from positions that come as maps. DALI 1.35 has it on the GPU only.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/convert.h"
+#include "ops/input_layout.h"
+#include "ops/warp_args.h"
+
+namespace torchdali {
+namespace {
+
+class Remap final : public Operator {
+ public:
+  explicit Remap(const OpSpec& spec)
+      : layout_(spec, 0),
+        linear_(is_linear(spec.get<InterpType>("interp"), "interp")),
+        centers_(is_center_origin(spec)) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView &in = ctx.input(0), &map_x = ctx.input(1), &map_y = ctx.input(2);
+    const Layout layout = layout_(in);
+    const auto extents = map_extents(map_x, "mapx");
+    TORCHDALI_CHECK(extents == map_extents(map_y, "mapy"), "`mapx` has shape ", map_x.shape,
+                    " and `mapy` ", map_y.shape, ", expected the same extents");
+    kernels::WarpSource source = warp_source(in, layout, DType::kNone);
+    source.linear = linear_;
+    source.border = kernels::Border::kConstant;
+    SampleView& out = ctx.output(0, in.dtype, warped_shape(in.shape, layout, extents), layout);
+    if (out.volume() == 0) return;
+    const float shift = centers_ ? 0.5f : 0.0f;
+    const auto read = [&](const SampleView& map, int64_t at, int64_t n, float* to) {
+      kernels::converter(DType::kFloat, map.dtype)(
+          to, map.as<const char>() + at * itemsize(map.dtype), n);
+      for (int64_t i = 0; i < n; ++i) to[i] += shift;
+    };
+    kernels::warp(kernels::WarpSampler(std::move(source)), extents, out.data,
+                  [&](kernels::WarpPoints& points, int64_t, int64_t h, int64_t w, int64_t n) {
+                    read(map_x, h * extents[2] + w, n, points.x);
+                    read(map_y, h * extents[2] + w, n, points.y);
+                  });
+  }
+
+ private:
+  static std::array<int64_t, 3> map_extents(const SampleView& map, const char* name) {
+    const Shape& s = map.shape;
+    TORCHDALI_CHECK(s.ndim() == 2 || (s.ndim() == 3 && s[2] == 1), "`", name, "` has shape ", s,
+                    ", expected [height, width] or [height, width, 1]");
+    return {1, s[0], s[1]};
+  }
+  InputLayout layout_;
+  bool linear_, centers_;
+};
+
+TORCHDALI_OPERATOR("experimental.remap")
+    .doc(
+        "Takes each pixel of the result from the position in the input that two maps hold: "
+        "result(x, y) = input(mapx(x, y), mapy(x, y)). What is outside the input, or not a number, "
+        "is 0.")
+    .input("input", "Images or sequences; any number of channels and element type.",
+           {"HWC", "FHWC"})
+    .input("mapx", "Horizontal positions, in pixels: [height, width] of the result.",
+           {"HWC", "HW", "FHWC", "FHW", "F***", "F**"})
+    .input("mapy", "Vertical positions, in pixels; shape of `mapx`.",
+           {"HWC", "HW", "FHWC", "FHW", "F***", "F**"})
+    .output("remapped", "Layout and element type of the input, extents of the maps.")
+    .arg("interp", InterpType::kLinear, "Interpolation: INTERP_LINEAR or INTERP_NN.")
+    .with(add_pixel_origin)
+    .each_frame()
+    .cpu<Remap>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.rotate: images and volumes, turned about their middle. Takes sequences itself, since frames
+// with angles of their own share a canvas that holds the largest of them.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/input_layout.h"
+#include "ops/warp_args.h"
+
+namespace torchdali {
+namespace {
+
+// A turn by `radians`, as DALI has it: a float.
+struct Turn {
+  float radians = 0;
+  std::array<double, 3> axis = {0, 0, 1};  // x, y, z; of length 1
+};
+using Matrix3 = std::array<std::array<double, 3>, 3>;  // over x, y, z
+
+// Counter-clockwise where y points down, from the result to the source; volumes turn by a positive
+// angle about the axis (Rodrigues).
+Matrix3 rotation(const Turn& turn, bool volume) {
+  const double c = std::cos(static_cast<double>(turn.radians)),
+               s = std::sin(static_cast<double>(turn.radians));
+  if (!volume) return {{{c, -s, 0}, {s, c, 0}, {0, 0, 1}}};
+  const auto [x, y, z] = turn.axis;
+  const double t = 1 - c;
+  return {{{x * x * t + c, x * y * t + z * s, x * z * t - y * s},
+           {y * x * t - z * s, y * y * t + c, y * z * t + x * s},
+           {z * x * t + y * s, z * y * t - x * s, z * z * t + c}}};
+}
+
+// The extents that hold the whole turned input; `m` leads from the result to the input. Each gets
+// the parity of the input's extent that it has most of, so that the middle of the input stays on,
+// or between, pixels. Source: DALI 1.35, asked with some hundred angles and axes.
+std::array<int64_t, 3> canvas(const Matrix3& m, const std::array<int64_t, 3>& extents) {
+  constexpr double kSlack = 1e-2;  // of a pixel, that may be cut off
+  std::array<int64_t, 3> result{};
+  for (int i = 0; i < 3; ++i) {
+    double size = 0;
+    int largest = 0;
+    for (int j = 0; j < 3; ++j) {
+      size += std::abs(m[j][i]) * static_cast<double>(extents[2 - j]);
+      if (std::abs(m[j][i]) > std::abs(m[largest][i])) largest = j;
+    }
+    const double whole = std::ceil(size - kSlack);
+    TORCHDALI_CHECK(whole < 0x1p31, "the canvas would have an extent of ", whole,
+                    ", at most 2^31 - 1 are possible");
+    result[2 - i] = std::max<int64_t>(static_cast<int64_t>(whole), 0);
+    if ((result[2 - i] - extents[2 - largest]) % 2 != 0) ++result[2 - i];
+  }
+  return result;
+}
+
+// Numbers of a float argument for the sample, or (its layout begins with F) for each frame.
+class FrameValues {
+ public:
+  FrameValues(const OpSpec& spec, const char* name, size_t width) : name_(name), width_(width) {
+    if (const auto found = spec.tensors.find(name); found != spec.tensors.end())
+      slot_ = found->second;
+    else if (spec.defined(name)) read_constant(spec);
+    given_ = spec.has(name);
+  }
+  bool given() const { return given_; }
+  // `width` numbers of frame `f` of `frames`.
+  void read(const SampleContext& ctx, int64_t frame, int64_t frames, float* values) const {
+    if (slot_ < 0) {
+      check(constant_.size() == width_, Shape{static_cast<int64_t>(constant_.size())});
+      std::copy(constant_.begin(), constant_.end(), values);
+      return;
+    }
+    const SampleView& from = ctx.argument_input(slot_);
+    const bool per_frame = !from.layout.empty() && from.layout[0] == 'F' && from.shape.ndim() > 0;
+    const int64_t count = per_frame ? from.shape[0] : 1, width = static_cast<int64_t>(width_);
+    check(from.volume() == count * width, from.shape);
+    TORCHDALI_CHECK(count == 1 || count == frames, "argument `", name_, "` has values for ", count,
+                    " frames, and the sample has ", frames);
+    dispatch_dtype(from.dtype, [&]<class T>() {
+      const T* numbers = from.as<const T>() + (count == 1 ? 0 : frame * width);
+      for (int64_t i = 0; i < width; ++i) values[i] = static_cast<float>(numbers[i]);
+    });
+  }
+
+ private:
+  void read_constant(const OpSpec& spec) {
+    if (width_ == 1) constant_ = {spec.get<float>(name_)};
+    else constant_ = spec.get<std::vector<float>>(name_);
+  }
+  void check(bool ok, const Shape& shape) const {
+    TORCHDALI_CHECK(ok, "argument `", name_, "` takes ", width_, width_ == 1 ? " value" : " values",
+                    " a sample or frame, got shape ", shape);
+  }
+  const char* name_;
+  size_t width_;
+  std::vector<float> constant_;
+  int slot_ = -1;
+  bool given_ = false;
+};
+
+class Rotate final : public Operator {
+ public:
+  explicit Rotate(const OpSpec& spec)
+      : layout_(spec, 0),
+        settings_(spec),
+        size_(spec),
+        angle_(spec, "angle", 1),
+        axis_(spec, "axis", 3),
+        keep_size_(spec.get<bool>("keep_size")) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = layout_(in);
+    const bool sequence = layout[0] == 'F';
+    SampleView frame = in;
+    frame.layout = sequence ? Layout(layout.str().substr(1)) : layout;
+    if (sequence) frame.shape = Shape(in.shape.span().subspan(1));
+    const int64_t frames = sequence ? in.shape[0] : 1;
+    TORCHDALI_CHECK(frames > 0, "a sequence without frames, of shape ", in.shape);
+    kernels::WarpSource source = settings_.source(frame, frame.layout);
+    const bool volume = source.volume;
+    std::array<int64_t, 3> extents = size_.given() ? size_(ctx, volume) : source.extents;
+    if (!size_.given() && !keep_size_) {
+      extents = {0, 0, 0};
+      for (int64_t f = 0; f < frames; ++f) {
+        const auto one = canvas(rotation(turn(ctx, f, frames, volume), volume), source.extents);
+        for (size_t a = 0; a < 3; ++a) extents[a] = std::max(extents[a], one[a]);
+      }
+    }
+    Shape shape = warped_shape(frame.shape, frame.layout, extents);
+    if (sequence) {
+      Shape whole{frames};
+      for (const int64_t extent : shape) whole.push_back(extent);
+      shape = whole;
+    }
+    SampleView& out = ctx.output(0, source.out_dtype, shape, layout);
+    if (out.volume() == 0) return;
+    const int64_t in_bytes = frame.size_bytes(), out_bytes = out.size_bytes() / frames;
+    for (int64_t f = 0; f < frames; ++f) {
+      source.data = in.as<char>() + f * in_bytes;
+      run_frame(source, turn(ctx, f, frames, volume), extents, out.as<char>() + f * out_bytes);
+    }
+  }
+
+ private:
+  Turn turn(const SampleContext& ctx, int64_t frame, int64_t frames, bool volume) const {
+    constexpr double kRadians = 3.14159265358979323846 / 180;
+    Turn turn;
+    float degrees = 0;
+    angle_.read(ctx, frame, frames, &degrees);
+    TORCHDALI_CHECK(std::isfinite(degrees), "`angle` is ", degrees, ", expected a finite number");
+    turn.radians = static_cast<float>(degrees * kRadians);
+    if (!volume) return turn;
+    TORCHDALI_CHECK(axis_.given(), "`axis` is missing: volumes are turned about (x, y, z)");
+    float axis[3];
+    axis_.read(ctx, frame, frames, axis);
+    const double length = std::hypot(double{axis[0]}, double{axis[1]}, double{axis[2]});
+    TORCHDALI_CHECK(length > 0 && std::isfinite(length), "`axis` is (", axis[0], ", ", axis[1],
+                    ", ", axis[2], "), expected a finite vector that is not 0");
+    for (size_t i = 0; i < 3; ++i) turn.axis[i] = axis[i] / length;
+    return turn;
+  }
+  static void run_frame(const kernels::WarpSource& source, const Turn& turn,
+                        const std::array<int64_t, 3>& extents, void* out) {
+    const Matrix3 m = rotation(turn, source.volume);
+    const int ndim = source.volume ? 3 : 2;
+    float matrix[12];
+    for (int i = 0; i < ndim; ++i) {
+      double shift = 0.5 * static_cast<double>(source.extents[2 - i]);
+      for (int j = 0; j < ndim; ++j) {
+        matrix[i * (ndim + 1) + j] = static_cast<float>(m[i][j]);
+        shift -= m[i][j] * 0.5 * static_cast<double>(extents[2 - j]);
+      }
+      matrix[i * (ndim + 1) + ndim] = static_cast<float>(shift);
+    }
+    kernels::warp_affine(kernels::WarpSampler(source), source.volume, matrix, extents, out);
+  }
+
+  InputLayout layout_;
+  WarpSettings settings_;
+  WarpSize size_;
+  FrameValues angle_, axis_;
+  bool keep_size_;
+};
+
+TORCHDALI_OPERATOR("rotate")
+    .doc(
+        "Turns images and volumes about their middle. The canvas grows to hold the whole result, "
+        "unless `size` or `keep_size` says otherwise; that of a sequence holds all of its frames. "
+        "Precision as of fn.warp_affine.")
+    .input("data", "Images, volumes or sequences; any element type.",
+           {"HWC", "FHWC", "DHWC", "FDHWC"})
+    .output("rotated", "Layout of the input, element type `dtype`.")
+    .required_arg("angle", ArgType::kFloat,
+                  "Degrees. Images turn counter-clockwise (the first row is on top), volumes about "
+                  "`axis`. May have a value for each frame.",
+                  Arity::kPerSample)
+    .optional_arg("axis", ArgType::kFloatVec,
+                  "What volumes turn about: a vector (x, y, z) of any length but 0. Ignored for "
+                  "images. May have a value for each frame.",
+                  Arity::kPerSample)
+    .arg("keep_size", false, "Keep the extents of the input, where there is no `size`.")
+    .with(add_warp_size)
+    .with(add_warp_settings)
+    .volumes()
+    .cpu<Rotate>();
+
+}  // namespace
+}  // namespace torchdali
