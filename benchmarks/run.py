@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness, memory, report
+from benchmarks import harness, memory, tables
 from benchmarks.ops import (
     building,
     expressions,
@@ -21,11 +21,12 @@ from benchmarks.ops import (
     overhead,
     python_function,
 )
-from benchmarks.pipelines import external_source, imagenet, loader
+from benchmarks.pipelines import auto_augment, external_source, imagenet, loader
 
 RESULTS = Path(__file__).resolve().parent / "results"
 PARTS = (
     "imagenet",
+    "auto_augment",
     "overhead",
     "expressions",
     "operators",
@@ -60,6 +61,17 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 imagenet.__name__,
                 [p for p in imagenet.PEERS if p.startswith(tuple(options.peers))],
                 {"threads": threads, **axes},
+                harness.throughput,
+                rounds=rounds,
+                seconds=seconds,
+                warm_up=4,
+            )
+    if "auto_augment" in options.parts:
+        for scheme in ("rand", "trivial"):
+            results += harness.measure(
+                auto_augment.__name__,
+                [p for p in auto_augment.PEERS if p in options.peers],
+                {"threads": 2, "scheme": scheme, **axes},
                 harness.throughput,
                 rounds=rounds,
                 seconds=seconds,
@@ -211,7 +223,7 @@ def main() -> None:
     document = run(options)
     if options.update is not None:
         document = updated(json.loads(options.update.read_text()), document)
-    print(report.tables(document))
+    print(tables.tables(document))
     name = document["created"][:19].replace(":", "").replace("-", "") + ".json"
     path = options.out or options.update or (None if options.quick else RESULTS / name)
     if path is not None:

@@ -4,12 +4,13 @@
 The preprocessing of ImageNet training. ``plain`` decodes whole images and crops them afterwards,
 ``fused`` uses the operator that decodes only the crop; torch's DataLoader runs the same steps in
 torchvision where that imports, else in Pillow. Axes: ``threads`` (or worker processes), ``batch``,
-``data`` (folder), ``seed``.
+``data`` (folder), ``seed``, ``scheme`` (see auto_augment.py).
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import itertools
 from collections.abc import Callable
@@ -35,6 +36,13 @@ def find_files(data: str) -> list[str]:
     return files
 
 
+def _augmented(dali: Any, images: Any, scheme: str) -> Any:
+    family = importlib.import_module(f"{dali.__name__}.auto_aug.{scheme}_augment")
+    if scheme == "rand":
+        return family.rand_augment(images, n=2, m=9)
+    return family.trivial_augment_wide(images)
+
+
 def _pipeline(dali: Any, axes: dict[str, Any], fused: bool) -> Any:
     fn, types = dali.fn, dali.types
 
@@ -44,6 +52,7 @@ def _pipeline(dali: Any, axes: dict[str, Any], fused: bool) -> Any:
         device_id=None,
         seed=axes["seed"],
         prefetch_queue_depth=2,
+        enable_conditionals="scheme" in axes,
     )
     def training() -> tuple[Any, Any]:
         jpegs, labels = fn.readers.file(
@@ -56,6 +65,8 @@ def _pipeline(dali: Any, axes: dict[str, Any], fused: bool) -> Any:
         else:
             decoded = fn.decoders.image(jpegs, output_type=types.RGB)
             images = fn.random_resized_crop(decoded, size=[SIZE, SIZE], interp_type=resampling)
+        if "scheme" in axes:
+            images = _augmented(dali, images, axes["scheme"])
         normalised = fn.crop_mirror_normalize(
             images,
             dtype=types.FLOAT,

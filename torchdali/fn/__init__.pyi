@@ -10,34 +10,184 @@ from torchdali import types
 from torchdali.data_node import DataNode
 from torchdali.external_source import external_source as external_source
 from torchdali.fn import decoders as decoders
+from torchdali.fn import experimental as experimental
 from torchdali.fn import random as random
 from torchdali.fn import readers as readers
+from torchdali.fn import reductions as reductions
 
 __all__ = [
+    "brightness",
+    "brightness_contrast",
     "cast",
+    "cast_like",
+    "cat",
+    "color_space_conversion",
+    "color_twist",
     "constant",
+    "contrast",
     "copy",
     "crop",
     "crop_mirror_normalize",
     "decoders",
     "dl_tensor_python_function",
+    "element_extract",
+    "equalize",
+    "erase",
     "expand_dims",
+    "experimental",
     "external_source",
     "flip",
+    "full",
+    "full_like",
     "get_property",
+    "hsv",
+    "hue",
+    "lookup_table",
+    "normalize",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "pad",
     "peek_image_shape",
+    "per_frame",
     "python_function",
     "random",
     "random_resized_crop",
     "readers",
+    "reductions",
+    "reinterpret",
+    "reshape",
     "resize",
     "resize_crop_mirror",
+    "rotate",
+    "saturation",
     "shapes",
+    "slice",
+    "squeeze",
+    "stack",
     "subscript_dim_check",
     "tensor_subscript",
     "torch_python_function",
+    "transpose",
+    "warp_affine",
+    "zeros",
+    "zeros_like",
 ]
 
+@overload
+def brightness(
+    data: DataNode,
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    brightness: float | DataNode | None = 1.0,
+    brightness_shift: float | DataNode | None = 0.0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Adjusts brightness: brightness_shift * range + brightness * x, where range is the greatest
+    value of the output's type, or 1 for floating types.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; any element type. Layouts: FHWC, DHWC,
+            HWC.
+        dtype: types.DALIDataType, optional. Element type of the output; the input's by default.
+        brightness: float or DataNode, default 1.0. Factor of the brightness; 1 changes nothing,
+            0 gives black.
+        brightness_shift: float or DataNode, default 0.0. Added to the result, in units of the
+            greatest value of the output's type (1 for floating types).
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
+            are rounded, halves away from zero, and saturate.
+    """
+
+@overload
+def brightness(
+    data: list[DataNode],
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    brightness: float | DataNode | None = 1.0,
+    brightness_shift: float | DataNode | None = 0.0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def brightness_contrast(
+    data: DataNode,
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    brightness: float | DataNode | None = 1.0,
+    brightness_shift: float | DataNode | None = 0.0,
+    contrast: float | DataNode | None = 1.0,
+    contrast_center: float | DataNode | None = 0.5,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Adjusts brightness and contrast: brightness_shift * range + brightness * (contrast_center +
+    contrast * (x - contrast_center)), where range is the greatest value of the output's type,
+    or 1 for floating types.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; any element type. Layouts: FHWC, DHWC,
+            HWC.
+        dtype: types.DALIDataType, optional. Element type of the output; the input's by default.
+        brightness: float or DataNode, default 1.0. Factor of the brightness; 1 changes nothing,
+            0 gives black.
+        brightness_shift: float or DataNode, default 0.0. Added to the result, in units of the
+            greatest value of the output's type (1 for floating types).
+        contrast: float or DataNode, default 1.0. Factor of the contrast; 1 changes nothing, 0
+            gives uniform gray.
+        contrast_center: float or DataNode, default 0.5. The value that contrast leaves as it
+            is. Where it is not given: half the range of the input's type, which is 128 for
+            uint8, 0.5 for floating types.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
+            are rounded, halves away from zero, and saturate.
+    """
+
+@overload
+def brightness_contrast(
+    data: list[DataNode],
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    brightness: float | DataNode | None = 1.0,
+    brightness_shift: float | DataNode | None = 0.0,
+    contrast: float | DataNode | None = 1.0,
+    contrast_center: float | DataNode | None = 0.5,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
 @overload
 def cast(
     data: DataNode,
@@ -76,6 +226,205 @@ def cast(
     /,
     *,
     dtype: types.DALIDataType | torch.dtype | type[Any],
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def cast_like(
+    data: DataNode,
+    like: DataNode,
+    /,
+    *,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Converts the elements to the type of another input, as fn.cast does.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        like: DataNode. Whose element type the output has; its values do not matter.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of `data`.
+    """
+
+@overload
+def cast_like(
+    data: list[DataNode],
+    like: Any,
+    /,
+    *,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def cat(
+    input: DataNode,
+    /,
+    *inputs: Any,
+    axis: int | None = 0,
+    axis_name: str | os.PathLike[str] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Puts the inputs together along an axis that they have. Their shapes may differ along this
+    axis only.
+
+    Args:
+        input: DataNode. Any layout, any element type.
+        inputs: DataNode. More of them, of the same type. Optional.
+        axis: int, default 0. The axis; negative numbers count from the end. Excludes
+            `axis_name`.
+        axis_name: str, optional. The axis as a letter of the first input's layout.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Layout and element type of the first input.
+    """
+
+@overload
+def cat(
+    input: list[DataNode],
+    /,
+    *inputs: Any,
+    axis: int | None = 0,
+    axis_name: str | os.PathLike[str] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def color_space_conversion(
+    data: DataNode,
+    /,
+    *,
+    image_type: types.DALIImageType,
+    output_type: types.DALIImageType,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Converts images between colour spaces. YCbCr is that of ITU-R BT.601 in its limited range
+    (luma 16 to 235, colour differences 16 to 240); gray is the luma of BT.601 in the full range
+    0 to 255. Results are rounded to the nearest and saturate.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences of uint8, with the channels of
+            `image_type`. Layouts: FDHWC, FHWC, DHWC, HWC.
+        image_type: types.DALIImageType, required. Colour space of the input.
+        output_type: types.DALIImageType, required. Colour space of the output; the same as
+            `image_type` changes nothing.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Layout of the input, uint8, with the channels of `output_type`: one for GRAY,
+            else three.
+    """
+
+@overload
+def color_space_conversion(
+    data: list[DataNode],
+    /,
+    *,
+    image_type: types.DALIImageType,
+    output_type: types.DALIImageType,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def color_twist(
+    data: DataNode,
+    /,
+    *,
+    hue: float | DataNode | None = 0.0,
+    saturation: float | DataNode | None = 1.0,
+    contrast: float | DataNode | None = 1.0,
+    brightness: float | DataNode | None = 1.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Adjusts hue, saturation, contrast and brightness at once: rotates and scales the colour
+    plane of YIQ, then brightness * (center + contrast * (x - center)), where center is 128 for
+    integers and 0.5 for floating types.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. RGB images, volumes or sequences, with three channels; any element type.
+            Layouts: HWC, FHWC, DHWC.
+        hue: float or DataNode, default 0.0. Rotation of the hue, in degrees.
+        saturation: float or DataNode, default 1.0. Factor of the saturation; 1 changes nothing,
+            0 gives shades of gray.
+        contrast: float or DataNode, default 1.0. Factor of the contrast; 1 changes nothing, 0
+            gives uniform gray.
+        brightness: float or DataNode, default 1.0. Factor of all channels; 1 changes nothing, 0
+            gives black.
+        dtype: types.DALIDataType, optional. Element type of the output; the input's by default.
+        image_type: types.DALIImageType, default types.DALIImageType.RGB. Has no effect: the
+            channels are red, green, blue.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
+            are rounded, halves away from zero, and saturate.
+    """
+
+@overload
+def color_twist(
+    data: list[DataNode],
+    /,
+    *,
+    hue: float | DataNode | None = 0.0,
+    saturation: float | DataNode | None = 1.0,
+    contrast: float | DataNode | None = 1.0,
+    brightness: float | DataNode | None = 1.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
@@ -124,6 +473,58 @@ def constant(
         DataNode: The tensor, with the shape, element type and layout that were asked for.
     """
 
+@overload
+def contrast(
+    data: DataNode,
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    contrast: float | DataNode | None = 1.0,
+    contrast_center: float | DataNode | None = 0.5,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Adjusts contrast: contrast_center + contrast * (x - contrast_center).
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; any element type. Layouts: FHWC, DHWC,
+            HWC.
+        dtype: types.DALIDataType, optional. Element type of the output; the input's by default.
+        contrast: float or DataNode, default 1.0. Factor of the contrast; 1 changes nothing, 0
+            gives uniform gray.
+        contrast_center: float or DataNode, default 0.5. The value that contrast leaves as it
+            is. Where it is not given: half the range of the input's type, which is 128 for
+            uint8, 0.5 for floating types.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
+            are rounded, halves away from zero, and saturate.
+    """
+
+@overload
+def contrast(
+    data: list[DataNode],
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    contrast: float | DataNode | None = 1.0,
+    contrast_center: float | DataNode | None = 0.5,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
 @overload
 def copy(
     data: DataNode,
@@ -442,6 +843,164 @@ def dl_tensor_python_function(
     """
 
 @overload
+def element_extract(
+    sequence: DataNode,
+    /,
+    *,
+    element_map: int | Sequence[int] | NDArray[Any],
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> Any:
+    """Gives frames of a sequence as outputs of their own. Views: nothing is copied.
+
+    Args:
+        sequence: DataNode. A sequence: at least two axes, the first of which is that of the
+            frames.
+        element_map: int or list of int, required. Numbers of the frames, from 0.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            element: The frame of each number in `element_map`, one output each.
+    """
+
+@overload
+def element_extract(
+    sequence: list[DataNode],
+    /,
+    *,
+    element_map: int | Sequence[int] | NDArray[Any],
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> Any: ...
+@overload
+def equalize(
+    data: DataNode,
+    /,
+    *,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Equalises the histogram of each channel of an image: values are mapped so that all
+    intensities from 0 to 255 occur about equally often. A channel of one value stays as it is.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: DataNode. Images or sequences of uint8, with any number of channels. Layouts: HW,
+            HWC, CHW, FHW, FHWC, FCHW.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, uint8.
+    """
+
+@overload
+def equalize(
+    data: list[DataNode],
+    /,
+    *,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def erase(
+    data: DataNode,
+    /,
+    *,
+    anchor: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    shape: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | os.PathLike[str] | None = "HW",
+    fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    normalized: bool | None = False,
+    normalized_anchor: bool | None = False,
+    normalized_shape: bool | None = False,
+    centered_anchor: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Fills regions of each sample. `anchor` and `shape` have a value for each axis, one region
+    after the other; what lies outside the sample is left out. A region reaches from the element
+    that its anchor lies in to the one before that where it ends. A view where there is nothing
+    to erase.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        anchor: float or list of float or DataNode, default []. Where the regions begin; empty:
+            at the origin. Elements, or fractions of the extent with `normalized` or
+            `normalized_anchor`.
+        shape: float or list of float or DataNode, default []. Extents of the regions; empty:
+            nothing is erased. Elements, or fractions of the extent with `normalized` or
+            `normalized_shape`.
+        axes: int or list of int, default [1, 0]. Axes that `anchor` and `shape` are for, as
+            numbers; negative ones count from the end. Without this and `axis_names` they are
+            for all axes but that of the channels.
+        axis_names: str, default "HW". The axes as letters of the layout; given, it wins over
+            `axes`.
+        fill_value: float or list of float or DataNode, default [0.0]. Value to fill with, one
+            or one a channel. Integers cut off fractions and saturate.
+        normalized: bool, default False. Coordinates are fractions of the extents; excludes the
+            two arguments below.
+        normalized_anchor: bool, default False. `anchor` holds fractions of the extents.
+        normalized_shape: bool, default False. `shape` holds fractions of the extents.
+        centered_anchor: bool, default False. `anchor` is the middle of a region.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def erase(
+    data: list[DataNode],
+    /,
+    *,
+    anchor: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    shape: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | os.PathLike[str] | None = "HW",
+    fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    normalized: bool | None = False,
+    normalized_anchor: bool | None = False,
+    normalized_shape: bool | None = False,
+    centered_anchor: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def expand_dims(
     data: DataNode,
     /,
@@ -538,6 +1097,89 @@ def flip(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 @overload
+def full(
+    fill_value: DataNode,
+    /,
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    layout: str | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Repeats a value until it fills a shape, by NumPy's rules for broadcasting.
+
+    Args:
+        fill_value: DataNode. A scalar or a tensor; extents that differ from those of `shape`
+            are 1.
+        shape: int or list of int or DataNode, optional. Shape of the output; by default that of
+            the fill value, or a scalar.
+        layout: layout str, optional. Letters of the axes, one a dimension.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Of the type of `fill_value`.
+    """
+
+@overload
+def full(
+    fill_value: list[DataNode],
+    /,
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    layout: str | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def full_like(
+    data_like: DataNode,
+    fill_value: DataNode,
+    /,
+    *,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Repeats a value until it fills the shape of an input, by NumPy's rules for broadcasting.
+
+    Args:
+        data_like: DataNode. Whose shape, layout and type the output has.
+        fill_value: DataNode. A scalar or a tensor, converted to that type as by fn.cast.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape, layout and type of `data_like`.
+    """
+
+@overload
+def full_like(
+    data_like: list[DataNode],
+    fill_value: Any,
+    /,
+    *,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def get_property(
     data: DataNode,
     /,
@@ -573,6 +1215,436 @@ def get_property(
     /,
     *,
     key: str | os.PathLike[str],
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def hsv(
+    data: DataNode,
+    /,
+    *,
+    hue: float | DataNode | None = 0.0,
+    saturation: float | DataNode | None = 1.0,
+    value: float | DataNode | None = 1.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Adjusts hue, saturation and value (brightness): rotates and scales the colour plane of YIQ,
+    then scales all channels. No conversion to HSV happens.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: DataNode. RGB images, volumes or sequences, with three channels; any element type.
+            Layouts: HWC, FHWC, DHWC.
+        hue: float or DataNode, default 0.0. Rotation of the hue, in degrees.
+        saturation: float or DataNode, default 1.0. Factor of the saturation; 1 changes nothing,
+            0 gives shades of gray.
+        value: float or DataNode, default 1.0. Factor of all channels; 1 changes nothing, 0
+            gives black.
+        dtype: types.DALIDataType, default types.DALIDataType.UINT8. Element type of the output,
+            whatever the input's is.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
+            are rounded, halves away from zero, and saturate.
+    """
+
+@overload
+def hsv(
+    data: list[DataNode],
+    /,
+    *,
+    hue: float | DataNode | None = 0.0,
+    saturation: float | DataNode | None = 1.0,
+    value: float | DataNode | None = 1.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def hue(
+    data: DataNode,
+    /,
+    *,
+    hue: float | DataNode | None = 0.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Rotates the hue, in the colour plane of YIQ.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. RGB images, volumes or sequences, with three channels; any element type.
+            Layouts: HWC, FHWC, DHWC.
+        hue: float or DataNode, default 0.0. Rotation of the hue, in degrees.
+        dtype: types.DALIDataType, optional. Element type of the output; the input's by default.
+        image_type: types.DALIImageType, default types.DALIImageType.RGB. Has no effect: the
+            channels are red, green, blue.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
+            are rounded, halves away from zero, and saturate.
+    """
+
+@overload
+def hue(
+    data: list[DataNode],
+    /,
+    *,
+    hue: float | DataNode | None = 0.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def lookup_table(
+    data: DataNode,
+    /,
+    *,
+    keys: int | Sequence[int] | NDArray[Any] | None = ...,
+    values: float | Sequence[float] | NDArray[Any] | None = ...,
+    default_value: float | None = 0.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    output_dtype: Any = None,  # deprecated
+) -> DataNode:
+    """Replaces each element by the value that belongs to it as a key, or by `default_value`. A key
+    that is listed twice has the later value.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Integers or bool, of any shape and layout.
+        keys: int or list of int, default []. Keys, 0 to 65535.
+        values: float or list of float, default []. Values, one a key, converted to `dtype` as
+            fn.cast does: integers are rounded and saturate.
+        default_value: float, default 0.0. Value of what is not in `keys`.
+        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        output_dtype: deprecated; use `dtype`.
+
+    Returns:
+        DataNode: Shape and layout of the input, of type `dtype`.
+    """
+
+@overload
+def lookup_table(
+    data: list[DataNode],
+    /,
+    *,
+    keys: int | Sequence[int] | NDArray[Any] | None = ...,
+    values: float | Sequence[float] | NDArray[Any] | None = ...,
+    default_value: float | None = 0.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    output_dtype: Any = None,  # deprecated
+) -> list[DataNode]: ...
+@overload
+def normalize(
+    data: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    batch: bool | None = False,
+    mean: float | DataNode | None = None,
+    stddev: float | DataNode | None = None,
+    ddof: int | None = 0,
+    epsilon: float | None = 0.0,
+    scale: float | None = 1.0,
+    shift: float | None = 0.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """scale * (x - mean) / stddev + shift, in float, with a mean and a standard deviation that are
+    given or computed along axes, of each sample or of the batch. Where the standard deviation
+    is 0, the result is `shift`.
+
+    Takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Samples; any element type, any layout.
+        axes: int or list of int, optional. Axes along which mean and standard deviation are
+            taken. By default those along which the tensors given for `mean` or `stddev` have
+            extent 1, else all. Negative ones count from the back; none may come twice.
+        axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
+            excludes `axes`.
+        batch: bool, default False. Take mean and standard deviation over all samples of the
+            batch, which must agree in the other axes.
+        mean: float or DataNode, optional. The mean: a number, or a tensor a sample, with extent
+            1 along `axes` and that of the input along the others, or of one value. Computed by
+            default.
+        stddev: float or DataNode, optional. The standard deviation, like `mean`. Computed by
+            default, with `mean` where that is given.
+        ddof: int, default 0. Delta degrees of freedom of the computed variance: divisor N -
+            ddof.
+        epsilon: float, default 0.0. Added to the variance (a given standard deviation's
+            square).
+        scale: float, default 1.0. Factor of the result.
+        shift: float, default 0.0. Added to the result: what the mean becomes.
+        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output.
+            For integers results are rounded to the nearest, halves away from zero, and
+            saturate.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, element type `dtype`.
+    """
+
+@overload
+def normalize(
+    data: list[DataNode],
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    batch: bool | None = False,
+    mean: float | DataNode | None = None,
+    stddev: float | DataNode | None = None,
+    ddof: int | None = 0,
+    epsilon: float | None = 0.0,
+    scale: float | None = 1.0,
+    shift: float | None = 0.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def one_hot(
+    classes: DataNode,
+    /,
+    *,
+    axis: int | None = -1,
+    axis_name: str | os.PathLike[str] | None = None,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    num_classes: int | None = 0,
+    on_value: float | None = 1.0,
+    off_value: float | None = 0.0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Makes of each class number a vector of `num_classes` values: `on_value` at the class,
+    `off_value` elsewhere. Numbers that are no class are "off" everywhere, fractions are cut
+    off. Where every sample of the batch has one element and `axis` is -1, samples are taken as
+    scalars.
+
+    Args:
+        classes: DataNode. Class numbers, any layout, any element type.
+        axis: int, default -1. Where the axis of the classes is in the output; -1: behind all
+            others.
+        axis_name: str, optional. Letter of that axis in the layout; an input that is no scalar
+            needs one then. Without it the output has no layout.
+        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output.
+        num_classes: int, default 0. Number of classes: the length of the axis.
+        on_value: float, default 1.0. Value at the class. Integers cut off fractions and
+            saturate.
+        off_value: float, default 0.0. Value elsewhere.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The input's axes and the one of the classes.
+    """
+
+@overload
+def one_hot(
+    classes: list[DataNode],
+    /,
+    *,
+    axis: int | None = -1,
+    axis_name: str | os.PathLike[str] | None = None,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    num_classes: int | None = 0,
+    on_value: float | None = 1.0,
+    off_value: float | None = 0.0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+def ones(
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    layout: str | None = None,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT32,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives tensors of ones.
+
+    Args:
+        shape: int or list of int or DataNode, optional. Shape of the output; by default that of
+            the fill value, or a scalar.
+        layout: layout str, optional. Letters of the axes, one a dimension.
+        dtype: types.DALIDataType, default types.DALIDataType.INT32. Element type of the output.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Ones, of the shape and type that were asked for.
+    """
+
+@overload
+def ones_like(
+    data_like: DataNode,
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives ones in the shape of the input.
+
+    Args:
+        data_like: DataNode. Whose shape, layout and type the output has.
+        dtype: types.DALIDataType, optional. Element type of the output, by default the input's.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input.
+    """
+
+@overload
+def ones_like(
+    data_like: list[DataNode],
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def pad(
+    data: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    axis_names: str | None = None,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    align: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    fill_value: float | DataNode | None = 0.0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Pads samples at the end of their axes: to `shape`, to a multiple of `align`, or, where no
+    shape is given, to the largest sample of the batch. A view where there is nothing to pad.
+
+    Takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        axes: int or list of int or DataNode, optional. Axes to pad, as numbers; negative ones
+            count from the end. By default, or where the list is empty, all. Excludes
+            `axis_names`.
+        axis_names: layout str, optional. Axes to pad, as letters of the layout.
+        shape: int or list of int or DataNode, optional. Extents to pad to, one for each axis or
+            one for all; what is larger stays as it is. 0 or less: the largest extent in the
+            batch.
+        align: int or list of int or DataNode, optional. The extents become multiples of these
+            numbers (above 0), one for each axis or one for all.
+        fill_value: float or DataNode, default 0.0. Value of what is added. Integers cut off
+            fractions and saturate.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Layout and element type of the input.
+    """
+
+@overload
+def pad(
+    data: list[DataNode],
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    axis_names: str | None = None,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    align: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    fill_value: float | DataNode | None = 0.0,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
@@ -620,6 +1692,48 @@ def peek_image_shape(
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT64,
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
     adjust_orientation: bool | None = True,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def per_frame(
+    data: DataNode,
+    /,
+    *,
+    replace: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Marks a tensor as a sequence: given as an argument of an operator that takes sequences, it
+    has one value for each frame. A view: nothing is copied.
+
+    Args:
+        data: DataNode. One value a frame: at least one axis, which is that of the frames.
+        replace: bool, default False. Replaces the first letter of the layout by "F" where it is
+            another one; otherwise such an input is an error.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The input with a layout that begins with "F"; axes without a letter become
+            "*".
+    """
+
+@overload
+def per_frame(
+    data: list[DataNode],
+    /,
+    *,
+    replace: bool | None = False,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
@@ -772,6 +1886,130 @@ def random_resized_crop(
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def reinterpret(
+    data: DataNode,
+    shape_input: DataNode | None = None,
+    /,
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_shape: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    src_dims: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    layout: str | None = None,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Takes the bytes of the input as elements of another type, and gives them other extents as
+    fn.reshape does. Without a shape the last axis becomes longer or shorter. Bytes that become
+    bool are false where they are 0. A view where the memory allows it.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        shape_input: DataNode. Extents of the output, integers, as `shape` has them. Optional.
+        shape: int or list of int or DataNode, optional. Extents of the output; one of them may
+            be negative and follows from the rest.
+        rel_shape: float or list of float or DataNode, optional. Extents of the output as
+            multiples of those of the input (or of the axes that `src_dims` names), rounded to
+            the nearest; one of them may be negative and follows from the rest.
+        src_dims: int or list of int or DataNode, optional. Which axis of the input each axis of
+            the output takes its extent from; -1 is a new axis of extent 1. The elements keep
+            their order. Without effect where `shape` is given.
+        layout: layout str, optional. Layout of the output, "" for none. By default the input's,
+            where the number of dimensions stays, else none.
+        dtype: types.DALIDataType, optional. Element type of the output, by default the input's.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The bytes of the input.
+    """
+
+@overload
+def reinterpret(
+    data: list[DataNode],
+    shape_input: Any | None = None,
+    /,
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_shape: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    src_dims: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    layout: str | None = None,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def reshape(
+    data: DataNode,
+    shape_input: DataNode | None = None,
+    /,
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_shape: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    src_dims: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    layout: str | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives the elements other extents, in the same order: by `shape`, by factors, from another
+    input; or only another layout. A view: nothing is copied.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        shape_input: DataNode. Extents of the output, integers, as `shape` has them. Optional.
+        shape: int or list of int or DataNode, optional. Extents of the output; one of them may
+            be negative and follows from the rest.
+        rel_shape: float or list of float or DataNode, optional. Extents of the output as
+            multiples of those of the input (or of the axes that `src_dims` names), rounded to
+            the nearest; one of them may be negative and follows from the rest.
+        src_dims: int or list of int or DataNode, optional. Which axis of the input each axis of
+            the output takes its extent from; -1 is a new axis of extent 1. The elements keep
+            their order. Without effect where `shape` is given.
+        layout: layout str, optional. Layout of the output, "" for none. By default the input's,
+            where the number of dimensions stays, else none.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The elements of the input.
+    """
+
+@overload
+def reshape(
+    data: list[DataNode],
+    shape_input: Any | None = None,
+    /,
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_shape: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    src_dims: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    layout: str | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
@@ -1075,6 +2313,129 @@ def resize_crop_mirror(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 @overload
+def rotate(
+    data: DataNode,
+    /,
+    *,
+    angle: float | DataNode,
+    axis: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    keep_size: bool | None = False,
+    size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
+    fill_value: float | None = None,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    output_dtype: Any = None,  # deprecated
+) -> DataNode:
+    """Turns images and volumes about their middle. The canvas grows to hold the whole result,
+    unless `size` or `keep_size` says otherwise; that of a sequence holds all of its frames.
+    Precision as of fn.warp_affine.
+
+    Takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; any element type. Layouts: HWC, FHWC,
+            DHWC, FDHWC.
+        angle: float or DataNode, required. Degrees. Images turn counter-clockwise (the first
+            row is on top), volumes about `axis`. May have a value for each frame.
+        axis: float or list of float or DataNode, optional. What volumes turn about: a vector
+            (x, y, z) of any length but 0. Ignored for images. May have a value for each frame.
+        keep_size: bool, default False. Keep the extents of the input, where there is no `size`.
+        size: float or list of float or DataNode, default []. Size of the result in pixels,
+            without channels: (height, width), or (depth, height, width) of volumes; rounded to
+            whole numbers.
+        interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_LINEAR.
+            Interpolation: INTERP_LINEAR or INTERP_NN.
+        fill_value: float, optional. What is outside the input, after conversion to its type and
+            the result's. Without it the input's border repeats.
+        dtype: types.DALIDataType, optional. Element type of the result; values are rounded and
+            saturate. Default: that of the input.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        output_dtype: deprecated; use `dtype`.
+
+    Returns:
+        DataNode: Layout of the input, element type `dtype`.
+    """
+
+@overload
+def rotate(
+    data: list[DataNode],
+    /,
+    *,
+    angle: float | DataNode,
+    axis: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    keep_size: bool | None = False,
+    size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
+    fill_value: float | None = None,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    output_dtype: Any = None,  # deprecated
+) -> list[DataNode]: ...
+@overload
+def saturation(
+    data: DataNode,
+    /,
+    *,
+    saturation: float | DataNode | None = 1.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Scales the saturation, in the colour plane of YIQ.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. RGB images, volumes or sequences, with three channels; any element type.
+            Layouts: HWC, FHWC, DHWC.
+        saturation: float or DataNode, default 1.0. Factor of the saturation; 1 changes nothing,
+            0 gives shades of gray.
+        dtype: types.DALIDataType, optional. Element type of the output; the input's by default.
+        image_type: types.DALIImageType, default types.DALIImageType.RGB. Has no effect: the
+            channels are red, green, blue.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
+            are rounded, halves away from zero, and saturate.
+    """
+
+@overload
+def saturation(
+    data: list[DataNode],
+    /,
+    *,
+    saturation: float | DataNode | None = 1.0,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def shapes(
     data: DataNode,
     /,
@@ -1118,6 +2479,206 @@ def shapes(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     type: Any = None,  # deprecated
+) -> list[DataNode]: ...
+@overload
+def slice(
+    data: DataNode,
+    anchor: DataNode | None = None,
+    extent: DataNode | None = None,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    axis_names: str | None = "WH",
+    start: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    end: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_shape: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    normalized_anchor: bool | None = True,
+    normalized_shape: bool | None = True,
+    out_of_bounds_policy: str | os.PathLike[str] | None = "error",
+    fill_values: float | Sequence[float] | NDArray[Any] | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    image_type: Any = None,  # deprecated
+    output_dtype: Any = None,  # deprecated
+) -> DataNode:
+    """Cuts a window out of each sample. Its coordinates are the inputs `anchor` and `extent`, or
+    the arguments `start` with `end` or `shape` or their `rel_` forms, along `axes` or
+    `axis_names`; other axes are kept whole. Coordinates that are no integers are rounded to the
+    nearest, halves away from zero. Fractions are cut off and values saturate where `dtype` asks
+    for uint8 or float16 (fn.cast rounds).
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        anchor: DataNode. First element of the window, one value an axis. Optional.
+        extent: DataNode. Extent of the window, one value an axis. Optional.
+        axes: int or list of int or DataNode, default [1, 0]. Axes that the coordinates are for,
+            as numbers; negative ones count from the end. Excludes `axis_names`.
+        axis_names: layout str, default "WH". Axes that the coordinates are for, as letters of
+            the layout.
+        start: int or list of int or DataNode, optional. First element of the window, one value
+            an axis.
+        rel_start: float or list of float or DataNode, optional. `start` as a fraction of the
+            extent.
+        end: int or list of int or DataNode, optional. Element after the last of the window, one
+            value an axis. Without `end` and `shape` the window reaches to the end of the
+            sample.
+        rel_end: float or list of float or DataNode, optional. `end` as a fraction of the
+            extent.
+        shape: int or list of int or DataNode, optional. Extent of the window, one value an
+            axis.
+        rel_shape: float or list of float or DataNode, optional. `shape` as a fraction of the
+            extent.
+        normalized_anchor: bool, default True. Whether a floating-point input `anchor` holds
+            fractions of the extent; integers are always elements.
+        normalized_shape: bool, default True. Whether a floating-point input `extent` holds
+            fractions of the extent.
+        out_of_bounds_policy: str, default "error". What to do where the window reaches outside
+            the sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the
+            window smaller).
+        fill_values: float or list of float, default [0.0]. Values of what lies outside the
+            sample, with the policy "pad": one for all, or one a channel of the output. Integers
+            cut off fractions and saturate.
+        dtype: types.DALIDataType, optional. Element type of the output: uint8, float16, float32
+            or the input's type, which is the default.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        image_type: deprecated, without effect.
+        output_dtype: deprecated; use `dtype`.
+
+    Returns:
+        DataNode: The window, in the input's layout.
+    """
+
+@overload
+def slice(
+    data: list[DataNode],
+    anchor: Any | None = None,
+    extent: Any | None = None,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    axis_names: str | None = "WH",
+    start: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    end: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_shape: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    normalized_anchor: bool | None = True,
+    normalized_shape: bool | None = True,
+    out_of_bounds_policy: str | os.PathLike[str] | None = "error",
+    fill_values: float | Sequence[float] | NDArray[Any] | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    image_type: Any = None,  # deprecated
+    output_dtype: Any = None,  # deprecated
+) -> list[DataNode]: ...
+@overload
+def squeeze(
+    data: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    axis_names: str | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Removes axes of extent 1. A view: nothing is copied.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        axes: int or list of int or DataNode, optional. Axes to remove, as numbers; negative
+            ones count from the end. Excludes `axis_names`, and one of both must be given.
+        axis_names: layout str, optional. Axes to remove, as letters of the layout.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The input without these axes; its layout is without their letters.
+    """
+
+@overload
+def squeeze(
+    data: list[DataNode],
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    axis_names: str | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def stack(
+    input: DataNode,
+    /,
+    *inputs: Any,
+    axis: int | None = 0,
+    axis_name: str | os.PathLike[str] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Puts the inputs, which have one shape, together along a new axis.
+
+    Args:
+        input: DataNode. Any layout, any element type.
+        inputs: DataNode. More of them, of the same type and shape. Optional.
+        axis: int, default 0. Where the new axis is in the output; negative numbers count from
+            its end.
+        axis_name: str, optional. Letter of the new axis in the layout; inputs that are no
+            scalars need one then.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: As many dimensions as the inputs and one. It has a layout only where
+            `axis_name` is given.
+    """
+
+@overload
+def stack(
+    input: list[DataNode],
+    /,
+    *inputs: Any,
+    axis: int | None = 0,
+    axis_name: str | os.PathLike[str] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 @overload
 def subscript_dim_check(
@@ -1488,3 +3049,195 @@ def torch_python_function(
         DataNode, or a list of them; the number depends on the arguments.
             outputs: What the function returned.
     """
+
+@overload
+def transpose(
+    data: DataNode,
+    /,
+    *,
+    perm: int | Sequence[int] | NDArray[Any] | None = ...,
+    transpose_layout: bool | None = True,
+    output_layout: str | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Changes the order of the axes. A view where no element moves.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        perm: int or list of int, optional. Order of the axes, e.g. [2, 0, 1] from "HWC" to
+            "CHW". By default, or where the list is empty, they are reversed.
+        transpose_layout: bool, default True. The letters of the layout move with their axes;
+            otherwise the output has the input's layout.
+        output_layout: layout str, optional. Layout of the output, whatever `transpose_layout`
+            says. It does not choose the order of the axes.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Axis i is axis perm[i] of the input.
+    """
+
+@overload
+def transpose(
+    data: list[DataNode],
+    /,
+    *,
+    perm: int | Sequence[int] | NDArray[Any] | None = ...,
+    transpose_layout: bool | None = True,
+    output_layout: str | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def warp_affine(
+    data: DataNode,
+    mtx: DataNode | None = None,
+    /,
+    *,
+    matrix: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    inverse_map: bool | None = True,
+    size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
+    fill_value: float | None = None,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    output_dtype: Any = None,  # deprecated
+) -> DataNode:
+    """Warps images and volumes by an affine map: result(x, y) = data(M11 x + M12 y + M13, M21 x +
+    M22 y + M23). (0, 0) is the corner of the first pixel, so that pixel i has its middle at i +
+    0.5. Linear interpolation is done in float32; uint8 stays in fixed point, within 1 of that.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences; any element type. Layouts: HWC, FHWC,
+            DHWC, FDHWC.
+        mtx: DataNode. Takes the place of `matrix`: [2, 3], or [3, 4] for volumes. Optional.
+        matrix: float or list of float or DataNode, default []. The map from positions in the
+            result to positions in the input: 2 x 3 numbers (M11, M12, M13, M21, M22, M23), or 3
+            x 4 for volumes; coordinates are x, y, z.
+        inverse_map: bool, default True. False where the matrix maps the input to the result; it
+            is inverted then.
+        size: float or list of float or DataNode, default []. Size of the result in pixels,
+            without channels: (height, width), or (depth, height, width) of volumes; rounded to
+            whole numbers.
+        interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_LINEAR.
+            Interpolation: INTERP_LINEAR or INTERP_NN.
+        fill_value: float, optional. What is outside the input, after conversion to its type and
+            the result's. Without it the input's border repeats.
+        dtype: types.DALIDataType, optional. Element type of the result; values are rounded and
+            saturate. Default: that of the input.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        output_dtype: deprecated; use `dtype`.
+
+    Returns:
+        DataNode: Layout of the input, extents `size`, element type `dtype`.
+    """
+
+@overload
+def warp_affine(
+    data: list[DataNode],
+    mtx: Any | None = None,
+    /,
+    *,
+    matrix: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    inverse_map: bool | None = True,
+    size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
+    fill_value: float | None = None,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    output_dtype: Any = None,  # deprecated
+) -> list[DataNode]: ...
+def zeros(
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    layout: str | None = None,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.INT32,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives tensors of zeros.
+
+    Args:
+        shape: int or list of int or DataNode, optional. Shape of the output; by default that of
+            the fill value, or a scalar.
+        layout: layout str, optional. Letters of the axes, one a dimension.
+        dtype: types.DALIDataType, default types.DALIDataType.INT32. Element type of the output.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Zeros, of the shape and type that were asked for.
+    """
+
+@overload
+def zeros_like(
+    data_like: DataNode,
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives zeros in the shape of the input.
+
+    Args:
+        data_like: DataNode. Whose shape, layout and type the output has.
+        dtype: types.DALIDataType, optional. Element type of the output, by default the input's.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input.
+    """
+
+@overload
+def zeros_like(
+    data_like: list[DataNode],
+    /,
+    *,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...

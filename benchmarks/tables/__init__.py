@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was measured, as Markdown: one table a benchmark, filled in by report.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.tables import operators, pipelines
+from benchmarks.tables.cells import of
+
+__all__ = ["SECTIONS", "setup_text", "tables"]
+
+SECTIONS = {
+    "pipeline": ("imagenet", pipelines.pipeline_table),
+    "auto_augment": ("auto_augment", pipelines.auto_augment_table),
+    "operators": ("operators", operators.operators_table),
+    "overhead": ("overhead", operators.overhead_table),
+    "expressions": ("expressions", operators.expressions_table),
+    "building": ("building", operators.building_table),
+    "external_source": ("external_source", pipelines.external_source_table),
+    "python_function": ("python_function", operators.python_function_table),
+    "numba_function": ("numba_function", operators.numba_function_table),
+    "loader": ("loader", pipelines.loader_table),
+    "memory": ("memory", pipelines.memory_table),
+    "workers": ("workers", pipelines.workers_table),
+}
+
+
+def setup_text(document: dict[str, Any]) -> str:
+    """Says what the numbers were measured on."""
+    machine, settings = document["machine"], document["settings"]
+    sets = ", ".join(machine["instruction_sets"]) or "no vector extension"
+    versions = next((r["versions"] for r in document["results"] if "versions" in r), {})
+    absent = sorted(
+        {
+            f"{r['peer']} in some of {r['benchmark'].rpartition('.')[2]} ("
+            f"{r['absent'].removeprefix(r['peer'] + ': ').rstrip('.')})"
+            for r in document["results"]
+            if "absent" in r
+        }
+    )
+    text = (
+        f"{document['created'][:10]}, {machine['cpu']} ({sets}), {machine['cores']} cores, torch "
+        f"{versions.get('torch', '?')}. {settings['files']} JPEG files, "
+        f"{settings['file_bytes'] / settings['files'] / 1000:.0f} kB on average; batches of "
+        f"{settings['batch']}; medians of {settings['rounds']} interleaved rounds of at most "
+        f"{settings['seconds']:g} s, ± half of their range."
+    )
+    return text + "".join(f"\nAbsent: {reason}." for reason in absent)
+
+
+def tables(document: dict[str, Any]) -> str:
+    """Returns everything that was measured, as Markdown."""
+    parts = [table(document) for name, table in SECTIONS.values() if of(document, name)]
+    return "\n\n".join([*parts, setup_text(document)])

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells of the tables: names of peers, medians, ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+TITLES = {
+    "torchdali": "torchdali",
+    "torchdali-plain": "torchdali",
+    "torchdali-fused": "torchdali, `decoders.image_random_crop`",
+    "dali": "DALI",
+    "dali-plain": "DALI",
+    "dali-fused": "DALI, `decoders.image_random_crop`",
+    "dataloader": "torch `DataLoader`",
+    "numpy": "NumPy",
+    "opencv": "OpenCV",
+    "numba": "Numba alone, one thread",
+}
+# What a peer is compared with: torchdali with the same definition.
+REFERENCES = {"dali-plain": "torchdali-plain", "dali-fused": "torchdali-fused"}
+REFERENCES |= {
+    "dataloader": "torchdali-plain",
+    "dali": "torchdali",
+    "numpy": "torchdali",
+    "opencv": "torchdali",
+    "numba": "torchdali",
+}
+
+
+def title(result: dict[str, Any]) -> str:
+    """Returns a peer's name with its version."""
+    versions = result.get("versions", {})
+    name = TITLES.get(result["peer"], result["peer"])
+    if "nvidia.dali" in versions:
+        return name.replace("DALI", f"DALI {versions['nvidia.dali']}", 1)
+    if result["peer"] == "dataloader" and versions:
+        return f"{name}, {'torchvision' if 'torchvision' in versions else 'Pillow'}"
+    return name
+
+
+def markdown(header: list[str], rows: Iterable[list[str]]) -> str:
+    """Returns a table; the first column is left-aligned, the others hold numbers."""
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def median(result: dict[str, Any], metric: str) -> float:
+    """Returns the median of a metric."""
+    value: float = result["metrics"][metric]["median"]
+    return value
+
+
+def number(result: dict[str, Any], metric: str) -> str:
+    """Returns the median, with half the width of its rounds' spread."""
+    values = result["metrics"][metric]
+    digits = 0 if values["median"] >= 100 else 1
+    half = (values["high"] - values["low"]) / 2
+    return f"{values['median']:.{digits}f} ± {half:.{digits}f}"
+
+
+def paired_ratio(ours: dict[str, Any], theirs: dict[str, Any], metric: str) -> float:
+    """Returns the median over rounds of ours / theirs: what slowed one round slowed both."""
+    pairs = zip(ours["metrics"][metric]["rounds"], theirs["metrics"][metric]["rounds"], strict=True)
+    ratios = sorted(a / b for a, b in pairs)
+    return ratios[len(ratios) // 2]
+
+
+def of(document: dict[str, Any], benchmark: str) -> list[dict[str, Any]]:
+    """Returns the results of one benchmark."""
+    return [r for r in document["results"] if r["benchmark"].split(".")[-1] == benchmark]

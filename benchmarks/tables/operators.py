@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of operators and of what it costs to run one."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from benchmarks.tables.cells import (
+    REFERENCES,
+    markdown,
+    median,
+    number,
+    of,
+    paired_ratio,
+    title,
+)
+
+
+def overhead_table(document: dict[str, Any]) -> str:
+    """Microseconds of an iteration that does nothing, and of each further operator."""
+    results = of(document, "overhead")
+    by_key = {(r["peer"], r["axes"]["source"], r["axes"]["operators"]): r for r in results}
+    counts = sorted({r["axes"]["operators"] for r in results})
+    header = ["64 samples of 48 bytes, 2 threads", "µs an iteration", "µs each further operator"]
+    rows = []
+    for source in dict.fromkeys(r["axes"]["source"] for r in results):
+        for peer in dict.fromkeys(r["peer"] for r in results):
+            first, last = by_key[peer, source, counts[0]], by_key[peer, source, counts[-1]]
+            what = "a Python source" if source == "python" else "a native source"
+            row = [f"{title(first)}, {what}"]
+            if "absent" in first or "absent" in last:
+                row += ["absent", ""]
+            else:
+                metric = "us_per_iteration"
+                step = (median(last, metric) - median(first, metric)) / (counts[-1] - counts[0])
+                row += [number(first, metric), f"{step:.1f}"]
+            rows.append(row)
+    return markdown(header, rows)
+
+
+def expressions_table(document: dict[str, Any]) -> str:
+    """Images a second of CPU time for each type; the ratio is torchdali to the peer."""
+    results = of(document, "expressions")
+    threads = sorted({r["axes"]["threads"] for r in results})
+    header = ["`(x - mean) * scale + bias`, images per CPU-second"]
+    keys = dict.fromkeys((r["axes"]["dtype"], r["axes"]["operands"]) for r in results)
+    columns = [(peer, t) for peer in dict.fromkeys(r["peer"] for r in results) for t in threads]
+    names = {r["peer"]: title(r) for r in results}
+    header += [f"{names[peer]}, {t} thread{'s' * (t > 1)}" for peer, t in columns]
+    rows = []
+    for dtype, operands in keys:
+        row = [f"{dtype}, {operands}"]
+        by_peer = {
+            (r["peer"], r["axes"]["threads"]): r
+            for r in results
+            if (r["axes"]["dtype"], r["axes"]["operands"]) == (dtype, operands)
+        }
+        for peer, count in columns:
+            result, ours = by_peer[peer, count], by_peer.get((REFERENCES.get(peer), count))
+            if "absent" in result:
+                row.append("absent")
+                continue
+            cell = number(result, "images_per_cpu_s")
+            if ours is not None and "absent" not in ours:
+                cell += f" ({paired_ratio(ours, result, 'images_per_cpu_s'):.1f})"
+            row.append(cell)
+        rows.append(row)
+    note = "In brackets: how many times as much torchdali does. 64 images of 224 x 224 x 3."
+    return f"{markdown(header, rows)}\n\n{note}"
+
+
+def building_table(document: dict[str, Any]) -> str:
+    """Milliseconds to define and build a pipeline of 1,000 operators."""
+    rows = []
+    for result in of(document, "building"):
+        cell = "absent"
+        if "absent" not in result:
+            cell = f"{median(result, 'us_per_iteration') / 1000:.0f}"
+        rows.append([title(result), cell])
+    return markdown(["1,000 operators", "ms to define and build"], rows)
+
+
+def python_function_table(document: dict[str, Any]) -> str:
+    """What a Python function adds to a pipeline, for each sample; the ratio is to torchdali."""
+    names = ("operator", "batch", "returns")
+    results = of(document, "python_function")
+    if not results:
+        return "Not measured."
+    by_key = {(r["peer"], *(r["axes"][a] for a in names)): r for r in results}
+    peers = list(dict.fromkeys(r["peer"] for r in results))
+
+    def added(peer: str, case: tuple[Any, ...]) -> float | None:
+        pair = [by_key.get((peer, *c), {"absent": ""}) for c in (case, ("none", False, "input"))]
+        if any("absent" in r for r in pair):
+            return None
+        first, second = (median(r, "us_per_iteration") for r in pair)
+        return (first - second) / 64
+
+    rows = []
+    for case in dict.fromkeys(key[1:] for key in by_key):
+        operator, batch, returns = case
+        if operator == "none":
+            continue
+        name = "python_function" if operator == "python" else f"{operator}_python_function"
+        what = "its input" if returns == "input" else "an array"
+        row = [f"`{name}`, {'per batch' if batch else 'per sample'}, returns {what}"]
+        ours = added("torchdali", case)
+        for peer in peers:
+            time = added(peer, case)
+            cell = "absent" if time is None else f"{time:.2f}"
+            if peer != "torchdali" and time is not None and ours:
+                cell += f" ({time / ours:.0f})"
+            row.append(cell)
+        rows.append(row)
+    header = ["µs a sample, 64 samples, 2 threads"]
+    header += [title(next(r for r in results if r["peer"] == peer)) for peer in peers]
+    note = "What the operator adds to a pipeline. In brackets: how many times as long as torchdali."
+    return f"{markdown(header, rows)}\n\n{note}"
+
+
+def numba_function_table(document: dict[str, Any]) -> str:
+    """A Numba function: what calling it costs, and how fast it is with something to do."""
+    by_key = {
+        (r["peer"], *(r["axes"][a] for a in ("work", "mode", "calls", "threads"))): r
+        for r in of(document, "numba_function")
+    }
+    peers = list(dict.fromkeys(key[0] for key in by_key))
+    samples, calls = 64, 5
+    header = ["64 samples"]
+    modes = {"sample": "per sample", "setup": "with `setup_fn`", "batch": "per batch"}
+    header += [f"µs a sample, {shown}" for shown in modes.values()]
+    header += [f"µs for 224 x 224 x 3 bytes, {t} thread{'s' * (t > 1)}" for t in (1, 2)]
+
+    def found(peer: str, *key: Any) -> dict[str, Any] | None:
+        result = by_key.get((peer, *key))
+        return None if result is None or "absent" in result else result
+
+    rows = []
+    for peer in peers:
+        row = [title(next(r for key, r in by_key.items() if key[0] == peer))]
+        without = found(peer, "nothing", "sample", 0, 1)
+        for mode in modes:
+            result = found(peer, "nothing", mode, calls, 1)
+            if result is None or without is None:
+                row.append("absent")
+            else:
+                times = [median(r, "us_per_iteration") for r in (result, without)]
+                row.append(f"{(times[0] - times[1]) / calls / samples:.2f}")
+        for threads in (1, 2):
+            result, ours = (
+                found(p, "curve", "sample", 1, threads) for p in (peer, REFERENCES.get(peer, ""))
+            )
+            if result is None:
+                row.append("absent")
+                continue
+            cell = f"{median(result, 'us_per_iteration') / samples:.1f}"
+            if ours is not None:
+                cell += f" ({1 / paired_ratio(ours, result, 'us_per_iteration'):.2f})"
+            row.append(cell)
+        rows.append(row)
+    note = (
+        "The first three are what a function that does next to nothing adds to a pipeline. In "
+        "brackets: how many times as long as torchdali."
+    )
+    return f"{markdown(header, rows)}\n\n{note}"
+
+
+def operators_table(document: dict[str, Any]) -> str:
+    """Time of one sample in each operator; the ratio is of the peer to torchdali."""
+    results = of(document, "operators")
+    if not results:
+        return "Not measured."
+    by_key = {(r["peer"], r["axes"]["operator"]): r for r in results if "absent" not in r}
+    peers = [p for p in dict.fromkeys(r["peer"] for r in results) if p != "torchdali"]
+    rows, ratios = [], {peer: [] for peer in peers}
+    for name in dict.fromkeys(r["axes"]["operator"] for r in results):
+        ours = by_key.get(("torchdali", name))
+        if ours is None:
+            rows.append([f"`{name}`", "absent", *("" for _ in peers)])
+            continue
+        row = [f"`{name}`", f"{1e6 / median(ours, 'images_per_s'):,.1f}"]
+        for peer in peers:
+            theirs = by_key.get((peer, name))
+            if theirs is None:
+                row.append("")
+                continue
+            ratio = paired_ratio(ours, theirs, "images_per_s")
+            ratios[peer].append(ratio)
+            row.append(f"{1e6 / median(theirs, 'images_per_s'):,.1f} ({ratio:.2f})")
+        rows.append(row)
+    means = (f"{statistics.geometric_mean(r):.2f} ({len(r)})" if r else "" for r in ratios.values())
+    rows.append(["geometric mean of the ratios (of how many)", "", *means])
+    titles = [title(next(r for r in results if r["peer"] == p)) for p in ("torchdali", *peers)]
+    note = (
+        "One thread, batches of 64 samples in memory, images of 640 x 480 x 3 bytes. In brackets: "
+        "how many times as long as torchdali. OpenCV and NumPy do what comes nearest, which is not "
+        "always the same to the last bit."
+    )
+    return f"{markdown(['µs a sample', *titles], rows)}\n\n{note}"

@@ -1,0 +1,441 @@
+# Made by `make generate` from the engine's registry; do not edit.
+from collections.abc import Sequence
+from typing import Any, overload
+
+import torch
+from numpy.typing import NDArray
+
+from torchdali import types
+from torchdali.data_node import DataNode
+
+__all__ = [
+    "max",
+    "mean",
+    "mean_square",
+    "min",
+    "rms",
+    "std_dev",
+    "sum",
+    "variance",
+]
+
+@overload
+def max(
+    data: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """The greatest element along axes, of the input's element type. NaN is passed over; of no
+    elements it is the least finite number of the type.
+
+    Args:
+        data: DataNode. Samples; any element type, any layout.
+        axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
+            list. Negative ones count from the back; none may come twice.
+        axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
+            excludes `axes`.
+        keep_dims: bool, default False. Keep the reduced axes, with extent 1.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+            none is.
+    """
+
+@overload
+def max(
+    data: list[DataNode],
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def mean(
+    data: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """The mean of the elements along axes; NaN where there are none.
+
+    Args:
+        data: DataNode. Samples; any element type, any layout.
+        axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
+            list. Negative ones count from the back; none may come twice.
+        axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
+            excludes `axes`.
+        keep_dims: bool, default False. Keep the reduced axes, with extent 1.
+        dtype: types.DALIDataType, optional. Element type of the output; float32 by default,
+            float64 for float64. Results for integers are cut off.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+            none is.
+    """
+
+@overload
+def mean(
+    data: list[DataNode],
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def mean_square(
+    data: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """The mean of the squares of the elements along axes; NaN where there are none.
+
+    Args:
+        data: DataNode. Samples; any element type, any layout.
+        axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
+            list. Negative ones count from the back; none may come twice.
+        axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
+            excludes `axes`.
+        keep_dims: bool, default False. Keep the reduced axes, with extent 1.
+        dtype: types.DALIDataType, optional. Element type of the output; float32 by default,
+            float64 for float64. Results for integers are cut off.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+            none is.
+    """
+
+@overload
+def mean_square(
+    data: list[DataNode],
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def min(
+    data: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """The least element along axes, of the input's element type. NaN is passed over; of no
+    elements it is the greatest finite number of the type.
+
+    Args:
+        data: DataNode. Samples; any element type, any layout.
+        axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
+            list. Negative ones count from the back; none may come twice.
+        axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
+            excludes `axes`.
+        keep_dims: bool, default False. Keep the reduced axes, with extent 1.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+            none is.
+    """
+
+@overload
+def min(
+    data: list[DataNode],
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def rms(
+    data: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """The root of the mean of the squares along axes; NaN where there are no elements.
+
+    Args:
+        data: DataNode. Samples; any element type, any layout.
+        axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
+            list. Negative ones count from the back; none may come twice.
+        axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
+            excludes `axes`.
+        keep_dims: bool, default False. Keep the reduced axes, with extent 1.
+        dtype: types.DALIDataType, optional. Element type of the output; float32 by default,
+            float64 for float64. Results for integers are cut off.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+            none is.
+    """
+
+@overload
+def rms(
+    data: list[DataNode],
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def std_dev(
+    data: DataNode,
+    mean: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    ddof: int | None = 0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """The root of the mean squared distance of the elements along axes from a given mean, float32
+    (float64 for float64). NaN where there are no elements.
+
+    Args:
+        data: DataNode. Samples; any element type, any layout.
+        mean: DataNode. The mean: one value, or one for each result in C order, as
+            fn.reductions.mean() of the same axes gives them.
+        axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
+            list. Negative ones count from the back; none may come twice.
+        axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
+            excludes `axes`.
+        keep_dims: bool, default False. Keep the reduced axes, with extent 1.
+        ddof: int, default 0. Delta degrees of freedom: the sum is divided by N - ddof.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+            none is.
+    """
+
+@overload
+def std_dev(
+    data: list[DataNode],
+    mean: Any,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    ddof: int | None = 0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def sum(
+    data: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """The sum of the elements along axes. Integers are added exactly, modulo 2^64; floats in
+    float64.
+
+    Args:
+        data: DataNode. Samples; any element type, any layout.
+        axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
+            list. Negative ones count from the back; none may come twice.
+        axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
+            excludes `axes`.
+        keep_dims: bool, default False. Keep the reduced axes, with extent 1.
+        dtype: types.DALIDataType, optional. Element type of the output. By default the 64-bit
+            integer of the input's signedness, or the input's type for floats. Sums of integers
+            that do not fit into an integer type wrap around.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+            none is.
+    """
+
+@overload
+def sum(
+    data: list[DataNode],
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def variance(
+    data: DataNode,
+    mean: DataNode,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    ddof: int | None = 0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """The mean squared distance of the elements along axes from a given mean, float32 (float64 for
+    float64). NaN where there are no elements.
+
+    Args:
+        data: DataNode. Samples; any element type, any layout.
+        mean: DataNode. The mean: one value, or one for each result in C order, as
+            fn.reductions.mean() of the same axes gives them.
+        axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
+            list. Negative ones count from the back; none may come twice.
+        axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
+            excludes `axes`.
+        keep_dims: bool, default False. Keep the reduced axes, with extent 1.
+        ddof: int, default 0. Delta degrees of freedom: the sum is divided by N - ddof.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+            none is.
+    """
+
+@overload
+def variance(
+    data: list[DataNode],
+    mean: Any,
+    /,
+    *,
+    axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    axis_names: str | None = None,
+    keep_dims: bool | None = False,
+    ddof: int | None = 0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...

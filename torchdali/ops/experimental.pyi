@@ -1,0 +1,144 @@
+# Made by `make generate` from the engine's registry; do not edit.
+import os
+from collections.abc import Sequence
+from typing import Any, overload
+
+from numpy.typing import NDArray
+
+from torchdali import types
+from torchdali._callables import _Operator
+from torchdali.data_node import DataNode
+
+__all__ = [
+    "Remap",
+    "WarpPerspective",
+]
+
+class Remap(_Operator):
+    """Takes each pixel of the result from the position in the input that two maps hold: result(x,
+    y) = input(mapx(x, y), mapy(x, y)). What is outside the input, or not a number, is 0.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        input: DataNode. Images or sequences; any number of channels and element type. Layouts:
+            HWC, FHWC.
+        mapx: DataNode. Horizontal positions, in pixels: [height, width] of the result. Layouts:
+            HWC, HW, FHWC, FHW, F***, F**.
+        mapy: DataNode. Vertical positions, in pixels; shape of `mapx`. Layouts: HWC, HW, FHWC,
+            FHW, F***, F**.
+        interp: types.DALIInterpType, default types.DALIInterpType.INTERP_LINEAR. Interpolation:
+            INTERP_LINEAR or INTERP_NN.
+        pixel_origin: str, default "corner". What position (0, 0) is: the "corner" of the first
+            pixel, or its "center", as in OpenCV.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Layout and element type of the input, extents of the maps.
+    """
+
+    def __init__(
+        self,
+        *,
+        interp: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
+        pixel_origin: str | os.PathLike[str] | None = "corner",
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        input: DataNode,
+        mapx: DataNode,
+        mapy: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        input: list[DataNode],
+        mapx: Any,
+        mapy: Any,
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class WarpPerspective(_Operator):
+    """Warps images by a perspective map: with (x', y', w') = matrix (x, y, 1), result(x, y) =
+    input(x' / w', y' / w'). Linear interpolation is done in float32; uint8 stays in fixed
+    point, within 1 of that.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        input: DataNode. Images or sequences; any element type. Layouts: HW, HWC, FHWC, CHW,
+            FCHW.
+        matrix_input: DataNode. Takes the place of the argument `matrix`: [3, 3]. Optional.
+        matrix: float or list of float or DataNode, default []. The map from positions in the
+            result to positions in the input: 3 x 3 numbers, row by row.
+        inverse_map: bool, default True. False where the matrix maps the input to the result; it
+            is inverted then.
+        size: float or list of float or DataNode, default []. Size of the result in pixels,
+            without channels: (height, width), or (depth, height, width) of volumes; rounded to
+            whole numbers.
+        interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_LINEAR.
+            Interpolation: INTERP_LINEAR or INTERP_NN.
+        border_mode: str, default "constant". What is outside the input: "constant"
+            (`fill_value`), "replicate" (aaa|abcd|ddd), "reflect" (cba|abcd|dcb), "reflect_101"
+            (dcb|abcd|cba) or "wrap" (bcd|abcd|abc).
+        fill_value: float or list of float, default []. What is outside with the constant
+            border: one number, or one for each channel; 0 by default.
+        pixel_origin: str, default "corner". What position (0, 0) is: the "corner" of the first
+            pixel, or its "center", as in OpenCV.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Layout and element type of the input, extents `size`.
+    """
+
+    def __init__(
+        self,
+        *,
+        matrix: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        inverse_map: bool | None = True,
+        size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
+        border_mode: str | os.PathLike[str] | None = "constant",
+        fill_value: float | Sequence[float] | NDArray[Any] | None = ...,
+        pixel_origin: str | os.PathLike[str] | None = "corner",
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        input: DataNode,
+        matrix_input: DataNode | None = None,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        input: list[DataNode],
+        matrix_input: Any | None = None,
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
