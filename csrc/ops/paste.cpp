@@ -111,9 +111,13 @@ class BBoxPaste final : public Operator {
                     in.shape);
     const SampleView& out = ctx.output(0, DType::kFloat, in.shape);
     const float ratio = ratio_(ctx);
-    // As a fraction of the canvas; no position is beyond its end.
-    const float scale = 1.0f / ratio, room = (ratio - 1.0f) / ratio;
-    const float shift[2] = {std::min(x_(ctx) * room, room), std::min(y_(ctx) * room, room)};
+    const float scale = 1.0f / ratio;
+    // What is free of the canvas, as a fraction of it; no position is beyond its end.
+    const float room = (ratio - 1.0f) / ratio;
+    const auto shifted = [&](float position) {
+      return position * room > room ? 1.0f - scale : position * room;
+    };
+    const float shift[2] = {shifted(x_(ctx)), shifted(y_(ctx))};
     const float* from = in.as<const float>();
     float* to = out.as<float>();
     for (int64_t i = 0; i < in.volume(); ++i) {
