@@ -59,6 +59,7 @@ CASES += [
     OpCase("one_hot", make=classes([1.5, -0.5, -1.5, 3.0], dtype=torch.float32)).replace(
         args={"num_classes": 3}
     ),
+    OpCase("one_hot", make=classes([2], [0, 1]), args={"num_classes": 3}, sees_batch=True),
     OpCase("one_hot", make=classes([-1, 1, -(2**31)]), args={"num_classes": 3}),
 ]
 

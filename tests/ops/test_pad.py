@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.inputs import ramp
-from helpers.ops import OpCase, PerSample, run_case, run_dali, run_op
+from helpers.ops import OpCase, PerSample, run_case, run_op
 
 RAGGED = [(2, 3), (4, 1), (3, 3)]
 DTYPES = [torch.int8, torch.uint16, torch.int16, torch.uint32, torch.int32, torch.uint64]
@@ -35,6 +35,10 @@ CASES += [
     OpCase("pad", "FCHW", (2, 3, 4, 5), {"axis_names": "FW", "shape": [3, 8]}),
     OpCase("pad", "", [(3,), (0,), (2,)], {"shape": 4, "fill_value": 6}),
     OpCase("pad", "HWC", (3, 4, 3)),
+    *(
+        OpCase("pad", "HW", RAGGED, {**args, "fill_value": 7}, sees_batch=True)
+        for args in ({}, {"shape": [-1, 5]}, {"align": [3, 2]}, {"axis_names": "W", "align": 2})
+    ),
     OpCase("pad", "", (2, 0, 3), {"shape": [2, 2, 4], "fill_value": 6}),
 ]
 
@@ -63,15 +67,6 @@ def test_up_to_the_largest_of_the_batch(args, shapes, num_threads):
     case = OpCase("pad", "HW", RAGGED, {**args, "fill_value": 7})
     for i, out in enumerate(run_case(case, num_threads=num_threads).samples()[0]):
         np.testing.assert_array_equal(out.numpy(), reference(case.input(i), shapes[i], 7))
-
-
-@pytest.mark.dali
-def test_the_largest_of_the_batch_is_that_of_dali():
-    for args in ({}, {"shape": [-1, 5]}, {"align": [3, 2]}, {"axis_names": "W", "align": 2}):
-        case = OpCase("pad", "HW", RAGGED, args)
-        theirs = run_dali(case)[0].samples
-        for a, b in zip(run_case(case).samples()[0], theirs, strict=True):
-            assert torch.equal(a, b)
 
 
 def test_the_padded_part_is_sliced_off_again():

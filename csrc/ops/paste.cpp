@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.paste: images on a larger canvas of one colour; fn.bbox_paste: the same for boxes. Source of
+// the sizes: DALI's description of Paste, which has no implementation for the CPU.
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "core/operator.h"
+#include "kernels/convert.h"
+#include "kernels/window.h"
+#include "ops/input_layout.h"
+
+namespace torchdali {
+namespace {
+
+float checked_position(const Arg<float>& arg, const SampleContext& ctx, const char* name) {
+  const float position = arg(ctx);
+  TORCHDALI_CHECK(position >= 0 && position <= 1, "`", name, "` is ", position,
+                  ", expected 0 to 1");
+  return position;
+}
+
+class Paste final : public Operator {
+ public:
+  explicit Paste(const OpSpec& spec)
+      : layout_(spec, 0),
+        fill_value_(spec.get<std::vector<int64_t>>("fill_value")),
+        channels_(spec.get<int64_t>("n_channels")),
+        ratio_(spec, "ratio"),
+        min_canvas_size_(spec, "min_canvas_size"),
+        x_(spec, "paste_x"),
+        y_(spec, "paste_y") {
+    TORCHDALI_CHECK(static_cast<int64_t>(fill_value_.size()) == channels_, "`fill_value` has ",
+                    fill_value_.size(), " values, expected one for each of `n_channels`, ",
+                    channels_);
+  }
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = layout_(in);
+    TORCHDALI_CHECK(in.shape[2] == channels_, "the input has ", in.shape[2],
+                    " channels, and `n_channels` is ", channels_);
+    const Shape shape{canvas(ctx, in.shape[0]), canvas(ctx, in.shape[1]), in.shape[2]};
+    Shape at = shape;
+    at[0] = place(checked_position(y_, ctx, "paste_y"), shape[0] - in.shape[0]);
+    at[1] = place(checked_position(x_, ctx, "paste_x"), shape[1] - in.shape[1]);
+    at[2] = 0;
+    checked_size_bytes({.data = nullptr, .dtype = in.dtype, .shape = shape, .layout = {}});
+    const SampleView& out = ctx.output(0, in.dtype, shape, layout);
+    if (out.volume() == 0) return;
+    const int64_t size = itemsize(in.dtype), pixel = channels_ * size;
+    char* const to = out.as<char>();
+    const int64_t row = shape[1] * pixel, in_row = in.shape[1] * pixel;
+    // One row of the canvas is the pattern of all.
+    char* const pattern = ctx.scratch<char>(static_cast<size_t>(row)).data();
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      kernels::fill_channels(reinterpret_cast<T*>(pattern), shape[1], channels_, 1, [&](int64_t c) {
+        return kernels::convert<T>(fill_value_[static_cast<size_t>(c)]);
+      });
+    });
+    const int64_t left = at[1] * pixel;
+    for (int64_t y = 0; y < shape[0]; ++y) {
+      char* const line = to + y * row;
+      const int64_t source = y - at[0];
+      if (source < 0 || source >= in.shape[0]) {
+        std::memcpy(line, pattern, static_cast<size_t>(row));
+        continue;
+      }
+      std::memcpy(line, pattern, static_cast<size_t>(left));
+      if (in_row > 0)
+        std::memcpy(line + left, in.as<const char>() + source * in_row,
+                    static_cast<size_t>(in_row));
+      std::memcpy(line + left + in_row, pattern, static_cast<size_t>(row - left - in_row));
+    }
+  }
+
+ private:
+  int64_t canvas(const SampleContext& ctx, int64_t extent) const {
+    const float ratio = ratio_(ctx), least = min_canvas_size_(ctx);
+    constexpr float kMostPixels = 1e9f;  // along an axis
+    TORCHDALI_CHECK(ratio >= 1 && ratio <= kMostPixels, "`ratio` is ", ratio,
+                    ", expected 1 or more");
+    TORCHDALI_CHECK(least <= kMostPixels, "`min_canvas_size` is ", least);
+    const float wanted = std::max(ratio * static_cast<float>(extent), least);
+    TORCHDALI_CHECK(wanted <= kMostPixels, "a canvas of ", wanted, " pixels is too large");
+    return std::max(extent, static_cast<int64_t>(wanted));
+  }
+  static int64_t place(float position, int64_t room) {
+    return std::min(room, static_cast<int64_t>(position * static_cast<float>(room)));
+  }
+
+  InputLayout layout_;
+  std::vector<int64_t> fill_value_;
+  int64_t channels_;
+  Arg<float> ratio_, min_canvas_size_, x_, y_;
+};
+
+class BBoxPaste final : public Operator {
+ public:
+  explicit BBoxPaste(const OpSpec& spec)
+      : ltrb_(spec.get<bool>("ltrb")),
+        ratio_(spec, "ratio"),
+        x_(spec, "paste_x"),
+        y_(spec, "paste_y") {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kFloat, "boxes are float32, got ",
+                         dtype_name(in.dtype), ". To fix it: use fn.cast");
+    TORCHDALI_CHECK(in.volume() % 4 == 0, "boxes have 4 values each, got a tensor of shape ",
+                    in.shape);
+    const SampleView& out = ctx.output(0, DType::kFloat, in.shape);
+    const float ratio = ratio_(ctx);
+    const float scale = 1.0f / ratio;
+    // What is free of the canvas, as a fraction of it; no position is beyond its end.
+    const float room = (ratio - 1.0f) / ratio;
+    const auto shifted = [&](float position) {
+      return position * room > room ? 1.0f - scale : position * room;
+    };
+    const float shift[2] = {shifted(x_(ctx)), shifted(y_(ctx))};
+    const float* from = in.as<const float>();
+    float* to = out.as<float>();
+    for (int64_t i = 0; i < in.volume(); ++i) {
+      const bool size = !ltrb_ && i % 4 >= 2;
+      to[i] = from[i] * scale + (size ? 0.0f : shift[i % 2]);
+    }
+  }
+
+ private:
+  bool ltrb_;
+  Arg<float> ratio_, x_, y_;
+};
+
+TORCHDALI_OPERATOR("paste")
+    .doc("Puts each image on a larger canvas of one colour.")
+    .input("image", "Images; any element type.", {"HWC"})
+    .output("canvas", "Element type and layout of the input.")
+    .required_arg("fill_value", ArgType::kIntVec,
+                  "Colour of the canvas: a value for each channel. Saturates.")
+    .required_arg("ratio", ArgType::kFloat,
+                  "Size of the canvas over that of the image, 1 or more, along both axes; the "
+                  "product is cut off to whole pixels.",
+                  Arity::kPerSample)
+    .arg("min_canvas_size", 0.0f, "Least height and width of the canvas, in pixels.",
+         Arity::kPerSample)
+    .arg("n_channels", 3, "Number of channels of the images.")
+    .arg("paste_x", 0.5f, "Horizontal position of the image, 0 (left) to 1 (right).",
+         Arity::kPerSample)
+    .arg("paste_y", 0.5f, "Vertical position of the image, 0 (top) to 1 (bottom).",
+         Arity::kPerSample)
+    .cpu<Paste>();
+
+TORCHDALI_OPERATOR("bbox_paste")
+    .doc(
+        "Moves and scales boxes as fn.paste does with the image that they belong to. Boxes have 4 "
+        "values in fractions of the image: left, top, width and height, or with `ltrb` left, top, "
+        "right and bottom.")
+    .input("boxes", "float32, 4 values a box.")
+    .output("pasted", "In fractions of the canvas; the shape of the input, without a layout.")
+    .required_arg("ratio", ArgType::kFloat, "Size of the canvas over that of the image.",
+                  Arity::kPerSample)
+    .arg("ltrb", false, "Boxes are given by two corners instead of a corner and their size.")
+    .arg("paste_x", 0.5f, "Horizontal position of the image, 0 (left) to 1 (right).",
+         Arity::kPerSample)
+    .arg("paste_y", 0.5f, "Vertical position of the image, 0 (top) to 1 (bottom).",
+         Arity::kPerSample)
+    .cpu<BBoxPaste>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a batch-wide operator keeps of an input: the samples of the whole batch, which run() may
+// hand on or read.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/operator.h"
+
+namespace torchdali {
+
+// Sample k is the k-th of those that take the operator.
+struct WholeBatch final : BatchState {
+  std::vector<SampleView> samples;
+  std::vector<int> positions;  // of a sample of the batch in `samples`
+  std::shared_ptr<const void> owner;
+
+  static std::unique_ptr<WholeBatch> of(BatchContext& ctx, int input) {
+    auto batch = std::make_unique<WholeBatch>();
+    batch->owner = ctx.input_owner(input);
+    batch->positions.resize(static_cast<size_t>(ctx.batch_size()), -1);
+    for (int k = 0; k < ctx.size(); ++k) {
+      batch->samples.push_back(ctx.input(input, k));
+      batch->positions[static_cast<size_t>(ctx.index_in_batch(k))] = k;
+    }
+    return batch;
+  }
+  // `argument` names where the number comes from.
+  const SampleView& sample(int64_t number, const char* argument) const {
+    TORCHDALI_CHECK_KIND(kIndex, number >= 0 && number < static_cast<int64_t>(samples.size()), "`",
+                         argument, "` has ", number, ", and the batch ", samples.size(),
+                         " samples");
+    return samples[static_cast<size_t>(number)];
+  }
+};
+
+}  // namespace torchdali
