@@ -145,7 +145,7 @@ class FrameLoop final : public Operator {
       op_->run(ctx);
       return;
     }
-    TORCHDALI_CHECK(frames > 0, "a sequence without frames, of shape ", ctx.input(0).shape);
+    TORCHDALI_CHECK(frames > 0, "a sequence without frames");
     std::vector<int> slots(values.size());
     for (size_t i = 0; i < slots.size(); ++i) slots[i] = static_cast<int>(i);
     FrameMemory memory(ctx, frame, frames, num_outputs);

@@ -60,3 +60,15 @@ def test_frames_that_would_differ_in_shape_are_refused():
     sizes = torch.tensor([[4, 5], [4, 6], [4, 5]], dtype=torch.float32)
     with pytest.raises(ValueError, match="frame 1 of the sequence would have shape"):
         per_frame("resize", ramp((FRAMES, 8, 9, 3)).to(torch.uint8), "FHWC", {"size": sizes})
+
+
+def test_a_sequence_without_frames_is_refused():
+    values = {"horizontal": torch.zeros(0, dtype=torch.int32)}
+    with pytest.raises(ValueError, match="a sequence without frames"):
+        per_frame("flip", torch.zeros((0, 4, 5, 3), dtype=torch.uint8), "FHWC", values)
+
+
+def test_values_of_no_frame_alone_are_refused():
+    angles = {"angle": ("F", [[torch.zeros(0)]])}
+    with pytest.raises(ValueError, match="a sequence without frames"):
+        run_batches("transforms.rotation", angles, 0, {}, batch_sizes=[1])
