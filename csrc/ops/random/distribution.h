@@ -22,6 +22,28 @@ inline SchemaBuilder& add_random_args(SchemaBuilder& schema) {
       .random();
 }
 
+// The argument `shape` of a sample, checked.
+inline Shape drawn_shape(const ListArg<int64_t>& argument, const SampleContext& ctx) {
+  static thread_local std::vector<int64_t> buffer;
+  Shape shape;
+  for (int64_t extent : argument(ctx, buffer)) {
+    TORCHDALI_CHECK(extent >= 0, "`shape` has a negative extent: ", extent);
+    shape.push_back(extent);
+  }
+  constexpr double kMaxElements = 0x1p40;
+  double elements = 1;
+  for (int64_t extent : shape) elements *= static_cast<double>(extent);
+  TORCHDALI_CHECK(elements <= kMaxElements, "`shape` asks for too many values: ", shape);
+  return shape;
+}
+
+// RandomStream::normal() in double: two draws of 53 bits a value (Box and Muller, 1958).
+inline double standard_normal(RandomStream& random) {
+  const double u1 = 1.0 - random.uniform_double();  // (0, 1]: the logarithm is finite
+  const double u2 = random.uniform_double();
+  return std::sqrt(-2.0 * std::log(u1)) * std::cos(2.0 * 3.14159265358979323846 * u2);
+}
+
 // Immutable; any thread.
 class RandomOutput {
  public:
@@ -51,18 +73,7 @@ class RandomOutput {
  private:
   Shape shape(SampleContext& ctx) const {
     if (ctx.num_inputs() > 0) return ctx.input(0).shape;
-    Shape shape;
-    if (!shape_.given()) return shape;
-    static thread_local std::vector<int64_t> buffer;
-    for (int64_t extent : shape_(ctx, buffer)) {
-      TORCHDALI_CHECK(extent >= 0, "`shape` has a negative extent: ", extent);
-      shape.push_back(extent);
-    }
-    constexpr double kMaxElements = 0x1p40;
-    double elements = 1;
-    for (int64_t extent : shape) elements *= static_cast<double>(extent);
-    TORCHDALI_CHECK(elements <= kMaxElements, "`shape` asks for too many values: ", shape);
-    return shape;
+    return shape_.given() ? drawn_shape(shape_, ctx) : Shape();
   }
 
   ListArg<int64_t> shape_;

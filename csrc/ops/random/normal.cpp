@@ -13,18 +13,12 @@ class Normal final : public Operator {
   void run(SampleContext& ctx) const override {
     const float mean = mean_(ctx), stddev = stddev_(ctx);
     RandomStream random = ctx.random();
-    if (output_.wants_double()) output_.fill(ctx, [&] { return mean + stddev * standard(random); });
+    if (output_.wants_double())
+      output_.fill(ctx, [&] { return mean + stddev * standard_normal(random); });
     else output_.fill(ctx, [&] { return mean + stddev * random.normal(); });
   }
 
  private:
-  // RandomStream::normal() in double: two draws of 53 bits a value (Box and Muller, 1958).
-  static double standard(RandomStream& random) {
-    const double u1 = 1.0 - random.uniform_double();  // (0, 1]: the logarithm is finite
-    const double u2 = random.uniform_double();
-    return std::sqrt(-2.0 * std::log(u1)) * std::cos(2.0 * 3.14159265358979323846 * u2);
-  }
-
   RandomOutput output_;
   Arg<float> mean_, stddev_;
 };
