@@ -5,12 +5,15 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/epoch_plan.h"
@@ -282,6 +285,29 @@ class FedSource : public Source {
   virtual void feed(std::unique_ptr<FedBatch> batch) = 0;
 };
 
+// A number of an argument input as the argument's type. Fractions are cut off where that is an
+// integer; what it cannot hold, NaN included, is an error.
+template <class T, class S>
+T argument_cast(const S& number, const std::string& name) {
+  using To = typename std::conditional_t<std::is_enum_v<T>, std::type_identity<int64_t>,
+                                         std::type_identity<T>>::type;
+  if constexpr (std::is_same_v<To, bool> || std::is_floating_point_v<To>) {
+    return static_cast<T>(number);
+  } else {
+    bool fits;
+    if constexpr (is_floating_type<S>) {
+      static_assert(std::is_signed_v<To>);
+      constexpr double kEnd = 2.0 * (std::numeric_limits<To>::max() / 2 + 1);  // exact
+      const auto x = static_cast<double>(number);
+      fits = (x >= -kEnd || x > -kEnd - 1) && x < kEnd;  // -kEnd - 1 is rounded for int64
+    } else {
+      fits = std::in_range<To>(+number);
+    }
+    TORCHDALI_CHECK(fits, "argument `", name, "` takes integers, got ", +number);
+    return static_cast<T>(static_cast<To>(number));
+  }
+}
+
 // A scalar argument: a constant, or one value a sample from an argument input.
 //   Arg<float> angle_{spec, "angle"};   ...   const float angle = angle_(ctx);
 // T: bool, int, int64_t, float, double, or an enumeration such as InterpType.
@@ -311,11 +337,8 @@ class Arg {
   T read(const SampleView& value) const {
     TORCHDALI_CHECK(value.volume() == 1, "argument `", name_,
                     "` takes one value a sample, got a tensor of shape ", value.shape);
-    return dispatch_dtype(value.dtype, [&]<class S>() {
-      const S& number = *value.as<const S>();
-      if constexpr (std::is_enum_v<T>) return static_cast<T>(static_cast<int64_t>(number));
-      else return static_cast<T>(number);
-    });
+    return dispatch_dtype(value.dtype,
+                          [&]<class S>() { return argument_cast<T>(*value.as<const S>(), name_); });
   }
   std::string name_;
   std::optional<T> constant_;
@@ -352,7 +375,7 @@ class ListArg {
     if (buffer.size() < count) buffer.resize(count);
     dispatch_dtype(value.dtype, [&]<class S>() {
       const S* from = value.as<const S>();
-      for (size_t i = 0; i < count; ++i) buffer[i] = static_cast<T>(from[i]);
+      for (size_t i = 0; i < count; ++i) buffer[i] = argument_cast<T>(from[i], name_);
     });
     return {buffer.data(), count};
   }

@@ -63,7 +63,7 @@ class CropMirrorNormalize final : public Operator {
     box.out_dtype = dtype_;
     box.mirror = mirror_(ctx) != 0;
     box.shift = shift_;
-    set_channels(ctx, channels, box);
+    set_channels(ctx, channels, window.shape[channel_axis], box);
     int64_t in_offset = 0, out_offset = 0, in_stride = 1;
     int64_t out_strides[kMaxDims];
     for (int64_t i = ndim - 1, stride = 1; i >= 0; stride *= out_shape[i--])
@@ -102,12 +102,15 @@ class CropMirrorNormalize final : public Operator {
                          " is not an order of the axes of the input's layout ", layout,
                          ". To fix it: pass e.g. output_layout=", layout);
   }
-  // mean and scale / std of each channel; one value serves all.
-  void set_channels(SampleContext& ctx, int64_t channels, kernels::NormalizeBox& box) const {
+  // mean and scale / std of each channel; one value serves all. Those of added channels count for
+  // nothing, as in DALI.
+  void set_channels(SampleContext& ctx, int64_t channels, int64_t out_channels,
+                    kernels::NormalizeBox& box) const {
     static thread_local std::vector<float> mean_buffer, std_buffer;
     const auto mean = mean_(ctx, mean_buffer), stddev = std_(ctx, std_buffer);
     const auto check = [&](const char* name, size_t size) {
-      TORCHDALI_CHECK(size == 1 || static_cast<int64_t>(size) == channels, "`", name, "` has ",
+      const auto count = static_cast<int64_t>(size);
+      TORCHDALI_CHECK(count == 1 || count == channels || count == out_channels, "`", name, "` has ",
                       size, " values, but the input has ", channels,
                       channels == 1 ? " channel" : " channels");
     };
@@ -159,7 +162,10 @@ TORCHDALI_OPERATOR("crop_mirror_normalize")
     .with(add_crop_args)
     .with(add_out_of_bounds_args)
     .arg("dtype", DType::kFloat, "Element type of the output: float32, float16, int8 or uint8.")
-    .arg("mean", std::vector<float>{0.0f}, "Mean to subtract: one for all channels or one each.",
+    .arg("mean", std::vector<float>{0.0f},
+         "Mean to subtract: one for all channels or one each (of the input or, with `pad_output`, "
+         "of "
+         "the output).",
          Arity::kPerSample)
     .arg("std", std::vector<float>{1.0f},
          "Standard deviation to divide by: one for all channels or one each.", Arity::kPerSample)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -11,73 +10,11 @@
 #include "kernels/convert.h"
 #include "kernels/window.h"
 #include "ops/input_layout.h"
+#include "ops/paste_regions.h"
 #include "ops/whole_batch.h"
 
 namespace torchdali {
 namespace {
-
-// Two numbers for each pasted region: a tensor of shape [regions, 2], one for all frames or (its
-// layout begins with F) one a frame; or a constant for all.
-class Coordinates {
- public:
-  Coordinates(const OpSpec& spec, const char* name)
-      : name_(name), constant_(spec, name), given_(spec.has(name)) {
-    if (spec.has_tensor(name)) slot_ = spec.tensors.at(name);
-  }
-  bool given() const { return given_; }
-  const char* name() const { return name_; }
-  // Of all regions in one frame, two a region.
-  void read(const SampleContext& ctx, int64_t frame, int64_t frames, size_t regions,
-            std::vector<double>& out) const {
-    out.resize(2 * regions);
-    if (slot_ < 0) {
-      std::fill(out.begin(), out.end(), constant_(ctx));
-      return;
-    }
-    const SampleView& value = ctx.argument_input(slot_);
-    const bool sequence = !value.layout.empty() && value.layout[0] == 'F';
-    const int ndim = value.shape.ndim();
-    TORCHDALI_CHECK(!sequence || value.shape[0] == frames || value.shape[0] == 1, "`", name_,
-                    "` has values for ", value.shape[0], " frames, and the sequence has ", frames);
-    TORCHDALI_CHECK(ndim == 2 + sequence && value.shape[ndim - 1] == 2 &&
-                        value.shape[ndim - 2] == static_cast<int64_t>(regions),
-                    "`", name_, "` takes two numbers for each of the ", regions,
-                    " regions (a tensor of shape [", regions, ", 2]), got one of shape ",
-                    value.shape);
-    const bool moves = sequence && value.shape[0] > 1;
-    dispatch_dtype(value.dtype, [&]<class T>() {
-      const T* from = value.as<const T>() + (moves ? frame : 0) * static_cast<int64_t>(out.size());
-      for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(from[i]);
-    });
-  }
-
- private:
-  const char* name_;
-  Arg<double> constant_;
-  bool given_;
-  int slot_ = -1;
-};
-
-// Absolute coordinates, fractions of an extent, or neither.
-class Place {
- public:
-  Place(const OpSpec& spec, const char* absolute, const char* relative)
-      : absolute_(spec, absolute), relative_(spec, relative) {
-    TORCHDALI_CHECK(!absolute_.given() || !relative_.given(), "`", absolute, "` and `", relative,
-                    "` exclude each other");
-  }
-  bool given() const { return absolute_.given() || relative_.given(); }
-  bool relative() const { return relative_.given(); }
-  const char* name() const { return relative() ? relative_.name() : absolute_.name(); }
-  void read(const SampleContext& ctx, int64_t frame, int64_t frames, size_t regions,
-            std::vector<double>& out) const {
-    if (given()) (relative() ? relative_ : absolute_).read(ctx, frame, frames, regions, out);
-    else out.assign(2 * regions, 0.0);
-  }
-
- private:
-  Coordinates absolute_, relative_;
-};
 
 // A pasted image, taken apart into frames.
 struct Pasted {
@@ -91,9 +28,7 @@ class MultiPaste final : public Operator {
       : layout_(spec, 0),
         in_ids_(spec, "in_ids"),
         output_size_(spec, "output_size"),
-        in_anchors_(spec, "in_anchors", "in_anchors_rel"),
-        out_anchors_(spec, "out_anchors", "out_anchors_rel"),
-        shapes_(spec, "shapes", "shapes_rel") {
+        regions_(spec) {
     if (spec.has("dtype")) dtype_ = spec.get<DType>("dtype");
     TORCHDALI_CHECK(!in_ids_.given() || spec.num_inputs == 1,
                     "`in_ids` chooses among the samples of one input, and there are ",
@@ -190,37 +125,14 @@ class MultiPaste final : public Operator {
     return {size[0], size[1]};
   }
 
-  // A coordinate that is near enough for the arithmetic behind it.
-  static int64_t whole(double x, const char* name) {
-    constexpr double kMax = 1e15;  // NaN fails too
-    TORCHDALI_CHECK(x >= -kMax && x <= kMax, "`", name, "` has ", x);
-    return static_cast<int64_t>(std::round(x));
-  }
-
   void paste_frame(SampleContext& ctx, const std::vector<Pasted>& images, int64_t f, int64_t frames,
                    const SampleView& out) const {
-    static thread_local std::vector<double> from, to, extents;
-    in_anchors_.read(ctx, f, frames, images.size(), from);
-    out_anchors_.read(ctx, f, frames, images.size(), to);
-    shapes_.read(ctx, f, frames, images.size(), extents);
+    static thread_local PasteRegions::Numbers numbers;
+    regions_.read(ctx, f, frames, images.size(), numbers);
     for (size_t i = 0; i < images.size(); ++i) {
       const Pasted& image = images[i];
-      Shape source{image.h, image.w, image.c}, anchor = source, extent = source, place = source;
-      anchor[2] = place[2] = 0;
-      for (int k = 0; k < 2; ++k) {
-        const size_t at = 2 * i + static_cast<size_t>(k);
-        const auto in_extent = static_cast<double>(source[k]);
-        const double begin = from[at] * (in_anchors_.relative() ? in_extent : 1.0);
-        anchor[k] = whole(begin, in_anchors_.name());
-        if (!shapes_.given()) extent[k] = source[k] - anchor[k];
-        else if (!shapes_.relative()) extent[k] = whole(extents[at], shapes_.name());
-        // Both ends are rounded, so that neighbours meet.
-        else extent[k] = whole(begin + extents[at] * in_extent, shapes_.name()) - anchor[k];
-        place[k] = whole(to[at] * (out_anchors_.relative() ? static_cast<double>(out.shape[k]) : 1),
-                         out_anchors_.name());
-        check_inside(i, "image", anchor[k], extent[k], source[k]);
-        check_inside(i, "canvas", place[k], extent[k], out.shape[k]);
-      }
+      const Shape source{image.h, image.w, image.c};
+      const auto [anchor, extent, place] = regions_.region(i, numbers, source, out.shape);
       // What the first one leaves free is black.
       if (i == 0) clear(out, place, extent);
       paste(image.view.as<const char>() + (image.frames > 1 ? f : 0) * image.frame_step,
@@ -228,13 +140,6 @@ class MultiPaste final : public Operator {
     }
     if (images.empty()) std::memset(out.data, 0, static_cast<size_t>(out.size_bytes()));
   }
-  static void check_inside(size_t region, const char* of, int64_t begin, int64_t extent,
-                           int64_t limit) {
-    TORCHDALI_CHECK_KIND(kIndex, begin >= 0 && extent >= 0 && extent <= limit - begin, "region ",
-                         region, " reaches outside the ", of, ": from ", begin, ", ", extent,
-                         " pixels, of ", limit);
-  }
-
   static void clear(const SampleView& out, const Shape& place, const Shape& extent) {
     if (extent.volume() == 0) {
       if (out.volume() > 0) std::memset(out.data, 0, static_cast<size_t>(out.size_bytes()));
@@ -261,7 +166,7 @@ class MultiPaste final : public Operator {
 
   InputLayout layout_;
   ListArg<int64_t> in_ids_, output_size_;
-  Place in_anchors_, out_anchors_, shapes_;
+  PasteRegions regions_;
   DType dtype_ = DType::kNone;
 };
 
@@ -286,25 +191,7 @@ TORCHDALI_OPERATOR("multi_paste")
                   "Height and width of the canvas; by default those of the images, which then "
                   "have one size.",
                   Arity::kPerSample)
-    .optional_arg("in_anchors", ArgType::kInt,
-                  "First row and column of the regions in their images; by default 0.",
-                  Arity::kPerSample)
-    .optional_arg("in_anchors_rel", ArgType::kFloat,
-                  "`in_anchors` as fractions of the image, rounded to the nearest.",
-                  Arity::kPerSample)
-    .optional_arg("shapes", ArgType::kInt,
-                  "Height and width of the regions; by default all of the image from the anchor.",
-                  Arity::kPerSample)
-    .optional_arg("shapes_rel", ArgType::kFloat,
-                  "`shapes` as fractions of the image; where a region ends is rounded to the "
-                  "nearest.",
-                  Arity::kPerSample)
-    .optional_arg("out_anchors", ArgType::kInt,
-                  "Row and column of the canvas where the regions begin; by default 0.",
-                  Arity::kPerSample)
-    .optional_arg("out_anchors_rel", ArgType::kFloat,
-                  "`out_anchors` as fractions of the canvas, rounded to the nearest.",
-                  Arity::kPerSample)
+    .with(add_paste_region_args)
     .sequences()
     .cpu<MultiPaste>();
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels: conversions at the limits of every pair of types, mirroring, normalisation and windows,
-// in buffers of the exact size, with every instruction set of this machine.
+// kernels: conversions at the limits of every pair of types, mirroring, normalisation, windows and
+// transposition, in buffers of the exact size, with every instruction set of this machine.
 // sources: csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/kernels/mirror_cpu.cpp
 // sources: csrc/kernels/normalize_cpu.cpp csrc/kernels/normalize_box.cpp csrc/core/cpu_features.cpp
+// sources: csrc/kernels/transpose_cpu.cpp
 // sanitizers: address
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -11,12 +13,14 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "expect.h"
 #include "kernels/convert.h"
 #include "kernels/mirror.h"
 #include "kernels/normalize_box.h"
+#include "kernels/transpose.h"
 #include "kernels/window.h"
 
 namespace torchdali::kernels {
@@ -180,6 +184,59 @@ void filling_repeats_the_channels() {
   }
 }
 
+void filling_outside_leaves_the_box() {
+  const Shape shape{4, 1, 5, 3};
+  for (const auto& [at, extent] : {std::pair<Shape, Shape>{{1, 0, 2, 0}, {2, 1, 3, 3}},
+                                   {{0, 0, 0, 1}, {4, 1, 5, 1}},
+                                   {{0, 0, 0, 0}, {4, 1, 5, 3}},
+                                   {{3, 0, 4, 2}, {1, 1, 1, 1}}}) {
+    const auto array = exact<int>(static_cast<size_t>(shape.volume()));
+    fill_outside(array.get(), shape, at, extent, 7);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < shape.volume(); ++i) kept += array[static_cast<size_t>(i)] == 0;
+    EXPECT(kept == extent.volume());
+    EXPECT(array[static_cast<size_t>(((at[0] * 1 + at[1]) * 5 + at[2]) * 3 + at[3])] == 0);
+  }
+}
+
+template <class T>
+void check_transposition(const Shape& shape, const std::vector<int>& perm) {
+  const auto count = static_cast<size_t>(shape.volume());
+  const auto in = exact<T>(count), out = exact<T>(count);
+  for (size_t i = 0; i < count; ++i) in[i] = static_cast<T>(i * 7 + 1);
+  transpose_axes(out.get(), in.get(), shape, perm, sizeof(T));
+  std::vector<int64_t> strides(perm.size()), index(perm.size(), 0);
+  for (int64_t i = shape.ndim() - 1, stride = 1; i >= 0; stride *= shape[static_cast<int>(i--)])
+    strides[static_cast<size_t>(i)] = stride;
+  bool same = true;
+  for (size_t o = 0; o < count; ++o) {
+    int64_t from = 0;
+    for (size_t axis = 0; axis < perm.size(); ++axis)
+      from += index[axis] * strides[static_cast<size_t>(perm[axis])];
+    same &= out[o] == in[static_cast<size_t>(from)];
+    for (size_t axis = perm.size(); axis-- > 0;) {
+      if (++index[axis] < shape[perm[axis]]) break;
+      index[axis] = 0;
+    }
+  }
+  EXPECT(same);
+}
+
+void transposition_moves_every_element() {
+  for (const Shape& shape : {Shape{5, 7, 3}, Shape{3, 5, 7}, Shape{1, 65, 3}, Shape{4, 33, 2},
+                             Shape{40, 1, 70}, Shape{2, 16, 3}, Shape{7, 4, 4}, Shape{1, 1, 1}}) {
+    std::vector<int> perm{0, 1, 2};
+    do {
+      check_transposition<uint8_t>(shape, perm);
+      check_transposition<uint16_t>(shape, perm);
+      check_transposition<uint32_t>(shape, perm);
+      check_transposition<uint64_t>(shape, perm);
+    } while (std::next_permutation(perm.begin(), perm.end()));
+  }
+  check_transposition<uint8_t>({2, 3, 4, 5, 3}, {4, 1, 3, 0, 2});
+  check_transposition<uint8_t>({2, 9, 11, 3}, {0, 3, 1, 2});
+}
+
 }  // namespace
 }  // namespace torchdali::kernels
 
@@ -197,4 +254,6 @@ int main(int argc, char** argv) {
   normalisation_equals_its_formula();
   runs_cover_a_window_once();
   filling_repeats_the_channels();
+  filling_outside_leaves_the_box();
+  transposition_moves_every_element();
 }

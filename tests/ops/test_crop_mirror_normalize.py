@@ -93,6 +93,7 @@ CASES += [
     ]
 ]
 CASES += [case("HWC", (3, 4, c), pad_output=True, fill_values=[9]) for c in (1, 2, 3, 4, 5, 6, 8)]
+CASES += [case("HWC", (3, 4, 3), pad_output=True, mean=[1, 2, 3, 4], std=[1, 2, 4, 8])]
 CASES += [
     case("HWC", crop=[9, 17], out_of_bounds_policy="trim_to_shape", mirror=1),
     case("HWC", crop_h=3, crop_w=17, crop_pos_y=1.0, rounding="truncate"),
@@ -132,7 +133,11 @@ def expected_output(c: OpCase, index: int = 0) -> torch.Tensor:
         values = np.atleast_1d(np.asarray(values, dtype=np.float32))
         return torch.from_numpy(values).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
 
-    mean, std = by_channel(args.get("mean", 0)), by_channel(args.get("std", 1))
+    # Values of added channels count for nothing.
+    mean, std = (
+        by_channel(np.atleast_1d(args.get(name, default))[: max(1, x.shape[axis])])
+        for name, default in (("mean", 0), ("std", 1))
+    )
     scale = torch.tensor(args.get("scale", 1.0)) / std
     wide = convert(x, torch.float32)
     wide = (wide - mean) * scale + args.get("shift", 0.0)

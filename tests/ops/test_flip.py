@@ -95,3 +95,11 @@ def test_unknown_layout_names_the_ones_it_takes():
 def test_two_values_for_one_sample_are_refused():
     with pytest.raises(ValueError, match="`horizontal` takes one value a sample"):
         run_op("flip", ramp((2, 2, 1)), layout="HWC", horizontal=torch.tensor([1, 0]))
+
+
+@pytest.mark.parametrize(
+    "value", [torch.tensor(float("nan")), torch.tensor(1e30), torch.tensor(2**40)], ids=str
+)
+def test_what_no_integer_can_hold_is_no_argument(value):
+    with pytest.raises(ValueError, match="argument `horizontal` takes integers"):
+        run_op("flip", ramp((2, 3, 1)), layout="HWC", horizontal=PerSample([value], value.dtype))
