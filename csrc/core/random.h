@@ -39,6 +39,10 @@ class RandomStream {
   RandomStream(uint64_t seed, uint64_t sample)
       : key_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}, sample_(sample) {}
 
+  // What draws are keyed by, for those who make many at once.
+  uint64_t seed() const { return key_[0] | static_cast<uint64_t>(key_[1]) << 32; }
+  uint64_t sample() const { return sample_; }
+
   uint32_t next_u32() {
     if (used_ == 4) {
       block_ = philox4x32({static_cast<uint32_t>(sample_), static_cast<uint32_t>(sample_ >> 32),

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.noise.gaussian: adds values of a normal distribution.
+#include <algorithm>
+
+#include "core/operator.h"
+#include "kernels/convert.h"
+#include "kernels/random_block.h"
+
+namespace torchdali {
+namespace {
+
+// What noise is added in: float has too few digits for wide integers.
+template <class T>
+using Wide = std::conditional_t<(sizeof(T) >= 4 && !std::is_same_v<T, float>), double, float>;
+
+class GaussianNoise final : public Operator {
+ public:
+  explicit GaussianNoise(const OpSpec& spec) : mean_(spec, "mean"), stddev_(spec, "stddev") {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const float mean = mean_(ctx), stddev = stddev_(ctx);
+    const SampleView& out = ctx.output(0, in.dtype, in.shape, in.layout);
+    const RandomStream random = ctx.random();
+    const int64_t count = in.volume();
+    alignas(64) float noise[kernels::kRandomBlock];
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      for (int64_t i = 0; i < count; i += kernels::kRandomBlock) {
+        kernels::random_normals(noise, random.seed(), random.sample(),
+                                static_cast<uint64_t>(i / kernels::kRandomBlock));
+        const int64_t n = std::min(kernels::kRandomBlock, count - i);
+        const T* from = in.as<const T>() + i;
+        T* to = out.as<T>() + i;
+        if constexpr (std::is_same_v<T, uint8_t>) {
+          kernels::add_noise(to, from, noise, n, mean, stddev);
+        } else {
+          for (int64_t k = 0; k < n; ++k) {
+            const float value = mean + stddev * noise[k];
+            to[k] = kernels::convert<T>(static_cast<Wide<T>>(from[k]) + Wide<T>(value));
+          }
+        }
+      }
+    });
+  }
+
+ private:
+  Arg<float> mean_, stddev_;
+};
+
+TORCHDALI_OPERATOR("noise.gaussian")
+    .doc(
+        "Adds values of a normal distribution, another for each element. The same seed gives the "
+        "same values with any number of threads and any prefetch depth.")
+    .input("data", "Any shape, layout and element type.")
+    .output("noisy",
+            "Shape, layout and element type of the input; integers are rounded and saturate.")
+    .arg("mean", 0.0f, "Mean of what is added, in units of the data.", Arity::kPerSample)
+    .arg("stddev", 1.0f, "Standard deviation of what is added, in units of the data.",
+         Arity::kPerSample)
+    .random()
+    .cpu<GaussianNoise>();
+
+}  // namespace
+}  // namespace torchdali
