@@ -48,6 +48,16 @@ inline To truncate_saturating(F x) {
   }
 }
 
+// convert<uint8_t>(x) in fewer steps: what is negative becomes 0 anyway. The sum comes first: GCC
+// 12 vectorises no other order.
+inline uint8_t round_to_byte(float x) {
+  constexpr float kBelowHalf = 0x1.fffffep-2f;
+  x = x + kBelowHalf;
+  x = x > 0.0f ? x : 0.0f;  // NaN too
+  x = x < 255.0f ? x : 255.0f;
+  return static_cast<uint8_t>(static_cast<int32_t>(x));
+}
+
 template <class To, class From>
 inline To convert(From x) {
   if constexpr (std::is_same_v<To, From>) {
@@ -60,6 +70,8 @@ inline To convert(From x) {
     return Half(static_cast<float>(x));
   } else if constexpr (std::is_floating_point_v<To>) {
     return static_cast<To>(x);
+  } else if constexpr (std::is_same_v<To, uint8_t> && std::is_same_v<From, float>) {
+    return round_to_byte(x);
   } else if constexpr (is_floating_type<From>) {
     return truncate_saturating<To>(round_before_truncation(Arithmetic<From>(x)));
   } else if constexpr (std::is_same_v<From, bool>) {
@@ -70,16 +82,6 @@ inline To convert(From x) {
     if (std::cmp_greater(x, Limits::max())) return Limits::max();
     return static_cast<To>(x);
   }
-}
-
-// convert<uint8_t>(x) in fewer steps: what is negative becomes 0 anyway. The sum comes first: GCC
-// 12 vectorises no other order.
-inline uint8_t round_to_byte(float x) {
-  constexpr float kBelowHalf = 0x1.fffffep-2f;
-  x = x + kBelowHalf;
-  x = x > 0.0f ? x : 0.0f;  // NaN too
-  x = x < 255.0f ? x : 255.0f;
-  return static_cast<uint8_t>(static_cast<int32_t>(x));
 }
 
 // `count` elements; `out` and `in` do not overlap. Look it up once a sample.

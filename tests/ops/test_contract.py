@@ -265,6 +265,8 @@ _FUNCTION_ARGS = {"workers", "seed_generators"}
 EXTRA_ARGS = {"python_function": _FUNCTION_ARGS, "dl_tensor_python_function": _FUNCTION_ARGS}
 # DALI's pages say one thing, its operators do the other.
 DEFAULTS = {("dl_tensor_python_function", "batch_processing"): True}
+# 2 pi / 128 as a float32; the pages have six digits.
+DEFAULTS |= {("water", name): 0.049087387 for name in ("freq_x", "freq_y")}
 
 
 @pytest.mark.parametrize("name", sorted((SCHEMAS.keys() & FACTS.keys()) - PYTHON_SOURCES))

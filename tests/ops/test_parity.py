@@ -54,6 +54,13 @@ TOLERANCES: dict[tuple[str, torch.dtype], Tolerance] = {
     ("warp", torch.float32): Tolerance(
         1e-2, 0, 1, "DALI's positions are off by up to 1e-5 in 30 pixels; data span 320"
     ),
+    ("convolve", torch.uint8): Tolerance(
+        1, 0, 0.03, "halves, which the last bit of a float decides"
+    ),
+    ("convolve", torch.int8): Tolerance(1, 0, 0.03, "the same"),
+    ("convolve", torch.int16): Tolerance(1, 0, 0.15, "the last bit of a float"),
+    ("convolve", torch.uint16): Tolerance(1, 0, 0.15, "the last bit of a float"),
+    ("convolve", torch.float32): Tolerance(0.05, 1e-5, 1, "sums of floats in another order"),
     ("normalize", torch.float32): Tolerance(
         1e-5, 1e-6, 1, "DALI folds `shift` into another constant: the last bit may differ"
     ),

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Separable convolution of images and volumes with symmetric windows, and sums of such; borders are
+// reflected (dcb|abcd|cba). Arithmetic is float. docs/design/warp.md tells how.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/dtype.h"
+
+namespace torchdali::kernels {
+
+// weights[0] is the middle, weights[k] that of both elements at distance k. {1}: nothing is done.
+using HalfWindow = std::vector<float>;
+// One window an axis: D, H, W.
+using SeparableFilter = std::array<HalfWindow, 3>;
+
+struct ConvolveJob {
+  DType in_type = DType::kUInt8, out_type = DType::kUInt8;
+  std::array<int64_t, 3> extents = {1, 1, 1};  // D, H, W
+  int64_t channels = 1;                        // elements from one W position to the next
+  std::span<const SeparableFilter> filters;    // the results are added; at least one
+};
+
+// Temporary memory of convolve(), in floats.
+size_t convolve_scratch(const ConvolveJob& job);
+
+// Rounds halves away from zero and saturates where the result is an integer. `scratch` is aligned
+// to 64 bytes. Any thread; the result does not depend on the instruction set.
+void convolve(const ConvolveJob& job, const void* in, void* out, float* scratch);
+
+}  // namespace torchdali::kernels

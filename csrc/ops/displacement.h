@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fn.sphere, fn.water and fn.jitter share: images whose pixels come from elsewhere in them.
+#pragma once
+
+#include <utility>
+
+#include "ops/input_layout.h"
+#include "ops/warp_args.h"
+
+namespace torchdali {
+
+// The arguments of Displacement, for SchemaBuilder::with().
+inline SchemaBuilder& add_displacement_args(SchemaBuilder& schema) {
+  return schema.input("input", "Images; any number of channels and element type.", {"HWC"})
+      .output("displaced", "Shape, element type and layout of the input.")
+      .arg("fill_value", 0.0f,
+           "What is outside the input; rounded and saturated to the input's type.")
+      .arg("interp_type", InterpType::kNN, "Interpolation: INTERP_NN or INTERP_LINEAR.")
+      .arg("mask", 1, "0 leaves the image as it is.", Arity::kPerSample);
+}
+
+// Immutable; any thread.
+class Displacement {
+ public:
+  explicit Displacement(const OpSpec& spec)
+      : layout_(spec, 0),
+        fill_(spec.get<float>("fill_value")),
+        linear_(is_linear(spec.get<InterpType>("interp_type"), "interp_type")),
+        mask_(spec, "mask") {}
+
+  // start(height, width) returns what makes the points: see kernels::warp(). Not called where there
+  // is nothing to do.
+  template <class Start>
+  void run(SampleContext& ctx, Start&& start) const {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = layout_(in);
+    if (mask_(ctx) == 0) {
+      SampleView same = in;
+      same.layout = layout;
+      ctx.share_input(0, 0, same);
+      return;
+    }
+    const SampleView& out = ctx.output(0, in.dtype, in.shape, layout);
+    if (out.volume() == 0) return;
+    kernels::WarpSource source = warp_source(in, layout, DType::kNone);
+    source.linear = linear_;
+    source.border = kernels::Border::kConstant;
+    source.fill = {fill_};
+    const auto extents = source.extents;
+    const kernels::WarpSampler sampler(std::move(source));
+    kernels::warp(sampler, extents, out.data, start(extents[1], extents[2]));
+  }
+
+ private:
+  InputLayout layout_;
+  float fill_;
+  bool linear_;
+  Arg<int> mask_;
+};
+
+}  // namespace torchdali
