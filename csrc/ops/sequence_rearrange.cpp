@@ -61,6 +61,7 @@ TORCHDALI_OPERATOR("sequence_rearrange")
     .output("rearranged", "As many frames as `new_order` has numbers.")
     .required_arg("new_order", ArgType::kIntVec,
                   "Which frame of the input comes at each place, from 0.", Arity::kPerSample)
+    .sequences()
     .cpu<SequenceRearrange>();
 
 }  // namespace
