@@ -17,9 +17,7 @@ ARGS = [
     {"allow_repetitions": True, "no_fixed_points": True},
 ]
 CASES = [
-    OpCase(
-        "batch_permutation", args=args, batch=size, no_parity=NO_PARITY, sees_batch=True, seed=5
-    )
+    OpCase("batch_permutation", args=args, batch=size, no_parity=NO_PARITY, sees_batch=True, seed=5)
     for args in ARGS
     for size in (1, 2, 7)
 ]
