@@ -35,7 +35,7 @@ class FrameValues {
                     " frames, and the sample has ", frames);
     dispatch_dtype(from.dtype, [&]<class T>() {
       const T* numbers = from.as<const T>() + (count == 1 ? 0 : frame * width);
-      for (int64_t i = 0; i < width; ++i) values[i] = static_cast<float>(numbers[i]);
+      for (int64_t i = 0; i < width; ++i) values[i] = argument_cast<float>(numbers[i], name_);
     });
   }
 

@@ -159,7 +159,7 @@ class MatrixArg {
           columns, from.shape);
     dispatch_dtype(from.dtype, [&]<class T>() {
       for (int i = 0; i < rows * columns; ++i)
-        matrix[i] = static_cast<double>(static_cast<float>(from.as<const T>()[i]));
+        matrix[i] = argument_cast<float>(from.as<const T>()[i], "matrix");
     });
   }
 
