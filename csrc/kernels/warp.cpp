@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/convert.h"
+#include "kernels/warp_position.h"
 #include "kernels/warp_rows.h"
 
 namespace torchdali::kernels {
@@ -21,11 +22,6 @@ bool repeats(Border border) { return border == Border::kClamp || border == Borde
 
 // Borders where the second tap need not be beside the first, and those that do not stop at one
 // repetition.
-int64_t whole_position(float position) {
-  constexpr float kFar = 0x1p40f;
-  if (!(position > -kFar)) return -(int64_t{1} << 40);  // NaN too
-  return static_cast<int64_t>(std::floor(std::min(position, kFar)));
-}
 void mapped_taps(const float* at, int64_t n, int64_t extent, Border border, WarpTaps& t) {
   for (int64_t i = 0; i < n; ++i) {
     const float v = at[i] - 0.5f;
@@ -165,10 +161,10 @@ WarpSampler::WarpSampler(WarpSource source) : source_(std::move(source)) {
                   "the input is empty, and has no border that could be repeated. To fix it: give "
                   "a `fill_value`");
   const bool uint8 = source_.dtype == DType::kUInt8 && source_.out_dtype == DType::kUInt8;
-  fixed_point_ = uint8 && source_.linear && !source_.volume && repeats(source_.border) &&
-                 source_.channels <= 4 && source_.extents[1] > 1 && source_.extents[2] > 1 &&
-                 bytes <= std::numeric_limits<int32_t>::max();
-  copies_ = !source_.linear && source_.dtype == source_.out_dtype;
+  fixed_point_ = uint8 && source_.filter == WarpFilter::kLinear && !source_.volume &&
+                 repeats(source_.border) && source_.channels <= 4 && source_.extents[1] > 1 &&
+                 source_.extents[2] > 1 && bytes <= std::numeric_limits<int32_t>::max();
+  copies_ = source_.filter == WarpFilter::kNearest && source_.dtype == source_.out_dtype;
 
   // What both types can hold, the source's first.
   std::vector<char> in_fill(source_.fill.size() * 8);
@@ -228,14 +224,16 @@ void WarpSampler::sample(const WarpPoints& points, int64_t n, void* out) const {
              itemsize(s.dtype), static_cast<char*>(out));
     return;
   }
-  sample_general(points, n, out);
+  if (s.filter > WarpFilter::kLinear) sample_wide(points, n, out);
+  else sample_general(points, n, out);
 }
 
 void WarpSampler::sample_general(const WarpPoints& points, int64_t n, void* out) const {
   const WarpSource& s = source_;
   Taps taps;
   int64_t offset[kWarpBlock];
-  if (s.linear) {
+  const bool linear = s.filter == WarpFilter::kLinear;
+  if (linear) {
     axis_taps(points.x, n, s.extents[2], s.border, taps.x);
     axis_taps(points.y, n, s.extents[1], s.border, taps.y);
     if (s.volume) axis_taps(points.z, n, s.extents[0], s.border, taps.z);
@@ -243,7 +241,7 @@ void WarpSampler::sample_general(const WarpPoints& points, int64_t n, void* out)
     nearest_offsets(s, points, n, offset);
   }
   char* to = static_cast<char*>(out);
-  if (!s.linear) {
+  if (!linear) {
     const ConvertFn convert = converter(s.out_dtype, s.dtype);
     const int64_t size = itemsize(s.dtype);
     for (int64_t i = 0; i < n; ++i, to += out_pixel_bytes_)

@@ -24,6 +24,9 @@ struct WarpPoints {
   alignas(64) float z[kWarpBlock];  // of volumes
 };
 
+// kCubic: Keys, 1981, with a = -0.5. Both it and kLanczos3 are for images only.
+enum class WarpFilter : int8_t { kNearest, kLinear, kCubic, kLanczos3 };
+
 // A dense image [H, W, channels] or volume [D, H, W, channels] to read from.
 struct WarpSource {
   const void* data = nullptr;
@@ -31,7 +34,7 @@ struct WarpSource {
   std::array<int64_t, 3> extents = {1, 1, 1};  // D, H, W
   int64_t channels = 1;
   bool volume = false;  // otherwise D is 1 and z is not looked at
-  bool linear = true;   // otherwise nearest
+  WarpFilter filter = WarpFilter::kLinear;
   Border border = Border::kClamp;
   // Outside, with kConstant: one for all channels, or one a channel.
   std::vector<float> fill = {0.0f};
@@ -49,6 +52,7 @@ class WarpSampler {
   int64_t out_pixel_bytes() const { return out_pixel_bytes_; }
 
  private:
+  void sample_wide(const WarpPoints& points, int64_t n, void* out) const;
   void sample_general(const WarpPoints& points, int64_t n, void* out) const;
   void fill_pixels(int64_t n, void* out) const;
 

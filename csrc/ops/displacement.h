@@ -25,7 +25,7 @@ class Displacement {
   explicit Displacement(const OpSpec& spec)
       : layout_(spec, 0),
         fill_(spec.get<float>("fill_value")),
-        linear_(is_linear(spec.get<InterpType>("interp_type"), "interp_type")),
+        filter_(warp_filter(spec.get<InterpType>("interp_type"))),
         mask_(spec, "mask") {}
 
   // start(height, width) returns what makes the points: see kernels::warp(). Not called where there
@@ -43,7 +43,7 @@ class Displacement {
     const SampleView& out = ctx.output(0, in.dtype, in.shape, layout);
     if (out.volume() == 0) return;
     kernels::WarpSource source = warp_source(in, layout, DType::kNone);
-    source.linear = linear_;
+    source.filter = filter_;
     source.border = kernels::Border::kConstant;
     source.fill = {fill_};
     const auto extents = source.extents;
@@ -54,7 +54,7 @@ class Displacement {
  private:
   InputLayout layout_;
   float fill_;
-  bool linear_;
+  kernels::WarpFilter filter_;
   Arg<int> mask_;
 };
 

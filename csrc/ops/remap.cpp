@@ -10,11 +10,23 @@
 namespace torchdali {
 namespace {
 
+kernels::WarpFilter parse_filter(InterpType type) {
+  switch (type) {
+    case InterpType::kNN: return kernels::WarpFilter::kNearest;
+    case InterpType::kLinear: return kernels::WarpFilter::kLinear;
+    case InterpType::kCubic: return kernels::WarpFilter::kCubic;
+    case InterpType::kLanczos3: return kernels::WarpFilter::kLanczos3;
+    default: break;
+  }
+  raise(ErrorKind::kValue, "`interp` is number ", static_cast<int>(type),
+        " of DALIInterpType, expected INTERP_NN, INTERP_LINEAR, INTERP_CUBIC or INTERP_LANCZOS3");
+}
+
 class Remap final : public Operator {
  public:
   explicit Remap(const OpSpec& spec)
       : layout_(spec, 0),
-        linear_(is_linear(spec.get<InterpType>("interp"), "interp")),
+        filter_(parse_filter(spec.get<InterpType>("interp"))),
         centers_(is_center_origin(spec)) {}
 
   void run(SampleContext& ctx) const override {
@@ -24,7 +36,7 @@ class Remap final : public Operator {
     TORCHDALI_CHECK(extents == map_extents(map_y, "mapy"), "`mapx` has shape ", map_x.shape,
                     " and `mapy` ", map_y.shape, ", expected the same extents");
     kernels::WarpSource source = warp_source(in, layout, DType::kNone);
-    source.linear = linear_;
+    source.filter = filter_;
     source.border = kernels::Border::kConstant;
     SampleView& out = ctx.output(0, in.dtype, warped_shape(in.shape, layout, extents), layout);
     if (out.volume() == 0) return;
@@ -49,7 +61,8 @@ class Remap final : public Operator {
     return {1, s[0], s[1]};
   }
   InputLayout layout_;
-  bool linear_, centers_;
+  kernels::WarpFilter filter_;
+  bool centers_;
 };
 
 TORCHDALI_OPERATOR("experimental.remap")
@@ -64,7 +77,8 @@ TORCHDALI_OPERATOR("experimental.remap")
     .input("mapy", "Vertical positions, in pixels; shape of `mapx`.",
            {"HWC", "HW", "FHWC", "FHW", "F***", "F**"})
     .output("remapped", "Layout and element type of the input, extents of the maps.")
-    .arg("interp", InterpType::kLinear, "Interpolation: INTERP_LINEAR or INTERP_NN.")
+    .arg("interp", InterpType::kLinear,
+         "Interpolation: INTERP_LINEAR, INTERP_NN, INTERP_CUBIC or INTERP_LANCZOS3.")
     .with(add_pixel_origin)
     .each_frame()
     .cpu<Remap>();

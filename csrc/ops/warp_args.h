@@ -14,12 +14,12 @@
 
 namespace torchdali {
 
-// True for linear, false for nearest; others raise.
-inline bool is_linear(InterpType type, const char* argument) {
-  TORCHDALI_CHECK(type == InterpType::kNN || type == InterpType::kLinear, "`", argument,
-                  "` is number ", static_cast<int>(type),
+// Nearest or linear; others raise.
+inline kernels::WarpFilter warp_filter(InterpType type) {
+  TORCHDALI_CHECK(type == InterpType::kNN || type == InterpType::kLinear,
+                  "`interp_type` is number ", static_cast<int>(type),
                   " of DALIInterpType, expected INTERP_NN or INTERP_LINEAR");
-  return type == InterpType::kLinear;
+  return type == InterpType::kNN ? kernels::WarpFilter::kNearest : kernels::WarpFilter::kLinear;
 }
 
 // Extents D, H, W (D is 1 for images) of a dense sample whose layout is [D]HW[C].
@@ -113,14 +113,14 @@ inline SchemaBuilder& add_warp_settings(SchemaBuilder& schema) {
 class WarpSettings {
  public:
   explicit WarpSettings(const OpSpec& spec)
-      : linear_(is_linear(spec.get<InterpType>("interp_type"), "interp_type")) {
+      : filter_(warp_filter(spec.get<InterpType>("interp_type"))) {
     if (spec.has("dtype")) dtype_ = spec.get<DType>("dtype");
     filled_ = spec.has("fill_value");
     if (filled_) fill_ = spec.get<float>("fill_value");
   }
   kernels::WarpSource source(const SampleView& in, const Layout& layout) const {
     kernels::WarpSource source = warp_source(in, layout, dtype_);
-    source.linear = linear_;
+    source.filter = filter_;
     source.border = filled_ ? kernels::Border::kConstant : kernels::Border::kClamp;
     source.fill = {fill_};
     return source;
@@ -128,7 +128,8 @@ class WarpSettings {
 
  private:
   DType dtype_ = DType::kNone;
-  bool linear_, filled_;
+  kernels::WarpFilter filter_;
+  bool filled_;
   float fill_ = 0;
 };
 
@@ -158,7 +159,7 @@ class MatrixArg {
           columns, from.shape);
     dispatch_dtype(from.dtype, [&]<class T>() {
       for (int i = 0; i < rows * columns; ++i)
-        matrix[i] = static_cast<double>(static_cast<float>(from.as<const T>()[i]));
+        matrix[i] = argument_cast<float>(from.as<const T>()[i], "matrix");
     });
   }
 

@@ -39,7 +39,7 @@ class WarpPerspective final : public Operator {
         matrix_(spec),
         border_(parse_border(spec.get<std::string>("border_mode"))),
         fill_(spec.get<std::vector<float>>("fill_value")),
-        linear_(is_linear(spec.get<InterpType>("interp_type"), "interp_type")),
+        filter_(warp_filter(spec.get<InterpType>("interp_type"))),
         inverse_map_(spec.get<bool>("inverse_map")),
         centers_(is_center_origin(spec)) {
     if (fill_.empty()) fill_ = {0.0f};
@@ -49,7 +49,7 @@ class WarpPerspective final : public Operator {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     kernels::WarpSource source = warp_source(in, layout, DType::kNone);
-    source.linear = linear_;
+    source.filter = filter_;
     source.border = border_;
     const auto extents = size_.given() ? size_(ctx, false) : source.extents;
     const int64_t channels = source.channels;
@@ -95,7 +95,8 @@ class WarpPerspective final : public Operator {
   MatrixArg matrix_;
   kernels::Border border_;
   std::vector<float> fill_;
-  bool linear_, inverse_map_, centers_;
+  kernels::WarpFilter filter_;
+  bool inverse_map_, centers_;
 };
 
 TORCHDALI_OPERATOR("experimental.warp_perspective")

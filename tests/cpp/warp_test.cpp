@@ -2,7 +2,7 @@
 // kernels/warp, convolve and correlate: random jobs on buffers of exact size, so that the address
 // sanitizer sees a read or write too far; every instruction set of this machine gives the same
 // bytes.
-// sources: csrc/kernels/warp.cpp csrc/kernels/warp_cpu.cpp csrc/kernels/convolve.cpp csrc/kernels/correlate.cpp csrc/kernels/convolve_rows_cpu.cpp csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/core/cpu_features.cpp
+// sources: csrc/kernels/warp.cpp csrc/kernels/warp_wide.cpp csrc/kernels/warp_cpu.cpp csrc/kernels/convolve.cpp csrc/kernels/correlate.cpp csrc/kernels/convolve_rows_cpu.cpp csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/core/cpu_features.cpp
 // sanitizers: address
 #include "kernels/warp.h"
 
@@ -76,7 +76,7 @@ void points_anywhere() {
     s.volume = below(4) == 0;
     s.extents = {s.volume ? 1 + below(4) : 1, 1 + below(7), 1 + below(9)};
     s.channels = below(6) == 0 ? below(5000) : 1 + below(5);
-    s.linear = below(2) == 0;
+    s.filter = static_cast<WarpFilter>(below(s.volume ? 2 : 4));
     s.border = static_cast<Border>(below(5));
     s.dtype = below(2) == 0 ? DType::kUInt8 : random_dtype();
     s.out_dtype = below(2) == 0 ? s.dtype : random_dtype();
