@@ -187,12 +187,13 @@ class Normalize final : public Operator {
   float epsilon_, scale_, shift_;
 };
 
+// Not .sequences(): a mean whose layout begins with F belongs to the whole sequence, as `axes` do.
 TORCHDALI_OPERATOR("normalize")
     .doc(
         "scale * (x - mean) / stddev + shift, in float, with a mean and a standard deviation that "
         "are given or computed along axes, of each sample or of the batch. Where the standard "
         "deviation is 0, the result is `shift`.")
-    .input("data", "Samples; any element type, any layout.")
+    .input("data", "Samples; any element type, any layout, volumes and sequences too.")
     .output("normalized", "Shape and layout of the input, element type `dtype`.")
     .with(reduced_axes_args(
         "along which mean and standard deviation are taken. By default those along which the "
@@ -217,7 +218,6 @@ TORCHDALI_OPERATOR("normalize")
     .arg("dtype", DType::kFloat,
          "Element type of the output. For integers results are rounded to the nearest, halves away "
          "from zero, and saturate.")
-    .volumes()
     .cpu<Normalize>();
 
 }  // namespace

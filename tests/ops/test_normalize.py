@@ -13,7 +13,7 @@ from helpers.reference import convert
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchdali import types
+from torchdali import Pipeline, fn, types
 
 OP = "normalize"
 DTYPES = [torch.uint16, torch.uint32, torch.int8, torch.int16, torch.int32, torch.float32]
@@ -152,6 +152,23 @@ def test_what_was_normalized_has_mean_0_and_variance_1(shape, axes, dtype):
     torch.testing.assert_close(
         variance[~constant], torch.ones_like(variance[~constant]), rtol=1e-5, atol=0
     )
+
+
+def test_a_mean_of_sequences_belongs_to_the_whole_sequence():
+    x = random_tensor((2, 4, 5, 3), torch.float32, 1)
+    pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)
+    with pipe:
+        data = fn.external_source(name="x", layout="FHWC")
+        mean = fn.reductions.mean(data, axis_names="HW", keep_dims=True)
+        pipe.set_outputs(fn.normalize(data, axis_names="HW", mean=mean))
+    pipe.build()
+    pipe.feed_input("x", [x])
+    (out,) = pipe.run()
+    expected = (x - x.mean(dim=(1, 2), keepdim=True)) / x.std(
+        dim=(1, 2), correction=0, keepdim=True
+    )
+    torch.testing.assert_close(out.as_torch_list()[0], expected, rtol=1e-5, atol=1e-5)
+    pipe.close()
 
 
 def test_where_nothing_varies_the_result_is_the_shift():

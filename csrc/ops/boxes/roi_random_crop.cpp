@@ -42,10 +42,10 @@ class RoiRandomCrop final : public Operator {
     RandomStream random = ctx.random();
     auto* out = ctx.output(0, DType::kInt64, {static_cast<int64_t>(ndim)}).as<int64_t>();
     for (size_t d = 0; d < ndim; ++d) {
-      const int64_t roi_start = start[d], roi_end = end_.given() ? extent[d] : start[d] + extent[d];
-      for (const int64_t number : {crop[d], roi_start, roi_end})
+      for (const int64_t number : {crop[d], start[d], extent[d]})
         TORCHDALI_CHECK(number >= -kMostExtent && number <= kMostExtent, number, " of axis ", d,
                         " is too large");
+      const int64_t roi_start = start[d], roi_end = end_.given() ? extent[d] : start[d] + extent[d];
       TORCHDALI_CHECK(crop[d] >= 0, "`crop_shape` is ", crop[d], " in axis ", d,
                       ", expected 0 or more");
       TORCHDALI_CHECK(roi_end >= roi_start, "the region of interest is [", roi_start, ", ", roi_end,
