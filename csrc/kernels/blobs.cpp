@@ -45,11 +45,9 @@ void join_rows(std::vector<Run>& runs, size_t a, size_t a_end, size_t b, size_t 
   }
 }
 
-}  // namespace
-
-std::vector<Blob> find_blobs(const void* data, DType dtype, const Shape& shape,
-                             int64_t background) {
-  if (shape.ndim() == 0 || shape.volume() == 0) return {};
+// Of an array without axes of extent 1 but the last.
+std::vector<Blob> find_dense_blobs(const void* data, DType dtype, const Shape& shape,
+                                   int64_t background) {
   const int rows_ndim = shape.ndim() - 1;
   const int64_t width = shape[rows_ndim], rows = shape.volume() / width;
   std::vector<Run> runs;
@@ -99,6 +97,29 @@ std::vector<Blob> find_blobs(const void* data, DType dtype, const Shape& shape,
         blob.start[axis] = std::min(blob.start[axis], start[axis]);
         blob.end[axis] = std::max(blob.end[axis], end[axis]);
       }
+    }
+  }
+  return blobs;
+}
+
+}  // namespace
+
+std::vector<Blob> find_blobs(const void* data, DType dtype, const Shape& shape,
+                             int64_t background) {
+  if (shape.ndim() == 0 || shape.volume() == 0) return {};
+  // Axes of extent 1 say nothing, and a last one (HWC) would make every element a run.
+  Shape dense;
+  for (const int64_t extent : shape)
+    if (extent != 1) dense.push_back(extent);
+  if (dense.ndim() == 0) dense.push_back(1);
+  std::vector<Blob> blobs = find_dense_blobs(data, dtype, dense, background);
+  for (Blob& blob : blobs) {
+    const Blob found = blob;
+    for (int axis = 0, from = 0; axis < shape.ndim(); ++axis) {
+      const bool single = shape[axis] == 1;
+      blob.start[axis] = single ? 0 : found.start[from];
+      blob.end[axis] = single ? 1 : found.end[from];
+      from += !single;
     }
   }
   return blobs;

@@ -76,6 +76,7 @@ CASES += [
     exact({"class_weights": [0.0, 0.0]}),
     exact({}, mask=-ONE),
     exact({}, mask=ONE.reshape(6, 1, 7)),
+    exact({}, mask=ONE.reshape(6, 7, 1)),
     exact({}, mask=ONE[3]),
     exact({"format": "box"}, mask=torch.zeros(0, 5)),
     exact({"output_class": True}, mask=torch.zeros(3, 5)),

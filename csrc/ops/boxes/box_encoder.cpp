@@ -21,15 +21,32 @@ CenterSize center_size(const Box& b) {
   return {0.5f * (b.left + b.right), 0.5f * (b.top + b.bottom), b.right - b.left, b.bottom - b.top};
 }
 
-// Intersection over union; 0 where they do not overlap, or where a coordinate is NaN.
-float overlap(const Box& a, const Box& b) {
-  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
-  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  const float common = width * height;
-  if (!(width > 0) || !(height > 0)) return 0;
-  const float value = common / (a.area() + b.area() - common);
-  return value > 0 ? value : 0;
-}
+// The anchors, one array for each number, so that the loop over them is a vector.
+struct Anchors {
+  std::vector<float> left, top, right, bottom, area;
+
+  size_t size() const { return left.size(); }
+  void add(const Box& b) {
+    left.push_back(b.left);
+    top.push_back(b.top);
+    right.push_back(b.right);
+    bottom.push_back(b.bottom);
+    area.push_back(b.area());
+  }
+  Box operator[](size_t i) const { return {left[i], top[i], right[i], bottom[i]}; }
+  // Intersection over union with each; 0 where they do not overlap, or where a number is NaN.
+  void overlaps(const Box& box, float* __restrict values) const {
+    const float *l = left.data(), *t = top.data(), *r = right.data(), *b = bottom.data();
+    const float *areas = area.data(), own = box.area();
+    for (size_t i = 0; i < size(); ++i) {
+      const float width = std::min(box.right, r[i]) - std::max(box.left, l[i]);
+      const float height = std::min(box.bottom, b[i]) - std::max(box.top, t[i]);
+      const float common = (width > 0 ? width : 0.0f) * (height > 0 ? height : 0.0f);
+      const float value = common / (own + areas[i] - common);
+      values[i] = value > 0 ? value : 0.0f;
+    }
+  }
+};
 
 class BoxEncoder final : public Operator {
  public:
@@ -46,7 +63,7 @@ class BoxEncoder final : public Operator {
     TORCHDALI_CHECK(!anchors.empty() && anchors.size() % 4 == 0, "`anchors` has ", anchors.size(),
                     " values, expected 4 for each anchor: left, top, right, bottom");
     for (size_t i = 0; i < anchors.size(); i += 4)
-      anchors_.push_back({anchors[i], anchors[i + 1], anchors[i + 2], anchors[i + 3]});
+      anchors_.add({anchors[i], anchors[i + 1], anchors[i + 2], anchors[i + 3]});
   }
 
   void run(SampleContext& ctx) const override {
@@ -89,28 +106,30 @@ class BoxEncoder final : public Operator {
   }
   // For each anchor the box that overlaps it most, and more than `criteria`; but first each box
   // takes the anchor that it overlaps most. The later one wins where it is as good. -1: none.
-  std::span<const int64_t> match(SampleContext& ctx, std::span<const Box> boxes) const {
-    const auto matches = ctx.scratch<int64_t>(anchors_.size());
-    const auto best = ctx.scratch<float>(anchors_.size());
+  std::span<const int32_t> match(SampleContext& ctx, std::span<const Box> boxes) const {
+    const size_t count = anchors_.size();
+    const auto matches = ctx.scratch<int32_t>(count);
+    const auto best = ctx.scratch<float>(count), values = ctx.scratch<float>(count);
     const auto taken = ctx.scratch<size_t>(boxes.size());
     std::fill(matches.begin(), matches.end(), -1);
     std::fill(best.begin(), best.end(), criteria_);
     for (size_t b = 0; b < boxes.size(); ++b) {
-      float most = 0;
-      taken[b] = 0;
-      for (size_t a = 0; a < anchors_.size(); ++a) {
-        const float value = overlap(boxes[b], anchors_[a]);
-        if (value >= most) {
-          most = value;
-          taken[b] = a;
-        }
-        if (matches[a] < 0 ? value > best[a] : value >= best[a]) {
-          best[a] = value;
-          matches[a] = static_cast<int64_t>(b);
-        }
+      anchors_.overlaps(boxes[b], values.data());
+      taken[b] = count - 1;
+      float most = values[count - 1];
+      for (size_t a = count - 1; a-- > 0;) {
+        if (values[a] <= most) continue;
+        most = values[a];
+        taken[b] = a;
+      }
+      const int32_t box = static_cast<int32_t>(b);
+      for (size_t a = 0; a < count; ++a) {
+        const bool better = (values[a] > best[a]) | ((values[a] == best[a]) & (matches[a] >= 0));
+        best[a] = better ? values[a] : best[a];
+        matches[a] = better ? box : matches[a];
       }
     }
-    for (size_t b = 0; b < boxes.size(); ++b) matches[taken[b]] = static_cast<int64_t>(b);
+    for (size_t b = 0; b < boxes.size(); ++b) matches[taken[b]] = static_cast<int32_t>(b);
     return matches;
   }
   CenterSize offset(const CenterSize& box, const CenterSize& anchor) const {
@@ -128,7 +147,7 @@ class BoxEncoder final : public Operator {
   bool offset_;
   float scale_;
   std::array<float, 4> means_, stds_;
-  std::vector<Box> anchors_;
+  Anchors anchors_;
 };
 
 TORCHDALI_OPERATOR("box_encoder")

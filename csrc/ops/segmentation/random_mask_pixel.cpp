@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.segmentation.random_mask_pixel: the position of a pixel of a mask, drawn at random.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "core/operator.h"
+#include "kernels/convert.h"
 
 namespace torchdali {
 namespace {
@@ -27,26 +32,53 @@ class RandomMaskPixel final : public Operator {
   }
 
  private:
+  // One of the pixels for which `is_foreground` holds; -1 where there are none. They are counted by
+  // blocks, so that only one block is gone through for the one that was drawn.
+  template <class T, class Fn>
+  static int64_t draw_where(const T* pixels, int64_t volume, RandomStream& random,
+                            Fn&& is_foreground) {
+    constexpr int64_t kBlock = 4096;
+    static thread_local std::vector<int32_t> counts;
+    counts.clear();
+    int64_t total = 0;
+    for (int64_t begin = 0; begin < volume; begin += kBlock) {
+      const int64_t end = std::min(begin + kBlock, volume);
+      int32_t count = 0;
+      for (int64_t i = begin; i < end; ++i) count += is_foreground(pixels[i]) ? 1 : 0;
+      counts.push_back(count);
+      total += count;
+    }
+    if (total == 0) return -1;
+    int64_t left = random.uniform_int(0, total - 1);
+    size_t block = 0;
+    for (; left >= counts[block]; ++block) left -= counts[block];
+    for (int64_t at = static_cast<int64_t>(block) * kBlock;; ++at)
+      if (is_foreground(pixels[at]) && left-- == 0) return at;
+  }
   // -1 where no pixel is in the foreground.
   int64_t draw_foreground(SampleContext& ctx, const SampleView& in, int64_t volume,
                           RandomStream& random) const {
     return dispatch_dtype(in.dtype, [&]<class T>() -> int64_t {
       const T* pixels = in.as<const T>();
-      const auto draw = [&](auto&& is_foreground) -> int64_t {
-        int64_t count = 0;
-        for (int64_t i = 0; i < volume; ++i) count += is_foreground(pixels[i]);
-        if (count == 0) return -1;
-        int64_t left = random.uniform_int(0, count - 1);
-        int64_t at = 0;
-        for (;; ++at)
-          if (is_foreground(pixels[at]) && left-- == 0) return at;
-      };
       if (value_.given()) {
-        const double value = static_cast<double>(value_(ctx));
-        return draw([value](T pixel) { return static_cast<double>(pixel) == value; });
+        const int value = value_(ctx);
+        const T wanted = kernels::convert<T>(value);
+        if (static_cast<double>(wanted) != value) return -1;
+        return draw_where(pixels, volume, random, [wanted](T pixel) { return pixel == wanted; });
       }
-      const double threshold = threshold_(ctx);
-      return draw([threshold](T pixel) { return static_cast<double>(pixel) > threshold; });
+      const float threshold = threshold_(ctx);
+      if constexpr (is_floating_type<T>) {
+        return draw_where(pixels, volume, random,
+                          [threshold](T pixel) { return pixel > threshold; });
+      } else {
+        // The greatest integer that is not above the threshold.
+        const double floor = std::floor(threshold);
+        constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
+        if (std::isnan(floor)) return -1;
+        if (floor < kLow) return random.uniform_int(0, volume - 1);
+        const T limit = kernels::truncate_saturating<T>(floor);
+        return draw_where(pixels, volume, random, [limit](T pixel) { return pixel > limit; });
+      }
     });
   }
 
