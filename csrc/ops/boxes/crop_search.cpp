@@ -8,8 +8,8 @@ namespace torchdali {
 namespace {
 
 constexpr int kPairs[3][2] = {{0, 1}, {0, 2}, {1, 2}};  // axes of the aspect ratios
-// Where no end is given: an impossible request must not run for ever.
-constexpr int64_t kMostAttempts = 100000;
+// An impossible request must not run for ever: where no end is given, and at all.
+constexpr int64_t kUsualAttempts = 100000, kMostAttempts = 1000000;
 
 }  // namespace
 
@@ -109,7 +109,8 @@ void CropSearch::prune(std::span<const Extent> boxes, Result& result) const {
 CropSearch::Result CropSearch::run(std::span<const Extent> boxes, RandomStream& random) const {
   const bool no_crop = allow_no_crop && !crop_shape;
   const auto options = static_cast<int64_t>(thresholds.size()) + no_crop;
-  const int64_t most = total_num_attempts > 0 ? total_num_attempts : kMostAttempts;
+  const int64_t most =
+      total_num_attempts > 0 ? std::min(total_num_attempts, kMostAttempts) : kUsualAttempts;
   std::optional<Result> best;
   float best_metric = -1;
   for (int64_t attempt = 0; attempt < most;) {

@@ -276,8 +276,8 @@ TORCHDALI_OPERATOR("random_bbox_crop")
          "\"overlap\", the part of the box that lies inside.")
     .arg("thresholds", std::vector<float>{0.0f}, "Thresholds to draw from, 0 to 1.")
     .arg("total_num_attempts", -1,
-         "How many windows are tried in all; then the best one is taken. -1: no end is given, and "
-         "after 100,000 the best one is taken.")
+         "How many windows are tried in all, 1,000,000 at most; then the best one is taken. -1: no "
+         "end is given, and the best of 100,000 is taken.")
     .random()
     .cpu<RandomBboxCrop>();
 
