@@ -67,7 +67,7 @@ TORCHDALI_OPERATOR("dump_image")
         "named \"{index in the batch}-{suffix}-0.ppm\", hold plain text (PPM, or PGM where there "
         "is one channel), and are replaced by those of the next batch.")
     .input("data", "Images [height, width, channels] of uint8, with one or three channels.")
-    .output("data", "The input.")
+    .output("data", "The input, as it is.")
     .arg("suffix", std::string(), "Part of the names of the files.")
     .arg("input_layout", Layout("HWC"), "Layout of the images; only \"HWC\" is possible.")
     .side_effects()
