@@ -46,9 +46,9 @@ def missing(schema: OperatorSchema, facts: Mapping[str, Any]) -> Iterator[str]:
         layouts = [f for f in facts["layouts"] if f not in schema.inputs[0].layouts]
         if layouts:
             yield f"layouts {', '.join(layouts)}"
-    for kind, text in _KINDS.items():
-        if facts[kind] and not getattr(schema, kind) and schema.max_inputs:
-            yield text
+        for kind, text in _KINDS.items():
+            if facts[kind] and not getattr(schema, kind):
+                yield text
     yield from schema.lacks
 
 

@@ -101,14 +101,14 @@ struct Schema {
   std::vector<ArgSchema> args;
   // Number of outputs of one use; empty: outputs.size().
   std::function<int(const OpSpec&)> num_outputs;
-  bool random = false;        // draws random values: `seed` matters
-  bool side_effects = false;  // never pruned, never merged
-  bool source = false;        // creates batches (derives from Source)
-  bool fed = false;           // derives from FedSource
-  bool hidden = false;        // made by the engine's rewrites; no Python name
-  bool sequences = false;     // takes frame sequences
-  bool each_frame = false;    // knows single frames: the engine takes sequences apart
-  bool volumes = false;       // takes volumes
+  bool random = false;             // draws random values: `seed` matters
+  bool side_effects = false;       // never pruned, never merged
+  bool source = false;             // creates batches (derives from Source)
+  bool fed = false;                // derives from FedSource
+  bool hidden = false;             // made by the engine's rewrites; no Python name
+  bool sequences = false;          // takes frame sequences
+  bool each_frame = false;         // knows single frames: the engine takes sequences apart
+  bool volumes = false;            // takes volumes
   std::vector<std::string> lacks;  // what it cannot do yet, though DALI's can; says so when asked
   std::function<std::unique_ptr<Operator>(const OpSpec&)> make_cpu;
 

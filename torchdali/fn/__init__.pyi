@@ -11,47 +11,70 @@ from torchdali.data_node import DataNode
 from torchdali.external_source import external_source as external_source
 from torchdali.fn import decoders as decoders
 from torchdali.fn import experimental as experimental
+from torchdali.fn import noise as noise
 from torchdali.fn import random as random
 from torchdali.fn import readers as readers
 from torchdali.fn import reductions as reductions
+from torchdali.fn import segmentation as segmentation
+from torchdali.fn import transforms as transforms
 
 __all__ = [
+    "batch_permutation",
+    "bb_flip",
+    "bbox_paste",
+    "box_encoder",
     "brightness",
     "brightness_contrast",
     "cast",
     "cast_like",
     "cat",
+    "clahe",
     "color_space_conversion",
     "color_twist",
     "constant",
     "contrast",
+    "coord_flip",
+    "coord_transform",
     "copy",
     "crop",
     "crop_mirror_normalize",
     "decoders",
     "dl_tensor_python_function",
+    "dump_image",
     "element_extract",
     "equalize",
     "erase",
     "expand_dims",
     "experimental",
     "external_source",
+    "filter",
     "flip",
     "full",
     "full_like",
+    "gaussian_blur",
     "get_property",
+    "grid_mask",
     "hsv",
     "hue",
+    "jitter",
+    "jpeg_compression_distortion",
+    "laplacian",
     "lookup_table",
+    "multi_paste",
+    "noise",
     "normalize",
     "one_hot",
     "ones",
     "ones_like",
     "pad",
+    "paste",
     "peek_image_shape",
     "per_frame",
+    "permute_batch",
     "python_function",
     "random",
+    "random_bbox_crop",
+    "random_crop_generator",
     "random_resized_crop",
     "readers",
     "reductions",
@@ -59,21 +82,225 @@ __all__ = [
     "reshape",
     "resize",
     "resize_crop_mirror",
+    "roi_random_crop",
     "rotate",
     "saturation",
+    "segmentation",
+    "sequence_rearrange",
     "shapes",
     "slice",
+    "sphere",
     "squeeze",
     "stack",
     "subscript_dim_check",
     "tensor_subscript",
     "torch_python_function",
+    "transforms",
     "transpose",
     "warp_affine",
+    "water",
     "zeros",
     "zeros_like",
 ]
 
+def batch_permutation(
+    *,
+    allow_repetitions: bool | None = False,
+    no_fixed_points: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Draws an order of the samples of a batch, for fn.permute_batch. Every order that the
+    arguments permit is equally likely.
+
+    Args:
+        allow_repetitions: bool, default False. Numbers may come several times, or not at all.
+        no_fixed_points: bool, default False. No sample stays where it is, except where it is
+            the only one of its batch.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: A number of a sample in the batch: an int32 scalar a sample.
+    """
+
+@overload
+def bb_flip(
+    boxes: DataNode,
+    /,
+    *,
+    ltrb: bool | None = False,
+    horizontal: int | DataNode | None = 1,
+    vertical: int | DataNode | None = 0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Mirrors bounding boxes in an image whose width and height are 1.
+
+    Args:
+        boxes: DataNode. Boxes, float32, shape (boxes, 4): left, top, width, height, or with
+            `ltrb` left, top, right, bottom; fractions of the image's size.
+        ltrb: bool, default False. Boxes are left, top, right, bottom.
+        horizontal: int or DataNode, default 1. Mirror left to right where not 0.
+        vertical: int or DataNode, default 0. Mirror top to bottom where not 0.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape of the input, float32; without layout.
+    """
+
+@overload
+def bb_flip(
+    boxes: list[DataNode],
+    /,
+    *,
+    ltrb: bool | None = False,
+    horizontal: int | DataNode | None = 1,
+    vertical: int | DataNode | None = 0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def bbox_paste(
+    boxes: DataNode,
+    /,
+    *,
+    ratio: float | DataNode,
+    ltrb: bool | None = False,
+    paste_x: float | DataNode | None = 0.5,
+    paste_y: float | DataNode | None = 0.5,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Moves and scales boxes as fn.paste does with the image that they belong to. Boxes have 4
+    values in fractions of the image: left, top, width and height, or with `ltrb` left, top,
+    right and bottom.
+
+    Args:
+        boxes: DataNode. float32, 4 values a box.
+        ratio: float or DataNode, required. Size of the canvas over that of the image.
+        ltrb: bool, default False. Boxes are given by two corners instead of a corner and their
+            size.
+        paste_x: float or DataNode, default 0.5. Horizontal position of the image, 0 (left) to 1
+            (right).
+        paste_y: float or DataNode, default 0.5. Vertical position of the image, 0 (top) to 1
+            (bottom).
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: In fractions of the canvas; the shape of the input, without a layout.
+    """
+
+@overload
+def bbox_paste(
+    boxes: list[DataNode],
+    /,
+    *,
+    ratio: float | DataNode,
+    ltrb: bool | None = False,
+    paste_x: float | DataNode | None = 0.5,
+    paste_y: float | DataNode | None = 0.5,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def box_encoder(
+    boxes: DataNode,
+    labels: DataNode,
+    /,
+    *,
+    anchors: float | Sequence[float] | NDArray[Any],
+    criteria: float | None = 0.5,
+    offset: bool | None = False,
+    scale: float | None = 1.0,
+    means: float | Sequence[float] | NDArray[Any] | None = ...,
+    stds: float | Sequence[float] | NDArray[Any] | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]:
+    """Encodes boxes and their labels by anchors (default boxes), as SSD does: each box takes the
+    anchor that it overlaps most, and other anchors take the box that overlaps them most, if by
+    more than `criteria`.
+
+    Args:
+        boxes: DataNode. Boxes: left, top, right, bottom; float32, shape (boxes, 4).
+        labels: DataNode. One for each box; integers of any type.
+        anchors: float or list of float, required. The anchors, one after the other: left, top,
+            right, bottom.
+        criteria: float, default 0.5. Intersection over union that an anchor and a box must
+            exceed, 0 to 1.
+        offset: bool, default False. Return ((box - anchor) / anchor's size - means) / stds for
+            centres, and (log(box's size / anchor's size) - means) / stds.
+        scale: float, default 1.0. With `offset`, a factor of boxes and anchors.
+        means: float or list of float, default [0.0, 0.0, 0.0, 0.0]. With `offset`, subtracted:
+            for x, y, width, height.
+        stds: float or list of float, default [1.0, 1.0, 1.0, 1.0]. With `offset`, divided by:
+            for x, y, width, height.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        List of DataNode: `encoded`, `encoded_labels`.
+            encoded: For each anchor its box, or the anchor itself where it has none: x and y of
+                the centre, width, height; float32, shape (anchors, 4). With `offset` the
+                distance of the two, 0 where there is no box.
+            encoded_labels: For each anchor the label of its box, 0 where it has none; int32.
+    """
+
+@overload
+def box_encoder(
+    boxes: list[DataNode],
+    labels: Any,
+    /,
+    *,
+    anchors: float | Sequence[float] | NDArray[Any],
+    criteria: float | None = 0.5,
+    offset: bool | None = False,
+    scale: float | None = 1.0,
+    means: float | Sequence[float] | NDArray[Any] | None = ...,
+    stds: float | Sequence[float] | NDArray[Any] | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[list[DataNode]]: ...
 @overload
 def brightness(
     data: DataNode,
@@ -318,6 +545,62 @@ def cat(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 @overload
+def clahe(
+    data: DataNode,
+    /,
+    *,
+    tiles_x: int,
+    tiles_y: int,
+    clip_limit: float,
+    bins: int | None = 256,
+    luma_only: bool | None = True,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Equalises the histogram of each tile of an image, with a limit to the contrast that this may
+    add, and blends between neighbouring tiles (contrast limited adaptive histogram
+    equalization).
+
+    Args:
+        data: DataNode. Images of uint8, with one or three (red, green, blue) channels. Layouts:
+            HWC.
+        tiles_x: int, required. Number of tiles along W, 1 or more.
+        tiles_y: int, required. Number of tiles along H, 1 or more.
+        clip_limit: float, required. How many times the mean a bin of a histogram may hold; what
+            is above is spread over all bins. 0 or less: no limit.
+        bins: int, default 256. Number of bins of a histogram, 1 to 256.
+        luma_only: bool, default True. Whether the luma of RGB images (ITU-R BT.601) is
+            equalised and colour differences stay as they are; else each channel on its own.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, uint8.
+    """
+
+@overload
+def clahe(
+    data: list[DataNode],
+    /,
+    *,
+    tiles_x: int,
+    tiles_y: int,
+    clip_limit: float,
+    bins: int | None = 256,
+    luma_only: bool | None = True,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def color_space_conversion(
     data: DataNode,
     /,
@@ -526,6 +809,123 @@ def contrast(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 @overload
+def coord_flip(
+    points: DataNode,
+    /,
+    *,
+    flip_x: int | DataNode | None = 1,
+    flip_y: int | DataNode | None = 0,
+    flip_z: int | DataNode | None = 0,
+    center_x: float | DataNode | None = 0.5,
+    center_y: float | DataNode | None = 0.5,
+    center_z: float | DataNode | None = 0.5,
+    layout: str | None = "",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Mirrors the coordinates of points at a centre: 2 * center - coordinate.
+
+    Args:
+        points: DataNode. Points, float32, shape (points, 1 to 3 coordinates).
+        flip_x: int or DataNode, default 1. Mirror x where not 0.
+        flip_y: int or DataNode, default 0. Mirror y where not 0.
+        flip_z: int or DataNode, default 0. Mirror z where not 0.
+        center_x: float or DataNode, default 0.5. Where x is mirrored.
+        center_y: float or DataNode, default 0.5. Where y is mirrored.
+        center_z: float or DataNode, default 0.5. Where z is mirrored.
+        layout: layout str, default "". Order of the coordinates, e.g. "yx"; "x", "xy" or "xyz"
+            by default.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape of the input, float32; without layout.
+    """
+
+@overload
+def coord_flip(
+    points: list[DataNode],
+    /,
+    *,
+    flip_x: int | DataNode | None = 1,
+    flip_y: int | DataNode | None = 0,
+    flip_z: int | DataNode | None = 0,
+    center_x: float | DataNode | None = 0.5,
+    center_y: float | DataNode | None = 0.5,
+    center_z: float | DataNode | None = 0.5,
+    layout: str | None = "",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def coord_transform(
+    points: DataNode,
+    /,
+    *,
+    M: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    T: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    MT: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """M * x + T for the vectors x along the last axis, computed in float: points, or the channels
+    of pixels.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        points: DataNode. Vectors of n components, shape (..., n), any element type; frames
+            where the layout begins with F.
+        M: float or list of float or DataNode, optional. The matrix, m x n, as a tensor or its
+            rows one after the other; or one number, which multiplies all components. The
+            identity by default.
+        T: float or list of float or DataNode, optional. What is added: m numbers, or one for
+            all. Nothing by default.
+        MT: float or list of float or DataNode, optional. M and T as one matrix [M T], m x (n +
+            1); or one number, as for `M`. Excludes them.
+        dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output.
+            For integers results are rounded to the nearest, halves away from zero, and
+            saturate.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Vectors of m components, shape (..., m), element type `dtype`, layout of the
+            input.
+    """
+
+@overload
+def coord_transform(
+    points: list[DataNode],
+    /,
+    *,
+    M: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    T: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    MT: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.FLOAT,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def copy(
     data: DataNode,
     /,
@@ -723,7 +1123,7 @@ def crop_mirror_normalize(
         dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output:
             float32, float16, int8 or uint8.
         mean: float or list of float or DataNode, default [0.0]. Mean to subtract: one for all
-            channels or one each.
+            channels or one each (of the input or, with `pad_output`, of the output).
         std: float or list of float or DataNode, default [1.0]. Standard deviation to divide by:
             one for all channels or one each.
         scale: float, default 1.0. Factor of the result.
@@ -842,6 +1242,50 @@ def dl_tensor_python_function(
             outputs: What the function returned.
     """
 
+@overload
+def dump_image(
+    data: DataNode,
+    /,
+    *,
+    suffix: str | os.PathLike[str] | None = "",
+    input_layout: str | None = "HWC",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Writes each image to a file in the working folder and passes the data on. Files are named
+    "{index in the batch}-{suffix}-0.ppm", hold plain text (PPM, or PGM where there is one
+    channel), and are replaced by those of the next batch.
+
+    Args:
+        data: DataNode. Images [height, width, channels] of uint8, with one or three channels.
+        suffix: str, default "". Part of the names of the files.
+        input_layout: layout str, default "HWC". Layout of the images; only "HWC" is possible.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The input, as it is.
+    """
+
+@overload
+def dump_image(
+    data: list[DataNode],
+    /,
+    *,
+    suffix: str | os.PathLike[str] | None = "",
+    input_layout: str | None = "HWC",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
 @overload
 def element_extract(
     sequence: DataNode,
@@ -1048,6 +1492,70 @@ def expand_dims(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 @overload
+def filter(
+    data: DataNode,
+    filter: DataNode,
+    fill_value: DataNode | None = None,
+    /,
+    *,
+    anchor: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    border: str | os.PathLike[str] | None = "reflect_101",
+    mode: str | os.PathLike[str] | None = "same",
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Correlates with a filter: result(p) is the sum over k of filter(k) * data(p + k - anchor),
+    for each channel. Computed in float32; integers are rounded and saturate.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences of numbers: one to three data axes, behind
+            frames (F) and channels (C), before channels. Without a layout all axes are data.
+        filter: DataNode. As many axes as the data has; may differ from frame to frame.
+        fill_value: DataNode. A scalar: what is outside the data with the constant border, 0 by
+            default. May differ from frame to frame. Optional.
+        anchor: int or list of int or DataNode, default [-1]. Element of the filter that lies
+            over the pixel, one or one for each data axis. -1: the middle (extent / 2). Ignored
+            with mode="valid".
+        border: str, default "reflect_101". What is outside the data: "reflect_101"
+            (dcb|abcd|cba), "reflect_1001" (cba|abcd|dcb), "wrap" (bcd|abcd|abc), "clamp"
+            (aaa|abcd|ddd) or "constant" (`fill_value`).
+        mode: str, default "same". "same": the result has the data's extents. "valid": only
+            where the whole filter lies inside the data.
+        dtype: types.DALIDataType, optional. FLOAT, or the input's type, which is the default.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Layout of the data, element type `dtype`.
+    """
+
+@overload
+def filter(
+    data: list[DataNode],
+    filter: Any,
+    fill_value: Any | None = None,
+    /,
+    *,
+    anchor: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    border: str | os.PathLike[str] | None = "reflect_101",
+    mode: str | os.PathLike[str] | None = "same",
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def flip(
     data: DataNode,
     /,
@@ -1180,6 +1688,58 @@ def full_like(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 @overload
+def gaussian_blur(
+    data: DataNode,
+    /,
+    *,
+    sigma: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    window_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Blurs with a Gaussian, by a convolution along each data axis. Borders are reflected
+    (dcb|abcd|cba). Computed in float32; integers are rounded and saturate.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences of numbers: one to three data axes, behind
+            frames (F) and channels (C), before channels. Without a layout all axes are data.
+        sigma: float or list of float or DataNode, default [0.0]. Standard deviation in pixels,
+            one or one for each data axis, outermost first. 0: ((window_size - 1) / 2 - 1) * 0.3
+            + 0.8.
+        window_size: int or list of int or DataNode, default [0]. Width of the window, one or
+            one for each data axis: odd, at most 65535. 0: 2 * ceil(3 * sigma) + 1.
+        dtype: types.DALIDataType, optional. FLOAT, or the input's type, which is the default.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, element type `dtype`.
+    """
+
+@overload
+def gaussian_blur(
+    data: list[DataNode],
+    /,
+    *,
+    sigma: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    window_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def get_property(
     data: DataNode,
     /,
@@ -1215,6 +1775,61 @@ def get_property(
     /,
     *,
     key: str | os.PathLike[str],
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def grid_mask(
+    data: DataNode,
+    /,
+    *,
+    tile: int | DataNode | None = 100,
+    ratio: float | DataNode | None = 0.5,
+    angle: float | DataNode | None = 0.0,
+    shift_x: float | DataNode | None = 0.0,
+    shift_y: float | DataNode | None = 0.0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Blackens the squares of a grid (P. Chen et al., "GridMask Data Augmentation", 2020). The
+    grid is turned by `angle` around the upper left corner and then shifted.
+
+    Args:
+        data: DataNode. Images or sequences; any element type. Layouts: HWC, CHW, HW, FHWC,
+            FCHW, FHW.
+        tile: int or DataNode, default 100. Distance from square to square in pixels, 1 or more.
+        ratio: float or DataNode, default 0.5. Side of a square in units of `tile`, 0 to 1.
+        angle: float or DataNode, default 0.0. Angle of the grid, in radians.
+        shift_x: float or DataNode, default 0.0. Shift of the turned grid along its rows, in
+            pixels.
+        shift_y: float or DataNode, default 0.0. Shift of the turned grid along its columns, in
+            pixels.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape, layout and element type of the input.
+    """
+
+@overload
+def grid_mask(
+    data: list[DataNode],
+    /,
+    *,
+    tile: int | DataNode | None = 100,
+    ratio: float | DataNode | None = 0.5,
+    angle: float | DataNode | None = 0.0,
+    shift_x: float | DataNode | None = 0.0,
+    shift_y: float | DataNode | None = 0.0,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
@@ -1327,6 +1942,166 @@ def hue(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 @overload
+def jitter(
+    input: DataNode,
+    /,
+    *,
+    fill_value: float | None = 0.0,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    mask: int | DataNode | None = 1,
+    nDegree: int | None = 2,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Takes each pixel from a random neighbour: moved by a whole number of pixels, each equally
+    likely, along x and along y.
+
+    Args:
+        input: DataNode. Images; any number of channels and element type. Layouts: HWC.
+        fill_value: float, default 0.0. What is outside the input; rounded and saturated to the
+            input's type.
+        interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_NN.
+            Interpolation: INTERP_NN or INTERP_LINEAR.
+        mask: int or DataNode, default 1. 0 leaves the image as it is.
+        nDegree: int, default 2. Each pixel moves by -(nDegree // 2) to nDegree // 2 pixels.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def jitter(
+    input: list[DataNode],
+    /,
+    *,
+    fill_value: float | None = 0.0,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    mask: int | DataNode | None = 1,
+    nDegree: int | None = 2,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def jpeg_compression_distortion(
+    data: DataNode,
+    /,
+    *,
+    quality: int | DataNode | None = 50,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Adds the artifacts of JPEG compression: encodes images and decodes them again, with chroma
+    of half the resolution.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: DataNode. RGB images or sequences of uint8, with three channels. Layouts: HWC,
+            FHWC.
+        quality: int or DataNode, default 50. Quality of the compression, 1 (worst) to 100
+            (best); what lies outside is clamped.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, uint8.
+    """
+
+@overload
+def jpeg_compression_distortion(
+    data: list[DataNode],
+    /,
+    *,
+    quality: int | DataNode | None = 50,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def laplacian(
+    data: DataNode,
+    /,
+    *,
+    window_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    smoothing_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    scale: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    normalized_kernel: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """The Laplacian: the sum over the data axes of second derivatives, each found by a window
+    along its axis and smoothed by windows along the others. Borders are reflected
+    (dcb|abcd|cba). Computed in float32; integers are rounded and saturate.
+
+    Takes frame sequences (layouts with F) and takes volumes (layouts with D).
+
+    Args:
+        data: DataNode. Images, volumes or sequences of numbers: one to three data axes, behind
+            frames (F) and channels (C), before channels. Without a layout all axes are data.
+        window_size: int or list of int or DataNode, default [3]. Width of the derivative's
+            window, one or one for each data axis, outermost first: odd, 3 to 31.
+        smoothing_size: int or list of int or DataNode, optional. Width of the smoothing window
+            along an axis, one or one for each data axis: odd, 1 (none) to 31. Default: that of
+            the derivative's window.
+        scale: float or list of float or DataNode, default [1.0]. Factor of each derivative, one
+            or one for each data axis.
+        normalized_kernel: bool, default False. Scale each derivative by 2^(n + 2 - s), with n
+            data axes and s the sum of the widths of its windows. Excludes `scale`.
+        dtype: types.DALIDataType, optional. FLOAT, or the input's type, which is the default.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape and layout of the input, element type `dtype`.
+    """
+
+@overload
+def laplacian(
+    data: list[DataNode],
+    /,
+    *,
+    window_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    smoothing_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    scale: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    normalized_kernel: bool | None = False,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def lookup_table(
     data: DataNode,
     /,
@@ -1382,6 +2157,85 @@ def lookup_table(
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
 @overload
+def multi_paste(
+    images: DataNode,
+    /,
+    *more_images: Any,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    in_ids: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    output_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    in_anchors: int | DataNode | None = None,
+    in_anchors_rel: float | DataNode | None = None,
+    shapes: int | DataNode | None = None,
+    shapes_rel: float | DataNode | None = None,
+    out_anchors: int | DataNode | None = None,
+    out_anchors_rel: float | DataNode | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Pastes regions of several images on a black canvas, later ones over earlier ones. With
+    `in_ids` they are samples of the whole batch of one input; without, sample i of each input
+    is pasted on canvas i. Anchors and shapes are tensors with two numbers, height and width,
+    for each region: [regions, 2]. Sequences are pasted frame by frame; fn.per_frame gives each
+    frame its own numbers, and an image is the same in all frames.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        images: DataNode. Images or sequences; any element type. Layouts: HWC, FHWC.
+        more_images: DataNode. More of them, of the same type. Optional.
+        dtype: types.DALIDataType, optional. Element type of the output, by default that of the
+            images. Values are converted as by fn.cast.
+        in_ids: int or list of int or DataNode, optional. Numbers of the pasted samples in their
+            batch.
+        output_size: int or list of int or DataNode, optional. Height and width of the canvas;
+            by default those of the images, which then have one size.
+        in_anchors: int or DataNode, optional. First row and column of the regions in their
+            images; by default 0.
+        in_anchors_rel: float or DataNode, optional. `in_anchors` as fractions of the image,
+            rounded to the nearest.
+        shapes: int or DataNode, optional. Height and width of the regions; by default all of
+            the image from the anchor.
+        shapes_rel: float or DataNode, optional. `shapes` as fractions of the image; where a
+            region ends is rounded to the nearest.
+        out_anchors: int or DataNode, optional. Row and column of the canvas where the regions
+            begin; by default 0.
+        out_anchors_rel: float or DataNode, optional. `out_anchors` as fractions of the canvas,
+            rounded to the nearest.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Layout "HWC" or "FHWC", of `dtype`.
+    """
+
+@overload
+def multi_paste(
+    images: list[DataNode],
+    /,
+    *more_images: Any,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    in_ids: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    output_size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    in_anchors: int | DataNode | None = None,
+    in_anchors_rel: float | DataNode | None = None,
+    shapes: int | DataNode | None = None,
+    shapes_rel: float | DataNode | None = None,
+    out_anchors: int | DataNode | None = None,
+    out_anchors_rel: float | DataNode | None = None,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def normalize(
     data: DataNode,
     /,
@@ -1405,10 +2259,8 @@ def normalize(
     given or computed along axes, of each sample or of the batch. Where the standard deviation
     is 0, the result is `shift`.
 
-    Takes volumes (layouts with D).
-
     Args:
-        data: DataNode. Samples; any element type, any layout.
+        data: DataNode. Samples; any element type, any layout, volumes and sequences too.
         axes: int or list of int, optional. Axes along which mean and standard deviation are
             taken. By default those along which the tensors given for `mean` or `stddev` have
             extent 1, else all. Negative ones count from the back; none may come twice.
@@ -1651,6 +2503,65 @@ def pad(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 @overload
+def paste(
+    image: DataNode,
+    /,
+    *,
+    fill_value: int | Sequence[int] | NDArray[Any],
+    ratio: float | DataNode,
+    min_canvas_size: float | DataNode | None = 0.0,
+    n_channels: int | None = 3,
+    paste_x: float | DataNode | None = 0.5,
+    paste_y: float | DataNode | None = 0.5,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Puts each image on a larger canvas of one colour.
+
+    Args:
+        image: DataNode. Images; any element type. Layouts: HWC.
+        fill_value: int or list of int, required. Colour of the canvas: a value for each
+            channel. Saturates.
+        ratio: float or DataNode, required. Size of the canvas over that of the image, 1 or
+            more, along both axes; the product is cut off to whole pixels.
+        min_canvas_size: float or DataNode, default 0.0. Least height and width of the canvas,
+            in pixels.
+        n_channels: int, default 3. Number of channels of the images.
+        paste_x: float or DataNode, default 0.5. Horizontal position of the image, 0 (left) to 1
+            (right).
+        paste_y: float or DataNode, default 0.5. Vertical position of the image, 0 (top) to 1
+            (bottom).
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Element type and layout of the input.
+    """
+
+@overload
+def paste(
+    image: list[DataNode],
+    /,
+    *,
+    fill_value: int | Sequence[int] | NDArray[Any],
+    ratio: float | DataNode,
+    min_canvas_size: float | DataNode | None = 0.0,
+    n_channels: int | None = 3,
+    paste_x: float | DataNode | None = 0.5,
+    paste_y: float | DataNode | None = 0.5,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
 def peek_image_shape(
     data: DataNode,
     /,
@@ -1739,6 +2650,48 @@ def per_frame(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
+@overload
+def permute_batch(
+    data: DataNode,
+    /,
+    *,
+    indices: int | Sequence[int] | NDArray[Any] | DataNode,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives the samples of a batch in another order: sample i of the output is sample indices[i]
+    of the input. A number may come several times. Nothing is copied.
+
+    Args:
+        data: DataNode. Any layout, any element type.
+        indices: int or list of int or DataNode, required. Numbers of samples in the batch, from
+            0: a list as long as the batch, or a tensor with one number a sample, such as
+            fn.batch_permutation gives.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Samples of the input.
+    """
+
+@overload
+def permute_batch(
+    data: list[DataNode],
+    /,
+    *,
+    indices: int | Sequence[int] | NDArray[Any] | DataNode,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
 def python_function(
     *inputs: Any,
     function: Callable[..., Any],
@@ -1800,6 +2753,179 @@ def python_function(
             outputs: What the function returned.
     """
 
+@overload
+def random_bbox_crop(
+    boxes: DataNode,
+    labels: DataNode | None = None,
+    /,
+    *,
+    all_boxes_above_threshold: bool | None = True,
+    allow_no_crop: bool | None = True,
+    aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
+    bbox_layout: str | None = None,
+    bbox_prune_threshold: float | None = None,
+    crop_shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    input_shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    ltrb: bool | None = True,
+    num_attempts: int | None = 1,
+    output_bbox_indices: bool | None = False,
+    quiet: bool | None = False,
+    scaling: float | Sequence[float] | NDArray[Any] | None = ...,
+    shape_layout: str | None = None,
+    threshold_type: str | os.PathLike[str] | None = "iou",
+    thresholds: float | Sequence[float] | NDArray[Any] | None = ...,
+    total_num_attempts: int | None = -1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> Any:
+    """Draws windows of an image until one keeps enough of its bounding boxes, and crops the boxes
+    with it. A threshold is drawn out of `thresholds` and serves `num_attempts` windows; then
+    another is drawn. A window has random extents in `scaling`, of an aspect ratio in
+    `aspect_ratio`, or the extents `crop_shape`.
+
+    Args:
+        boxes: DataNode. Boxes as `bbox_layout` says, fractions of the image, 0 to 1; float32,
+            shape (boxes, 4), or (boxes, 6) in space.
+        labels: DataNode. One for each box, any element type; further dimensions are kept.
+            Optional.
+        all_boxes_above_threshold: bool, default True. All boxes must reach the threshold;
+            otherwise one of them.
+        allow_no_crop: bool, default True. The whole image is one more outcome, as if it were
+            one more threshold. Has no effect with `crop_shape`.
+        aspect_ratio: float or list of float, default [1.0, 1.0]. Range of the window's width /
+            height, in pixels where `input_shape` is given, else in fractions of the image. In
+            space: one range for all, or x/y, x/z, y/z.
+        bbox_layout: layout str, optional. Order of a box's numbers: x, y, z where it starts, X,
+            Y, Z where it ends, or W, H, D its extents; "xyXY" ("xyzXYZ") by default.
+        bbox_prune_threshold: float, optional. Boxes of which no more than this part lies inside
+            of the window are dropped. By default those whose centre lies outside.
+        crop_shape: int or list of int or DataNode, optional. Extents of the window in pixels,
+            in `shape_layout`. Needs `input_shape`, excludes `scaling` and `aspect_ratio`.
+        input_shape: int or list of int or DataNode, optional. Extents of the image in pixels,
+            in `shape_layout`.
+        ltrb: bool, default True. Old spelling of `bbox_layout`: "xyXY" where true, "xyWH" where
+            false. Excludes it.
+        num_attempts: int, default 1. How many windows are tried with one threshold.
+        output_bbox_indices: bool, default False. Return the places of the boxes kept.
+        quiet: bool, default False. Do not print a line where no window was found.
+        scaling: float or list of float, default [1.0, 1.0]. Range of the window's extents, as
+            fractions of the image. A window that is larger than the image is placed around it.
+        shape_layout: layout str, optional. Order of `crop_shape` and `input_shape`; "WH"
+            ("WHD") by default.
+        threshold_type: str, default "iou". What a threshold is of: "iou", intersection over
+            union of box and window, or "overlap", the part of the box that lies inside.
+        thresholds: float or list of float, default [0.0]. Thresholds to draw from, 0 to 1.
+        total_num_attempts: int, default -1. How many windows are tried in all, 1,000,000 at
+            most; then the best one is taken. -1: no end is given, and the best of 100,000 is
+            taken.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            anchor: Where the window starts: x, y (, z); float32, fractions of the image, or
+                pixels where `crop_shape` is given.
+            shape: Extents of the window, like `anchor`.
+            cropped_boxes: The boxes kept, as fractions of the window, in `bbox_layout`.
+            cropped_labels: Their labels; only where labels are given.
+            indices: Their places in `boxes`, int32; only with `output_bbox_indices`.
+    """
+
+@overload
+def random_bbox_crop(
+    boxes: list[DataNode],
+    labels: Any | None = None,
+    /,
+    *,
+    all_boxes_above_threshold: bool | None = True,
+    allow_no_crop: bool | None = True,
+    aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
+    bbox_layout: str | None = None,
+    bbox_prune_threshold: float | None = None,
+    crop_shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    input_shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    ltrb: bool | None = True,
+    num_attempts: int | None = 1,
+    output_bbox_indices: bool | None = False,
+    quiet: bool | None = False,
+    scaling: float | Sequence[float] | NDArray[Any] | None = ...,
+    shape_layout: str | None = None,
+    threshold_type: str | os.PathLike[str] | None = "iou",
+    thresholds: float | Sequence[float] | NDArray[Any] | None = ...,
+    total_num_attempts: int | None = -1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> Any: ...
+@overload
+def random_crop_generator(
+    shape: DataNode,
+    /,
+    *,
+    random_area: float | Sequence[float] | NDArray[Any] | None = ...,
+    random_aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
+    num_attempts: int | None = 10,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]:
+    """Draws a window of random place, area and aspect ratio in an image of the given shape, for
+    fn.slice or fn.decoders.image_slice with axis_names="HW". With the same seed it is the
+    window of fn.decoders.image_random_crop.
+
+    Args:
+        shape: DataNode. Shape of the image, integers: (height, width) or (height, width,
+            channels).
+        random_area: float or list of float, default [0.08, 1.0]. Range of the window's area, as
+            a fraction of the image.
+        random_aspect_ratio: float or list of float, default [0.75, 1.333333]. Range of the
+            window's width over its height; drawn evenly on a logarithmic scale.
+        num_attempts: int, default 10. Draws of area and aspect ratio before the largest window
+            with a permitted ratio is taken, from a random place.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        List of DataNode: `crop_anchor`, `crop_shape`.
+            crop_anchor: First row and column of the window, int32.
+            crop_shape: Height and width of the window, int32.
+    """
+
+@overload
+def random_crop_generator(
+    shape: list[DataNode],
+    /,
+    *,
+    random_area: float | Sequence[float] | NDArray[Any] | None = ...,
+    random_aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
+    num_attempts: int | None = 10,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[list[DataNode]]: ...
 @overload
 def random_resized_crop(
     data: DataNode,
@@ -2312,6 +3438,50 @@ def resize_crop_mirror(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
+def roi_random_crop(
+    data: DataNode | None = None,
+    /,
+    *,
+    crop_shape: int | Sequence[int] | NDArray[Any] | DataNode,
+    roi_start: int | Sequence[int] | NDArray[Any] | DataNode,
+    roi_end: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    roi_shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    in_shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Draws where a window of `crop_shape` starts: around a region of interest that is smaller, or
+    inside of one that is larger, each place as often as the others. With `in_shape` or an
+    input, the window also lies inside of the data.
+
+    Args:
+        data: DataNode. Its shape bounds the window; its values are not used. Optional.
+        crop_shape: int or list of int or DataNode, required. Extents of the window.
+        roi_start: int or list of int or DataNode, required. Where the region of interest
+            starts.
+        roi_end: int or list of int or DataNode, optional. Where the region ends (one past it);
+            excludes `roi_shape`.
+        roi_shape: int or list of int or DataNode, optional. Extents of the region; excludes
+            `roi_end`.
+        in_shape: int or list of int or DataNode, optional. Shape of the data that the window
+            must lie in; excludes an input.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Where the window starts, int64, one number for each axis.
+    """
+
 @overload
 def rotate(
     data: DataNode,
@@ -2430,6 +3600,49 @@ def saturation(
     saturation: float | DataNode | None = 1.0,
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
+@overload
+def sequence_rearrange(
+    sequence: DataNode,
+    /,
+    *,
+    new_order: int | Sequence[int] | NDArray[Any] | DataNode,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Gives the frames of a sequence in another order; frames may come several times.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        sequence: DataNode. A sequence: at least two axes, the first of which is that of the
+            frames.
+        new_order: int or list of int or DataNode, required. Which frame of the input comes at
+            each place, from 0.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: As many frames as `new_order` has numbers.
+    """
+
+@overload
+def sequence_rearrange(
+    sequence: list[DataNode],
+    /,
+    *,
+    new_order: int | Sequence[int] | NDArray[Any] | DataNode,
     device: str | None = "cpu",
     name: str | None = None,
     preserve: bool | None = False,
@@ -2588,6 +3801,55 @@ def slice(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     image_type: Any = None,  # deprecated
     output_dtype: Any = None,  # deprecated
+) -> list[DataNode]: ...
+@overload
+def sphere(
+    input: DataNode,
+    /,
+    *,
+    fill_value: float | None = 0.0,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    mask: int | DataNode | None = 1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Shows images as on a sphere: a pixel at distance r from the middle comes from distance r * r
+    / R on the same line, where R is half of the longer side, in whole pixels. An image of one
+    pixel becomes `fill_value`.
+
+    Args:
+        input: DataNode. Images; any number of channels and element type. Layouts: HWC.
+        fill_value: float, default 0.0. What is outside the input; rounded and saturated to the
+            input's type.
+        interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_NN.
+            Interpolation: INTERP_NN or INTERP_LINEAR.
+        mask: int or DataNode, default 1. 0 leaves the image as it is.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def sphere(
+    input: list[DataNode],
+    /,
+    *,
+    fill_value: float | None = 0.0,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    mask: int | DataNode | None = 1,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 @overload
 def squeeze(
@@ -3172,6 +4434,75 @@ def warp_affine(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     output_dtype: Any = None,  # deprecated
+) -> list[DataNode]: ...
+@overload
+def water(
+    input: DataNode,
+    /,
+    *,
+    fill_value: float | None = 0.0,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    mask: int | DataNode | None = 1,
+    ampl_x: float | None = 10.0,
+    ampl_y: float | None = 10.0,
+    freq_x: float | None = 0.049087387,
+    freq_y: float | None = 0.049087387,
+    phase_x: float | None = 0.0,
+    phase_y: float | None = 0.0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Shows images as through water: the pixel at (x, y), counted from 0, comes from the position
+    (x + ampl_x * sin(freq_x * y + phase_x), y + ampl_y * cos(freq_y * x + phase_y)), where (0,
+    0) is the corner of the first pixel.
+
+    Args:
+        input: DataNode. Images; any number of channels and element type. Layouts: HWC.
+        fill_value: float, default 0.0. What is outside the input; rounded and saturated to the
+            input's type.
+        interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_NN.
+            Interpolation: INTERP_NN or INTERP_LINEAR.
+        mask: int or DataNode, default 1. 0 leaves the image as it is.
+        ampl_x: float, default 10.0. Amplitude of the wave in the x direction, in pixels.
+        ampl_y: float, default 10.0. Amplitude of the wave in the y direction, in pixels.
+        freq_x: float, default 0.049087387. Frequency of the wave in the x direction, in radians
+            a row; 2 pi / 128 by default.
+        freq_y: float, default 0.049087387. Frequency of the wave in the y direction, in radians
+            a column; 2 pi / 128 by default.
+        phase_x: float, default 0.0. Phase of the wave in the x direction, in radians.
+        phase_y: float, default 0.0. Phase of the wave in the y direction, in radians.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def water(
+    input: list[DataNode],
+    /,
+    *,
+    fill_value: float | None = 0.0,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    mask: int | DataNode | None = 1,
+    ampl_x: float | None = 10.0,
+    ampl_y: float | None = 10.0,
+    freq_x: float | None = 0.049087387,
+    freq_y: float | None = 0.049087387,
+    phase_x: float | None = 0.0,
+    phase_y: float | None = 0.0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> list[DataNode]: ...
 def zeros(
     *,

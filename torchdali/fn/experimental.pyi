@@ -40,7 +40,7 @@ def remap(
         mapy: DataNode. Vertical positions, in pixels; shape of `mapx`. Layouts: HWC, HW, FHWC,
             FHW, F***, F**.
         interp: types.DALIInterpType, default types.DALIInterpType.INTERP_LINEAR. Interpolation:
-            INTERP_LINEAR or INTERP_NN.
+            INTERP_LINEAR, INTERP_NN, INTERP_CUBIC or INTERP_LANCZOS3.
         pixel_origin: str, default "corner". What position (0, 0) is: the "corner" of the first
             pixel, or its "center", as in OpenCV.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a

@@ -1,6 +1,6 @@
 # Made by `make generate` from the engine's registry; do not edit.
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import torch
 from numpy.typing import NDArray
@@ -9,11 +9,110 @@ from torchdali import types
 from torchdali.data_node import DataNode
 
 __all__ = [
+    "beta",
+    "choice",
     "coin_flip",
     "normal",
     "uniform",
 ]
 
+def beta(
+    shape_like: DataNode | None = None,
+    /,
+    *,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+    alpha: float | DataNode | None = 1.0,
+    beta: float | DataNode | None = 1.0,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Draws from the beta distribution, whose density is in proportion to x^(alpha - 1) (1 -
+    x)^(beta - 1) on [0, 1]; the uniform one by default. The same seed gives the same values
+    with any number of threads and any prefetch depth.
+
+    Args:
+        shape_like: DataNode. Each sample takes the shape of this one; its values are not used.
+            Optional.
+        shape: int or list of int or DataNode, optional. Shape of each sample; excludes
+            `shape_like`. Without either, a sample is one value (no dimensions).
+        dtype: types.DALIDataType, optional. Element type: float32 by default, float64 or
+            float16.
+        alpha: float or DataNode, default 1.0. First parameter, above 0.
+        beta: float or DataNode, default 1.0. Second parameter, above 0.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Random values, of type `dtype`; without layout.
+    """
+
+@overload
+def choice(
+    a: DataNode,
+    shape_like: DataNode | None = None,
+    /,
+    *,
+    p: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> DataNode:
+    """Draws elements of a list, with replacement: each as often as the others, or with the
+    probabilities `p`. The same seed gives the same choices with any number of threads and any
+    prefetch depth.
+
+    Args:
+        a: DataNode. What to choose from: a list (the first axis of a tensor of any element
+            type), or one integer n, which stands for 0 to n - 1.
+        shape_like: DataNode. Each sample takes the shape of this one; its values are not used.
+            Optional.
+        p: float or list of float or DataNode, optional. Probability of each element; they add
+            up to 1. All as likely by default.
+        shape: int or list of int or DataNode, optional. How many to draw, as a shape; excludes
+            `shape_like`. Without either, a sample is one element.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: The elements chosen, of the type of `a`: shape `shape`, and behind it the
+            other axes of `a`.
+    """
+
+@overload
+def choice(
+    a: list[DataNode],
+    shape_like: Any | None = None,
+    /,
+    *,
+    p: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+) -> list[DataNode]: ...
 def coin_flip(
     shape_like: DataNode | None = None,
     /,

@@ -10,11 +10,11 @@ from torchdali._callables import _Operator
 from torchdali.data_node import DataNode
 
 __all__ = [
+    "RMS",
     "Max",
     "Mean",
     "MeanSquare",
     "Min",
-    "RMS",
     "StdDev",
     "Sum",
     "Variance",

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the three families have in common: translations, arguments of suites, their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torchdali._source_location import find_user_location
+from torchdali.auto_aug import augmentations as a
+from torchdali.auto_aug.core import _Augmentation
+from torchdali.data_node import DataNode
+from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+
+__all__ = ["ENHANCED", "arguments", "check_bins", "error", "including", "translations"]
+
+# How far brightness, contrast, colour and sharpness go where larger magnitudes are not stronger.
+ENHANCED = (0.1, 1.9)
+
+
+def error(kind: type[Any], caller: str, text: str, fix: str | None = None) -> Exception:
+    """Returns the exception for a wrong argument of one of the functions."""
+    made: Exception = _make(kind, text, operator=caller, location=find_user_location(), fix=fix)
+    return made
+
+
+def arguments(shape: Any, fill_value: Any, interp_type: Any) -> dict[str, Any]:
+    """Returns what the augmentations of a suite are called with."""
+    given = {"fill_value": fill_value, "interp_type": interp_type}
+    return given if shape is None else {**given, "shape": shape}
+
+
+def check_bins(num_magnitude_bins: Any, caller: str) -> None:
+    """Raises ArgumentError where there is no positive number of bins."""
+    if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
+        raise error(
+            ArgumentError,
+            caller,
+            f"`num_magnitude_bins` takes a positive int, got {num_magnitude_bins!r}",
+        )
+
+
+def translations(
+    use_shape: bool,
+    max_translate_abs: Any,
+    max_translate_rel: Any,
+    default_abs: float,
+    default_rel: float,
+    caller: str,
+) -> list[_Augmentation]:
+    """Returns translate_x and translate_y, relative to the shape of images or in pixels.
+
+    Args:
+        use_shape: whether they are relative.
+        max_translate_abs: greatest offset in pixels, or (vertical, horizontal).
+        max_translate_rel: greatest part of the height and width, or (of height, of width).
+        default_abs: where it is None.
+        default_rel: where it is None.
+        caller: for errors.
+    """
+    if not isinstance(use_shape, bool):
+        kind = "a DataNode" if isinstance(use_shape, DataNode) else repr(use_shape)
+        raise error(
+            ArgumentTypeError,
+            caller,
+            f"`use_shape` takes True or False, got {kind}",
+            "pass the shape where the augmentations are applied, as shape=",
+        )
+    unused, name, other = (
+        (max_translate_abs, "max_translate_abs", "max_translate_rel")
+        if use_shape
+        else (max_translate_rel, "max_translate_rel", "max_translate_abs")
+    )
+    if unused is not None:
+        raise error(
+            ArgumentError,
+            caller,
+            f"`{name}` has no use {'with' if use_shape else 'without'} the shapes of images",
+            f"pass `{other}`",
+        )
+    given = max_translate_rel if use_shape else max_translate_abs
+    if given is None:
+        given = default_rel if use_shape else default_abs
+    height, width = given if isinstance(given, (tuple, list)) else (given, given)
+    x, y = (
+        (a.translate_x, a.translate_y)
+        if use_shape
+        else (a.translate_x_no_shape, a.translate_y_no_shape)
+    )
+    return [x.augmentation((0, width), True), y.augmentation((0, height), True)]
+
+
+def including(
+    suite: Sequence[_Augmentation], excluded: Sequence[str] | None, caller: str
+) -> list[_Augmentation]:
+    """Returns a suite without the augmentations of some names."""
+    names = [one.name for one in suite]
+    for name in excluded or []:
+        if name not in names:
+            raise error(
+                ArgumentError,
+                caller,
+                f"`excluded` has {name!r}, and the suite holds {', '.join(names)}",
+            )
+    return [one for one in suite if one.name not in (excluded or [])]

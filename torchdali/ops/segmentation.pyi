@@ -1,0 +1,198 @@
+# Made by `make generate` from the engine's registry; do not edit.
+import os
+from collections.abc import Sequence
+from typing import Any, overload
+
+from numpy.typing import NDArray
+
+from torchdali._callables import _Operator
+from torchdali.data_node import DataNode
+
+__all__ = [
+    "RandomMaskPixel",
+    "RandomObjectBBox",
+    "SelectMasks",
+]
+
+class RandomMaskPixel(_Operator):
+    """Draws a pixel of a mask, each as often as the others: of the whole mask, or of its
+    foreground, which are the pixels above `threshold` or equal to `value`. Where there is no
+    foreground, it draws of the whole mask.
+
+    Args:
+        mask: DataNode. A mask of any element type, layout and number of dimensions; not empty.
+        foreground: int or DataNode, default 0. Draw of the foreground where not 0.
+        value: int or DataNode, optional. The foreground's value; excludes `threshold`.
+        threshold: float or DataNode, default 0.0. Pixels above it are the foreground.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode: Where the pixel is, int64, one number for each dimension.
+    """
+
+    def __init__(
+        self,
+        *,
+        foreground: int | DataNode | None = 0,
+        value: int | DataNode | None = None,
+        threshold: float | DataNode | None = 0.0,
+        device: str | None = "cpu",
+        name: str | None = None,
+        seed: int | None = -1,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        mask: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        mask: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class RandomObjectBBox(_Operator):
+    """Draws an object of a mask of labels and returns its bounding box: first a class, then one of
+    its blobs (elements that touch along an axis), each as often as the others. The whole mask
+    where no blob is left to draw from, or with probability 1 - `foreground_prob`.
+
+    Args:
+        mask: DataNode. Labels, integers of any type, any layout and number of dimensions.
+        background: int or DataNode, default 0. The background's label. By default 0, or where
+            that is one of `classes` the greatest negative number that is not.
+        cache_objects: bool, default False. Accepted for old programs: objects are found anew
+            each time, with the same results.
+        class_weights: float or list of float or DataNode, optional. How likely each of
+            `classes` is, in relation to the others; of the classes 1, 2, 3 ... where `classes`
+            is not given.
+        classes: int or list of int or DataNode, optional. Labels to draw from; all but the
+            background by default.
+        foreground_prob: float or DataNode, default 1.0. Probability of drawing an object.
+        format: str, default "anchor_shape". "anchor_shape", "start_end" or "box": see the
+            outputs.
+        ignore_class: bool, default False. Draw of all objects, whatever their class. Excludes
+            `classes`, `class_weights` and `output_class`.
+        k_largest: int, optional. Draw of so many of the largest boxes only (of the class, or
+            with `ignore_class` of all).
+        output_class: bool, default False. Return the label too.
+        threshold: int or list of int or DataNode, optional. Least extents of a box, for each
+            dimension or one for all; smaller ones are left out.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            start: Where the box starts, int32, one number for each dimension; with the format
+                "box" its start and end, one after the other.
+            extent: Extents of the box, or with the format "start_end" its end (one past it);
+                int32. Not with the format "box".
+            label: Label of the object, the background's for the whole mask; int32, no
+                dimensions; only with `output_class`.
+    """
+
+    def __init__(
+        self,
+        *,
+        background: int | DataNode | None = 0,
+        cache_objects: bool | None = False,
+        class_weights: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+        classes: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+        foreground_prob: float | DataNode | None = 1.0,
+        format: str | os.PathLike[str] | None = "anchor_shape",
+        ignore_class: bool | None = False,
+        k_largest: int | None = None,
+        output_class: bool | None = False,
+        threshold: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+        device: str | None = "cpu",
+        name: str | None = None,
+        seed: int | None = -1,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        mask: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        mask: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> Any: ...
+
+class SelectMasks(_Operator):
+    """Keeps the polygons of some masks, in the order of `mask_ids`, and the vertices that belong
+    to them.
+
+    Args:
+        mask_ids: DataNode. The masks to keep; int32, a list without duplicates.
+        polygons: DataNode. Polygons: mask, first vertex, one past the last vertex; int32, shape
+            (polygons, 3). A mask may have several.
+        vertices: DataNode. Vertices, any element type, shape (vertices, coordinates).
+        reindex_masks: bool, default False. Number the masks by their place in `mask_ids`.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+
+    Returns:
+        List of DataNode: `selected_polygons`, `selected_vertices`.
+            selected_polygons: The polygons kept, int32, shape (polygons, 3).
+            selected_vertices: Their vertices, one polygon after the other.
+    """
+
+    def __init__(
+        self,
+        *,
+        reindex_masks: bool | None = False,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        mask_ids: DataNode,
+        polygons: DataNode,
+        vertices: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+    @overload
+    def __call__(
+        self,
+        mask_ids: list[DataNode],
+        polygons: Any,
+        vertices: Any,
+        /,
+        **kwargs: Any,
+    ) -> list[list[DataNode]]: ...
