@@ -207,7 +207,9 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
         position = imports.index(line)
         only_used = [f"{start} import {', '.join(names_used)}"] if names_used else []
         imports[position : position + 1] = only_used
-    exported = "\n".join(f'    "{name}",' for name in sorted(names))
+    # Constants before classes, as ruff sorts names.
+    ordered = sorted(names, key=lambda name: (not name.isupper(), name))
+    exported = "\n".join(f'    "{name}",' for name in ordered)
     all_names = f"__all__ = [\n{exported}\n]\n" if names else "__all__: list[str] = []\n"
     text = "\n".join([_HEAD, *_collapsed(imports), all_names, code])
     return text.rstrip("\n") + "\n"

@@ -8,17 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torchdali._reference import MARK, cell
-from torchdali._schema import OperatorSchema, registry
+from torchdali._schema import ALIASES, OperatorSchema, registry
 
 __all__ = ["missing", "page"]
 
 _ABSENT = "absent"
 _COMPLETE = "complete"
-# Operators of DALI's that are functions of a plugin here too.
-_NAMES = {
-    "plugin.pytorch.fn.torch_python_function": "torch_python_function",
-    "plugin.numba.fn.experimental.numba_function": "numba_function",
-}
+_PLUGIN = "plugin.pytorch.fn."  # its functions are among the others here
 _KINDS = {"sequences": "frame sequences", "volumes": "volumes"}
 
 
@@ -57,14 +53,16 @@ def page(facts: Mapping[str, Mapping[str, Any]]) -> str:
     rows = []
     counts = {device: collections.Counter[str]() for device in ("cpu", "gpu")}
     for name, theirs in sorted(facts.items()):
-        schema = registry().get(_NAMES.get(name, name))
+        schema = _found(name)
         states = [_state(schema, theirs, device) for device in counts]
         for count, state in zip(counts.values(), states, strict=True):
             count[state.partition(":")[0]] += 1
-        title = f"[`{schema.fn_name}`](fn/{schema.name}.md)" if schema else f"`fn.{name}`"
+        title = f"`fn.{name}`" if not name.startswith("plugin.") else f"`{name}`"
+        if schema:
+            title = f"[{title}](fn/{schema.name}.md)"
         rows.append(f"| {title} | {cell(states[0])} | {cell(states[1])} |")
-    known = {_NAMES.get(name, name) for name in facts}
-    more = [s for name, s in registry().items() if name not in known]
+    known = [_found(name) for name in facts]
+    more = [schema for schema in registry().values() if schema not in known]
     summary = "; ".join(
         f"on the {device.upper()} "
         + ", ".join(f"{count[state]} {state}" for state in (_COMPLETE, "partial", _ABSENT))
@@ -89,6 +87,12 @@ def page(facts: Mapping[str, Mapping[str, Any]]) -> str:
         f"has: {', '.join(f'[`{s.fn_name}`](fn/{s.name}.md)' for s in more)}.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _found(name: str) -> OperatorSchema | None:
+    """Returns ours for the name of one of DALI's operators, which may be an old one."""
+    own = name.removeprefix(_PLUGIN)
+    return registry().get(ALIASES.get(own, own))
 
 
 def _state(schema: OperatorSchema | None, facts: Mapping[str, Any], device: str) -> str:
