@@ -79,7 +79,7 @@ def test_every_source_has_tests(name):
 
 @functools.cache
 def whole_digest(case: OpCase) -> str:
-    """Returns the digest of a case's samples in one batch, on one thread; looks after its inputs."""
+    """Returns the digest of a case's samples in one batch; looks after its inputs."""
     fed: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def remember(sample: torch.Tensor) -> torch.Tensor:
