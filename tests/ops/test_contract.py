@@ -14,7 +14,16 @@ from pathlib import Path
 import pytest
 import torch
 from helpers.digests import digest, digests
-from helpers.ops import OpCase, PerSample, Run, all_cases, find, run_case, run_op
+from helpers.ops import (
+    OpCase,
+    PerSample,
+    Run,
+    all_cases,
+    find,
+    run_batches,
+    run_case,
+    run_op,
+)
 
 from torchdali import Pipeline, fn, types
 from torchdali._extension import _C
@@ -103,6 +112,43 @@ def test_a_batch_equals_its_samples_in_batches_of_any_size(case):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_threads_and_strides_change_nothing_and_inputs_stay_as_they_were(case):
     assert digest(run_case(case, num_threads=8, prepare=non_contiguous)) == whole_digest(case)
+
+
+def has_values_of_frames(case: OpCase) -> bool:
+    """Tells whether the samples of a case can be the frames of a sequence, with their values."""
+    schema = SCHEMAS[case.op]
+    if not schema.sequences or schema.random or case.more_inputs or case.sees_batch:
+        return False
+    if not case.layout or case.shape is None or not has_tensor_args(case):
+        return False
+    values = [a for a in case.args.values() if isinstance(a, PerSample)]
+    return f"F{case.layout}" in schema.inputs[0].layouts and not any(a.layout for a in values)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if has_values_of_frames(c)], ids=str)
+def test_frames_with_values_of_their_own_are_as_samples_with_theirs(case):
+    if isinstance(case.shape, list):
+        case = case.replace(shape=case.shape[0])  # frames of one size
+    samples = run_case(case)
+    frames = range(case.batch)
+    sources = {"data": (f"F{case.layout}", [[torch.stack([case.input(i) for i in frames])]])}
+    constants = {}
+    for name, value in case.args.items():
+        if isinstance(value, PerSample):
+            values = torch.stack([value.at(i) for i in frames])
+            sources[name] = ("F" + "*" * (values.ndim - 1), [[values]])
+        else:
+            constants[name] = value
+    try:
+        run = run_batches(case.op, sources, 1, constants, batch_sizes=[1], seed=case.seed)
+    except ValueError as error:
+        assert "of the sequence would have shape" in str(error)
+        assert len({s.shape for s in samples.samples()[0]}) > 1
+        return
+    for out, expected in zip(run.batches[0], samples.samples(), strict=True):
+        for frame, sample in zip(out[0], expected, strict=True):
+            if frame.shape == sample.shape:  # rotate gives all frames the largest canvas
+                torch.testing.assert_close(frame, sample, rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("isa", ISAS)
