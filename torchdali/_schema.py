@@ -277,7 +277,13 @@ _operators: dict[str, OperatorSchema] = {}
 
 def _all() -> dict[str, OperatorSchema]:
     if not _operators:
-        schemas = sorted((_schema(raw) for raw in _C.schemas()), key=lambda s: s.name)
+        try:
+            schemas = sorted((_schema(raw) for raw in _C.schemas()), key=lambda s: s.name)
+        except (KeyError, TypeError) as error:
+            raise ImportError(
+                "torchdali's engine was built from other sources than its Python files are of: "
+                "build it again, with `make build` or `pip install .`"
+            ) from error
         _operators.update({s.name: s for s in schemas})
     return _operators
 

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An engine that was built before the Python files changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from torchdali import _schema
+
+
+def test_an_engine_of_other_sources_is_an_import_error_that_says_what_to_do(monkeypatch):
+    class Old:
+        @staticmethod
+        def schemas():
+            return [{"name": "flip", "doc": "", "args": []}]
+
+    monkeypatch.setattr(_schema, "_operators", {})
+    monkeypatch.setattr(_schema, "_C", Old)
+    with pytest.raises(ImportError, match="build it again"):
+        _schema.registry()
