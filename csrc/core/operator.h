@@ -297,7 +297,8 @@ T argument_cast(const S& number, const std::string& name) {
     bool fits;
     if constexpr (is_floating_type<S>) {
       static_assert(std::is_signed_v<To>);
-      constexpr double kEnd = 2.0 * (std::numeric_limits<To>::max() / 2 + 1);  // exact
+      constexpr To kHalf = std::numeric_limits<To>::max() / 2 + 1;
+      constexpr double kEnd = 2.0 * kHalf;  // exact
       const auto x = static_cast<double>(number);
       fits = (x >= -kEnd || x > -kEnd - 1) && x < kEnd;  // -kEnd - 1 is rounded for int64
     } else {

@@ -107,6 +107,7 @@ void correlate(const CorrelateJob& job, const void* in, void* out, float* scratc
                           .weight = *weight});
   if (taps.empty()) taps.push_back({.d = 0, .h = 0, .row = 0, .shift = 0, .weight = 0.0f});
   std::vector<float> weights;
+  weights.reserve(taps.size());
   for (const Tap& tap : taps) weights.push_back(tap.weight);
   std::vector<const float*> pointers(taps.size());
 

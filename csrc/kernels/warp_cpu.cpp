@@ -105,6 +105,13 @@ struct FixedWeights {
   alignas(64) int32_t offset[kWarpBlock + 4];
 };
 
+// Of a weight, which is never negative; std::lround is a call.
+inline int32_t rounded(float weight) {
+  constexpr float kHalf = 0.5f;
+  const float raised = weight + kHalf;
+  return static_cast<int32_t>(raised);
+}
+
 // Returns the largest offset.
 int32_t fixed_weights(const FixedImage& image, const WarpTaps& x, const WarpTaps& y, int32_t n,
                       FixedWeights& w) {
@@ -114,10 +121,10 @@ int32_t fixed_weights(const FixedImage& image, const WarpTaps& x, const WarpTaps
   int32_t largest = 0;
   for (int32_t i = 0; i < n; ++i) {
     const float left = x.w0[i] * kScale, right = x.w1[i] * kScale;
-    const int32_t w00 = static_cast<int32_t>(y.w0[i] * left + 0.5f);
-    const int32_t w01 = static_cast<int32_t>(y.w0[i] * right + 0.5f);
-    const int32_t w10 = static_cast<int32_t>(y.w1[i] * left + 0.5f);
-    const int32_t w11 = static_cast<int32_t>(y.w1[i] * right + 0.5f);
+    const int32_t w00 = rounded(y.w0[i] * left);
+    const int32_t w01 = rounded(y.w0[i] * right);
+    const int32_t w10 = rounded(y.w1[i] * left);
+    const int32_t w11 = rounded(y.w1[i] * right);
     w.upper[i] = w00 | w01 << 16;
     w.lower[i] = w10 | w11 << 16;
     w.fill[i] = ((kOne - (w00 + w01 + w10 + w11)) & 0xffff) | kOne / 2 << 16;
@@ -211,7 +218,7 @@ void blend(const FixedImage& image, const FixedWeights& w, int32_t n, uint8_t* o
       alignas(16) uint8_t last[16];
       _mm_store_si128(reinterpret_cast<__m128i*>(last), pixels);
       const int32_t count = n - i < 4 ? n - i : 4;
-      std::memcpy(out, last, static_cast<size_t>(count * kChannels));
+      std::memcpy(out, last, static_cast<size_t>(count) * kChannels);
     }
   }
 }

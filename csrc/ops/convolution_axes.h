@@ -33,7 +33,8 @@ struct ConvolutionAxes {
                          " dimensions, expected one to three data axes next to each other, such "
                          "as \"HWC\", \"FCHW\" or \"DHWC\"");
     for (int i = 0; i < first; ++i) outer *= shape[i];
-    for (int i = first; i < end; ++i) extents[static_cast<size_t>(3 - end + i)] = shape[i];
+    size_t slot = 3 - static_cast<size_t>(end - first);
+    for (int i = first; i < end; ++i) extents[slot++] = shape[i];
     if (end < shape.ndim()) channels = shape[end];
   }
 };

@@ -2,9 +2,9 @@
 // fn.dump_image: writes the images of each batch to files, for a look at what a pipeline does.
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "core/operator.h"
 
@@ -55,7 +55,7 @@ class DumpImage final : public Operator {
                       std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
                       std::fclose(file.release()) == 0;
     TORCHDALI_CHECK_KIND(kFile, good, "cannot write the file \"", name,
-                         "\" in the working folder: ", std::strerror(errno));
+                         "\" in the working folder: ", std::generic_category().message(errno));
   }
 
   std::string suffix_;

@@ -28,12 +28,11 @@ void broadcast(const SampleView& out, const SampleView& value) {
                   " cannot be repeated to fill the shape ", out.shape);
   if (out.volume() == 0) return;
   // From the last axis to the first: what there is of an axis, then its repetitions.
-  int64_t source_stride = 1, block = 1;  // elements of `value` and `out` behind the axis
+  int64_t block = 1;  // elements of `out` behind the axis
   std::vector<char> done(value.as<char>(), value.as<char>() + value.size_bytes());
   for (int axis = out.shape.ndim() - 1; axis >= 0; --axis) {
     const int64_t extent = out.shape[axis];
     const int64_t have = axis >= shift ? value.shape[axis - shift] : 1;
-    source_stride *= have;
     if (have == extent) {
       block *= extent;
       continue;

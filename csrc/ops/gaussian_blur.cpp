@@ -18,8 +18,8 @@ kernels::HalfWindow gaussian_window(float sigma, int64_t window) {
                   "`sigma` and `window_size` are both 0. To fix it: give one of them");
   TORCHDALI_CHECK(window == 0 || (window > 0 && window % 2 == 1), "`window_size` has ", window,
                   ", expected an odd positive number, or 0 where `sigma` decides");
-  double radius = static_cast<double>(window / 2);
-  if (window == 0) radius = std::ceil(3.0f * sigma);
+  const auto given = window / 2;
+  const double radius = window == 0 ? std::ceil(3.0f * sigma) : static_cast<double>(given);
   TORCHDALI_CHECK(2 * radius + 1 <= kMaxWindow, "the window would be ", 2 * radius + 1,
                   " elements wide, at most ", kMaxWindow, " are possible");
   const double deviation = sigma > 0 ? double{sigma} : (radius - 1) * 0.3 + 0.8;

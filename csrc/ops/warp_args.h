@@ -149,8 +149,8 @@ class MatrixArg {
   // rows * columns numbers, to `matrix`.
   void read(const SampleContext& ctx, int rows, int columns, double* matrix) const {
     if (!is_input_ && slot_ < 0) {
-      check(constant_.size() == static_cast<size_t>(rows * columns), rows, columns,
-            Shape{static_cast<int64_t>(constant_.size())});
+      check(constant_.size() == static_cast<size_t>(rows) * static_cast<size_t>(columns), rows,
+            columns, Shape{static_cast<int64_t>(constant_.size())});
       for (size_t i = 0; i < constant_.size(); ++i) matrix[i] = constant_[i];
       return;
     }

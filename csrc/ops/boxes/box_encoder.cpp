@@ -124,7 +124,9 @@ class BoxEncoder final : public Operator {
       }
       const int32_t box = static_cast<int32_t>(b);
       for (size_t a = 0; a < count; ++a) {
-        const bool better = (values[a] > best[a]) | ((values[a] == best[a]) & (matches[a] >= 0));
+        // No branches: the loop is vectorised.
+        const int more = values[a] > best[a], equal = values[a] == best[a];
+        const bool better = (more | (equal & static_cast<int>(matches[a] >= 0))) != 0;
         best[a] = better ? values[a] : best[a];
         matches[a] = better ? box : matches[a];
       }

@@ -3,6 +3,9 @@
 // random.
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "core/operator.h"
 #include "kernels/blobs.h"
@@ -118,6 +121,7 @@ class RandomObjectBbox final : public Operator {
   // Draws a class out of those that have blobs.
   static void keep_one_class(const Choice& choice, RandomStream& random, std::vector<Blob>& blobs) {
     std::vector<int64_t> present;
+    present.reserve(blobs.size());
     for (const Blob& b : blobs) present.push_back(b.label);
     std::sort(present.begin(), present.end());
     present.erase(std::unique(present.begin(), present.end()), present.end());
@@ -147,9 +151,15 @@ class RandomObjectBbox final : public Operator {
       for (int d = 0; d < ndim; ++d) v *= b.end[d] - b.start[d];
       return v;
     };
-    std::stable_sort(blobs.begin(), blobs.end(),
-                     [&](const Blob& a, const Blob& b) { return volume(a) > volume(b); });
-    blobs.erase(blobs.begin() + k_largest_, blobs.end());
+    std::vector<std::pair<int64_t, size_t>> order;  // of equals the first
+    order.reserve(blobs.size());
+    for (size_t i = 0; i < blobs.size(); ++i) order.emplace_back(-volume(blobs[i]), i);
+    std::sort(order.begin(), order.end());
+    std::vector<Blob> largest;
+    largest.reserve(static_cast<size_t>(k_largest_));
+    for (const auto& [_, i] : std::span(order).first(static_cast<size_t>(k_largest_)))
+      largest.push_back(blobs[i]);
+    blobs.swap(largest);
   }
 
   void write(SampleContext& ctx, int ndim, const Blob& box) const {
