@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from torchdali._constants import constant_node
-from torchdali._source_location import find_user_location
+from torchdali._source_location import find_user_location, user_stack_level
 from torchdali.auto_aug.core._bins import SignedBin, signed_bin
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
@@ -228,7 +228,7 @@ class Augmentation:
                 warnings.warn(
                     f"the magnitudes of {self.name} are randomly negated, and `magnitude_bin` has "
                     "no sign: one is drawn; signed_bin() draws it once for all augmentations",
-                    stacklevel=3,
+                    stacklevel=user_stack_level(),
                 )
                 given = signed_bin(given)
             index = given.signed_magnitude_idx
