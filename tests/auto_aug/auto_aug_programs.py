@@ -191,6 +191,27 @@ def coded(package: str, count: int, bins: int) -> list[Any]:
     return [note(number) for number in range(count)]
 
 
+def applied(
+    package: str,
+    family: str,
+    notes: list[Any],
+    data: Any,
+    bins: int,
+    n: int = 2,
+    m: int = 4,
+    seed: int | None = None,
+) -> Any:
+    """Applies one of the families to data; "auto" with sub_policies()."""
+    if family == "rand":
+        apply = module(package, "rand_augment").apply_rand_augment
+        return apply(notes, data, n, m, num_magnitude_bins=bins, seed=seed)
+    if family == "trivial":
+        apply = module(package, "trivial_augment").apply_trivial_augment
+        return apply(notes, data, num_magnitude_bins=bins, seed=seed)
+    policy = module(package, "core").Policy("coded", bins, sub_policies(notes))
+    return module(package, "auto_augment").apply_auto_augment(policy, data, seed=seed)
+
+
 def draws(package: str, family: str, batches: int, options: dict[str, Any]) -> np.ndarray:
     """Returns for each sample what was drawn, as coded() notes it.
 
@@ -209,16 +230,7 @@ def draws(package: str, family: str, batches: int, options: dict[str, Any]) -> n
 
     def definition() -> Any:
         data = dali.fn.external_source(source=lambda: zeros, batch=True)
-        if family == "rand":
-            return module(package, "rand_augment").apply_rand_augment(
-                notes, data, n, m, num_magnitude_bins=bins, seed=seed
-            )
-        if family == "trivial":
-            return module(package, "trivial_augment").apply_trivial_augment(
-                notes, data, num_magnitude_bins=bins, seed=seed
-            )
-        policy = module(package, "core").Policy("coded", bins, sub_policies(notes))
-        return module(package, "auto_augment").apply_auto_augment(policy, data, seed=seed)
+        return applied(package, family, notes, data, bins, n, m, seed)
 
     pipe = dali.pipeline_def(
         **{
@@ -231,15 +243,11 @@ def draws(package: str, family: str, batches: int, options: dict[str, Any]) -> n
         }
     )(definition)()
     pipe.build()
-    return np.array(
-        [int(np.array(pipe_out[i])) for pipe_out in _outputs(pipe, batches) for i in range(size)],
-        np.int64,
-    )
-
-
-def _outputs(pipe: Any, batches: int) -> Any:
+    codes = []
     for _ in range(batches):
-        yield pipe.run()[0]
+        (out,) = pipe.run()
+        codes += [int(np.array(out[i])) for i in range(size)]
+    return np.array(codes, np.int64)
 
 
 def sub_policies(notes: list[Any]) -> list[Any]:
