@@ -143,6 +143,11 @@ def test_one_bin_is_the_low_end():
     assert [int(x) for x in out] == (NUMBERS + 4).tolist()
 
 
+def test_an_augmentation_has_the_text_of_its_operation():
+    assert a.invert.__doc__ == "Takes values from 255."
+    assert a.shear_x.augmentation(mag_range=(0, 1)).__doc__ == a.shear_x.__doc__
+
+
 # -- signed_bin()
 
 
