@@ -43,7 +43,9 @@ def test_a_changelog_has_its_unreleased_part():
 
 
 # Pages whose code blocks run one after the other, as one program.
-@pytest.mark.parametrize("name", ["pipelines.md", "numba.md", "training.md", "loader.md"])
+@pytest.mark.parametrize(
+    "name", ["pipelines.md", "numba.md", "training.md", "loader.md", "augmentation.md"]
+)
 def test_the_code_of_a_page_runs(name, tmp_path):
     if name == "numba.md":
         pytest.importorskip("numba")

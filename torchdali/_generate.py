@@ -19,6 +19,7 @@ from torchdali import (
     _callables,
     _operator_states,
     _reference,
+    auto_aug,
     backend,
     errors,
     loop,
@@ -253,6 +254,10 @@ def files() -> dict[Path, str]:
         result[reference / f"{module.__name__.split('.')[1]}.md"] = _reference.module_page(
             module, names
         )
+    for part in auto_aug.__all__:
+        module = getattr(auto_aug, part)
+        page = _reference.module_page(module, list(module.__all__))
+        result[reference / "auto_aug" / f"{part}.md"] = page
     result[reference / "numba.md"] = _reference.module_page(numba, numba.__all__)
     return result
 

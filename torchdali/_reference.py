@@ -8,7 +8,7 @@ from enum import Enum
 from types import ModuleType
 from typing import Any
 
-from torchdali import _callables, types
+from torchdali import _callables, auto_aug, types
 from torchdali._schema import ENUMS, OperatorSchema, registry
 
 __all__ = ["MARK", "cell", "index_page", "module_page", "operator_page", "types_page"]
@@ -73,6 +73,8 @@ def index_page() -> str:
         "[batches and tensors](tensors.md) · [types](types.md) · "
         "[errors](errors.md) · [backend](backend.md) · [Numba functions](numba.md) · "
         "[what there is of DALI's operators](operators.md)",
+        "",
+        f"Automatic augmentation: {', '.join(f'[{n}](auto_aug/{n}.md)' for n in auto_aug.__all__)}",
         "",
         "| operator | |",
         "|---|---|",

@@ -36,15 +36,18 @@ def find_files(data: str) -> list[str]:
     return files
 
 
-def _augmented(dali: Any, images: Any, scheme: str) -> Any:
+def _augmentation(dali: Any, scheme: str) -> Callable[[Any], Any]:
+    """Returns what a scheme does; it is looked up outside of definitions, which DALI rewrites."""
     family = importlib.import_module(f"{dali.__name__}.auto_aug.{scheme}_augment")
     if scheme == "rand":
-        return family.rand_augment(images, n=2, m=9)
-    return family.trivial_augment_wide(images)
+        return functools.partial(family.rand_augment, n=2, m=9)
+    trivial: Callable[[Any], Any] = family.trivial_augment_wide
+    return trivial
 
 
 def _pipeline(dali: Any, axes: dict[str, Any], fused: bool) -> Any:
     fn, types = dali.fn, dali.types
+    augmented = _augmentation(dali, axes["scheme"]) if "scheme" in axes else None
 
     @dali.pipeline_def(
         batch_size=axes["batch"],
@@ -52,7 +55,7 @@ def _pipeline(dali: Any, axes: dict[str, Any], fused: bool) -> Any:
         device_id=None,
         seed=axes["seed"],
         prefetch_queue_depth=2,
-        enable_conditionals="scheme" in axes,
+        enable_conditionals=augmented is not None,
     )
     def training() -> tuple[Any, Any]:
         jpegs, labels = fn.readers.file(
@@ -65,8 +68,8 @@ def _pipeline(dali: Any, axes: dict[str, Any], fused: bool) -> Any:
         else:
             decoded = fn.decoders.image(jpegs, output_type=types.RGB)
             images = fn.random_resized_crop(decoded, size=[SIZE, SIZE], interp_type=resampling)
-        if "scheme" in axes:
-            images = _augmented(dali, images, axes["scheme"])
+        if augmented is not None:
+            images = augmented(images)
         normalised = fn.crop_mirror_normalize(
             images,
             dtype=types.FLOAT,

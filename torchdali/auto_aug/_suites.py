@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from torchdali._source_location import find_user_location
@@ -24,10 +24,17 @@ def error(kind: type[Any], caller: str, text: str, fix: str | None = None) -> Ex
     return made
 
 
-def arguments(shape: Any, fill_value: Any, interp_type: Any) -> dict[str, Any]:
-    """Returns what the augmentations of a suite are called with."""
+def arguments(
+    augmentations: Iterable[_Augmentation], shape: Any, fill_value: Any, interp_type: Any
+) -> dict[str, Any]:
+    """Returns what some augmentations of a suite are called with.
+
+    Where all that would take an argument are excluded, it is left out.
+    """
     given = {"fill_value": fill_value, "interp_type": interp_type}
-    return given if shape is None else {**given, "shape": shape}
+    if shape is not None:
+        given["shape"] = shape
+    return {name: value for one in augmentations for name, value in one.accepted(given).items()}
 
 
 def check_bins(num_magnitude_bins: Any, caller: str) -> None:

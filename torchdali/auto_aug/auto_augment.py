@@ -85,9 +85,8 @@ def auto_augment(
         raise _suites.error(
             ArgumentError, "auto_augment", f"`policy_name` takes {names}, got {policy_name!r}"
         )
-    return apply_auto_augment(
-        policy, data, seed, **_suites.arguments(shape, fill_value, interp_type)
-    )
+    arguments = _suites.arguments(policy.augmentations.values(), shape, fill_value, interp_type)
+    return apply_auto_augment(policy, data, seed, **arguments)
 
 
 def auto_augment_image_net(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchdali import fn, types
+from torchdali._source_location import user_stack_level
 from torchdali.auto_aug import _suites
 from torchdali.auto_aug import augmentations as a
 from torchdali.auto_aug.core import _Augmentation, select, signed_bin
@@ -80,15 +81,17 @@ def rand_augment(
         (8, 9, 3)
     """
     suite = get_rand_augment_suite if monotonic_mag else get_rand_augment_non_monotonic_suite
-    augmentations = suite(shape is not None, max_translate_abs, max_translate_rel)
+    augmentations = _suites.including(
+        suite(shape is not None, max_translate_abs, max_translate_rel), excluded, "rand_augment"
+    )
     return apply_rand_augment(
-        _suites.including(augmentations, excluded, "rand_augment"),
+        augmentations,
         data,
         n,
         m,
         num_magnitude_bins,
         seed,
-        **_suites.arguments(shape, fill_value, interp_type),
+        **_suites.arguments(augmentations, shape, fill_value, interp_type),
     )
 
 
@@ -129,7 +132,9 @@ def apply_rand_augment(
             ArgumentError, caller, f"`m` takes an int from 0 to {num_magnitude_bins - 1}, got {m!r}"
         )
     if n == 0:
-        warnings.warn(f"{caller} was called with n=0: nothing is applied", stacklevel=2)
+        warnings.warn(
+            f"{caller} was called with n=0: nothing is applied", stacklevel=user_stack_level()
+        )
         return data
     if not augmentations:
         raise _suites.error(ArgumentError, caller, "`augmentations` is empty")

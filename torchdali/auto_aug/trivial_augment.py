@@ -54,13 +54,17 @@ def trivial_augment_wide(
     Raises:
         ArgumentError, ArgumentTypeError: a value is out of its range, or of another type.
     """
-    suite = get_trivial_augment_wide_suite(shape is not None, max_translate_abs, max_translate_rel)
+    augmentations = _suites.including(
+        get_trivial_augment_wide_suite(shape is not None, max_translate_abs, max_translate_rel),
+        excluded,
+        "trivial_augment_wide",
+    )
     return apply_trivial_augment(
-        _suites.including(suite, excluded, "trivial_augment_wide"),
+        augmentations,
         data,
         num_magnitude_bins,
         seed,
-        **_suites.arguments(shape, fill_value, interp_type),
+        **_suites.arguments(augmentations, shape, fill_value, interp_type),
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from torchdali._constants import constant_node
-from torchdali._source_location import find_user_location
+from torchdali._source_location import find_user_location, user_stack_level
 from torchdali.auto_aug.core._bins import SignedBin, signed_bin
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
@@ -22,7 +22,6 @@ __all__ = ["Augmentation", "augmentation", "check_all_used"]
 _OWN_PARAMETERS = 2  # of an operation: the data and its parameter
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _POSITIONAL = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
-_KEEP: Any = object()
 
 
 class Augmentation:
@@ -38,6 +37,7 @@ class Augmentation:
         name: str | None = None,
     ) -> None:
         self._op = op
+        self.__doc__ = op.__doc__
         self._config: dict[str, Any] = {
             "mag_range": mag_range,
             "randomly_negate": randomly_negate,
@@ -91,16 +91,16 @@ class Augmentation:
 
     def augmentation(
         self,
-        mag_range: Any = _KEEP,
-        randomly_negate: Any = _KEEP,
-        mag_to_param: Any = _KEEP,
-        param_device: Any = _KEEP,
-        name: Any = _KEEP,
+        mag_range: Any = ...,
+        randomly_negate: Any = ...,
+        mag_to_param: Any = ...,
+        param_device: Any = ...,
+        name: Any = ...,
         augmentation_cls: type[Augmentation] | None = None,
     ) -> Augmentation:
         """Returns an augmentation with the same operation and some settings changed.
 
-        Arguments are those of augmentation(); what is left out stays as it is.
+        Arguments are those of augmentation(); what is left out, or ``...``, stays as it is.
         """
         given = {
             "mag_range": mag_range,
@@ -109,7 +109,7 @@ class Augmentation:
             "param_device": param_device,
             "name": name,
         }
-        changed = {key: value for key, value in given.items() if value is not _KEEP}
+        changed = {key: value for key, value in given.items() if value is not ...}
         return (augmentation_cls or type(self))(self._op, **{**self._config, **changed})
 
     def accepted(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,7 +228,7 @@ class Augmentation:
                 warnings.warn(
                     f"the magnitudes of {self.name} are randomly negated, and `magnitude_bin` has "
                     "no sign: one is drawn; signed_bin() draws it once for all augmentations",
-                    stacklevel=3,
+                    stacklevel=user_stack_level(),
                 )
                 given = signed_bin(given)
             index = given.signed_magnitude_idx

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from torchdali._source_location import find_user_location
+from torchdali._source_location import find_user_location, user_stack_level
 from torchdali.auto_aug.core._augmentation import Augmentation
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
@@ -97,7 +97,9 @@ class Policy:
                 ArgumentError, f"the probability of {one.name} is 0 to 1, got {probability!r}"
             )
         if probability == 0:
-            warnings.warn(f"{one.name} has probability 0 in {self.name!r}", stacklevel=4)
+            warnings.warn(
+                f"{one.name} has probability 0 in {self.name!r}", stacklevel=user_stack_level()
+            )
         if magnitude is None:
             if one.mag_range is not None:
                 raise self._error(ArgumentError, f"{one.name} needs a magnitude bin, got None")
@@ -111,7 +113,7 @@ class Policy:
         if one.mag_range is None:
             warnings.warn(
                 f"{one.name} has no magnitudes: bin {magnitude} in {self.name!r} has no effect",
-                stacklevel=4,
+                stacklevel=user_stack_level(),
             )
 
 

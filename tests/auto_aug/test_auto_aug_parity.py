@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Automatic augmentations against real DALI: results, suites, policies, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import auto_aug_programs as programs
+import numpy as np
+import pytest
+from helpers import dali_oracle
+from helpers.distributions import same_counts
+
+pytestmark = pytest.mark.dali
+PATH = Path(programs.__file__)
+GEOMETRIC = [name for name in programs.ALONE if name.split("_")[0] in {"shear", "translate"}]
+
+
+def both(function, *args):
+    return (
+        getattr(programs, function)("torchdali", *args),
+        dali_oracle.call(PATH, function, *args),
+    )
+
+
+def assert_near(ours, theirs):
+    assert len(ours) == len(theirs)
+    for i, (mine, reference) in enumerate(zip(ours, theirs, strict=True)):
+        assert mine.dtype == reference.dtype
+        assert mine.shape == reference.shape
+        distance = np.abs(mine.astype(int) - reference.astype(int)).max()
+        assert distance <= 1, f"sample {i}: {distance}"
+
+
+@pytest.mark.parametrize("frames", [0, 2], ids=["HWC", "FHWC"])
+@pytest.mark.parametrize("name", programs.ALONE)
+def test_an_augmentation_gives_what_it_gives_in_dali(name, frames):
+    options = {"use_shape": True} if name in {"translate_x", "translate_y"} else {}
+    assert_near(*both("augmented", "augmentations", name, frames, False, options))
+    assert_near(*both("augmented", "augmentations", name, frames, True, options))
+
+
+@pytest.mark.parametrize("name", programs.IN_SUITES)
+@pytest.mark.parametrize("suite", programs.SUITES)
+def test_an_augmentation_of_a_suite_gives_what_it_gives_in_dali(suite, name):
+    assert_near(*both("augmented", suite, name, 0, False, {}))
+    if name.startswith("translate"):
+        assert_near(*both("augmented", suite, name, 0, False, {"use_shape": True}))
+
+
+@pytest.mark.parametrize("name", [*GEOMETRIC, "rotate"])
+@pytest.mark.parametrize("frames", [0, 2], ids=["HWC", "FHWC"])
+@pytest.mark.parametrize("options", [{"fill_value": None}, {"fill_value": 7}, {"nearest": True}])
+def test_what_moves_pixels_fills_and_interpolates_as_in_dali(name, options, frames):
+    if name in {"translate_x", "translate_y"}:
+        options = {**options, "use_shape": True}
+    assert_near(*both("augmented", "augmentations", name, frames, False, options))
+
+
+def assert_equal(ours, theirs):
+    if isinstance(theirs, dict):
+        assert ours.keys() == theirs.keys()
+        for key, value in theirs.items():
+            assert_equal(ours[key], value)
+    elif isinstance(theirs, list):
+        assert len(ours) == len(theirs)
+        for mine, reference in zip(ours, theirs, strict=True):
+            assert_equal(mine, reference)
+    elif isinstance(theirs, np.ndarray):
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
+    else:
+        assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments"),
+    [
+        ("augmentations", []),
+        *((name, []) for name in programs.SUITES),
+        *((name, [False, 40]) for name in programs.SUITES),
+        *((name, [True, None, [0.3, 0.4]]) for name in programs.SUITES),
+        *((name, []) for name in programs.POLICIES),
+        *((n, [False, [40, 50]]) for n in programs.POLICIES if n != "reduced_image_net"),
+        *((n, [True, None, 0.4]) for n in programs.POLICIES if n != "reduced_image_net"),
+    ],
+    ids=repr,
+)
+def test_suites_and_policies_are_those_of_dali(what, arguments):
+    assert_equal(*both("described", what, arguments))
+
+
+def test_functions_have_the_parameters_and_defaults_of_dali():
+    ours, theirs = both("signatures")
+    assert {name: ours.get(name) for name in theirs} == theirs
+
+
+@pytest.mark.parametrize("name", programs._refusals("torchdali"))
+def test_what_dali_refuses_or_warns_about_is_so_here(name, answered):
+    ours, theirs = answered
+    assert ours[name] == theirs[name]
+
+
+@pytest.fixture(scope="module")
+def answered():
+    dali_oracle.skip_without_dali()
+    return both("answers")
+
+
+@pytest.mark.parametrize("family", ["rand", "trivial", "auto"])
+def test_choices_come_as_often_as_in_dali(family):
+    ours, theirs = both("draws", family, 40, {})
+    assert same_counts(ours, theirs)
