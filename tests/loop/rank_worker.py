@@ -10,14 +10,17 @@ Each rank writes OUT/RANK.jsonl: a line [epoch, labels] for each batch that all 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import sys
+import weakref
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before there is a group: see main()
 from torch.nn.parallel import DistributedDataParallel
 
 from tests.loop.pipelines import numbers
@@ -27,9 +30,28 @@ EPOCHS = 2
 
 
 def main() -> None:
-    root, out, resume, kill_at = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    """Trains in a process group, and has it end before the interpreter does.
+
+    The collectives of DistributedDataParallel's backward() own a Python object (torch's "context"),
+    and the barriers behind them may own those collectives; a thread of gloo drops them, with the
+    GIL, some time after the last barrier has returned. Where Python finalises by then, it ends that
+    thread inside a destructor: "terminate called without an active exception" (torch alone does
+    that too). The end of the process group waits for its threads, and destroy_process_group() is
+    that end where nothing else holds the group. Two things do: DistributedDataParallel, which lies
+    in a reference cycle, and torch.distributed.nn, whose functions' defaults are the group where it
+    is imported behind init_process_group(), as DistributedDataParallel does by itself.
+    """
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
+    group = weakref.ref(dist.group.WORLD)
+    train(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    gc.collect()
+    dist.destroy_process_group()
+    assert group() is None, "something holds the process group, whose threads outlive Python"
+
+
+def train(root: Path, out: Path, resume: str, kill_at: int) -> None:
+    """Goes over the epochs, from the state in file `resume` on where it is not empty."""
     rank = dist.get_rank()
     model = DistributedDataParallel(torch.nn.Linear(1, 1))
     loader = PipelineLoader(
@@ -55,7 +77,6 @@ def main() -> None:
                 if step == kill_at and rank == dist.get_world_size() - 1:
                     os.kill(os.getpid(), signal.SIGKILL)
     dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
