@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compare, harness, report
+from benchmarks import compare, harness, report, tables
 from benchmarks.ops import overhead
 from benchmarks.peers import cpu_seconds
 
@@ -83,7 +83,7 @@ def test_cpu_time_counts_children_that_still_run():
 
 def test_tables_name_peers_ratios_and_absences():
     absent = {**result("dali-plain", 1), "absent": "not installed"}
-    text = report.tables(
+    text = tables.tables(
         document(result("torchdali-plain", 200), result("dataloader", 100), absent)
     )
     assert "| torchdali | 200 ± 5 |" in text
