@@ -18,7 +18,7 @@ export TORCHDALI_DALI_PYTHON ?= $(CURDIR)/.venv-dali/bin/python
 endif
 export MAX_JOBS ?= $(JOBS)
 
-.PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize \
+.PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
   bench docs build clean lint-tools dali
 
 help: ## what there is to make
@@ -84,6 +84,9 @@ generate: $(BUILT) ## stubs and reference pages from the operators' schemas
 
 sanitize: $(SETUP) ## tests/cpp under ASan+UBSan, then TSan
 	$(PY) tools/sanitize.py --jobs $(JOBS) $(ARGS)
+
+fuzz: $(SETUP) ## operators with random arguments under ASan+UBSan (ARGS="-- --examples 200 --seed 7")
+	$(PY) tools/fuzz.py $(ARGS)
 
 bench: $(BUILT) ## benchmark against the peers found (DATA=DIR); one JSON and one table
 	@test -n "$(DATA)" || { echo 'make bench DATA=DIR: a folder of (folders of) JPEG files'; exit 2; }

@@ -7,6 +7,8 @@ There are no source lists: a file in csrc/ is part of the build. Environment var
 
 * ``TORCHDALI_WERROR=1``: warnings are errors.
 * ``TORCHDALI_DEBUG=1``: ``-O1 -g`` instead of ``-O3``.
+* ``TORCHDALI_SANITIZE=address``: under ASan and UBSan, for tools/fuzz.py: never in place, with
+  objects of its own, without the GPU library.
 * ``TORCHDALI_CUDA=0`` leaves the ``.cu`` files out, ``1`` fails where they cannot be compiled;
   otherwise they are compiled where nvcc is found, GPU or not.
 * ``TORCHDALI_CUDA_ARCHS``: compute capabilities, default "80 90"; the last one also as PTX.
@@ -39,6 +41,17 @@ CCACHE_LINK_DIRS = ("/usr/lib/ccache", "/usr/lib64/ccache", "/usr/lib/ccache/bin
 # C++20 in device code came with CUDA 12.0.
 MIN_NVCC = (12, 0)
 
+# Casts of numbers out of range are checked too, which "undefined" leaves out. Not so vptr: it wants
+# the type information of torch's classes, of which some are hidden.
+SANITIZERS = {
+    "address": [
+        "-fsanitize=address,undefined,float-cast-overflow",
+        "-fno-sanitize=vptr",
+        "-fno-sanitize-recover=all",
+        "-fno-omit-frame-pointer",
+    ]
+}
+
 
 class Codec(NamedTuple):
     """A native library that is used where it is found."""
@@ -57,6 +70,14 @@ CODECS = (
 def flag(name: str) -> bool:
     """Returns whether an environment variable is set to something else than 0."""
     return os.environ.get(name, "0") not in ("", "0")
+
+
+def sanitizer() -> list[str]:
+    """Returns the flags of the sanitizer that TORCHDALI_SANITIZE names; none by default."""
+    name = os.environ.get("TORCHDALI_SANITIZE", "")
+    if name and name not in SANITIZERS:
+        raise SystemExit(f"torchdali: TORCHDALI_SANITIZE is one of {sorted(SANITIZERS)}: {name!r}")
+    return SANITIZERS[name] if name else []
 
 
 def pkg_config(*args: str) -> list[str] | None:
@@ -86,7 +107,8 @@ def compiler_flags() -> list[str]:
         "-fvisibility=hidden",
         "-Wall",
         "-Wextra",
-        *(["-O1", "-g"] if flag("TORCHDALI_DEBUG") else ["-O3", "-g0"]),
+        *(["-O1", "-g"] if flag("TORCHDALI_DEBUG") or sanitizer() else ["-O3", "-g0"]),
+        *sanitizer(),
         *(["-Werror"] if flag("TORCHDALI_WERROR") else []),
     ]
     # As system headers, so that our warnings stay about our code.
@@ -109,6 +131,7 @@ def shared_memory() -> Extension:
         sources=sources(of_workers=True),
         include_dirs=[str(CSRC)],
         extra_compile_args={"cxx": compiler_flags()},
+        extra_link_args=sanitizer(),
         language="c++",
     )
 
@@ -116,7 +139,7 @@ def shared_memory() -> Extension:
 def engine() -> Extension:
     """Returns the extension ``torchdali._C``."""
     compile_args = compiler_flags()
-    link_args: list[str] = []
+    link_args = list(sanitizer())
     for codec in CODECS:
         compile_flags = pkg_config("--cflags", codec.pkg_config)
         libraries = pkg_config("--libs", codec.pkg_config)
@@ -199,9 +222,9 @@ def ninja_rules(nvcc: str, sources: list[Path], objects: Path) -> Iterator[str]:
 
 def build_cuda(objects: Path) -> tuple[Path, str] | str:
     """Compiles csrc/**/*.cu; returns the library and CUDA's version, or why there is none."""
-    choice = os.environ.get("TORCHDALI_CUDA", "auto")
+    choice = "0" if sanitizer() else os.environ.get("TORCHDALI_CUDA", "auto")
     if choice == "0":
-        return "left out by TORCHDALI_CUDA=0"
+        return "left out by TORCHDALI_CUDA=0 or a sanitizer"
     sources = sorted(CSRC.rglob("*.cu"))
     if not sources:
         return "there are no .cu files"
@@ -228,7 +251,10 @@ class BuildExt(cpp_extension.BuildExtension):
     def finalize_options(self) -> None:
         """Keeps objects in build/: pip's editable install names a new folder every time."""
         super().finalize_options()
+        if self.inplace and sanitizer():
+            raise SystemExit("torchdali: TORCHDALI_SANITIZE excludes --inplace: see tools/fuzz.py")
         tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-torch{torch.__version__}"
+        tag += f"-{os.environ['TORCHDALI_SANITIZE']}" if sanitizer() else ""
         self.build_temp = str(ROOT / "build" / tag)
         # setuptools compares dates of sources; ninja also knows headers and changed flags.
         self.force = True

@@ -4,16 +4,19 @@
 A use of an operator is one of its test cases with some things changed, or made from its schema
 alone. It works or raises one of torchdali's errors that is not an internal one. Memory is bounded,
 so that a use which asks for a lot gets an error, too. Before each use its description is written to
-``--log``: after a crash its last line says what did it.
+``--log``: after a crash its last line says what did it. A use that takes longer than ``--timeout``
+ends the process with the stacks of all threads, those above ``--slow`` are printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import importlib
 import math
 import resource
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,7 +35,7 @@ from .inputs import random_tensor
 from .ops import OPS_TESTS, SUITES, OpCase, PerSample, run_batches
 
 # Beside what the process has by itself.
-MEMORY_BYTES = 3 << 30
+MEMORY_BYTES = 1 << 30
 # Errors that Python and torch raise for arguments before the engine sees them.
 EXPECTED = (TorchdaliError, ValueError, TypeError, IndexError)
 
@@ -55,9 +58,34 @@ INTS += [1 << 31, 1 << 32, (1 << 63) - 1, -(1 << 63)]
 FLOATS = [0.0, 1.0, 0.5, -0.5, -1.0, 2.0, 1.5, 3.0, 10.0, 45.0, 100.0, 255.0, -100.0, 1e-6, 1e6]
 FLOATS += [1e-38, 1e30, -1e30, 3e38, 1e300, math.inf, -math.inf, math.nan]
 # Whatever strings operators know; others ignore them or refuse them.
-STRINGS = ["", "HW", "WH", "HWC", "CHW", "D", "xyXY", "xyWH", "error", "pad", "trim_to_shape"]
+STRINGS = [
+    "",
+    "H",
+    "W",
+    "C",
+    "HW",
+    "WH",
+    "HWC",
+    "CHW",
+    "D",
+    "xyXY",
+    "xyWH",
+    "error",
+    "pad",
+    "trim_to_shape",
+]
 STRINGS += ["same", "valid", "constant", "replicate", "reflect_101", "wrap", "center", "corner"]
-STRINGS += ["iou", "overlap", "round", "truncate", "no such thing", "\u00e9", "source_info"]
+STRINGS += [
+    "pad",
+    "trim_to_shape",
+    "iou",
+    "overlap",
+    "round",
+    "truncate",
+    "no such thing",
+    "\u00e9",
+]
+STRINGS += ["source_info"]
 LAYOUTS = ["", "H", "HW", "HWC", "CHW", "FHWC", "FCHW", "DHWC", "CDHW", "FDHWC", "F*", "F**"]
 # Written for data that a random tensor is not, or with effects outside.
 LEFT_OUT = {"dump_image", "python_function", "dl_tensor_python_function", "torch_python_function"}
@@ -181,6 +209,54 @@ def argument_tensors(draw: Any, argument: Argument, size: int) -> tuple[str, lis
     return layout, made
 
 
+def nudged(draw: Any, values: Sequence[Any], argument: Argument) -> list[Any]:
+    """Values with one of them changed."""
+    changed = list(values)
+    if changed:
+        pool = INTS if argument.type.startswith("int") else FLOATS
+        pool = STRINGS if argument.type.startswith("str") else pool
+        changed[draw(st.integers(0, len(changed) - 1))] = draw(st.sampled_from(pool))
+    return changed
+
+
+def nudge_argument(draw: Any, use: Use, argument: Argument) -> None:
+    """Changes one number of an argument that a use has."""
+    name = argument.name
+    if name in use.tensors:
+        layout, batch = use.tensors[name]
+        made = []
+        for tensor in batch:
+            values = nudged(draw, tensor.flatten().tolist(), argument)
+            flat = torch.tensor(values, dtype=torch.float64)
+            if not tensor.dtype.is_floating_point:
+                flat = flat.clamp(-(1 << 31), (1 << 31) - 1)
+            made.append(flat.to(tensor.dtype).reshape(tensor.shape))
+        use.tensors[name] = (layout, made)
+    elif isinstance(use.args[name], list | tuple) and argument.type.endswith("_list"):
+        use.args[name] = nudged(draw, use.args[name], argument)
+    else:
+        use.args[name] = draw(constants(argument))
+
+
+def nudge_input(draw: Any, batch: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Changes one extent of all samples, or some values where they are floating."""
+    if not batch[0].ndim:
+        return batch
+    axis = draw(st.integers(0, batch[0].ndim - 1))
+    extent = draw(st.sampled_from(EXTENTS))
+    made = []
+    for i, tensor in enumerate(batch):
+        shape = list(tensor.shape)
+        shape[axis] = extent
+        if math.prod(shape) > MOST_ELEMENTS or tensor.ndim != batch[0].ndim:
+            return batch
+        made.append(random_tensor(tuple(shape), tensor.dtype, i))
+        if tensor.dtype.is_floating_point and made[-1].numel():
+            value = torch.tensor(draw(st.sampled_from(FLOATS)), dtype=torch.float64)
+            made[-1].reshape(-1)[0] = value.to(tensor.dtype)
+    return made
+
+
 def from_case(case: OpCase) -> Use:
     """A use that is a case as it stands."""
     use = Use(case.op, batch=case.batch, origin=str(case))
@@ -200,7 +276,7 @@ def uses(draw: Any, schema: OperatorSchema, cases: list[OpCase]) -> Use:
     """Uses of one operator."""
     if cases and draw(st.integers(0, 3)):
         use = from_case(draw(st.sampled_from(cases)))
-        changes = draw(st.integers(1, 3))
+        changes = draw(st.sampled_from([1, 1, 1, 2, 3]))
     else:
         size = draw(st.integers(1, 2))
         use = Use(schema.name, batch=size)
@@ -216,8 +292,14 @@ def uses(draw: Any, schema: OperatorSchema, cases: list[OpCase]) -> Use:
         changes = draw(st.integers(0, 4))
     arguments = [a for a in schema.args if a.type not in ("function", "code")]
     for _ in range(changes):
-        kind = draw(st.integers(0, 9))
-        if kind < 2 and use.samples:
+        kind = draw(st.integers(0, 16))
+        present = [a for a in arguments if a.name in use.args or a.name in use.tensors]
+        if kind > 12 and present:  # what has the right form gets further than what has not
+            nudge_argument(draw, use, draw(st.sampled_from(present)))
+        elif kind > 9 and use.samples:
+            i = draw(st.integers(0, len(use.samples) - 1))
+            use.samples[i] = nudge_input(draw, use.samples[i])
+        elif kind < 2 and use.samples:
             i = draw(st.integers(0, len(use.samples) - 1))
             ndim = len(use.layouts[i]) or use.samples[i][0].ndim
             use.samples[i] = draw(batches(use.batch, ndim))
@@ -246,13 +328,13 @@ def operators() -> list[str]:
     ]
 
 
-def drive(name: str, cases: list[OpCase], examples: int, number: int, log: Any) -> dict[str, int]:
-    """Runs so many uses of an operator; returns how many worked, and how many raised."""
+def drive(name: str, cases: list[OpCase], options: argparse.Namespace, log: Any) -> dict[str, int]:
+    """Runs uses of an operator; returns how many worked, and how many raised."""
     counts = {"worked": 0, "raised": 0}
 
-    @seed(number)
+    @seed(options.seed)
     @settings(
-        max_examples=examples,
+        max_examples=options.examples,
         database=None,
         deadline=None,
         phases=(Phase.generate,),
@@ -265,6 +347,8 @@ def drive(name: str, cases: list[OpCase], examples: int, number: int, log: Any) 
         log.truncate()
         log.write(repr(use) + "\n")
         log.flush()
+        started = time.monotonic()
+        faulthandler.dump_traceback_later(options.timeout, exit=True)
         try:
             use.run()
             counts["worked"] += 1
@@ -276,6 +360,10 @@ def drive(name: str, cases: list[OpCase], examples: int, number: int, log: Any) 
             if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
                 raise
             counts["raised"] += 1
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            if (seconds := time.monotonic() - started) > options.slow:
+                print(f"{seconds:.1f} s: {use!r}", flush=True)
 
     one()
     return counts
@@ -288,6 +376,8 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=50, help="of each operator")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--log", type=Path, default=Path("fuzz.log"))
+    parser.add_argument("--slow", type=float, default=5.0, help="seconds to print a use after")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds to end a use after")
     parser.add_argument("--unbounded", action="store_true", help="of memory, for sanitizers")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -299,7 +389,7 @@ def main() -> int:
     with options.log.open("w+") as log:
         for name in options.operators:
             try:
-                counts = drive(name, cases[name], options.examples, options.seed, log)
+                counts = drive(name, cases[name], options, log)
             except Exception as error:
                 failed += 1
                 print(f"{name}: FAILED: {type(error).__name__}: {error}", flush=True)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the engine under ASan and UBSan, and drives operators with random arguments.
+
+The build lies in build/asan and leaves the normal one alone. What runs on it is
+tests/helpers/fuzz.py with ``--unbounded`` and the arguments behind ``--``. A process that dies is
+reported with its last use, and the operators behind go on in a new one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "asan"
+ENVIRONMENT = {
+    # What is too large for the allocator is an error of the operator, as without memory. Python and
+    # torch keep memory until the end.
+    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=3000:"
+    "hard_rss_limit_mb=8000:strict_string_checks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+OPERATORS = "from helpers import fuzz; print(*fuzz.operators())"
+# What helpers.fuzz prints of an operator when it is through with it.
+DONE = re.compile(r"^(\S+): (\d+ worked, \d+ raised|FAILED.*)$", re.MULTILINE)
+
+
+def build() -> None:
+    """Compiles what changed."""
+    command = [sys.executable, "setup.py", "-q", "build", "--build-lib", str(BUILD)]
+    environment = {**os.environ, "TORCHDALI_SANITIZE": "address"}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def environment() -> dict[str, str]:
+    """Returns the environment of a process that loads the build."""
+    compiler = os.environ.get("CXX", "g++")
+    libraries = [
+        subprocess.run(
+            [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        # The sanitizer finds the C++ library's __cxa_throw at its start, before Python loads it.
+        for name in ("libasan.so", "libubsan.so", "libstdc++.so")
+    ]
+    return {
+        **ENVIRONMENT,
+        **os.environ,
+        "LD_PRELOAD": " ".join(libraries),
+        "PYTHONPATH": os.pathsep.join([str(BUILD), str(ROOT / "tests")]),
+        "PYTHONMALLOC": "malloc",
+    }
+
+
+def main() -> int:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--no-build", action="store_true", help="take the last build")
+    parser.add_argument("--operators", nargs="+", help="default: all")
+    parser.add_argument("arguments", nargs="*", help="of tests/helpers/fuzz.py, behind --")
+    options = parser.parse_args()
+    if not options.no_build:
+        build()
+    env = environment()
+    with tempfile.TemporaryDirectory() as folder:
+        run = [sys.executable, "-m", "helpers.fuzz", "--unbounded", *options.arguments]
+        left = options.operators
+        if left is None:
+            command = [sys.executable, "-c", OPERATORS]
+            left = subprocess.check_output(command, env=env, cwd=folder, text=True).split()
+        failed = 0
+        while left:
+            process = subprocess.Popen(
+                [*run, "--operators", *left],
+                env=env,
+                cwd=folder,
+                text=True,
+                errors="replace",
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+            assert process.stdout is not None
+            printed = []
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                printed.append(line)
+            process.wait()
+            ends = DONE.findall("".join(printed))
+            failed += sum(state.startswith("FAILED") for _, state in ends)
+            left = left[len(ends) :]
+            if left:
+                failed += 1
+                use = Path(folder, "fuzz.log").read_text().strip()
+                print(f"{left[0]}: DIED with {process.returncode} in {use}", flush=True)
+                left = left[1:]
+    print(f"fuzz: {failed} operators failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
