@@ -37,7 +37,8 @@ class RandomCropGenerator {
     TORCHDALI_CHECK(ratio_.low > 0 && ratio_.low <= ratio_.high && std::isfinite(ratio_.high),
                     "`random_aspect_ratio` must be a range of positive numbers, got [", ratio_.low,
                     ", ", ratio_.high, "]");
-    TORCHDALI_CHECK(num_attempts >= 0, "`num_attempts` must not be negative, got ", num_attempts);
+    TORCHDALI_CHECK(num_attempts >= 0 && num_attempts <= kMostAttempts, "`num_attempts` is ",
+                    num_attempts, ", expected 0 to ", kMostAttempts);
     log_low_ = std::log(ratio_.low);
     log_high_ = std::log(ratio_.high);
   }
@@ -52,11 +53,14 @@ class RandomCropGenerator {
   }
 
  private:
+  // A range that no window of an image has must not take for ever.
+  static constexpr int kMostAttempts = 1000000;
+
   CropWindow draw_size(int64_t h, int64_t w, RandomStream& rng) const {
     const double image_area = static_cast<double>(h) * static_cast<double>(w);
     // The widest window of full height and the tallest one of full width.
-    const CropWindow widest{.h = h, .w = at_least_1(static_cast<double>(h) * ratio_.high)};
-    const CropWindow tallest{.h = at_least_1(static_cast<double>(w) / ratio_.low), .w = w};
+    const CropWindow widest{.h = h, .w = within(static_cast<double>(h) * ratio_.high, w)};
+    const CropWindow tallest{.h = within(static_cast<double>(w) / ratio_.low, h), .w = w};
     // An image so narrow that no window can have the smallest area.
     const double min_area = image_area * area_.low;
     if (static_cast<double>(h) * static_cast<double>(widest.w) < min_area) return widest;
@@ -65,9 +69,9 @@ class RandomCropGenerator {
     for (int attempt = 0; attempt < num_attempts_; ++attempt) {
       const double area = image_area * between(area_.low, area_.high, rng);
       const double ratio = std::exp(between(log_low_, log_high_, rng));
-      const CropWindow size{.h = at_least_1(std::sqrt(area / ratio) + 0.5),
-                            .w = at_least_1(std::sqrt(area * ratio) + 0.5)};
-      if (size.h > h || size.w > w) continue;
+      const double rows = std::sqrt(area / ratio) + 0.5, columns = std::sqrt(area * ratio) + 0.5;
+      if (!(rows < static_cast<double>(h + 1) && columns < static_cast<double>(w + 1))) continue;
+      const CropWindow size{.h = within(rows, h), .w = within(columns, w)};
       // Rounding can push the ratio of a small window out of the range.
       const double rounded_ratio = static_cast<double>(size.w) / static_cast<double>(size.h);
       if (rounded_ratio >= ratio_.low && rounded_ratio <= ratio_.high) return size;
@@ -79,12 +83,14 @@ class RandomCropGenerator {
     else if (image_ratio < ratio_.low) size = tallest;
     const double size_area = static_cast<double>(size.h) * static_cast<double>(size.w);
     const double scale = std::sqrt(std::min(1.0, image_area * area_.high / size_area));
-    size.h = at_least_1(static_cast<double>(size.h) * scale);
-    size.w = at_least_1(static_cast<double>(size.w) * scale);
+    size.h = within(static_cast<double>(size.h) * scale, h);
+    size.w = within(static_cast<double>(size.w) * scale, w);
     return size;
   }
-  static int64_t at_least_1(double extent) {
-    return std::max<int64_t>(1, static_cast<int64_t>(extent));
+  // The whole pixels of an extent, from 1 to that of the image.
+  static int64_t within(double extent, int64_t of) {
+    return extent < static_cast<double>(of) ? std::max<int64_t>(1, static_cast<int64_t>(extent))
+                                            : of;
   }
   static double between(double low, double high, RandomStream& rng) {
     return low + (high - low) * rng.uniform_double();

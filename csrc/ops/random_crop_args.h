@@ -15,7 +15,8 @@ inline SchemaBuilder& add_random_crop_args(SchemaBuilder& schema) {
       .arg("random_aspect_ratio", std::vector<float>{0.75f, 1.333333f},
            "Range of the window's width over its height; drawn evenly on a logarithmic scale.")
       .arg("num_attempts", 10,
-           "Draws of area and aspect ratio before the largest window with a permitted ratio is "
+           "Draws of area and aspect ratio, a million at most, before the largest window with a "
+           "permitted ratio is "
            "taken, from a random place.");
 }
 

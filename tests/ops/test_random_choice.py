@@ -93,3 +93,8 @@ def test_a_wrong_argument_is_named(a, args, message):
 def test_a_shape_and_an_input_exclude_each_other():
     with pytest.raises(ValueError, match="`shape` excludes the input `shape_like`"):
         run_op(OP, LIST, torch.zeros(3), shape=[3])
+
+
+def test_many_draws_of_nothing_take_no_time():
+    drawn = run_op("random.choice", torch.zeros(3, 0), shape=[2**40])
+    assert drawn.shape == (2**40, 0)

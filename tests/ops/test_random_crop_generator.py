@@ -86,6 +86,7 @@ GOLDEN = [[8, 115, 472, 469], [21, 53, 452, 573], [113, 329, 316, 258], [46, 139
         (torch.tensor([4, 5]), {"random_area": [0.5, 0.1]}, "random_area"),
         (torch.tensor([4, 5]), {"random_aspect_ratio": [0.0, 1.0]}, "random_aspect_ratio"),
         (torch.tensor([4, 5]), {"num_attempts": -1}, "num_attempts"),
+        (torch.tensor([2, 3]), {"num_attempts": 2**31 - 1}, "expected 0 to 1000000"),
     ],
     ids=str,
 )
@@ -93,3 +94,23 @@ def test_errors(value, args, message):
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         run_op("random_crop_generator", value, **args)
     assert str(caught.value).startswith("fn.random_crop_generator: ")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"random_area": [5.0, 6.0]},
+        {"random_area": [0.0, 3e38]},
+        {"random_area": [5.0, 6.0], "random_aspect_ratio": [1e-38, 0.5]},
+        {"random_aspect_ratio": [1.0, 3e38]},
+        {"random_aspect_ratio": [1e-38, 1.0]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("size", [(40, 40), (2**31 - 1, 1), (1, 2**31 - 1)], ids=str)
+def test_windows_of_any_range_lie_inside_the_image(args, size):
+    for seed in range(20):
+        anchor, extent = run_op("random_crop_generator", torch.tensor(size), seed=seed, **args)
+        assert bool((anchor >= 0).all())
+        assert bool((extent >= 1).all())
+        assert bool((anchor.long() + extent.long() <= torch.tensor(size)).all())

@@ -162,7 +162,7 @@ def test_the_seed_decides():
         ({"size": 4, "random_area": [0.5, 0.2]}, ValueError, "`random_area` must be a range"),
         ({"size": 4, "random_area": [0.1, 0.2, 0.3]}, ValueError, "`random_area` has 3 values"),
         ({"size": 4, "random_aspect_ratio": [0.0, 2.0]}, ValueError, "`random_aspect_ratio` must"),
-        ({"size": 4, "num_attempts": -1}, ValueError, "`num_attempts` must not be negative"),
+        ({"size": 4, "num_attempts": -1}, ValueError, "`num_attempts` is -1, expected 0 to"),
         ({"size": 4, "dtype": types.INT32}, TypeError, "`dtype` is int32"),
     ],
     ids=str,

@@ -38,12 +38,13 @@ class Choice final : public Operator {
     if (a.shape.ndim() > 1 && shape.ndim() == 1) layout = a.layout;
     const SampleView& out = ctx.output(0, a.dtype, whole, layout);
     const std::span<const double> sums = cumulative(ctx, count);
+    if (out.volume() == 0) return;  // there may be many draws of what has no elements
     RandomStream random = ctx.random();
     const size_t bytes = static_cast<size_t>(element * itemsize(a.dtype));
     for (int64_t i = 0; i < draws; ++i) {
       const int64_t index = sums.empty() ? random.uniform_int(0, count - 1) : draw(sums, random);
       if (is_bound) write(out, i, index);
-      else if (bytes > 0)
+      else
         std::memcpy(out.as<char>() + static_cast<size_t>(i) * bytes,
                     a.as<const char>() + static_cast<size_t>(index) * bytes, bytes);
     }
