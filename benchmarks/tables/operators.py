@@ -167,7 +167,7 @@ def numba_function_table(document: dict[str, Any]) -> str:
 
 
 def operators_table(document: dict[str, Any]) -> str:
-    """Time of one sample in each operator; the ratio is of the peer to torchdali."""
+    """CPU time of one sample in each operator; the ratio is of the peer to torchdali."""
     results = of(document, "operators")
     if not results:
         return "Not measured."
@@ -179,15 +179,15 @@ def operators_table(document: dict[str, Any]) -> str:
         if ours is None:
             rows.append([f"`{name}`", "absent", *("" for _ in peers)])
             continue
-        row = [f"`{name}`", f"{1e6 / median(ours, 'images_per_s'):,.1f}"]
+        row = [f"`{name}`", f"{1e6 / median(ours, 'images_per_cpu_s'):,.1f}"]
         for peer in peers:
             theirs = by_key.get((peer, name))
             if theirs is None:
                 row.append("")
                 continue
-            ratio = paired_ratio(ours, theirs, "images_per_s")
+            ratio = paired_ratio(ours, theirs, "images_per_cpu_s")
             ratios[peer].append(ratio)
-            row.append(f"{1e6 / median(theirs, 'images_per_s'):,.1f} ({ratio:.2f})")
+            row.append(f"{1e6 / median(theirs, 'images_per_cpu_s'):,.1f} ({ratio:.2f})")
         rows.append(row)
     means = (f"{statistics.geometric_mean(r):.2f} ({len(r)})" if r else "" for r in ratios.values())
     rows.append(["geometric mean of the ratios (of how many)", "", *means])
@@ -197,4 +197,4 @@ def operators_table(document: dict[str, Any]) -> str:
         "how many times as long as torchdali. OpenCV and NumPy do what comes nearest, which is not "
         "always the same to the last bit."
     )
-    return f"{markdown(['µs a sample', *titles], rows)}\n\n{note}"
+    return f"{markdown(['µs of CPU time a sample', *titles], rows)}\n\n{note}"

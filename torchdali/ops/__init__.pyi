@@ -2905,8 +2905,8 @@ class RandomCropGenerator(_Operator):
             a fraction of the image.
         random_aspect_ratio: float or list of float, default [0.75, 1.333333]. Range of the
             window's width over its height; drawn evenly on a logarithmic scale.
-        num_attempts: int, default 10. Draws of area and aspect ratio before the largest window
-            with a permitted ratio is taken, from a random place.
+        num_attempts: int, default 10. Draws of area and aspect ratio, a million at most, before
+            the largest window with a permitted ratio is taken, from a random place.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -2966,8 +2966,8 @@ class RandomResizedCrop(_Operator):
             a fraction of the image.
         random_aspect_ratio: float or list of float, default [0.75, 1.333333]. Range of the
             window's width over its height; drawn evenly on a logarithmic scale.
-        num_attempts: int, default 10. Draws of area and aspect ratio before the largest window
-            with a permitted ratio is taken, from a random place.
+        num_attempts: int, default 10. Draws of area and aspect ratio, a million at most, before
+            the largest window with a permitted ratio is taken, from a random place.
         interp_type: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
             `mag_filter` is given: nearest neighbour, linear (triangular is the same), cubic
