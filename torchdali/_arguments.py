@@ -18,7 +18,7 @@ from torchdali._source_location import SourceLocation, user_stack_level
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.types import ScalarConstant, to_dali_type
 
-__all__ = ["check_names", "coerce", "unknown_name", "without_deprecated"]
+__all__ = ["check_names", "coerce", "is_tensor_for", "unknown_name", "without_deprecated"]
 
 _INT64 = range(-(1 << 63), 1 << 63)
 _UNIVERSAL_NAMES = [arg.name for arg in UNIVERSAL]
@@ -43,6 +43,13 @@ def _scalar(value: Any) -> Any:
         size = value.numel() if isinstance(value, torch.Tensor) else value.size
         return value.item() if size == 1 else value
     return value.item() if isinstance(value, np.generic) else value
+
+
+def is_tensor_for(arg: Argument, value: Any) -> bool:
+    """Tells whether an array stands for one tensor a sample, where the argument is one number."""
+    if arg.type not in ("bool", "int", "float"):
+        return False
+    return isinstance(value, (np.ndarray, torch.Tensor)) and _scalar(value) is value
 
 
 def _to_int(value: Any) -> int:

@@ -222,6 +222,8 @@ def resolve(
                 operator=schema.fn_name,
                 location=location,
             )
+        elif arg.per_sample and _arguments.is_tensor_for(arg, value):
+            result[name] = language.constant(value)
         else:
             result[name] = _arguments.coerce(schema.fn_name, arg, value, location)
     return result

@@ -204,3 +204,17 @@ def test_a_wrong_argument_is_named(args, message):
 def test_samples_of_a_batch_that_do_not_fit_together_are_refused():
     with pytest.raises(ValueError, match=r"sample 1 has shape \[2, 4\], one before it \[2, 3\]"):
         run_op(OP, [torch.zeros(2, 3), torch.zeros(2, 4)], axes=0, batch=True)
+
+
+def test_an_array_is_a_tensor_for_every_sample():
+    x = random_tensor((4, 5, 3), torch.uint8, 1)
+    mean = torch.tensor([[[1.0, 2.0, 3.0]]])
+    pipe = Pipeline(2, 1, device_id=None)
+    with pipe:
+        data = fn.external_source(source=lambda: [x, x], batch=True, layout="HWC")
+        args = {"mean": mean.numpy(), "stddev": torch.full((1, 1, 3), 2.0)}
+        pipe.set_outputs(fn.normalize(data, axes=[0, 1], **args))
+    pipe.build()
+    for sample in pipe.run()[0].as_torch_list():
+        torch.testing.assert_close(sample, (x - mean) / 2)
+    pipe.close()
