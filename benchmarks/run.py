@@ -188,8 +188,12 @@ def updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """
     if old["machine"] != new["machine"]:
         raise SystemExit("the results to update are of another machine")
-    again = {result["benchmark"] for result in new["results"]}
-    kept = [result for result in old["results"] if result["benchmark"] not in again]
+
+    def what(result: dict[str, Any]) -> tuple[str, str]:
+        return result["benchmark"], json.dumps(result["axes"], sort_keys=True)
+
+    again = {what(result) for result in new["results"]}
+    kept = [result for result in old["results"] if what(result) not in again]
     return {**old, "results": kept + new["results"]}
 
 
