@@ -112,8 +112,9 @@ def test_without_codecs_it_builds_and_says_at_use_which_package_is_missing(tmp_p
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so"))
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
-    # The base directory of this checkout lets ccache share what does not see the codecs.
-    environment = {**os.environ, "PKG_CONFIG": "false", "TORCHDALI_CUDA": "0"}
+    # With paths below it as the checkout has them, ccache shares what does not see the codecs.
+    ccache = {"CCACHE_BASEDIR": str(tmp_path), "CCACHE_NOHASHDIR": "1"}
+    environment = {**os.environ, **ccache, "PKG_CONFIG": "false", "TORCHDALI_CUDA": "0"}
     built = subprocess.run(
         [sys.executable, "setup.py", "build_ext", "--inplace"],
         cwd=tmp_path,
