@@ -63,21 +63,9 @@ def measure(
         seconds: length of a peer's part of a round.
         warm_up: batches in front of it that are not counted.
     """
-    running: dict[str, Peer] = {}
-    try:
-        return _measure(
-            running,
-            benchmark,
-            peers,
-            axes,
-            metrics,
-            rounds=rounds,
-            seconds=seconds,
-            warm_up=warm_up,
-        )
-    finally:
-        for peer in running.values():
-            peer.close()
+    return measure_each(
+        benchmark, peers, [axes], metrics, rounds=rounds, seconds=seconds, warm_up=warm_up
+    )
 
 
 def measure_each(

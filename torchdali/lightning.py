@@ -17,6 +17,7 @@ from torch.utils.data import Dataset, DistributedSampler, IterableDataset
 
 from torchdali._ranks import Ranks, find_ranks, local_rank
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.loader import DataLoader
 from torchdali.loop import PipelineLoader
 from torchdali.pipeline import Pipeline
 
@@ -200,7 +201,7 @@ class DataModule(LightningDataModule):
         self,
         batch: Any,
         device: torch.device,
-        dataloader_idx: int,  # noqa: ARG002
+        dataloader_idx: int,  # noqa: ARG002 (Lightning passes it)
     ) -> Any:
         """Returns the batch on a device: itself, where all of its tensors are there already."""
         if all(tensor.device == device for tensor in _tensors(batch)):
@@ -245,7 +246,6 @@ def _dataset_loader(
     stage: str,
     overfits: bool,
 ) -> Any:
-    make = importlib.import_module("torchdali.loader").DataLoader
     options = {"batch_size": batch_size, **arguments}
     orders = ("sampler", "batch_sampler")
     if not isinstance(dataset, IterableDataset) and not any(name in options for name in orders):
@@ -256,7 +256,7 @@ def _dataset_loader(
             options["sampler"] = DistributedSampler(
                 dataset, ranks.world_size, ranks.rank, shuffle=shuffle
             )
-    return make(dataset, **options)
+    return DataLoader(dataset, **options)
 
 
 def _resolved(source: Any) -> Any:
@@ -309,6 +309,7 @@ def _moved(batch: Any, device: torch.device) -> Any:
     if hasattr(batch, "to"):
         return batch.to(device, non_blocking=device.type == "cuda")
     if isinstance(batch, Mapping):
+        # A mapping of another kind is made from a dict, as collate functions do.
         moved = {key: _moved(item, device) for key, item in batch.items()}
         return moved if type(batch) is dict else type(batch)(moved)  # type: ignore[call-arg]
     if isinstance(batch, (list, tuple)):

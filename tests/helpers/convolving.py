@@ -41,7 +41,7 @@ def correlate(
     for axis, extent in enumerate(kernel.shape):
         padding[first + axis] = (at[axis], extent - 1 - at[axis])
     options = {"constant_values": fill} if border == "constant" else {}
-    padded = np.pad(data.astype(np.float64), padding, PAD_MODES[border], **options)  # type: ignore[call-overload]
+    padded = np.pad(data.astype(np.float64), padding, PAD_MODES[border], **options)
     total = np.zeros(data.shape)
     for k in itertools.product(*map(range, kernel.shape)):
         window = [slice(None)] * data.ndim

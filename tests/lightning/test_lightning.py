@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import warnings
 from collections import Counter
 from typing import Any, NamedTuple
@@ -238,9 +237,6 @@ def test_a_data_module_made_from_a_config(root):
     assert [len(loader) for loader in data.val_dataloader()] == [2]
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("torchdali.loader") is None, reason="no torchdali.DataLoader here"
-)
 def test_datasets_go_through_the_data_loader(tmp_path):
     model = Recorder()
     config = {"class_path": "tests.lightning.modules.Numbers", "init_args": {"count": SIZE}}

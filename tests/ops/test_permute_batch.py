@@ -52,7 +52,7 @@ def test_in_a_branch_the_batch_is_what_takes_it():
     @pipeline_def(batch_size=4, num_threads=1, device_id=None, enable_conditionals=True)
     def definition():
         x = fn.external_source(name="x")
-        if x > 1:  # noqa: SIM108
+        if x > 1:  # noqa: SIM108 (a statement is what is tested)
             out = fn.permute_batch(x, indices=[1, 0])
         else:
             out = x

@@ -12,10 +12,18 @@ from torchdali.auto_aug.core import _Augmentation
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
-__all__ = ["ENHANCED", "arguments", "check_bins", "error", "including", "translations"]
+__all__ = [
+    "arguments",
+    "as_auto_augment",
+    "check_bins",
+    "error",
+    "including",
+    "operations",
+    "translations",
+]
 
-# How far brightness, contrast, colour and sharpness go where larger magnitudes are not stronger.
-ENHANCED = (0.1, 1.9)
+# Factors of brightness, contrast, colour and sharpness in AutoAugment; 1 changes nothing.
+_FACTORS = (0.1, 1.9)
 
 
 def error(kind: type[Any], caller: str, text: str, fix: str | None = None) -> Exception:
@@ -95,6 +103,53 @@ def translations(
         else (a.translate_x_no_shape, a.translate_y_no_shape)
     )
     return [x.augmentation((0, width), True), y.augmentation((0, height), True)]
+
+
+def operations(
+    moves: Sequence[_Augmentation],
+    *,
+    shear: float,
+    angle: float,
+    posterize: tuple[int, int],
+    solarize: tuple[int, int],
+    enhance: tuple[float, float] | None,
+) -> list[_Augmentation]:
+    """Returns the operations that all suites draw from, with the magnitudes of one of them.
+
+    Args:
+        moves: translations, which come first.
+        shear: greatest tangent of the angle.
+        angle: of rotations, the greatest, in degrees.
+        posterize: bits that are kept, for the least and the greatest magnitude.
+        solarize: thresholds, for the least and the greatest magnitude.
+        enhance: how far the factors of brightness, contrast, colour and sharpness are from 1, on
+            either side; None: the factors of AutoAugment, where larger is not stronger.
+    """
+    stronger = enhance is not None
+    factors = enhance or _FACTORS
+    to_factor = a.shift_enhance_range if stronger else None
+    to_kernel = a.sharpness_kernel if stronger else a.sharpness_kernel_shifted
+    return [
+        *moves,
+        a.shear_x.augmentation((0, shear), True),
+        a.shear_y.augmentation((0, shear), True),
+        a.rotate.augmentation((0, angle), True),
+        *(
+            one.augmentation(factors, stronger, to_factor)
+            for one in (a.brightness, a.contrast, a.color)
+        ),
+        a.sharpness.augmentation(factors, stronger, to_kernel),
+        a.posterize.augmentation(posterize, False, a.poster_mask_uint8),
+        a.solarize.augmentation(solarize, False, None),
+        a.equalize,
+        a.auto_contrast,
+        a.identity,
+    ]
+
+
+def as_auto_augment(moves: Sequence[_Augmentation]) -> list[_Augmentation]:
+    """Returns the operations with the magnitudes of AutoAugment."""
+    return operations(moves, shear=0.3, angle=30, posterize=(0, 4), solarize=(0, 256), enhance=None)
 
 
 def including(

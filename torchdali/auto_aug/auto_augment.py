@@ -184,22 +184,8 @@ def _tables(
 
 def _policy(name: str, table: _policies.Table, moves: list[_Augmentation]) -> Policy:
     """Returns a policy with the magnitudes of AutoAugment."""
-    found = {
-        **{one.name: one for one in moves},
-        "shear_x": a.shear_x.augmentation((0, 0.3), True),
-        "shear_y": a.shear_y.augmentation((0, 0.3), True),
-        "rotate": a.rotate.augmentation((0, 30), True),
-        "brightness": a.brightness.augmentation(_suites.ENHANCED, False, None),
-        "contrast": a.contrast.augmentation(_suites.ENHANCED, False, None),
-        "color": a.color.augmentation(_suites.ENHANCED, False, None),
-        "sharpness": a.sharpness.augmentation(_suites.ENHANCED, False, a.sharpness_kernel_shifted),
-        "posterize": a.posterize.augmentation((0, 4), False, a.poster_mask_uint8),
-        "solarize": a.solarize.augmentation((0, 256), False),
-        "solarize_add": a.solarize_add.augmentation((0, 110), False),
-        "invert": a.invert,
-        "equalize": a.equalize,
-        "auto_contrast": a.auto_contrast,
-    }
+    solarize_add = a.solarize_add.augmentation((0, 110), False)
+    found = {one.name: one for one in (*_suites.as_auto_augment(moves), solarize_add, a.invert)}
     steps = [[(found[op], p, magnitude) for op, p, magnitude in one] for one in table]
     return Policy(name, _policies.NUM_BINS, steps)
 

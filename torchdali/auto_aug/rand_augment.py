@@ -10,7 +10,6 @@ from typing import Any
 from torchdali import fn, types
 from torchdali._source_location import user_stack_level
 from torchdali.auto_aug import _suites
-from torchdali.auto_aug import augmentations as a
 from torchdali.auto_aug.core import _Augmentation, select, signed_bin
 from torchdali.auto_aug.core._augmentation import check_all_used
 from torchdali.auto_aug.core._bins import seed_of
@@ -174,23 +173,12 @@ def get_rand_augment_suite(
         max_translate_abs: see rand_augment().
         max_translate_rel: see rand_augment().
     """
-    return [
-        *_suites.translations(
-            use_shape, max_translate_abs, max_translate_rel, _PIXELS, _PART, "rand_augment"
-        ),
-        a.shear_x.augmentation((0, 0.3), True),
-        a.shear_y.augmentation((0, 0.3), True),
-        a.rotate.augmentation((0, 30), True),
-        a.brightness.augmentation((0, 0.9), True, a.shift_enhance_range),
-        a.contrast.augmentation((0, 0.9), True, a.shift_enhance_range),
-        a.color.augmentation((0, 0.9), True, a.shift_enhance_range),
-        a.sharpness.augmentation((0, 0.9), True, a.sharpness_kernel),
-        a.posterize.augmentation((8, 4), False, a.poster_mask_uint8),
-        a.solarize.augmentation((256, 0)),
-        a.equalize,
-        a.auto_contrast,
-        a.identity,
-    ]
+    moves = _suites.translations(
+        use_shape, max_translate_abs, max_translate_rel, _PIXELS, _PART, "rand_augment"
+    )
+    return _suites.operations(
+        moves, shear=0.3, angle=30, posterize=(8, 4), solarize=(256, 0), enhance=(0, 0.9)
+    )
 
 
 def get_rand_augment_non_monotonic_suite(
@@ -208,20 +196,7 @@ def get_rand_augment_non_monotonic_suite(
         max_translate_abs: see rand_augment().
         max_translate_rel: see rand_augment().
     """
-    return [
-        *_suites.translations(
-            use_shape, max_translate_abs, max_translate_rel, _PIXELS, _PART, "rand_augment"
-        ),
-        a.shear_x.augmentation((0, 0.3), True),
-        a.shear_y.augmentation((0, 0.3), True),
-        a.rotate.augmentation((0, 30), True),
-        a.brightness.augmentation(_suites.ENHANCED, False, None),
-        a.contrast.augmentation(_suites.ENHANCED, False, None),
-        a.color.augmentation(_suites.ENHANCED, False, None),
-        a.sharpness.augmentation(_suites.ENHANCED, False, a.sharpness_kernel_shifted),
-        a.posterize.augmentation((0, 4), False, a.poster_mask_uint8),
-        a.solarize.augmentation((0, 256), False, None),
-        a.equalize,
-        a.auto_contrast,
-        a.identity,
-    ]
+    moves = _suites.translations(
+        use_shape, max_translate_abs, max_translate_rel, _PIXELS, _PART, "rand_augment"
+    )
+    return _suites.as_auto_augment(moves)

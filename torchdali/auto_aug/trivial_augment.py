@@ -8,7 +8,6 @@ from typing import Any
 
 from torchdali import fn, types
 from torchdali.auto_aug import _suites
-from torchdali.auto_aug import augmentations as a
 from torchdali.auto_aug.core import _Augmentation, select, signed_bin
 from torchdali.auto_aug.core._augmentation import check_all_used
 from torchdali.auto_aug.core._bins import seed_of
@@ -127,20 +126,9 @@ def get_trivial_augment_wide_suite(
         max_translate_abs: see trivial_augment_wide().
         max_translate_rel: see trivial_augment_wide().
     """
-    return [
-        *_suites.translations(
-            use_shape, max_translate_abs, max_translate_rel, _PIXELS, _PART, "trivial_augment_wide"
-        ),
-        a.shear_x.augmentation((0, 0.99), True),
-        a.shear_y.augmentation((0, 0.99), True),
-        a.rotate.augmentation((0, 135), True),
-        a.brightness.augmentation(_ENHANCED, True, a.shift_enhance_range),
-        a.contrast.augmentation(_ENHANCED, True, a.shift_enhance_range),
-        a.color.augmentation(_ENHANCED, True, a.shift_enhance_range),
-        a.sharpness.augmentation(_ENHANCED, True, a.sharpness_kernel),
-        a.posterize.augmentation((8, 2), False, a.poster_mask_uint8),
-        a.solarize.augmentation((256, 0)),
-        a.equalize,
-        a.auto_contrast,
-        a.identity,
-    ]
+    moves = _suites.translations(
+        use_shape, max_translate_abs, max_translate_rel, _PIXELS, _PART, "trivial_augment_wide"
+    )
+    return _suites.operations(
+        moves, shear=0.99, angle=135, posterize=(8, 2), solarize=(256, 0), enhance=_ENHANCED
+    )

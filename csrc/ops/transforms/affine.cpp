@@ -85,6 +85,13 @@ void check_one_each(const FloatsArg& arg, std::span<const float> values, int ndi
                   " values, expected one, or one for each of the ", ndim, " dimensions");
 }
 
+void apply_center(SampleContext& ctx, const FloatsArg& center, Affine& t) {
+  if (!center.given()) return;
+  const auto values = center(ctx);
+  check_one_each(center, values, t.ndim);
+  t.set_center(values);
+}
+
 void TransformOperator::run(SampleContext& ctx) const {
   if (ctx.num_inputs() == 0) return transform(ctx, 0).write(ctx);
   const Affine input = Affine::from(ctx.input(0), "matrix");

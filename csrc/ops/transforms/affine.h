@@ -48,6 +48,9 @@ class FloatsArg {
 // Raises unless there is one number, or one for each dimension.
 void check_one_each(const FloatsArg& arg, std::span<const float> values, int ndim);
 
+// Moves the fixed point of `t` to the center that the argument gives, if any.
+void apply_center(SampleContext& ctx, const FloatsArg& center, Affine& t);
+
 // An operator that makes a transform, and combines it with that of its input.
 class TransformOperator : public Operator {
  public:

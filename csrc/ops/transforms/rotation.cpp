@@ -22,11 +22,7 @@ class Rotation final : public TransformOperator {
     const double angle = angle_(ctx) * kRadians;
     const double s = std::sin(angle), c = std::cos(angle);
     Affine t = axis_.given() ? in_space(axis_(ctx), s, c) : in_plane(s, c);
-    if (center_.given()) {
-      const auto center = center_(ctx);
-      check_one_each(center_, center, t.ndim);
-      t.set_center(center);
-    }
+    apply_center(ctx, center_, t);
     return t;
   }
 

@@ -20,11 +20,7 @@ class Scale final : public TransformOperator {
     if (ndim == 1) ndim = input_ndim > 0 ? input_ndim : ndim_ > 0 ? ndim_ : 1;
     Affine t = Affine::identity(ndim);
     for (int i = 0; i < t.ndim; ++i) t.m[i][i] = scale[scale.size() == 1 ? 0 : i];
-    if (center_.given()) {
-      const auto center = center_(ctx);
-      check_one_each(center_, center, t.ndim);
-      t.set_center(center);
-    }
+    apply_center(ctx, center_, t);
     return t;
   }
 

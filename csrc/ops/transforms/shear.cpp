@@ -34,11 +34,7 @@ class Shear final : public TransformOperator {
     for (int r = 0; r < t.ndim; ++r)
       for (int c = 0; c < t.ndim; ++c)
         if (r != c) t.m[r][c] = shear_.given() ? *from++ : factor(*from++);
-    if (center_.given()) {
-      const auto center = center_(ctx);
-      check_one_each(center_, center, t.ndim);
-      t.set_center(center);
-    }
+    apply_center(ctx, center_, t);
     return t;
   }
 
