@@ -30,7 +30,7 @@ SETUP_LINT := $(VENV)/.setup-lint
 BUILT := $(VENV)/.built
 
 $(SETUP): pyproject.toml tools/setup_env.sh tools/requirements.py
-	@tools/setup_env.sh $(VENV) build test examples bench docs
+	@tools/setup_env.sh $(VENV) build test examples bench docs --optional peers
 	@touch $@
 
 $(SETUP_LINT): $(SETUP)

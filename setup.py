@@ -193,7 +193,7 @@ def cuda_flags() -> list[str]:
     flags = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
     flags += [f"-gencode=arch=compute_{archs[-1]},code=compute_{archs[-1]}"]
     host = "-fPIC,-fvisibility=hidden,-Wall,-Wextra"
-    flags += ["-std=c++20", "-O3", "-cudart", "static", f"-I{CSRC}", "-Xcompiler", host]
+    flags += ["-std=c++20", "-O3", "--expt-relaxed-constexpr", "-cudart", "static", f"-I{CSRC}", "-Xcompiler", host]
     # The counterpart of -ffp-contract=off: CPU and GPU round the same operations.
     flags += ["-fmad=false"]
     if flag("TORCHDALI_WERROR"):

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes a virtual environment that can build and test torchdali, and installs only what is missing:
-#   tools/setup_env.sh VENV EXTRA...       (EXTRA: names from pyproject.toml)
+#   tools/setup_env.sh VENV EXTRA... [--optional EXTRA...]       (EXTRA: names from pyproject.toml)
+# What is optional may be missing in the end.
 # System packages come from apt, where there is apt; TORCHDALI_APT=0 leaves it alone. A torch that
 # PYTHON can import is kept. TORCH, for example torch==2.9.0, asks for a certain one. Needs no
 # network where everything is there already.
@@ -81,6 +82,15 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 py=$venv/bin/python
 
+optional=()
+for i in $(seq $#); do
+  if [ "${!i}" = --optional ]; then
+    optional=("${@:i+1}")
+    set -- "${@:1:i-1}"
+    break
+  fi
+done
+
 install() { # install --also REQUIREMENT | EXTRA...
   mapfile -t missing < <("$py" "$here/requirements.py" --missing "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
@@ -98,5 +108,6 @@ elif [ -z "$(torch_home "$py")" ]; then
   install torch
 fi
 install project "$@"
+[ ${#optional[@]} -eq 0 ] || (install "${optional[@]}") || say "going on without them"
 "$py" -c 'import sys, torch
 print(f"setup: Python {sys.version.split()[0]}, torch {torch.__version__}")'

@@ -11,6 +11,7 @@ from typing import Any
 
 from torchdali import graph
 from torchdali._checkpoint import Checkpoint
+from torchdali._devices import make_device
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
 from torchdali._parallel import ParallelInput, start_pool, worker_timeout
@@ -132,6 +133,7 @@ class BuiltPipeline(SerializedPipeline):
                 num_threads=self._num_threads,
                 set_affinity=self._set_affinity,
                 memory_stats=self._enable_memory_stats,
+                device=make_device(plan.nodes, self._device_id, self._stream_priority),
             )
             self._nodes, self._names = plan.nodes, plan.names
             self._make_inputs(plan.nodes)

@@ -83,6 +83,7 @@ class Site:
                 "guards": [],
                 "args": {},
                 "seed": 0,
+                "on_gpu": False,
                 "location": location,
             }
             for i in range(count)

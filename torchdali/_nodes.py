@@ -26,7 +26,7 @@ __all__ = [
     "current_scope",
     "foreign",
     "free_names",
-    "no_gpu_stage",
+    "no_gpu_in_debug_mode",
     "pop_scope",
     "push_scope",
     "same_node",
@@ -230,14 +230,15 @@ def foreign(source: OpNode) -> PipelineError:
     )
 
 
-def no_gpu_stage(node: OpNode) -> UnsupportedError:
-    """Returns the error for a copy to the GPU."""
+def no_gpu_in_debug_mode(node: OpNode) -> UnsupportedError:
+    """Returns the error for an operator on the GPU of a pipeline in debug mode."""
     return cast(
         UnsupportedError,
         _make(
             UnsupportedError,
-            "DataNode.gpu() needs a GPU stage, which this version does not have",
+            "runs on the GPU, which debug mode does not in this version",
+            operator=node.schema.fn_name,
             location=node.location,
-            fix='leave it out, and move the batch with `.to("cuda", non_blocking=True)`',
+            fix="leave out debug=True",
         ),
     )

@@ -52,8 +52,6 @@ def settle(outputs: Sequence[DataNode], scope: Scope) -> tuple[list[OpNode], dic
     for node in nodes:
         if node.scope is not None and node.scope is not scope.token:
             raise graph.foreign(node)
-        if not node.schema.devices:
-            raise graph.no_gpu_stage(node)
     return nodes, _settle_names(nodes)
 
 
@@ -122,6 +120,7 @@ def engine_node(
         "guards": list(guards),
         "args": dict(node.args),
         "seed": seed,
+        "on_gpu": node.device == "gpu",
         "location": str(node.location) if node.location else "",
     }
 

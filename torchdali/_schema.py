@@ -133,6 +133,7 @@ class InputSpec:
     doc: str = ""
     layouts: tuple[str, ...] = ()  # empty: any
     optional: bool = False
+    host: bool = False  # on the CPU for GPU operators too
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,7 @@ class OperatorSchema:
     args: tuple[Argument, ...] = ()
     variable_outputs: bool = False
     devices: tuple[str, ...] = ("cpu",)
+    has_kernel: bool = False  # runs on the GPU; "gpu" without it: runs on the CPU and is copied
     random: bool = False
     side_effects: bool = False
     source: bool = False
@@ -253,7 +255,7 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
         name=raw["name"],
         doc=raw["doc"],
         inputs=tuple(
-            InputSpec(i["name"], i["doc"], tuple(i["layouts"]), i["optional"])
+            InputSpec(i["name"], i["doc"], tuple(i["layouts"]), i["optional"], i["host"])
             for i in raw["inputs"]
         ),
         max_inputs=raw["max_inputs"],
@@ -261,6 +263,7 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
         args=args,
         variable_outputs=raw["variable_outputs"],
         devices=tuple(raw["devices"]),
+        has_kernel=raw["has_kernel"],
         random=raw["random"],
         side_effects=raw["side_effects"],
         source=raw["source"],

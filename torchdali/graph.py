@@ -21,12 +21,12 @@ from torchdali._nodes import (
     current_scope,
     foreign,
     free_names,
-    no_gpu_stage,
+    no_gpu_in_debug_mode,
     pop_scope,
     push_scope,
     same_node,
 )
-from torchdali._schema import UNIVERSAL, OperatorSchema
+from torchdali._schema import UNIVERSAL, OperatorSchema, operator_schema
 from torchdali._source_location import SourceLocation, find_user_location
 from torchdali.data_node import DataNode, language
 from torchdali.errors import (
@@ -54,7 +54,7 @@ __all__ = [
     "current_scope",
     "foreign",
     "free_names",
-    "no_gpu_stage",
+    "no_gpu_in_debug_mode",
     "pop_scope",
     "push_scope",
     "resolve",
@@ -265,11 +265,14 @@ def create(
         per_sample = {arg.name for arg in schema.args if arg.per_sample}
         kwargs = {k: adopt(v, argument=True) if k in per_sample else v for k, v in kwargs.items()}
     values = resolve(schema, kwargs, location)
+    device_given = values.get("device") is not None
     device = _universal(schema, "device", values, location)
     name = _universal(schema, "name", values, location)
     seed = _universal(schema, "seed", values, location)
     preserve = _universal(schema, "preserve", values, location)
     _universal(schema, "bytes_per_sample_hint", values, location)
+    if not device_given and any(on_gpu(value) for value in inputs):
+        device = "gpu"  # as in DALI: an operator runs where its inputs are
     check_device(schema, device, location)
     _check_name(schema, name or made_up_name or "", location)
     for arg in schema.args:
@@ -281,6 +284,15 @@ def create(
                 location=location,
             )
     arg_inputs = {key: value for key, value in values.items() if isinstance(value, DataNode)}
+    for key, value in arg_inputs.items():
+        if value.device != "cpu":
+            raise _make(
+                ArgumentError,
+                f"argument `{key}` takes a batch on the CPU, and {value!r} is on the GPU",
+                operator=schema.fn_name,
+                location=location,
+                fix="pass .cpu() of it",
+            )
     args = {key: value for key, value in values.items() if key not in arg_inputs}
 
     numbers = free_names if scope is None else scope.names
@@ -288,6 +300,8 @@ def create(
 
     def use(chosen: tuple[DataNode, ...], own_name: str | None) -> Any:
         owner = scope.token if scope else None
+        runs_on, copied = _placement(schema, device, chosen, location)
+        chosen = _on_device(schema, runs_on, chosen, location)
         for node in (*chosen, *arg_inputs.values()):
             if node.source is None:
                 raise _make(
@@ -333,7 +347,7 @@ def create(
             arg_inputs=arg_inputs,
             args=args,
             seed=None if seed < 0 else seed,
-            device=device,
+            device=runs_on,
             preserve=preserve,
             num_outputs=num_outputs,
             location=location,
@@ -355,6 +369,8 @@ def create(
                 )
             scope.sinks.append(made)
         outputs = _outputs(made, scope)
+        if copied:
+            outputs = tuple(_transfer(node, "gpu", location) for node in outputs)
         if num_outputs == 0:
             return None
         return outputs[0] if num_outputs == 1 else list(outputs)
@@ -369,25 +385,69 @@ def create(
     return results
 
 
-def _transfer(node: DataNode, device: str) -> DataNode:
-    """Returns a node that copies to another device; it exists for build() to refuse it."""
-    schema = OperatorSchema(name=f"copy to {device}", devices=())
-    scope = current_scope()
-    source = OpNode(
-        schema=schema,
-        name=f"{node.name}_{device}",
-        named=False,
-        inputs=(node,),
-        arg_inputs={},
-        args={},
-        seed=None,
-        device="mixed" if device == "gpu" else "cpu",
-        preserve=False,
-        num_outputs=1,
-        location=find_user_location(),
-        scope=scope.token if scope else None,
-    )
-    return _outputs(source, scope)[0]
+def on_gpu(value: Any) -> bool:
+    """Returns whether a value is a data node on the GPU, or a list with one."""
+    if isinstance(value, (list, tuple)):
+        return any(on_gpu(item) for item in value)
+    return isinstance(value, DataNode) and value.device == "gpu"
+
+
+def _placement(
+    schema: OperatorSchema,
+    device: str,
+    inputs: Sequence[DataNode],
+    location: SourceLocation | None,
+) -> tuple[str, bool]:
+    """Returns where an operator runs, "cpu" or "gpu", and whether its outputs are copied then."""
+    if device == "mixed":
+        return "cpu", True
+    if device == "gpu" and not schema.has_kernel:  # one that needs no input
+        if any(node.device == "gpu" for node in inputs):
+            raise _make(
+                UnsupportedError,
+                'takes no input on the GPU in this version; with device="gpu" it takes none',
+                operator=schema.fn_name,
+                location=location,
+                fix="pass .cpu() of the input",
+            )
+        return "cpu", True
+    return device, False
+
+
+def _on_device(
+    schema: OperatorSchema,
+    device: str,
+    inputs: Sequence[DataNode],
+    location: SourceLocation | None,
+) -> tuple[DataNode, ...]:
+    """Returns the inputs where an operator on `device` reads them: copies, where need be."""
+    result = []
+    for i, node in enumerate(inputs):
+        spec = schema.inputs[min(i, len(schema.inputs) - 1)]
+        if device == "cpu" and node.device == "gpu" and schema.name != "copy.to_cpu":
+            raise _make(
+                ArgumentError,
+                f"runs on the CPU, and its input `{spec.name}` is on the GPU",
+                operator=schema.fn_name,
+                location=location,
+                fix="pass .cpu() of it"
+                + (', or device="gpu"' if "gpu" in schema.devices else ""),
+            )
+        if device == "gpu" and node.device == "cpu" and not spec.host:
+            node = _transfer(node, "gpu", location)  # noqa: PLW2901
+        elif device == "gpu" and node.device == "gpu" and spec.host:
+            node = _transfer(node, "cpu", location)  # noqa: PLW2901
+        result.append(node)
+    return tuple(result)
+
+
+def _transfer(node: DataNode, device: str, location: SourceLocation | None = None) -> DataNode:
+    """Returns a node that copies to another device."""
+    schema = operator_schema(f"copy.to_{device}")
+    made = create(schema, [node], {"device": device}, location=location)
+    assert isinstance(made, DataNode)
+    made.layout = node.layout
+    return made
 
 
 def _outputs(made: OpNode, scope: Scope | None) -> tuple[DataNode, ...]:

@@ -342,9 +342,14 @@ _new_list = cast("Callable[[type[TensorListCPU]], TensorListCPU]", object.__new_
 wrap_sample = TensorCPU._wrap
 
 
-def wrap(data: _Tensor | list[_Tensor], layout: str, names: Any = None) -> TensorListCPU:
-    """Returns a batch over tensors that are known to be right; `names`: where they come from."""
-    batch = _new_list(TensorListCPU)
+def wrap(data: _Tensor | list[_Tensor], layout: str, names: Any = None) -> Any:
+    """Returns a batch over tensors that are known to be right; `names`: where they come from.
+
+    A TensorListGPU where they lie on the GPU, else a TensorListCPU.
+    """
+    first = data[0] if data.__class__ is list and data else data
+    on_gpu = isinstance(first, _Tensor) and first.is_cuda
+    batch: Any = _new_list(TensorListGPU if on_gpu else TensorListCPU)
     batch._data = data
     batch._layout = layout
     batch._names = names

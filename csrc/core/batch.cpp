@@ -2,6 +2,7 @@
 #include "core/batch.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/TensorImpl.h>
 
 #include <algorithm>
@@ -13,11 +14,30 @@ constexpr at::ScalarType kScalarTypes[kNumDTypes] = {
     at::kByte, at::kUInt16, at::kUInt32, at::kUInt64, at::kChar,   at::kShort,
     at::kInt,  at::kLong,   at::kHalf,   at::kFloat,  at::kDouble, at::kBool};
 
-c10::Storage allocate_storage(size_t size_bytes) {
+// Of slices of one block: what kernels like, and more than any element needs.
+constexpr int64_t kAlign = 256;
+int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+char* at_offset(const c10::Storage& storage, int64_t offset) {
+  return static_cast<char*>(storage.mutable_data()) + offset;
+}
+
+c10::Storage allocate_storage(size_t size_bytes, Place place, c10::Device device) {
+  const auto bytes = static_cast<int64_t>(size_bytes);
   try {
-    return at::detail::empty_cpu({static_cast<int64_t>(size_bytes)}, at::kByte).storage();
+    if (place != Place::kDevice || device.is_cpu()) {
+      const bool pinned = place == Place::kPinned && !device.is_cpu();
+      return at::detail::empty_cpu({bytes}, at::kByte, pinned).storage();
+    }
+    return at::empty({bytes}, at::TensorOptions(at::kByte).device(device)).storage();
   } catch (const c10::Error&) {  // torch has no class of its own for it
-    raise(ErrorKind::kRuntime, "out of memory: ", size_bytes, " bytes for an output");
+    const char* what = place == Place::kHost     ? "out of memory"
+                       : place == Place::kPinned ? "out of pinned memory"
+                                                 : "out of GPU memory";
+    raise(ErrorKind::kRuntime, what, ": ", size_bytes, " bytes for an output",
+          place == Place::kDevice ? ". To fix it: use smaller batches, a smaller "
+                                    "prefetch_queue_depth, or let go of other tensors on the GPU"
+                                  : "");
   }
 }
 
@@ -35,11 +55,12 @@ DType from_scalar_type(at::ScalarType type) {
 }
 
 c10::Storage StoragePool::acquire(size_t size_bytes) {
+  if (place_ != Place::kHost) return allocate_storage(size_bytes, place_, device_);
   const std::lock_guard lock(mutex_);
   for (const c10::Storage& s : kept_) {
     if (s.use_count() == 1 && s.nbytes() >= size_bytes && s.nbytes() / 2 <= size_bytes) return s;
   }
-  c10::Storage fresh = allocate_storage(size_bytes);
+  c10::Storage fresh = allocate_storage(size_bytes, place_, device_);
   if (kept_.size() >=
       max_kept_) {  // one that nobody uses, else the oldest: whoever holds it keeps it
     auto victim = std::find_if(kept_.begin(), kept_.end(),
@@ -70,6 +91,35 @@ c10::Storage Batch::acquire_for_all(int64_t sample_bytes) {
   }
 }
 
+void Batch::check_alike(const SampleView& view) const {
+  TORCHDALI_CHECK_KIND(kRuntime, view.dtype == first_.dtype,
+                       "samples of a batch have one type, got ", dtype_name(view.dtype), " and ",
+                       dtype_name(first_.dtype));
+  TORCHDALI_CHECK_KIND(kRuntime, view.shape.ndim() == first_.shape.ndim(),
+                       "samples of a batch have the same number of dimensions, got shapes ",
+                       view.shape, " and ", first_.shape);
+  TORCHDALI_CHECK_KIND(kLayout, view.layout == first_.layout,
+                       "samples of a batch have one layout, got ", view.layout, " and ",
+                       first_.layout);
+}
+
+// Pinned memory is packed, so that few copies move it; elsewhere a sample has its own.
+Batch::Slice Batch::take_slice(int64_t bytes) {
+  if (pool_->place() == Place::kHost)
+    return {allocate_storage(static_cast<size_t>(bytes), Place::kHost, pool_->device())};
+  const std::lock_guard lock(mutex_);
+  const int64_t size = aligned(bytes);
+  if (blocks_.empty() ||
+      static_cast<int64_t>(blocks_.back().storage.nbytes()) - blocks_.back().used < size) {
+    const int64_t expected = blocks_.empty() ? pool_->expected_bytes.load() : 0;
+    blocks_.push_back({pool_->acquire(static_cast<size_t>(std::max(size, expected)))});
+  }
+  Block& block = blocks_.back();
+  const Slice slice{block.storage, block.used};
+  block.used += size;
+  return slice;
+}
+
 void Batch::allocate(int index, SampleView& view) {
   const auto bytes = static_cast<int64_t>(checked_size_bytes(view));
   std::unique_lock lock(mutex_);
@@ -80,37 +130,118 @@ void Batch::allocate(int index, SampleView& view) {
   }
   const bool shared = shared_ && view.shape == first_.shape;
   lock.unlock();  // first_ and shared_ do not change any more
-  TORCHDALI_CHECK_KIND(kRuntime, view.dtype == first_.dtype,
-                       "samples of a batch have one type, got ", dtype_name(view.dtype), " and ",
-                       dtype_name(first_.dtype));
-  TORCHDALI_CHECK_KIND(kRuntime, view.shape.ndim() == first_.shape.ndim(),
-                       "samples of a batch have the same number of dimensions, got shapes ",
-                       view.shape, " and ", first_.shape);
-  TORCHDALI_CHECK_KIND(kLayout, view.layout == first_.layout,
-                       "samples of a batch have one layout, got ", view.layout, " and ",
-                       first_.layout);
+  check_alike(view);
   if (shared) {
-    view.data = static_cast<char*>(shared_.mutable_data()) + index * bytes;
+    view.data = at_offset(shared_, index * bytes);
   } else {
-    own_[index] = allocate_storage(bytes);
-    view.data = own_[index].mutable_data();
+    own_[index] = take_slice(bytes);
+    view.data = at_offset(own_[index].storage, own_[index].offset);
   }
   samples_[index] = view;
 }
 
-at::Tensor Batch::view_of(const c10::Storage& storage, int64_t offset, const Shape& shape) const {
+void Batch::allocate_all(std::span<const int> indices, std::span<SampleView* const> views) {
+  if (views.empty()) return;
+  first_ = *views[0];
+  started_ = true;
+  bool dense = static_cast<int>(views.size()) == size();
+  int64_t total = 0;
+  for (const SampleView* view : views) {
+    check_alike(*view);
+    const auto bytes = static_cast<int64_t>(checked_size_bytes(*view));
+    const bool fits = !__builtin_add_overflow(total, aligned(bytes), &total);
+    TORCHDALI_CHECK_KIND(kRuntime, fits, "out of memory: a batch is too large");
+    dense = dense && view->shape == first_.shape;
+  }
+  const int64_t bytes = first_.size_bytes();
+  const c10::Storage storage =
+      pool_->acquire(static_cast<size_t>(dense ? bytes * std::ssize(views) : total));
+  if (dense) shared_ = storage;
+  else blocks_.push_back({storage, total});
+  int64_t offset = 0;
+  for (size_t k = 0; k < views.size(); ++k) {
+    const auto index = static_cast<size_t>(indices[k]);
+    if (dense) offset = indices[k] * bytes;
+    else own_[index] = {storage, offset};
+    views[k]->data = at_offset(storage, offset);
+    offset += aligned(views[k]->size_bytes());
+    samples_[index] = *views[k];
+  }
+}
+
+void Batch::share(const Batch& from, std::span<const int> indices,
+                  std::span<SampleView* const> views) {
+  if (views.empty()) return;
+  first_ = *views[0];
+  started_ = true;
+  bool whole = static_cast<bool>(from.shared_) && static_cast<int>(views.size()) == size();
+  for (const SampleView* view : views) whole = whole && view->shape == first_.shape;
+  const int64_t bytes = first_.size_bytes();
+  for (size_t k = 0; k < views.size(); ++k) {
+    check_alike(*views[k]);
+    whole = whole && views[k]->data == at_offset(from.shared_, indices[k] * bytes);
+  }
+  if (whole) shared_ = from.shared_;
+  for (size_t k = 0; k < views.size(); ++k) {
+    const auto index = static_cast<size_t>(indices[k]);
+    if (!whole) {
+      const c10::Storage& storage =
+          from.own_[index].storage ? from.own_[index].storage : from.shared_;
+      own_[index] = {storage, static_cast<char*>(views[k]->data) - at_offset(storage, 0)};
+    }
+    samples_[index] = *views[k];
+  }
+}
+
+void Batch::mirror(const Batch& from, const Copy& copy) {
+  first_ = from.first_;
+  started_ = from.started_;
+  std::vector<std::pair<c10::Storage, c10::Storage>> made;  // from, to
+  for (const c10::Storage& storage : from.storages()) {
+    auto bytes = static_cast<int64_t>(storage.nbytes());
+    if (from.shared_ && storage.is_alias_of(from.shared_))
+      bytes = from.size() * first_.size_bytes();
+    for (const Block& block : from.blocks_)
+      if (storage.is_alias_of(block.storage)) bytes = block.used;
+    c10::Storage to = pool_->acquire(static_cast<size_t>(bytes));
+    if (bytes > 0) copy(to, storage, bytes);
+    made.emplace_back(storage, to);
+  }
+  const auto copy_of = [&](const c10::Storage& storage) {
+    const auto found = std::find_if(made.begin(), made.end(), [&](const auto& pair) {
+      return pair.first.is_alias_of(storage);
+    });
+    return found->second;
+  };
+  if (from.shared_) shared_ = copy_of(from.shared_);
+  for (size_t i = 0; i < samples_.size(); ++i) {
+    samples_[i] = from.samples_[i];
+    const Slice& slice = from.own_[i];
+    if (slice.storage) {
+      own_[i] = {copy_of(slice.storage), slice.offset};
+      samples_[i].data = at_offset(own_[i].storage, slice.offset);
+    } else if (shared_ && from.samples_[i].dtype != DType::kNone) {
+      samples_[i].data = at_offset(shared_, static_cast<int64_t>(i) * first_.size_bytes());
+    }
+  }
+}
+
+at::Tensor Batch::view_of(const c10::Storage& storage, int64_t byte_offset,
+                          const Shape& shape) const {
   const auto type = c10::scalarTypeToTypeMeta(to_scalar_type(first_.dtype));
-  at::Tensor t = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), type);
+  const auto key =
+      storage.device().is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
+  at::Tensor t = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage),
+                                                          c10::DispatchKeySet(key), type);
   t.unsafeGetTensorImpl()->set_sizes_contiguous(c10::IntArrayRef(shape.begin(), shape.end()));
-  t.unsafeGetTensorImpl()->set_storage_offset(offset);
+  t.unsafeGetTensorImpl()->set_storage_offset(byte_offset / itemsize(first_.dtype));
   return t;
 }
 
 std::optional<at::Tensor> Batch::dense() const {
   if (!shared_) return std::nullopt;
-  for (const c10::Storage& s : own_)
-    if (s) return std::nullopt;
+  for (const Slice& s : own_)
+    if (s.storage) return std::nullopt;
   Shape shape{size()};
   for (int64_t extent : first_.shape) shape.push_back(extent);
   return view_of(shared_, 0, shape);
@@ -120,11 +251,24 @@ std::vector<at::Tensor> Batch::tensors() const {
   std::vector<at::Tensor> out;
   out.reserve(samples_.size());
   for (int i = 0; i < size(); ++i) {
-    const bool own = static_cast<bool>(own_[i]);
-    out.push_back(
-        view_of(own ? own_[i] : shared_, own ? 0 : i * first_.volume(), samples_[i].shape));
+    const Slice& own = own_[i];
+    out.push_back(own.storage ? view_of(own.storage, own.offset, samples_[i].shape)
+                              : view_of(shared_, i * first_.size_bytes(), samples_[i].shape));
   }
   return out;
+}
+
+std::vector<c10::Storage> Batch::storages() const {
+  std::vector<c10::Storage> found;
+  const auto add = [&](const c10::Storage& storage) {
+    if (!storage) return;
+    for (const c10::Storage& s : found)
+      if (s.is_alias_of(storage)) return;
+    found.push_back(storage);
+  };
+  add(shared_);
+  for (const Slice& s : own_) add(s.storage);
+  return found;
 }
 
 std::pair<int64_t, int64_t> Batch::reserved_bytes() const {
@@ -132,9 +276,11 @@ std::pair<int64_t, int64_t> Batch::reserved_bytes() const {
     return s ? static_cast<int64_t>(s.nbytes()) : int64_t{0};
   };
   int64_t total = bytes(shared_), largest = samples_.empty() ? 0 : total / size();
-  for (const c10::Storage& s : own_) {
-    total += bytes(s);
-    largest = std::max(largest, bytes(s));
+  for (size_t i = 0; i < own_.size(); ++i) {
+    if (!own_[i].storage) continue;
+    const int64_t own = blocks_.empty() ? bytes(own_[i].storage) : samples_[i].size_bytes();
+    total += own;
+    largest = std::max(largest, own);
   }
   return {total, largest};
 }
@@ -143,6 +289,9 @@ void Batch::finish() {
   pool_->expect_ragged = std::any_of(samples_.begin(), samples_.end(), [&](const SampleView& s) {
     return !(s.shape == first_.shape);
   });
+  int64_t packed = 0;
+  for (const Block& block : blocks_) packed += block.used;
+  if (packed > pool_->expected_bytes) pool_->expected_bytes = packed;
 }
 
 }  // namespace torchdali

@@ -31,14 +31,14 @@ inline constexpr int kNumDTypes = 12;
 // IEEE 754 binary16 as storage; arithmetic happens in float. Conversion rounds to nearest even.
 struct Half {
   uint16_t bits = 0;
-  Half() = default;
-  explicit Half(float value) : bits(from_float(value)) {}
-  operator float() const {
+  constexpr Half() = default;
+  constexpr explicit Half(float value) : bits(from_float(value)) {}
+  constexpr operator float() const {
     return to_float(bits);
   }  // NOLINT: a half is a float wherever it is read
 
   // Both directions select between results instead of branching, so that loops over them vectorise.
-  static uint16_t from_float(float value) {
+  static constexpr uint16_t from_float(float value) {
     const uint32_t x = std::bit_cast<uint32_t>(value);
     const uint32_t magnitude = x & 0x7fffffff;
     const uint32_t odd = (magnitude >> 13) & 1;
@@ -52,7 +52,7 @@ struct Half {
     bits = magnitude > 0x7f800000 ? 0x7e00 : bits;   // NaN, kept quiet
     return static_cast<uint16_t>(bits | ((x >> 16) & 0x8000));
   }
-  static float to_float(uint16_t h) {
+  static constexpr float to_float(uint16_t h) {
     const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16;
     const uint32_t magnitude = static_cast<uint32_t>(h & 0x7fff) << 13;
     // Exact, subnormals included: the exponents of the two formats differ by 112.

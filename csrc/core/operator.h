@@ -23,6 +23,11 @@
 
 namespace torchdali {
 
+class Batch;  // core/batch.h
+namespace gpu {
+class Device;  // gpu/device.h
+}
+
 // Where the samples of one batch come from (paths, keys). Nothing else of the batch hangs on it, so
 // whoever keeps it keeps text and no data. Filled by next_batch(), then immutable.
 class SampleNames {
@@ -168,6 +173,7 @@ class SampleContext {
 
  private:
   friend class SampleRunner;  // executor/sample_runner.h
+  friend class StepContext;   // executor/batch_runner.cpp
   SampleView* values_ = nullptr;
   std::span<const int> inputs_, arguments_, outputs_;  // slots in values_
   SampleMemory* memory_ = nullptr;
@@ -198,6 +204,21 @@ class BatchContext {
   virtual SampleView& output(int i, int k, DType dtype, const Shape& shape,
                              const Layout& layout = {}) = 0;
   virtual uint64_t sample_id(int k) const = 0;
+  // Sample k as Operator::run() takes it, with arguments and random values, for operators that only
+  // describe their work: outputs get an address that stands for the one that make_outputs() finds.
+  // Until the next call.
+  virtual SampleContext& sample(int k, BatchState& state) = 0;
+  // Makes all that sample() was asked to output, and views that were shared.
+  virtual void make_outputs() = 0;
+  // What `stand_in`, inside output i of the sample with this index in the batch, stands for.
+  virtual void* address(int i, int index_in_batch, const void* stand_in) const = 0;
+  // Null where an input was fed from outside.
+  virtual const Batch* input_batch(int i) const = 0;
+  virtual Batch& output_batch(int i) = 0;
+  // The samples of output_batch(i) are outputs now.
+  virtual void adopt_output(int i) = 0;
+  // Of operators that run there.
+  virtual gpu::Device& device() const = 0;
   // Whether nobody takes the outputs any more: prepare_batch() may throw to end early.
   virtual bool cancelled() const = 0;
   uint64_t seed() const { return seed_; }
@@ -212,6 +233,8 @@ class BatchContext {
 struct BatchTraits {
   bool ordered = false;  // prepare_batch() of one batch at a time, in the order of the batches
   bool makes_outputs = false;  // prepare_batch() makes the outputs, run() is not called
+  bool on_device = false;      // queues work on the GPU
+  bool to_host = false;        // and gives outputs to the host
 };
 
 // A CPU operator. The constructor takes a `const OpSpec&` and does all that can be done before the
@@ -387,6 +410,14 @@ class ListArg {
   int slot_ = -1;
   bool given_ = false;
 };
+
+template <class Op>
+SchemaBuilder& SchemaBuilder::gpu() {
+  schema_->make_gpu = [](const OpSpec& spec) -> std::unique_ptr<Operator> {
+    return std::make_unique<Op>(spec);
+  };
+  return *this;
+}
 
 template <class Op>
 SchemaBuilder& SchemaBuilder::cpu() {

@@ -277,6 +277,14 @@ SchemaBuilder& SchemaBuilder::sequences() {
   schema_->sequences = true;
   return *this;
 }
+SchemaBuilder& SchemaBuilder::mixed() {
+  schema_->mixed = true;
+  return *this;
+}
+SchemaBuilder& SchemaBuilder::host_input(int index) {
+  schema_->inputs.at(static_cast<size_t>(index)).host = true;
+  return *this;
+}
 SchemaBuilder& SchemaBuilder::lacks(std::string what) {
   schema_->lacks.push_back(std::move(what));
   return *this;

@@ -85,6 +85,7 @@ struct InputSchema {
   std::string doc;
   std::vector<std::string> layouts;  // empty: any layout
   bool optional = false;
+  bool host = false;  // on the host for GPU operators too
 };
 
 struct OutputSchema {
@@ -109,8 +110,9 @@ struct Schema {
   bool sequences = false;          // takes frame sequences
   bool each_frame = false;         // knows single frames: the engine takes sequences apart
   bool volumes = false;            // takes volumes
+  bool mixed = false;              // has device="mixed": runs on the CPU, and its output is copied
   std::vector<std::string> lacks;  // what it cannot do yet, though DALI's can; says so when asked
-  std::function<std::unique_ptr<Operator>(const OpSpec&)> make_cpu;
+  std::function<std::unique_ptr<Operator>(const OpSpec&)> make_cpu, make_gpu;
 
   const ArgSchema* find_arg(std::string_view arg_name) const;
 };
@@ -199,11 +201,17 @@ class SchemaBuilder {
   // without the F that its inputs list.
   SchemaBuilder& each_frame();
   SchemaBuilder& volumes();
+  SchemaBuilder& mixed();
   // What it cannot do yet though DALI's can, for the list of operators: "TIFF files".
   SchemaBuilder& lacks(std::string what);
   // The CPU implementation: a class derived from Operator, made from an OpSpec at build.
   template <class Op>
   SchemaBuilder& cpu();
+  // The GPU implementation: a class derived from gpu::TaskOperator (gpu/operator.h).
+  template <class Op>
+  SchemaBuilder& gpu();
+  // On the GPU too, input `index` stays on the host.
+  SchemaBuilder& host_input(int index);
 
   std::unique_ptr<Schema> take() { return std::move(schema_); }
 

@@ -50,7 +50,7 @@ class Executor::Iteration final : public Job, public IterationData {
     const Plan& plan = executor_.plan_;
     const auto index = static_cast<size_t>(stage / 2);
     if (stage % 2 == 0) executor_.runners_[worker]->run(*this, plan.segments[index], task);
-    else run_batch_stage(plan, *this, stage / 2);
+    else run_batch_stage(plan, *this, stage / 2, executor_.options_.device.get());
   }
 
  private:
@@ -61,8 +61,12 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
     : plan_(prepare(std::move(graph), options)), options_(options) {
   taken_.positions.resize(plan_.sources.size());
   if (options.memory_stats) memory_.resize(plan_.num_slots);
-  for (int i = 0; i < plan_.num_batches; ++i)
-    pools_.push_back(std::make_shared<StoragePool>(kKeptStorages));
+  TORCHDALI_CHECK_KIND(kUnsupported, plan_.last_device_stage < 0 || options.device != nullptr,
+                       "the pipeline has operators on the GPU, and there is none");
+  const c10::Device device =
+      options.device == nullptr ? c10::Device(c10::kCPU) : options.device->torch_device();
+  for (const Place place : plan_.places)
+    pools_.push_back(std::make_shared<StoragePool>(kKeptStorages, place, device));
   for (int i = 0; i < options.num_threads; ++i)
     runners_.push_back(std::make_unique<SampleRunner>(plan_));
   std::vector<StageTraits> stages(1);
@@ -152,9 +156,20 @@ std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds ti
   if (job == nullptr) return nullptr;
   mark_taken();
   auto iteration = std::static_pointer_cast<Iteration>(job);
-  for (const auto& batch : iteration->batches) batch->finish();
+  for (const auto& batch : iteration->batches)
+    if (batch != nullptr) batch->finish();
   if (options_.memory_stats) add_memory(*iteration);
   return iteration;
+}
+
+void Executor::hand_over(const IterationData& iteration) const {
+  if (iteration.on_device == nullptr) return;
+  std::vector<c10::Storage> used;
+  for (const Plan::Output& output : plan_.outputs) {
+    if (output.batch < 0) continue;
+    for (c10::Storage& s : iteration.batches[output.batch]->storages()) used.push_back(std::move(s));
+  }
+  options_.device->hand_over(*iteration.on_device, used);
 }
 
 void Executor::mark_taken() {
@@ -197,7 +212,7 @@ void Executor::add_memory(const IterationData& iteration) {
     memory_[slot].raise_real(iteration.memory[slot].total, iteration.memory[slot].largest);
   for (const Step& step : plan_.steps) {
     for (size_t i = 0; i < step.outputs.size(); ++i) {
-      if (step.batches[i] < 0) continue;
+      if (step.batches[i] < 0 || iteration.batches[step.batches[i]] == nullptr) continue;
       const auto [total, largest] = iteration.batches[step.batches[i]]->reserved_bytes();
       memory_[step.outputs[i]].raise_reserved(total, largest);
     }

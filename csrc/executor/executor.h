@@ -12,6 +12,7 @@
 #include "executor/plan.h"
 #include "executor/sample_runner.h"
 #include "executor/scheduler.h"
+#include "gpu/device.h"
 
 namespace torchdali {
 
@@ -21,6 +22,7 @@ struct ExecutorOptions {
   bool set_affinity = false;  // bind workers to the processors this process may use
   bool fuse = true;           // docs/design/fusion.md
   bool memory_stats = false;  // record what memory_statistics() gives
+  std::shared_ptr<gpu::Device> device = nullptr;  // of the operators that run on a GPU
 };
 
 // Where a pipeline is: behind the last iteration that was taken, whatever is scheduled.
@@ -55,6 +57,8 @@ class Executor {
   const FedBatch& fed_output(const IterationData& iteration, int index) const {
     return static_cast<const FedBatch&>(*iteration.source_batches[plan_.outputs[index].fed_node]);
   }
+  // Makes the calling thread's current stream wait for the outputs, which it may then use.
+  void hand_over(const IterationData& iteration) const;
   // Where the samples of an output come from, or null.
   std::shared_ptr<const SampleNames> names(const IterationData& iteration, int index) const {
     const auto* names = find_names(plan_.sources_of_output(index), iteration.source_batches);

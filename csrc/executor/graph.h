@@ -39,6 +39,7 @@ struct Node {
   // Outermost first. A sample for which one does not hold skips the node.
   std::vector<Guard> guards = {};
   uint64_t seed = 0;
+  bool on_gpu = false;
   std::string location;  // of the user's code that made it, several lines, for errors
 
   // Set by a rewrite: this node also does the work of `producers`; the user called it

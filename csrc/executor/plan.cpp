@@ -5,6 +5,7 @@
 #include <map>
 
 #include "executor/frame_loop.h"
+#include "gpu/operator.h"
 
 namespace torchdali {
 
@@ -136,6 +137,44 @@ void add_segments(Plan& plan) {
   }
 }
 
+// Where each batch lies. What is copied to the GPU is made in pinned memory, unless the user gets
+// it too and may change it while it is copied.
+void add_places(Plan& plan) {
+  plan.places.assign(static_cast<size_t>(plan.num_batches), Place::kHost);
+  plan.is_output.assign(static_cast<size_t>(plan.num_batches), false);
+  for (const Plan::Output& output : plan.outputs)
+    if (output.batch >= 0) plan.is_output[static_cast<size_t>(output.batch)] = true;
+  for (const Step& step : plan.steps) {
+    const auto traits = step.op->batch_traits();
+    if (!traits || !traits->on_device) continue;
+    for (const int batch : step.batches)
+      if (batch >= 0)
+        plan.places[static_cast<size_t>(batch)] = traits->to_host ? Place::kPinned : Place::kDevice;
+    if (plan.graph.nodes[static_cast<size_t>(step.node)].schema->name != "copy.to_gpu") continue;
+    const int kept = plan.kept[static_cast<size_t>(step.inputs[0])];
+    const int batch = plan.kept_in[static_cast<size_t>(kept)].batch;
+    if (batch >= 0 && !plan.is_output[static_cast<size_t>(batch)])
+      plan.places[static_cast<size_t>(batch)] = Place::kPinned;
+  }
+  for (size_t stage = 0; stage < plan.batch_stages.size(); ++stage)
+    for (const int step : plan.batch_stages[stage].steps)
+      if (plan.steps[static_cast<size_t>(step)].op->batch_traits()->on_device)
+        plan.last_device_stage = static_cast<int>(stage);
+  for (int batch = 0; batch < plan.num_batches; ++batch)
+    if (plan.places[static_cast<size_t>(batch)] == Place::kDevice &&
+        !plan.is_output[static_cast<size_t>(batch)])
+      plan.intermediates.push_back(batch);
+}
+
+// The operator of a node, as the executor runs it.
+std::unique_ptr<Operator> make_operator(const Node& node, const OpSpec& spec) {
+  if (!node.on_gpu) return over_frames(node.schema->make_cpu(spec), spec);
+  auto made = node.schema->make_gpu(spec);
+  const auto* gpu = dynamic_cast<const gpu::GpuOperator*>(made.get());
+  if (gpu == nullptr) return made;
+  return gpu::make_stage(over_frames(std::move(made), spec), *gpu);
+}
+
 }  // namespace
 
 Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
@@ -157,7 +196,7 @@ Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
     std::vector<Edge> argument_edges;
     const OpSpec spec = make_spec(node, max_batch_size, num_threads, &argument_edges);
     try {
-      plan.operators.push_back(over_frames(node.schema->make_cpu(spec), spec));
+      plan.operators.push_back(make_operator(node, spec));
     } catch (const Error& e) {
       throw OperatorError(e, node);
     }
@@ -184,6 +223,7 @@ Plan make_plan(Graph graph, int max_batch_size, int num_threads) {
     plan.steps.push_back(std::move(step));
   }
   add_segments(plan);
+  add_places(plan);
   return plan;
 }
 

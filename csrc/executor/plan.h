@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/batch.h"
 #include "core/operator.h"
 #include "executor/graph.h"
 
@@ -59,6 +60,11 @@ struct Plan {
   int num_batches = 0;  // different values that steps make and that are outputs or kept
   std::vector<Output> outputs;
   std::vector<Output> kept_in;  // where what is kept lies
+  std::vector<Place> places;    // per batch
+  std::vector<bool> is_output;  // per batch: of the pipeline
+  int last_device_stage = -1;   // of batch_stages; -1: the plan uses no GPU
+  // Batches on the device and in pinned memory that nothing needs after that stage.
+  std::vector<int> intermediates;
 
   // Of the operator that makes a pipeline output.
   const std::vector<int>& sources_of_output(int output) const {

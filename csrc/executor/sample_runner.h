@@ -2,6 +2,8 @@
 // SampleRunner: takes one sample through the steps of a segment on one worker.
 #pragma once
 
+#include <c10/core/Event.h>
+
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -24,6 +26,7 @@ struct IterationData {
   std::vector<std::vector<SampleView>> kept;        // per kept value, one a sample
   std::vector<IterationMemory> memory;              // per slot; empty where not wanted
   std::atomic<bool> cancelled = false;              // nobody takes the outputs
+  std::shared_ptr<c10::Event> on_device;            // when all is there; null without a GPU
 
   uint64_t sample_id(int sample) const {
     return sample_ids.empty() ? first_sample_id + static_cast<uint64_t>(sample)

@@ -2,7 +2,8 @@
 // Conversion between element types, of one value and of arrays. Integers saturate, fractions round
 // to the nearest with halves away from zero, NaN becomes 0. Source: what DALI 1.35 does on the CPU,
 // found by running it; where that is undefined (NaN to 32 and 64 bits) or its binary16 rounding
-// differs from IEEE 754's (ties away from zero), see docs/guide/from_dali_operators.md.
+// differs from IEEE 754's (ties away from zero), see docs/guide/from_dali_operators.md. What is
+// constexpr here runs on the GPU too.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +24,14 @@ using Arithmetic = std::conditional_t<std::is_same_v<T, double>, double, float>;
 // Rounds to an integral value, halves away from zero, for all that is then converted by cutting
 // off: the largest value below 0.5 keeps 0.49999997 from becoming 1. std::round does not vectorise.
 template <class F>
-inline F round_before_truncation(F x) {
+constexpr F round_before_truncation(F x) {
   constexpr F kBelowHalf = std::is_same_v<F, float> ? F(0x1.fffffep-2) : F(0x1.fffffffffffffp-2);
   return x + std::copysign(kBelowHalf, x);
 }
 
 // Cuts off the fraction; NaN becomes 0.
 template <class To, class F>
-inline To truncate_saturating(F x) {
+constexpr To truncate_saturating(F x) {
   using Limits = std::numeric_limits<To>;
   constexpr F kLow = static_cast<F>(Limits::min());  // exact: 0 or a power of two
   constexpr F kEnd = static_cast<F>(uint64_t{1} << (Limits::digits - 1)) * F(2);
@@ -50,7 +51,7 @@ inline To truncate_saturating(F x) {
 
 // convert<uint8_t>(x) in fewer steps: what is negative becomes 0 anyway. The sum comes first: GCC
 // 12 vectorises no other order.
-inline uint8_t round_to_byte(float x) {
+constexpr uint8_t round_to_byte(float x) {
   constexpr float kBelowHalf = 0x1.fffffep-2f;
   x = x + kBelowHalf;
   x = x > 0.0f ? x : 0.0f;  // NaN too
@@ -59,7 +60,7 @@ inline uint8_t round_to_byte(float x) {
 }
 
 template <class To, class From>
-inline To convert(From x) {
+constexpr To convert(From x) {
   if constexpr (std::is_same_v<To, From>) {
     return x;
   } else if constexpr (std::is_same_v<To, bool>) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/linear.h"
 #include "ops/input_layout.h"
 
@@ -25,9 +26,15 @@ float half_range(DType dtype) {
   });
 }
 
-class BrightnessContrast final : public Operator {
+// The arguments, as the factor and the offset that they come down to.
+class LinearArgs {
  public:
-  explicit BrightnessContrast(const OpSpec& spec) : layout_(spec, 0) {
+  struct Linear {
+    DType dtype;
+    Layout layout;
+    float factor, offset;
+  };
+  explicit LinearArgs(const OpSpec& spec) : layout_(spec, 0) {
     const auto make = [&spec](std::optional<Arg<float>>& arg, const char* name) {
       if (spec.schema->find_arg(name) != nullptr) arg.emplace(spec, name);
     };
@@ -38,9 +45,8 @@ class BrightnessContrast final : public Operator {
     if (spec.has("dtype")) dtype_ = spec.get<DType>("dtype");
   }
 
-  void run(SampleContext& ctx) const override {
+  Linear operator()(const SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
-    const Layout layout = layout_(in);
     const DType dtype = dtype_ == DType::kNone ? in.dtype : dtype_;
     const float brightness = value(ctx, brightness_, 1.0f), shift = value(ctx, shift_, 0.0f);
     const float contrast = value(ctx, contrast_, 1.0f);
@@ -49,8 +55,7 @@ class BrightnessContrast final : public Operator {
     // In this order of operations results agree with DALI's to the bit.
     const float factor = brightness * contrast;
     const float offset = shift * positive_range(dtype) + brightness * (center - contrast * center);
-    const SampleView& out = ctx.output(0, dtype, in.shape, layout);
-    kernels::linear(out.data, dtype, in.data, in.dtype, in.volume(), factor, offset);
+    return {dtype, layout_(in), factor, offset};
   }
 
  private:
@@ -61,6 +66,42 @@ class BrightnessContrast final : public Operator {
   InputLayout layout_;
   std::optional<Arg<float>> brightness_, shift_, contrast_, center_;
   DType dtype_ = DType::kNone;
+};
+
+class BrightnessContrast final : public Operator {
+ public:
+  explicit BrightnessContrast(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto [dtype, layout, factor, offset] = args_(ctx);
+    const SampleView& out = ctx.output(0, dtype, in.shape, layout);
+    kernels::linear(out.data, dtype, in.data, in.dtype, in.volume(), factor, offset);
+  }
+
+ private:
+  LinearArgs args_;
+};
+
+class BrightnessContrastGpu final
+    : public gpu::TaskOperator<gpu::LinearTask, &gpu::GpuKernels::linear> {
+ public:
+  explicit BrightnessContrastGpu(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto [dtype, layout, factor, offset] = args_(ctx);
+    Task task;
+    task.in = in.data;
+    task.out = ctx.output(0, dtype, in.shape, layout).data;
+    task.size = in.volume();
+    task.in_dtype = in.dtype;
+    task.out_dtype = dtype;
+    task.factor = factor;
+    task.offset = offset;
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  LinearArgs args_;
 };
 
 SchemaBuilder& add_input_and_output(SchemaBuilder& schema) {
@@ -100,7 +141,8 @@ TORCHDALI_OPERATOR("brightness_contrast")
     .with(add_input_and_output)
     .with(add_brightness)
     .with(add_contrast)
-    .cpu<BrightnessContrast>();
+    .cpu<BrightnessContrast>()
+    .gpu<BrightnessContrastGpu>();
 
 TORCHDALI_OPERATOR("brightness")
     .doc(
@@ -108,13 +150,15 @@ TORCHDALI_OPERATOR("brightness")
         "greatest value of the output's type, or 1 for floating types.")
     .with(add_input_and_output)
     .with(add_brightness)
-    .cpu<BrightnessContrast>();
+    .cpu<BrightnessContrast>()
+    .gpu<BrightnessContrastGpu>();
 
 TORCHDALI_OPERATOR("contrast")
     .doc("Adjusts contrast: contrast_center + contrast * (x - contrast_center).")
     .with(add_input_and_output)
     .with(add_contrast)
-    .cpu<BrightnessContrast>();
+    .cpu<BrightnessContrast>()
+    .gpu<BrightnessContrastGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.cast: another element type. A view where the type is the one wanted.
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/convert.h"
 
 namespace torchdali {
@@ -24,6 +25,29 @@ class Cast final : public Operator {
   DType dtype_;
 };
 
+class CastGpu final : public gpu::TaskOperator<gpu::ConvertTask, &gpu::GpuKernels::convert> {
+ public:
+  explicit CastGpu(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    if (in.dtype == dtype_) {
+      ctx.share_input(0, 0, in);
+      return;
+    }
+    Task task;
+    task.in = in.data;
+    task.out = ctx.output(0, dtype_, in.shape, in.layout).data;
+    task.size = in.volume();
+    task.in_dtype = in.dtype;
+    task.out_dtype = dtype_;
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  DType dtype_;
+};
+
 TORCHDALI_OPERATOR("cast")
     .doc(
         "Converts the elements to another type. To an integer they are rounded to the nearest, "
@@ -35,7 +59,8 @@ TORCHDALI_OPERATOR("cast")
     .required_arg("dtype", ArgType::kDType, "Element type of the output.")
     .sequences()
     .volumes()
-    .cpu<Cast>();
+    .cpu<Cast>()
+    .gpu<CastGpu>();
 
 }  // namespace
 }  // namespace torchdali

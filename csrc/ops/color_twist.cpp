@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.hsv, fn.hue, fn.saturation, fn.color_twist: hue, saturation, brightness and contrast as one
 // linear map of each pixel.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <optional>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/colour_matrix.h"
 #include "ops/input_layout.h"
 
@@ -51,9 +53,15 @@ Matrix hue_saturation(double hue, double saturation) {
   return product(kFromYiq, product(Matrix{{{1, 0, 0}, {0, c, s}, {0, -s, c}}}, kToYiq));
 }
 
-class ColorTwist final : public Operator {
+// The arguments, as the linear map that they come down to.
+class ColorArgs {
  public:
-  explicit ColorTwist(const OpSpec& spec) : layout_(spec, 0) {
+  struct Map {
+    DType dtype;
+    Layout layout;
+    kernels::ColourMatrix matrix;
+  };
+  explicit ColorArgs(const OpSpec& spec) : layout_(spec, 0) {
     const auto make = [&spec](std::optional<Arg<float>>& arg, const char* name) {
       if (spec.schema->find_arg(name) != nullptr) arg.emplace(spec, name);
     };
@@ -65,7 +73,7 @@ class ColorTwist final : public Operator {
     if (spec.defined("dtype")) dtype_ = spec.get<DType>("dtype");
   }
 
-  void run(SampleContext& ctx) const override {
+  Map operator()(const SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     const DType dtype = dtype_ == DType::kNone ? in.dtype : dtype_;
@@ -82,8 +90,7 @@ class ColorTwist final : public Operator {
       for (int k = 0; k < 3; ++k) map.m[i][k] = static_cast<float>(m[i][k] * brightness * contrast);
       map.offset[i] = (center(in.dtype) - center(in.dtype) * contrast) * brightness;
     }
-    const SampleView& out = ctx.output(0, dtype, in.shape, layout);
-    kernels::colour_matrix(out.data, dtype, in.data, in.dtype, in.volume() / 3, map);
+    return {dtype, layout, map};
   }
 
  private:
@@ -96,6 +103,43 @@ class ColorTwist final : public Operator {
   InputLayout layout_;
   std::optional<Arg<float>> hue_, saturation_, value_, brightness_, contrast_;
   DType dtype_ = DType::kNone;
+};
+
+class ColorTwist final : public Operator {
+ public:
+  explicit ColorTwist(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto [dtype, layout, matrix] = args_(ctx);
+    const SampleView& out = ctx.output(0, dtype, in.shape, layout);
+    kernels::colour_matrix(out.data, dtype, in.data, in.dtype, in.volume() / 3, matrix);
+  }
+
+ private:
+  ColorArgs args_;
+};
+
+class ColorTwistGpu final : public gpu::TaskOperator<gpu::ColourTask, &gpu::GpuKernels::colour> {
+ public:
+  explicit ColorTwistGpu(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto [dtype, layout, matrix] = args_(ctx);
+    Task task;
+    task.in = in.data;
+    task.out = ctx.output(0, dtype, in.shape, layout).data;
+    task.size = in.volume() / 3;
+    task.in_dtype = in.dtype;
+    task.out_dtype = dtype;
+    for (int i = 0; i < 3; ++i) {
+      std::copy_n(matrix.m[i], 3, task.m[i]);
+      task.offset[i] = matrix.offset[i];
+    }
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  ColorArgs args_;
 };
 
 SchemaBuilder& add_input_and_output(SchemaBuilder& schema) {
@@ -132,21 +176,24 @@ TORCHDALI_OPERATOR("hsv")
     .arg("value", 1.0f, "Factor of all channels; 1 changes nothing, 0 gives black.",
          Arity::kPerSample)
     .arg("dtype", DType::kUInt8, "Element type of the output, whatever the input's is.")
-    .cpu<ColorTwist>();
+    .cpu<ColorTwist>()
+    .gpu<ColorTwistGpu>();
 
 TORCHDALI_OPERATOR("hue")
     .doc("Rotates the hue, in the colour plane of YIQ.")
     .with(add_input_and_output)
     .with(add_hue)
     .with(add_dtype)
-    .cpu<ColorTwist>();
+    .cpu<ColorTwist>()
+    .gpu<ColorTwistGpu>();
 
 TORCHDALI_OPERATOR("saturation")
     .doc("Scales the saturation, in the colour plane of YIQ.")
     .with(add_input_and_output)
     .with(add_saturation)
     .with(add_dtype)
-    .cpu<ColorTwist>();
+    .cpu<ColorTwist>()
+    .gpu<ColorTwistGpu>();
 
 TORCHDALI_OPERATOR("color_twist")
     .doc(
@@ -161,7 +208,8 @@ TORCHDALI_OPERATOR("color_twist")
     .arg("brightness", 1.0f, "Factor of all channels; 1 changes nothing, 0 gives black.",
          Arity::kPerSample)
     .with(add_dtype)
-    .cpu<ColorTwist>();
+    .cpu<ColorTwist>()
+    .gpu<ColorTwistGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -2,6 +2,7 @@
 // fn.copy: the input as it is. Values never change once they are made, so a view will do; what the
 // pipeline returns gets memory of its own from the executor.
 #include "core/operator.h"
+#include "gpu/operator.h"
 
 namespace torchdali {
 namespace {
@@ -18,7 +19,8 @@ TORCHDALI_OPERATOR("copy")
     .output("copy", "Shape, element type and layout of the input.")
     .sequences()
     .volumes()
-    .cpu<Copy>();
+    .cpu<Copy>()
+    .gpu<gpu::ViewOperator<Copy>>();
 
 }  // namespace
 }  // namespace torchdali

@@ -25,6 +25,21 @@ class Crop final : public Operator {
   WindowCopy copy_;
 };
 
+class CropGpu final : public GpuWindow {
+ public:
+  explicit CropGpu(const OpSpec& spec) : layout_(spec, 0), crop_(spec), copy_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = layout_(in);
+    copy_.run_gpu(ctx, layout, layout.find('C'), crop_(ctx, in.shape, layout));
+  }
+
+ private:
+  InputLayout layout_;
+  CropArgs crop_;
+  WindowCopy copy_;
+};
+
 TORCHDALI_OPERATOR("crop")
     .doc(
         "Cuts a window out of each sample. Without a size the window is the whole sample. "
@@ -37,7 +52,8 @@ TORCHDALI_OPERATOR("crop")
     .with(add_window_copy_args)
     .sequences()
     .volumes()
-    .cpu<Crop>();
+    .cpu<Crop>()
+    .gpu<CropGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -5,6 +5,8 @@
 #include <cstddef>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
+#include "gpu/window.h"
 #include "kernels/convert.h"
 #include "kernels/normalize_box.h"
 #include "kernels/window.h"
@@ -15,9 +17,10 @@
 namespace torchdali {
 namespace {
 
-class CropMirrorNormalize final : public Operator {
+// The arguments, as a window of the input and what becomes of it.
+class NormalizeArgs {
  public:
-  explicit CropMirrorNormalize(const OpSpec& spec)
+  explicit NormalizeArgs(const OpSpec& spec)
       : layout_(spec, 0),
         crop_(spec),
         out_of_bounds_(spec),
@@ -36,16 +39,23 @@ class CropMirrorNormalize final : public Operator {
                          ", expected float32, float16, int8 or uint8");
   }
 
-  void run(SampleContext& ctx) const override {
+  struct Plan {
+    Layout layout, out_layout;
+    Window window;  // of the output, with its channels
+    kernels::Overlap overlap;
+    int64_t channels;  // of the input
+    Shape out_shape;
+    bool mirror;
+    bool whole() const { return overlap.shape == window.shape; }
+  };
+  Plan operator()(const SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     const Layout out_layout = output_layout_.empty() ? layout : output_layout_;
     Window window = crop_(ctx, in.shape, layout);
     out_of_bounds_.apply(window, in.shape);
     const kernels::Overlap overlap(in.shape, window.anchor, window.shape);
-
-    const int ndim = in.shape.ndim();
-    const int channel_axis = layout.find('C'), width_axis = layout.find('W');
+    const int channel_axis = layout.find('C');
     const int64_t channels = in.shape[channel_axis];
     if (pad_output_ && channels > 0)
       window.shape[channel_axis] = std::bit_ceil(static_cast<uint64_t>(channels));
@@ -53,17 +63,85 @@ class CropMirrorNormalize final : public Operator {
     for (int i = 0; i < out_layout.size(); ++i)
       out_shape.push_back(window.shape[find_axis(layout, out_layout, i)]);
     check_permutation(layout, out_layout);
-    SampleView& out = ctx.output(0, dtype_, out_shape, out_layout);
-    const bool whole = overlap.shape == window.shape;
-    if (!whole) fill(out, out_layout.find('C'));
+    return {layout, out_layout, window, overlap, channels, out_shape, mirror_(ctx) != 0};
+  }
+  DType dtype() const { return dtype_; }
+  float shift() const { return shift_; }
+  // What stands outside the sample. DALI pads with `fill_values` under the policy "pad", with zeros
+  // (extra channels) otherwise.
+  float fill(int64_t channel, int64_t channels) const {
+    return out_of_bounds_.pads() ? out_of_bounds_.fill(channel, channels) : 0.0f;
+  }
+  // mean and scale / std of each channel of the input, one after the other; one value serves all.
+  // Those of added channels count for nothing, as in DALI.
+  void set_channels(const SampleContext& ctx, const Plan& plan, std::span<float> values) const {
+    static thread_local std::vector<float> mean_buffer, std_buffer;
+    const auto mean = mean_(ctx, mean_buffer), stddev = std_(ctx, std_buffer);
+    const int64_t channels = plan.channels;
+    const int64_t out_channels = plan.window.shape[plan.layout.find('C')];
+    const auto check = [&](const char* name, size_t size) {
+      const auto count = static_cast<int64_t>(size);
+      TORCHDALI_CHECK(count == 1 || count == channels || count == out_channels, "`", name, "` has ",
+                      size, " values, but the input has ", channels,
+                      channels == 1 ? " channel" : " channels");
+    };
+    check("mean", mean.size());
+    check("std", stddev.size());
+    for (int64_t c = 0; c < channels; ++c) {
+      values[c] = mean[mean.size() == 1 ? 0 : c];
+      // One factor, scale / std, as DALI has it: results agree to the bit.
+      values[channels + c] = scale_ / stddev[stddev.size() == 1 ? 0 : c];
+    }
+  }
+
+ private:
+  // Axis of the input that is axis `i` of the output.
+  static int find_axis(const Layout& layout, const Layout& out_layout, int i) {
+    const int axis = layout.find(out_layout[i]);
+    if (axis < 0) check_permutation(layout, out_layout);
+    return axis;
+  }
+  static void check_permutation(const Layout& layout, const Layout& out_layout) {
+    bool same = layout.size() == out_layout.size();
+    for (int i = 0; same && i < layout.size(); ++i) same = out_layout.find(layout[i]) >= 0;
+    TORCHDALI_CHECK_KIND(kLayout, same, "`output_layout` ", out_layout,
+                         " is not an order of the axes of the input's layout ", layout,
+                         ". To fix it: pass e.g. output_layout=", layout);
+  }
+
+  InputLayout layout_;
+  CropArgs crop_;
+  OutOfBounds out_of_bounds_;
+  Arg<int> mirror_;
+  ListArg<float> mean_, std_;
+  DType dtype_;
+  Layout output_layout_;
+  bool pad_output_;
+  float scale_, shift_;
+};
+
+class CropMirrorNormalize final : public Operator {
+ public:
+  explicit CropMirrorNormalize(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const NormalizeArgs::Plan plan = args_(ctx);
+    const auto& [layout, out_layout, window, overlap, channels, out_shape, mirror] = plan;
+    SampleView& out = ctx.output(0, args_.dtype(), out_shape, out_layout);
+    if (!plan.whole()) fill(out, out_layout.find('C'));
     if (overlap.empty) return;
 
     kernels::NormalizeBox box;
     box.in_dtype = in.dtype;
-    box.out_dtype = dtype_;
-    box.mirror = mirror_(ctx) != 0;
-    box.shift = shift_;
-    set_channels(ctx, channels, window.shape[channel_axis], box);
+    box.out_dtype = args_.dtype();
+    box.mirror = mirror;
+    box.shift = args_.shift();
+    const std::span<float> values = ctx.scratch<float>(2 * channels);
+    args_.set_channels(ctx, plan, values);
+    box.mean = values.first(channels);
+    box.scale = values.last(channels);
+    const int ndim = in.shape.ndim(), width_axis = layout.find('W');
     int64_t in_offset = 0, out_offset = 0, in_stride = 1;
     int64_t out_strides[kMaxDims];
     for (int64_t i = ndim - 1, stride = 1; i >= 0; stride *= out_shape[i--])
@@ -84,70 +162,57 @@ class CropMirrorNormalize final : public Operator {
       }
     }
     box.in = in.as<const char>() + in_offset * itemsize(in.dtype);
-    box.out = out.as<char>() + out_offset * itemsize(dtype_);
+    box.out = out.as<char>() + out_offset * itemsize(args_.dtype());
     kernels::normalize(box, ctx.scratch<std::byte>(kernels::scratch_bytes(box)).data());
   }
 
  private:
-  // Axis of the input that is axis `i` of the output.
-  static int find_axis(const Layout& layout, const Layout& out_layout, int i) {
-    const int axis = layout.find(out_layout[i]);
-    if (axis < 0) check_permutation(layout, out_layout);
-    return axis;
-  }
-  static void check_permutation(const Layout& layout, const Layout& out_layout) {
-    bool same = layout.size() == out_layout.size();
-    for (int i = 0; same && i < layout.size(); ++i) same = out_layout.find(layout[i]) >= 0;
-    TORCHDALI_CHECK_KIND(kLayout, same, "`output_layout` ", out_layout,
-                         " is not an order of the axes of the input's layout ", layout,
-                         ". To fix it: pass e.g. output_layout=", layout);
-  }
-  // mean and scale / std of each channel; one value serves all. Those of added channels count for
-  // nothing, as in DALI.
-  void set_channels(SampleContext& ctx, int64_t channels, int64_t out_channels,
-                    kernels::NormalizeBox& box) const {
-    static thread_local std::vector<float> mean_buffer, std_buffer;
-    const auto mean = mean_(ctx, mean_buffer), stddev = std_(ctx, std_buffer);
-    const auto check = [&](const char* name, size_t size) {
-      const auto count = static_cast<int64_t>(size);
-      TORCHDALI_CHECK(count == 1 || count == channels || count == out_channels, "`", name, "` has ",
-                      size, " values, but the input has ", channels,
-                      channels == 1 ? " channel" : " channels");
-    };
-    check("mean", mean.size());
-    check("std", stddev.size());
-    const std::span<float> values = ctx.scratch<float>(2 * channels);
-    for (int64_t c = 0; c < channels; ++c) {
-      values[c] = mean[mean.size() == 1 ? 0 : c];
-      // One factor, scale / std, as DALI has it: results agree to the bit.
-      values[channels + c] = scale_ / stddev[stddev.size() == 1 ? 0 : c];
-    }
-    box.mean = values.first(channels);
-    box.scale = values.last(channels);
-  }
-  // DALI pads with `fill_values` under the policy "pad", with zeros (extra channels) otherwise.
   void fill(const SampleView& out, int axis) const {
     int64_t outer = 1, inner = 1;
     const int64_t channels = out.shape[axis];
     for (int i = 0; i < out.shape.ndim(); ++i)
       if (i != axis) (i < axis ? outer : inner) *= out.shape[i];
-    dispatch_dtype(dtype_, [&]<class T>() {
+    dispatch_dtype(out.dtype, [&]<class T>() {
       kernels::fill_channels(out.as<T>(), outer, channels, inner, [&](int64_t c) {
-        const float value = out_of_bounds_.pads() ? out_of_bounds_.fill(c, channels) : 0.0f;
+        const float value = args_.fill(c, channels);
         return kernels::convert<T>(is_floating_type<T> ? value : std::trunc(value));
       });
     });
   }
 
-  InputLayout layout_;
-  CropArgs crop_;
-  OutOfBounds out_of_bounds_;
-  Arg<int> mirror_;
-  ListArg<float> mean_, std_;
-  DType dtype_;
-  Layout output_layout_;
-  bool pad_output_;
-  float scale_, shift_;
+  NormalizeArgs args_;
+};
+
+class CropMirrorNormalizeGpu final
+    : public gpu::TaskOperator<gpu::NormalizeTask, &gpu::GpuKernels::normalize> {
+ public:
+  explicit CropMirrorNormalizeGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const NormalizeArgs::Plan plan = args_(ctx);
+    const auto& [layout, out_layout, window, overlap, channels, out_shape, mirror] = plan;
+    const SampleView& out = ctx.output(0, args_.dtype(), out_shape, out_layout);
+    std::vector<int> order;
+    for (int i = 0; i < layout.size(); ++i) order.push_back(out_layout.find(layout[i]));
+    gpu::Tasks<Task>& all = tasks(ctx);
+    Task task;
+    if (!gpu::set_window(all, task, in, out, window.anchor, window.shape, order,
+                         mirror ? layout.find('W') : -1, layout.find('C'),
+                         [&](int64_t c, int64_t count) { return args_.fill(c, count); }))
+      return;
+    static thread_local std::vector<float> values;
+    values.assign(static_cast<size_t>(2 * channels), 0.0f);
+    args_.set_channels(ctx, plan, values);
+    const std::span<const float> both = values;
+    task.shift = args_.shift();
+    task.mean = all.keep(both.first(static_cast<size_t>(channels)));
+    task.scale = all.keep(both.last(static_cast<size_t>(channels)));
+    all.add(ctx, task);
+  }
+
+ private:
+  NormalizeArgs args_;
 };
 
 TORCHDALI_OPERATOR("crop_mirror_normalize")
@@ -182,7 +247,8 @@ TORCHDALI_OPERATOR("crop_mirror_normalize")
     .deprecated_arg("output_dtype", ArgType::kDType, "Old name of `dtype`.", "dtype")
     .sequences()
     .volumes()
-    .cpu<CropMirrorNormalize>();
+    .cpu<CropMirrorNormalize>()
+    .gpu<CropMirrorNormalizeGpu>();
 
 }  // namespace
 }  // namespace torchdali

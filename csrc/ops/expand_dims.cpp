@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 
 namespace torchdali {
 namespace {
@@ -69,7 +70,8 @@ TORCHDALI_OPERATOR("expand_dims")
          "then.")
     .sequences()
     .volumes()
-    .cpu<ExpandDims>();
+    .cpu<ExpandDims>()
+    .gpu<gpu::ViewOperator<ExpandDims>>();
 
 }  // namespace
 }  // namespace torchdali

@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "core/operator.h"
+#include "gpu/axes.h"
+#include "gpu/operator.h"
 #include "kernels/mirror.h"
 #include "ops/input_layout.h"
 
@@ -32,27 +34,46 @@ struct SpatialView {
   }
 };
 
-class Flip final : public Operator {
+// Which axes of a sample are mirrored.
+class FlipArgs {
  public:
-  explicit Flip(const OpSpec& spec)
+  struct Flips {
+    Layout layout;
+    bool w, h, d;
+  };
+  explicit FlipArgs(const OpSpec& spec)
       : layout_(spec, 0),
         horizontal_(spec, "horizontal"),
         vertical_(spec, "vertical"),
         depthwise_(spec, "depthwise") {}
+  Flips operator()(const SampleContext& ctx, const SampleView& in) const {
+    return {layout_(in), horizontal_(ctx) != 0, vertical_(ctx) != 0, depthwise_(ctx) != 0};
+  }
+
+ private:
+  InputLayout layout_;
+  Arg<int> horizontal_, vertical_, depthwise_;
+};
+
+// Hands the input on where nothing is mirrored.
+bool share_unflipped(SampleContext& ctx, const Layout& layout, bool flipped) {
+  if (flipped) return false;
+  SampleView same = ctx.input(0);
+  same.layout = layout;
+  ctx.share_input(0, 0, same);
+  return true;
+}
+
+class Flip final : public Operator {
+ public:
+  explicit Flip(const OpSpec& spec) : flips_(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
-    const Layout layout = layout_(in);
+    const auto [layout, w, h, d] = flips_(ctx, in);
     const SpatialView v(in, layout);
-    const bool flip_w = horizontal_(ctx) != 0 && v.w > 1;
-    const bool flip_h = vertical_(ctx) != 0 && v.h > 1;
-    const bool flip_d = depthwise_(ctx) != 0 && v.d > 1;
-    if (!flip_w && !flip_h && !flip_d) {
-      SampleView same = in;
-      same.layout = layout;
-      ctx.share_input(0, 0, same);
-      return;
-    }
+    const bool flip_w = w && v.w > 1, flip_h = h && v.h > 1, flip_d = d && v.d > 1;
+    if (share_unflipped(ctx, layout, flip_w || flip_h || flip_d)) return;
     const char* from = in.as<const char>();
     char* to = ctx.output(0, in.dtype, in.shape, layout).as<char>();
     const int64_t row = v.w * v.pixel, plane = v.h * row;
@@ -70,8 +91,34 @@ class Flip final : public Operator {
   }
 
  private:
-  InputLayout layout_;
-  Arg<int> horizontal_, vertical_, depthwise_;
+  FlipArgs flips_;
+};
+
+class FlipGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+ public:
+  explicit FlipGpu(const OpSpec& spec) : flips_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto [layout, w, h, d] = flips_(ctx, in);
+    if (share_unflipped(ctx, layout, w || h || d)) return;
+    const SampleView& out = ctx.output(0, in.dtype, in.shape, layout);
+    if (out.volume() == 0) return;
+    const int64_t size = itemsize(in.dtype);
+    auto axes = gpu::dense_axes(in.shape, size);
+    const char* from = in.as<const char>();
+    for (int i = 0; i < layout.size(); ++i) {
+      const char letter = layout[i];
+      if (!((letter == 'W' && w) || (letter == 'H' && h) || (letter == 'D' && d))) continue;
+      gpu::CopyAxis& axis = axes[static_cast<size_t>(i)];
+      from += (axis.extent - 1) * axis.in_stride;
+      axis.in_stride = -axis.in_stride;
+    }
+    tasks(ctx).add(ctx, gpu::make_copy(from, out.data, out.size_bytes(), size, axes));
+  }
+
+ private:
+  FlipArgs flips_;
 };
 
 TORCHDALI_OPERATOR("flip")
@@ -85,7 +132,8 @@ TORCHDALI_OPERATOR("flip")
          Arity::kPerSample)
     .sequences()
     .volumes()
-    .cpu<Flip>();
+    .cpu<Flip>()
+    .gpu<FlipGpu>();
 
 }  // namespace
 }  // namespace torchdali

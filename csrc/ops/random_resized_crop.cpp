@@ -53,6 +53,22 @@ class RandomResizedCrop final : public Operator {
   RandomResize resize_;
 };
 
+class RandomResizedCropGpu final : public GpuResampler {
+ public:
+  explicit RandomResizedCropGpu(const OpSpec& spec) : layout_(spec, 0), resize_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = layout_(in);
+    const int axis = layout.find('H');
+    const ResizeGeometry geometry = resize_.draw(ctx, in.shape[axis], in.shape[axis + 1]);
+    resize_.resample.run_gpu(ctx, layout, geometry, {.out = geometry.out});
+  }
+
+ private:
+  InputLayout layout_;
+  RandomResize resize_;
+};
+
 // decoders.image and random_resized_crop in one: decodes only what the filter reads.
 class DecodeRandomResizedCrop final : public Operator {
   // Errors of the decoder's part name its operator and its line.
@@ -118,7 +134,8 @@ TORCHDALI_OPERATOR("random_resized_crop")
     .output("resized", "Layout of the input; element type `dtype`.")
     .with(add_random_resize_args)
     .sequences()
-    .cpu<RandomResizedCrop>();
+    .cpu<RandomResizedCrop>()
+    .gpu<RandomResizedCropGpu>();
 
 TORCHDALI_OPERATOR("fused.decode_random_resized_crop")
     .doc("decoders.image, then random_resized_crop; see docs/design/fusion.md.")

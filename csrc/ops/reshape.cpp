@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "ops/new_shape.h"
 
 namespace torchdali {
@@ -20,9 +21,10 @@ int64_t checked_volume(const Shape& shape, int64_t factor) {
   return volume;
 }
 
-class Reshape final : public Operator {
+// The arguments, as the view of the input that is asked for.
+class ReshapeArgs {
  public:
-  explicit Reshape(const OpSpec& spec) : new_shape_(spec), has_layout_(spec.has("layout")) {
+  explicit ReshapeArgs(const OpSpec& spec) : new_shape_(spec), has_layout_(spec.has("layout")) {
     if (has_layout_) layout_ = spec.get<Layout>("layout");
     const bool reinterprets = spec.schema->find_arg("dtype") != nullptr;
     if (reinterprets && spec.has("dtype")) dtype_ = spec.get<DType>("dtype");
@@ -32,7 +34,7 @@ class Reshape final : public Operator {
                      : "nothing is asked for: give `shape`, `rel_shape`, `src_dims` or `layout`");
   }
 
-  void run(SampleContext& ctx) const override {
+  SampleView operator()(const SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const DType dtype = dtype_ == DType::kNone ? in.dtype : dtype_;
     SampleView out = in;
@@ -45,29 +47,13 @@ class Reshape final : public Operator {
     } else if (out.shape.ndim() != in.shape.ndim()) {
       out.layout = {};
     }
-    if (usable_as(in, dtype)) ctx.share_input(0, 0, out);
-    else copy(ctx, in, out);
+    return out;
+  }
+  static bool is_aligned(const SampleView& in, DType dtype) {
+    return reinterpret_cast<uintptr_t>(in.data) % static_cast<uintptr_t>(itemsize(dtype)) == 0;
   }
 
  private:
-  // A view needs elements at their alignment, and truth values that are 0 or 1.
-  static bool usable_as(const SampleView& in, DType dtype) {
-    if (dtype == in.dtype) return true;
-    if (reinterpret_cast<uintptr_t>(in.data) % static_cast<uintptr_t>(itemsize(dtype)) != 0)
-      return false;
-    if (dtype != DType::kBool) return true;
-    uint8_t bits = 0;
-    for (int64_t i = 0; i < in.size_bytes(); ++i) bits |= in.as<const uint8_t>()[i];
-    return bits <= 1;
-  }
-  static void copy(SampleContext& ctx, const SampleView& in, const SampleView& view) {
-    const SampleView& out = ctx.output(0, view.dtype, view.shape, view.layout);
-    const auto size = static_cast<size_t>(in.size_bytes());
-    if (view.dtype == DType::kBool)
-      for (size_t i = 0; i < size; ++i) out.as<uint8_t>()[i] = in.as<const uint8_t>()[i] != 0;
-    else if (size > 0) std::memcpy(out.data, in.data, size);
-  }
-
   Shape output_shape(const SampleContext& ctx, const SampleView& in, DType dtype) const {
     Wanted wanted = new_shape_(ctx, in.shape);
     Shape& shape = wanted.shape;
@@ -99,6 +85,61 @@ class Reshape final : public Operator {
   DType dtype_ = DType::kNone;
 };
 
+class Reshape final : public Operator {
+ public:
+  explicit Reshape(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const SampleView view = args_(ctx);
+    if (usable_as(in, view.dtype)) ctx.share_input(0, 0, view);
+    else copy(ctx, in, view);
+  }
+
+ private:
+  // A view needs elements at their alignment, and truth values that are 0 or 1.
+  static bool usable_as(const SampleView& in, DType dtype) {
+    if (dtype == in.dtype) return true;
+    if (!ReshapeArgs::is_aligned(in, dtype)) return false;
+    if (dtype != DType::kBool) return true;
+    uint8_t bits = 0;
+    for (int64_t i = 0; i < in.size_bytes(); ++i) bits |= in.as<const uint8_t>()[i];
+    return bits <= 1;
+  }
+  static void copy(SampleContext& ctx, const SampleView& in, const SampleView& view) {
+    const SampleView& out = ctx.output(0, view.dtype, view.shape, view.layout);
+    const auto size = static_cast<size_t>(in.size_bytes());
+    if (view.dtype == DType::kBool)
+      for (size_t i = 0; i < size; ++i) out.as<uint8_t>()[i] = in.as<const uint8_t>()[i] != 0;
+    else if (size > 0) std::memcpy(out.data, in.data, size);
+  }
+
+  ReshapeArgs args_;
+};
+
+class ReshapeGpu final : public gpu::TaskOperator<gpu::ConvertTask, &gpu::GpuKernels::convert> {
+ public:
+  explicit ReshapeGpu(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const SampleView view = args_(ctx);
+    const bool to_bool = view.dtype == DType::kBool;
+    if (view.dtype == in.dtype || (!to_bool && ReshapeArgs::is_aligned(in, view.dtype))) {
+      ctx.share_input(0, 0, view);
+      return;
+    }
+    Task task;
+    task.in = in.data;
+    task.out = ctx.output(0, view.dtype, view.shape, view.layout).data;
+    task.size = in.size_bytes();
+    task.in_dtype = DType::kUInt8;
+    task.out_dtype = to_bool ? DType::kBool : DType::kUInt8;
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  ReshapeArgs args_;
+};
+
 SchemaBuilder& add_layout_arg(SchemaBuilder& schema) {
   return schema.optional_arg(
       "layout", ArgType::kLayout,
@@ -117,7 +158,9 @@ TORCHDALI_OPERATOR("reshape")
     .with(add_layout_arg)
     .sequences()
     .volumes()
-    .cpu<Reshape>();
+    .cpu<Reshape>()
+    .gpu<ReshapeGpu>()
+    .host_input(1);
 
 TORCHDALI_OPERATOR("reinterpret")
     .doc(
@@ -132,7 +175,9 @@ TORCHDALI_OPERATOR("reinterpret")
     .optional_arg("dtype", ArgType::kDType, "Element type of the output, by default the input's.")
     .sequences()
     .volumes()
-    .cpu<Reshape>();
+    .cpu<Reshape>()
+    .gpu<ReshapeGpu>()
+    .host_input(1);
 
 }  // namespace
 }  // namespace torchdali

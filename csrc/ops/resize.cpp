@@ -32,6 +32,27 @@ class Resize final : public Operator {
   bool save_attrs_;
 };
 
+class ResizeGpu final : public GpuResampler {
+ public:
+  explicit ResizeGpu(const OpSpec& spec) : layout_(spec, 0), size_(spec), resample_(spec) {
+    TORCHDALI_CHECK_KIND(kUnsupported, !spec.get<bool>("save_attrs"),
+                         "`save_attrs` is not there on the GPU. To fix it: use fn.shapes of the "
+                         "input, before .gpu()");
+  }
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = layout_(in);
+    const SpatialAxes axes = SpatialAxes::of(layout);
+    const ResizeGeometry geometry = size_(ctx, in.shape.span().subspan(axes.first, axes.ndim));
+    resample_.run_gpu(ctx, layout, geometry, {.out = geometry.out});
+  }
+
+ private:
+  InputLayout layout_;
+  ResizeArgs size_;
+  ResampleArgs resample_;
+};
+
 TORCHDALI_OPERATOR("resize")
     .doc(
         "Resizes images, volumes and sequences, or a region of interest of them, with a filter of "
@@ -49,7 +70,8 @@ TORCHDALI_OPERATOR("resize")
     .deprecated_arg("image_type", ArgType::kImageType, "Without effect.")
     .sequences()
     .volumes()
-    .cpu<Resize>();
+    .cpu<Resize>()
+    .gpu<ResizeGpu>();
 
 }  // namespace
 }  // namespace torchdali

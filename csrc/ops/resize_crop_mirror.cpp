@@ -12,12 +12,18 @@ namespace {
 // Bits of `mirror`.
 constexpr int kHorizontal = 1, kVertical = 2, kDepthwise = 4;
 
-class ResizeCropMirror final : public Operator {
+// The arguments, as what is resampled to what.
+class ResizeCropMirrorArgs {
  public:
-  explicit ResizeCropMirror(const OpSpec& spec)
-      : layout_(spec, 0), size_(spec), crop_(spec), resample_(spec), mirror_(spec, "mirror") {}
+  struct Plan {
+    Layout layout;
+    ResizeGeometry geometry;
+    ResizeWindow window;
+  };
+  explicit ResizeCropMirrorArgs(const OpSpec& spec)
+      : resample(spec), layout_(spec, 0), size_(spec), crop_(spec), mirror_(spec, "mirror") {}
 
-  void run(SampleContext& ctx) const override {
+  Plan operator()(const SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     const SpatialAxes axes = SpatialAxes::of(layout);
@@ -33,15 +39,39 @@ class ResizeCropMirror final : public Operator {
       window.out[a] = resized[a] == 0 ? 0 : crop.shape[a];
       window.mirror[a] = (mirror & kBits[3 - axes.ndim + a]) != 0;
     }
-    resample_.run(ctx, layout, geometry, window);
+    return {layout, geometry, window};
   }
+  const ResampleArgs resample;
 
  private:
   InputLayout layout_;
   ResizeArgs size_;
   CropArgs crop_;
-  ResampleArgs resample_;
   Arg<int> mirror_;
+};
+
+class ResizeCropMirror final : public Operator {
+ public:
+  explicit ResizeCropMirror(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const auto [layout, geometry, window] = args_(ctx);
+    args_.resample.run(ctx, layout, geometry, window);
+  }
+
+ private:
+  ResizeCropMirrorArgs args_;
+};
+
+class ResizeCropMirrorGpu final : public GpuResampler {
+ public:
+  explicit ResizeCropMirrorGpu(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const auto [layout, geometry, window] = args_(ctx);
+    args_.resample.run_gpu(ctx, layout, geometry, window);
+  }
+
+ private:
+  ResizeCropMirrorArgs args_;
 };
 
 TORCHDALI_OPERATOR("resize_crop_mirror")
@@ -59,7 +89,8 @@ TORCHDALI_OPERATOR("resize_crop_mirror")
     .with(add_resample_args)
     .sequences()
     .volumes()
-    .cpu<ResizeCropMirror>();
+    .cpu<ResizeCropMirror>()
+    .gpu<ResizeCropMirrorGpu>();
 
 }  // namespace
 }  // namespace torchdali

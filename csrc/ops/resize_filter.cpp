@@ -2,6 +2,10 @@
 // From arguments and layouts to a job of the resampling kernel.
 #include "ops/resize_filter.h"
 
+#include <vector>
+
+#include "kernels/resample_table.h"
+
 namespace torchdali {
 namespace {
 
@@ -109,6 +113,42 @@ void ResampleArgs::run(SampleContext& ctx, const Task& task, const Layout& layou
   const SampleView& out = ctx.output(0, task.job.out_type, task.out_shape, layout);
   const size_t bytes = kernels::resample_scratch_bytes(task.job);
   kernels::resample(task.job, in, out.data, ctx.scratch<std::byte>(bytes).data());
+}
+
+void ResampleArgs::run_gpu(SampleContext& ctx, const Layout& layout,
+                           const ResizeGeometry& geometry, const ResizeWindow& window) const {
+  const SampleView& in = ctx.input(0);
+  const Task planned = plan(ctx, in.dtype, in.shape, layout, geometry, window);
+  const kernels::ResampleJob& job = planned.job;
+  const SampleView& out = ctx.output(0, job.out_type, planned.out_shape, layout);
+  if (out.volume() == 0) return;
+  gpu::ResampleTask task;
+  task.in = in.data;
+  task.out = out.data;
+  task.in_dtype = job.in_type;
+  task.out_dtype = job.out_type;
+  task.channels = job.channels;
+  task.size = out.volume() / job.channels;
+  auto& tasks = ctx.batch_state<gpu::Tasks<gpu::ResampleTask>>();
+  int64_t stride = job.channels;
+  for (size_t a = 3; a-- > 0;) {
+    const kernels::ResampleAxis& axis = job.axes[a];
+    kernels::check_axis(axis);
+    const bool add_up = a < 2;
+    kernels::ScratchArena counting(nullptr);
+    (void)kernels::build_table(axis, add_up, counting);
+    kernels::ScratchArena arena(ctx.scratch<std::byte>(counting.used()).data());
+    const kernels::AxisTable table = kernels::build_table(axis, add_up, arena);
+    const auto count = static_cast<size_t>(table.out), taps = static_cast<size_t>(table.taps);
+    task.axes[a] = {.out = table.out,
+                    .taps = table.taps,
+                    .start = tasks.keep(std::span<const int32_t>(table.start, count)),
+                    .weights = tasks.keep(std::span<const float>(table.weights, count * taps)),
+                    .in_stride = stride};
+    stride *= axis.in;
+  }
+  task.outer_stride = stride;
+  tasks.add(ctx, task);
 }
 
 }  // namespace torchdali

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/resample.h"
 #include "ops/resize_attr.h"
 
@@ -23,6 +24,9 @@ struct ResizeWindow {
   std::array<int64_t, 3> begin{}, out{};
   std::array<bool, 3> mirror{};
 };
+
+// What GPU operators that resample derive from.
+using GpuResampler = gpu::TaskOperator<gpu::ResampleTask, &gpu::GpuKernels::resample>;
 
 // The arguments of ResampleArgs, for SchemaBuilder::with().
 SchemaBuilder& add_resample_args(SchemaBuilder& schema);
@@ -46,6 +50,9 @@ class ResampleArgs {
             const ResizeGeometry& geometry, const ResizeWindow& window) const;
   // Makes output 0. `in`: where the source's first element is, or would be.
   static void run(SampleContext& ctx, const Task& task, const Layout& layout, const void* in);
+  // The same on the GPU: adds its task.
+  void run_gpu(SampleContext& ctx, const Layout& layout, const ResizeGeometry& geometry,
+               const ResizeWindow& window) const;
 
  private:
   Arg<InterpType> interp_type_, min_filter_, mag_filter_;

@@ -7,16 +7,32 @@
 namespace torchdali {
 namespace {
 
+// Images, volumes and sequences are channels-last where nothing else is said.
+int channel_axis(const SampleView& in) {
+  const int ndim = in.shape.ndim();
+  return in.layout.empty() && ndim >= 3 ? ndim - 1 : in.layout.find('C');
+}
+
 class Slice final : public Operator {
  public:
   explicit Slice(const OpSpec& spec) : slice_(spec), copy_(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
-    // Images, volumes and sequences are channels-last where nothing else is said.
-    const int ndim = in.shape.ndim();
-    const int channels = in.layout.empty() && ndim >= 3 ? ndim - 1 : in.layout.find('C');
-    copy_(ctx, in.layout, channels, slice_(ctx, in.shape, in.layout));
+    copy_(ctx, in.layout, channel_axis(in), slice_(ctx, in.shape, in.layout));
+  }
+
+ private:
+  SliceArgs slice_;
+  WindowCopy copy_;
+};
+
+class SliceGpu final : public GpuWindow {
+ public:
+  explicit SliceGpu(const OpSpec& spec) : slice_(spec), copy_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    copy_.run_gpu(ctx, in.layout, channel_axis(in), slice_(ctx, in.shape, in.layout));
   }
 
  private:
@@ -39,7 +55,10 @@ TORCHDALI_OPERATOR("slice")
     .with(add_window_copy_args)
     .sequences()
     .volumes()
-    .cpu<Slice>();
+    .cpu<Slice>()
+    .gpu<SliceGpu>()
+    .host_input(1)
+    .host_input(2);
 
 }  // namespace
 }  // namespace torchdali

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "ops/axes.h"
 
 namespace torchdali {
@@ -59,7 +60,8 @@ TORCHDALI_OPERATOR("squeeze")
     .optional_arg("axis_names", ArgType::kLayout, "Axes to remove, as letters of the layout.")
     .sequences()
     .volumes()
-    .cpu<Squeeze>();
+    .cpu<Squeeze>()
+    .gpu<gpu::ViewOperator<Squeeze>>();
 
 }  // namespace
 }  // namespace torchdali

@@ -7,14 +7,22 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/axes.h"
+#include "gpu/operator.h"
 #include "kernels/transpose.h"
 
 namespace torchdali {
 namespace {
 
-class Transpose final : public Operator {
+// The arguments, as the order of the axes of a sample.
+class TransposeArgs {
  public:
-  explicit Transpose(const OpSpec& spec) : transpose_layout_(spec.get<bool>("transpose_layout")) {
+  struct Plan {
+    std::array<int, kMaxDims> perm{};
+    Shape shape;
+    Layout layout;
+  };
+  explicit TransposeArgs(const OpSpec& spec) : transpose_layout_(spec.get<bool>("transpose_layout")) {
     if (spec.has("perm")) perm_ = spec.get<std::vector<int64_t>>("perm");
     std::vector<int64_t> sorted = perm_;
     std::sort(sorted.begin(), sorted.end());
@@ -31,17 +39,15 @@ class Transpose final : public Operator {
     }
   }
 
-  void run(SampleContext& ctx) const override {
-    const SampleView& in = ctx.input(0);
+  Plan operator()(const SampleView& in) const {
     const int ndim = in.shape.ndim();
     TORCHDALI_CHECK(perm_.empty() || static_cast<int>(perm_.size()) == ndim, "`perm` has ",
                     perm_.size(), " axes, and the input ", ndim, ": ", in.shape);
     TORCHDALI_CHECK_KIND(kLayout, output_layout_.empty() || output_layout_.size() == ndim,
                          "`output_layout` ", output_layout_, " does not fit an input of ", ndim,
                          " dimensions, ", in.shape);
-    std::array<int, kMaxDims> perm{};
+    auto [perm, shape, layout] = Plan{};
     std::string letters;
-    Shape shape;
     for (int i = 0; i < ndim; ++i) {
       const int axis =
           perm_.empty() ? ndim - 1 - i : static_cast<int>(perm_[static_cast<size_t>(i)]);
@@ -49,18 +55,17 @@ class Transpose final : public Operator {
       shape.push_back(in.shape[axis]);
       if (!in.layout.empty()) letters += in.layout[transpose_layout_ ? axis : i];
     }
-    const Layout layout =
-        output_layout_.empty() ? Layout(std::string_view(letters)) : output_layout_;
-    if (stays(in.shape, perm)) {
-      SampleView view = in;
-      view.shape = shape;
-      view.layout = layout;
-      ctx.share_input(0, 0, view);
-      return;
-    }
-    const SampleView& out = ctx.output(0, in.dtype, shape, layout);
-    kernels::transpose_axes(out.data, in.data, in.shape,
-                            std::span(perm).first(static_cast<size_t>(ndim)), itemsize(in.dtype));
+    layout = output_layout_.empty() ? Layout(std::string_view(letters)) : output_layout_;
+    return {perm, shape, layout};
+  }
+  // Hands the input on where no element moves.
+  static bool share(SampleContext& ctx, const Plan& plan) {
+    SampleView view = ctx.input(0);
+    if (!stays(view.shape, plan.perm)) return false;
+    view.shape = plan.shape;
+    view.layout = plan.layout;
+    ctx.share_input(0, 0, view);
+    return true;
   }
 
  private:
@@ -83,6 +88,44 @@ class Transpose final : public Operator {
   Layout output_layout_;
 };
 
+class Transpose final : public Operator {
+ public:
+  explicit Transpose(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto plan = args_(in);
+    if (TransposeArgs::share(ctx, plan)) return;
+    const SampleView& out = ctx.output(0, in.dtype, plan.shape, plan.layout);
+    kernels::transpose_axes(out.data, in.data, in.shape,
+                            std::span(plan.perm).first(static_cast<size_t>(in.shape.ndim())),
+                            itemsize(in.dtype));
+  }
+
+ private:
+  TransposeArgs args_;
+};
+
+class TransposeGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+ public:
+  explicit TransposeGpu(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto plan = args_(in);
+    if (TransposeArgs::share(ctx, plan)) return;
+    const SampleView& out = ctx.output(0, in.dtype, plan.shape, plan.layout);
+    const int64_t size = itemsize(in.dtype);
+    const auto from = gpu::dense_axes(in.shape, size);
+    std::vector<gpu::CopyAxis> axes;
+    for (int i = 0; i < in.shape.ndim(); ++i)
+      axes.push_back(from[static_cast<size_t>(plan.perm[static_cast<size_t>(i)])]);
+    gpu::make_dense(axes, size);
+    tasks(ctx).add(ctx, gpu::make_copy(in.data, out.data, out.size_bytes(), size, axes));
+  }
+
+ private:
+  TransposeArgs args_;
+};
+
 TORCHDALI_OPERATOR("transpose")
     .doc("Changes the order of the axes. A view where no element moves.")
     .input("data", "Any layout, any element type.")
@@ -98,7 +141,8 @@ TORCHDALI_OPERATOR("transpose")
                   "order of the axes.")
     .sequences()
     .volumes()
-    .cpu<Transpose>();
+    .cpu<Transpose>()
+    .gpu<TransposeGpu>();
 
 }  // namespace
 }  // namespace torchdali

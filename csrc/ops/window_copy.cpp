@@ -3,7 +3,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
+#include "gpu/window.h"
 #include "kernels/convert.h"
 
 namespace torchdali {
@@ -45,15 +48,41 @@ WindowCopy::WindowCopy(const OpSpec& spec) : out_of_bounds_(spec) {
   if (spec.has("dtype")) dtype_ = spec.get<DType>("dtype");
 }
 
+DType WindowCopy::checked_dtype(DType of_input) const {
+  const DType dtype = dtype_ == DType::kNone ? of_input : dtype_;
+  TORCHDALI_CHECK_KIND(kType,
+                       dtype == of_input || dtype == DType::kUInt8 || dtype == DType::kFloat16 ||
+                           dtype == DType::kFloat,
+                       "`dtype` is ", dtype_name(dtype), ", expected ", dtype_name(of_input),
+                       " (the input's type), uint8, float16 or float32. To fix it: use fn.cast");
+  return dtype;
+}
+
+void WindowCopy::run_gpu(SampleContext& ctx, const Layout& layout, int channel_axis,
+                         Window window) const {
+  const SampleView& in = ctx.input(0);
+  const DType dtype = checked_dtype(in.dtype);
+  out_of_bounds_.apply(window, in.shape);
+  if (dtype == in.dtype && window.shape == in.shape && window.inside(in.shape)) {
+    SampleView same = in;
+    same.layout = layout;
+    ctx.share_input(0, 0, same);
+    return;
+  }
+  const SampleView& out = ctx.output(0, dtype, window.shape, layout);
+  std::vector<int> order(static_cast<size_t>(in.shape.ndim()));
+  std::iota(order.begin(), order.end(), 0);
+  auto& tasks = ctx.batch_state<gpu::Tasks<gpu::WindowTask>>();
+  gpu::WindowTask task;
+  if (gpu::set_window(tasks, task, in, out, window.anchor, window.shape, order, -1, channel_axis,
+                      [&](int64_t c, int64_t count) { return out_of_bounds_.fill(c, count); }))
+    tasks.add(ctx, task);
+}
+
 void WindowCopy::operator()(SampleContext& ctx, const Layout& layout, int channel_axis,
                             Window window) const {
   const SampleView& in = ctx.input(0);
-  const DType dtype = dtype_ == DType::kNone ? in.dtype : dtype_;
-  TORCHDALI_CHECK_KIND(kType,
-                       dtype == in.dtype || dtype == DType::kUInt8 || dtype == DType::kFloat16 ||
-                           dtype == DType::kFloat,
-                       "`dtype` is ", dtype_name(dtype), ", expected ", dtype_name(in.dtype),
-                       " (the input's type), uint8, float16 or float32. To fix it: use fn.cast");
+  const DType dtype = checked_dtype(in.dtype);
   out_of_bounds_.apply(window, in.shape);
   const bool inside = window.inside(in.shape);
   if (inside && dtype == in.dtype && share(ctx, in, window, layout)) return;

@@ -4,10 +4,14 @@
 #pragma once
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/window.h"
 #include "ops/out_of_bounds.h"
 
 namespace torchdali {
+
+// What GPU operators that cut windows out derive from.
+using GpuWindow = gpu::TaskOperator<gpu::WindowTask, &gpu::GpuKernels::window>;
 
 // The arguments of WindowCopy, for SchemaBuilder::with().
 SchemaBuilder& add_window_copy_args(SchemaBuilder& schema);
@@ -19,8 +23,11 @@ class WindowCopy {
   // Makes output 0 from input 0, whose layout is `layout`. `channel_axis`: the one that
   // `fill_values` are for, or -1.
   void operator()(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
+  // The same on the GPU: adds its task.
+  void run_gpu(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
 
  private:
+  DType checked_dtype(DType of_input) const;
   void fill(const SampleView& out, int channel_axis, const kernels::Overlap& overlap) const;
 
   OutOfBounds out_of_bounds_;

@@ -40,6 +40,7 @@ Node to_node(const py::dict& d) {
   TORCHDALI_CHECK(node.schema != nullptr, "there is no operator ", op);
   node.name = py::cast<std::string>(d["name"]);
   node.seed = py::cast<uint64_t>(d["seed"]);
+  node.on_gpu = py::cast<bool>(d["on_gpu"]);
   node.location = to_bytes(d["location"]);
   for (const auto e : py::cast<py::list>(d["inputs"])) node.inputs.push_back(to_edge(e));
   for (const auto& [name, e] : py::cast<py::dict>(d["arg_inputs"]))
@@ -128,7 +129,8 @@ Undertaker& undertaker() {
 class PyExecutor {
  public:
   PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
-             bool set_affinity, bool memory_stats, const PyExecutor* workers) {
+             bool set_affinity, bool memory_stats, const PyExecutor* workers,
+             std::shared_ptr<gpu::Device> device) {
     Graph graph;
     for (const auto d : nodes) graph.nodes.push_back(to_node(py::cast<py::dict>(d)));
     for (const auto e : outputs) graph.outputs.push_back(to_edge(e));
@@ -136,7 +138,8 @@ class PyExecutor {
                                   .num_threads = num_threads,
                                   .set_affinity = set_affinity,
                                   .fuse = fusion_enabled(),
-                                  .memory_stats = memory_stats};
+                                  .memory_stats = memory_stats,
+                                  .device = std::move(device)};
     const Executor* shared = workers == nullptr ? nullptr : &workers->executor();
     const py::gil_scoped_release release;
     executor_ = std::make_shared<Executor>(std::move(graph), options, shared);
@@ -179,6 +182,7 @@ class PyExecutor {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
       (void)executor();  // not closed by another thread, or by the signal's handler
     }
+    e.hand_over(*iteration);
     py::list out;
     for (int i = 0; i < e.num_outputs(); ++i) {
       const py::object names = py::cast(e.names(*iteration, i));
@@ -341,11 +345,26 @@ void bind_executor(py::module_& m) {
         return decode_path(names.info(i));
       });
   py::module_::import("atexit").attr("register")(py::cpp_function([] { undertaker().join(); }));
+  py::class_<gpu::Device, std::shared_ptr<gpu::Device>>(m, "Device")
+      .def(py::init([](int index, int64_t kernel_stream, int64_t copy_stream, uintptr_t handle,
+                       const std::string& library, bool emulated) {
+             return std::make_shared<gpu::Device>(gpu::DeviceOptions{
+                 .index = index,
+                 .kernel_stream = kernel_stream,
+                 .copy_stream = copy_stream,
+                 .stream_handle = reinterpret_cast<void*>(handle),  // NOLINT
+                 .library = library,
+                 .emulated = emulated});
+           }),
+           py::kw_only(), py::arg("index") = 0, py::arg("kernel_stream") = 0,
+           py::arg("copy_stream") = 0, py::arg("handle") = 0, py::arg("library") = "",
+           py::arg("emulated") = false);
   py::class_<PyExecutor>(m, "Executor")
-      .def(py::init<const py::list&, const py::list&, int, int, bool, bool, const PyExecutor*>(),
+      .def(py::init<const py::list&, const py::list&, int, int, bool, bool, const PyExecutor*,
+                    std::shared_ptr<gpu::Device>>(),
            py::arg("nodes"), py::arg("outputs"), py::kw_only(), py::arg("batch_size"),
            py::arg("num_threads"), py::arg("set_affinity") = false, py::arg("memory_stats") = false,
-           py::arg("workers") = nullptr)
+           py::arg("workers") = nullptr, py::arg("device") = nullptr)
       .def("schedule", &PyExecutor::schedule, py::arg("sample_ids") = std::vector<uint64_t>())
       .def("wait", &PyExecutor::wait)
       .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "",

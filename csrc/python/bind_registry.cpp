@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registry as dictionaries, from which Python makes functions, classes, stubs and pages.
+#include <algorithm>
+
 #include "core/cpu_features.h"
 #include "core/operator.h"
 #include "core/random.h"
@@ -51,6 +53,7 @@ py::dict describe(const Schema& s) {
     input["doc"] = i.doc;
     input["layouts"] = i.layouts;
     input["optional"] = i.optional;
+    input["host"] = i.host;
     inputs.append(input);
   }
   for (const OutputSchema& o : s.outputs) {
@@ -61,6 +64,14 @@ py::dict describe(const Schema& s) {
   }
   for (const ArgSchema& a : s.args) args.append(describe(a));
   if (s.make_cpu) devices.append("cpu");
+  // What needs no input runs on the CPU, and its output is copied.
+  const bool needs_input = std::any_of(s.inputs.begin(), s.inputs.end(),
+                                       [](const InputSchema& i) { return !i.optional; });
+  const bool generates =
+      s.make_cpu && !needs_input && !s.source && !s.side_effects && !s.hidden && !s.outputs.empty();
+  if (s.make_gpu || generates) devices.append("gpu");
+  if (s.mixed) devices.append("mixed");
+  d["has_kernel"] = s.make_gpu != nullptr;
   d["inputs"] = inputs;
   d["max_inputs"] = s.max_inputs;
   d["outputs"] = outputs;

@@ -186,7 +186,7 @@ def run_batches(
             }
             nodes = list(fed.values())
             tensors = dict(list(fed.items())[num_inputs:])
-            if device != "cpu":
+            if device == "gpu":
                 nodes = [node.gpu() for node in nodes]
             made = find(op)(*nodes[:num_inputs], device=device, **args, **tensors)
             made = list(made) if isinstance(made, list | tuple) else [made]

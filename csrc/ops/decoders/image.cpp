@@ -30,6 +30,7 @@ TORCHDALI_OPERATOR("decoders.image")
     .arg("cache_size", int64_t{0}, kGpuCache)
     .arg("cache_threshold", int64_t{0}, kGpuCache)
     .arg("cache_type", "", kGpuCache)
+    .mixed()
     .cpu<DecodeImage>();
 
 }  // namespace

@@ -32,6 +32,7 @@ TORCHDALI_OPERATOR("decoders.image_crop")
     .with(add_image_decoder_args)
     .lacks("TIFF, WebP and JPEG 2000 files")
     .with(add_crop_args)
+    .mixed()
     .cpu<DecodeImageCrop>();
 
 }  // namespace

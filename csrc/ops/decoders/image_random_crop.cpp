@@ -34,6 +34,7 @@ TORCHDALI_OPERATOR("decoders.image_random_crop")
     .lacks("TIFF, WebP and JPEG 2000 files")
     .with(add_random_crop_args)
     .random()
+    .mixed()
     .cpu<DecodeImageRandomCrop>();
 
 }  // namespace

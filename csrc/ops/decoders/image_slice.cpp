@@ -34,6 +34,7 @@ TORCHDALI_OPERATOR("decoders.image_slice")
     .with(add_image_decoder_args)
     .lacks("TIFF, WebP and JPEG 2000 files")
     .with(add_slice_args)
+    .mixed()
     .cpu<DecodeImageSlice>();
 
 }  // namespace

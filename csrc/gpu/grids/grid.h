@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels are written in: functors that do element `i` of task `t`, on the host and on the
+// device. Compiled by nvcc for the GPU library and by the host's compiler for emulation.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/kernels.h"
+#include "kernels/convert.h"
+
+#ifdef __CUDACC__
+#define TORCHDALI_HOST_DEVICE __host__ __device__
+#else
+#define TORCHDALI_HOST_DEVICE
+#endif
+
+namespace torchdali::gpu {
+
+// Calls fn.template operator()<T>() for the type `t`; like dispatch_dtype(), which throws.
+template <class Fn>
+TORCHDALI_HOST_DEVICE inline void with_type(DType t, Fn&& fn) {
+  switch (t) {
+    case DType::kUInt8: return fn.template operator()<uint8_t>();
+    case DType::kUInt16: return fn.template operator()<uint16_t>();
+    case DType::kUInt32: return fn.template operator()<uint32_t>();
+    case DType::kUInt64: return fn.template operator()<uint64_t>();
+    case DType::kInt8: return fn.template operator()<int8_t>();
+    case DType::kInt16: return fn.template operator()<int16_t>();
+    case DType::kInt32: return fn.template operator()<int32_t>();
+    case DType::kInt64: return fn.template operator()<int64_t>();
+    case DType::kFloat16: return fn.template operator()<Half>();
+    case DType::kFloat: return fn.template operator()<float>();
+    case DType::kFloat64: return fn.template operator()<double>();
+    case DType::kBool: return fn.template operator()<bool>();
+    case DType::kNone: return;
+  }
+}
+
+// A list of the blob.
+template <class T>
+TORCHDALI_HOST_DEVICE const T* list_of(const void* blob, BlobOffset at) {
+  return reinterpret_cast<const T*>(static_cast<const char*>(blob) + at);
+}
+
+TORCHDALI_HOST_DEVICE inline float load_float(const void* in, DType dtype, int64_t i) {
+  float x = 0;
+  with_type(dtype, [&]<class T>() {
+    x = kernels::convert<float>(static_cast<const T*>(in)[i]);
+  });
+  return x;
+}
+TORCHDALI_HOST_DEVICE inline void store_float(void* out, DType dtype, int64_t i, float x) {
+  with_type(dtype, [&]<class T>() { static_cast<T*>(out)[i] = kernels::convert<T>(x); });
+}
+
+// The index along each axis of element `i` in C order, last axis first: axis(n) returns it and
+// goes on to the next. 32-bit divisions where they do.
+class Unravel {
+ public:
+  TORCHDALI_HOST_DEVICE explicit Unravel(int64_t i) : rest_(static_cast<uint64_t>(i)) {}
+  TORCHDALI_HOST_DEVICE int64_t axis(int64_t extent) {
+    const auto n = static_cast<uint64_t>(extent);
+    if (rest_ < (uint64_t{1} << 32) && n < (uint64_t{1} << 32)) {
+      const auto small = static_cast<uint32_t>(rest_), by = static_cast<uint32_t>(n);
+      rest_ = small / by;
+      return small - static_cast<uint32_t>(rest_) * by;
+    }
+    const uint64_t next = rest_ / n, index = rest_ - next * n;
+    rest_ = next;
+    return static_cast<int64_t>(index);
+  }
+  TORCHDALI_HOST_DEVICE int64_t rest() const { return static_cast<int64_t>(rest_); }
+
+ private:
+  uint64_t rest_;
+};
+
+}  // namespace torchdali::gpu

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows of the input: crop and slice, and with mirror and normalisation crop_mirror_normalize.
+#pragma once
+
+#include "gpu/grids/grid.h"
+
+namespace torchdali::gpu {
+
+// Where element `i` of a window comes from.
+struct WindowElement {
+  int64_t from = 0, channel = 0;
+  bool inside = true;
+  TORCHDALI_HOST_DEVICE WindowElement(const WindowTask& task, int64_t i) {
+    Unravel index(i);
+    for (int a = task.ndim - 1; a >= 0; --a) {
+      const int64_t at = index.axis(task.extent[a]);
+      from += at * task.in_stride[a];
+      inside = inside && at >= task.low[a] && at < task.high[a];
+      if (a == task.channel_axis) channel = at;
+    }
+  }
+  TORCHDALI_HOST_DEVICE void fill(const WindowTask& task, const void* blob, int64_t i) const {
+    const uint64_t bytes = list_of<uint64_t>(blob, task.fill)[channel];
+    switch (itemsize(task.out_dtype)) {
+      case 1: static_cast<uint8_t*>(task.out)[i] = static_cast<uint8_t>(bytes); break;
+      case 2: static_cast<uint16_t*>(task.out)[i] = static_cast<uint16_t>(bytes); break;
+      case 4: static_cast<uint32_t*>(task.out)[i] = static_cast<uint32_t>(bytes); break;
+      default: static_cast<uint64_t*>(task.out)[i] = bytes;
+    }
+  }
+};
+
+struct WindowGrid {
+  const WindowTask* tasks;
+  const void* blob;
+  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
+    const WindowTask& task = tasks[t];
+    const WindowElement at(task, i);
+    if (!at.inside) return at.fill(task, blob, i);
+    with_type(task.in_dtype, [&]<class From>() {
+      const From x = static_cast<const From*>(task.in)[at.from];
+      with_type(task.out_dtype, [&]<class To>() { static_cast<To*>(task.out)[i] = cut<To>(x); });
+    });
+  }
+
+ private:
+  template <class To, class From>
+  static constexpr To cut(From x) {
+    if constexpr (std::is_same_v<To, From>) {
+      return x;
+    } else if constexpr (std::is_same_v<To, uint8_t> && is_floating_type<From>) {
+      return kernels::truncate_saturating<uint8_t>(kernels::Arithmetic<From>(x));
+    } else {
+      To y = kernels::convert<To>(x);
+      if constexpr (std::is_same_v<To, Half>) y.bits -= (y.bits & 0x7fff) == 0x7c00;
+      return y;
+    }
+  }
+};
+
+struct NormalizeGrid {
+  const NormalizeTask* tasks;
+  const void* blob;
+  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
+    const NormalizeTask& task = tasks[t];
+    const WindowElement at(task, i);
+    if (!at.inside) return at.fill(task, blob, i);
+    const float x = load_float(task.in, task.in_dtype, at.from);
+    const float mean = list_of<float>(blob, task.mean)[at.channel];
+    const float scale = list_of<float>(blob, task.scale)[at.channel];
+    store_float(task.out, task.out_dtype, i, (x - mean) * scale + task.shift);
+  }
+};
+
+}  // namespace torchdali::gpu

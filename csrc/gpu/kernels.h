@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that the engine and the GPU library know of each other: tasks, one a sample (or a frame), and
+// the table of kernels. No torch, no CUDA header. docs/design/gpu.md.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace torchdali::gpu {
+
+// Axes of a task; axes that can be walked over as one are one.
+inline constexpr int kMaxAxes = 8;
+
+// What every task begins with. Until a batch is complete `out` is a stand-in (see operator.h).
+struct TaskBase {
+  const void* in = nullptr;
+  void* out = nullptr;
+  int64_t size = 0;  // how many elements operator()(task, i) is called for
+};
+
+// Positions in `blob`, which is uploaded with the tasks: lists of numbers that differ in length.
+using BlobOffset = int64_t;
+
+// out[i...] = in[i...], with distances of any sign between elements, in bytes. An element outside
+// [low, high) along an axis is `fill` instead, where there is a window at all.
+struct CopyTask : TaskBase {
+  int ndim = 0;
+  int itemsize = 1;
+  bool windowed = false;
+  int64_t extent[kMaxAxes] = {}, in_stride[kMaxAxes] = {}, out_stride[kMaxAxes] = {};
+  int64_t low[kMaxAxes] = {}, high[kMaxAxes] = {};
+  uint64_t fill = 0;  // the element's bytes
+};
+
+// Conversion as kernels/convert.h has it.
+struct ConvertTask : TaskBase {
+  DType in_dtype = DType::kNone, out_dtype = DType::kNone;
+};
+
+// y = x * factor + offset, converted.
+struct LinearTask : ConvertTask {
+  float factor = 1, offset = 0;
+};
+
+// Three interleaved channels; as kernels/colour_matrix.h. `size` counts pixels.
+struct ColourTask : ConvertTask {
+  float m[3][3] = {};
+  float offset[3] = {};
+};
+
+// A dense output whose axes are windows of the input's, in any order: index i of an axis is inside
+// the input where it is in [low, high). Elsewhere stands a value for each index of the channel axis.
+// Converted as fn.crop does: to uint8 by cutting off, to float16 by saturating.
+struct WindowTask : ConvertTask {
+  int ndim = 0;
+  int channel_axis = -1;  // -1: one value serves all
+  int64_t extent[kMaxAxes] = {}, in_stride[kMaxAxes] = {};  // in elements
+  int64_t low[kMaxAxes] = {}, high[kMaxAxes] = {};
+  BlobOffset fill = 0;  // uint64[channels]: the bytes of an element of the output
+};
+
+// The same with (x - mean) * scale + shift; kernels/normalize_box.h.
+struct NormalizeTask : WindowTask {
+  float shift = 0;
+  BlobOffset mean = 0, scale = 0;  // float[channels of the input]
+};
+
+// One axis of a resampling: kernels::AxisTable in the blob.
+struct ResampleAxisTable {
+  int64_t out = 1;
+  int taps = 1;
+  BlobOffset start = 0, weights = 0;  // int32[out], float[out, taps]
+  int64_t in_stride = 0;              // in elements
+};
+// Sums over what the three tables (D, H, W) name. The output is dense; `size` counts its pixels.
+struct ResampleTask : ConvertTask {
+  ResampleAxisTable axes[3];
+  int64_t channels = 1, outer_stride = 0;  // of the input, in elements
+};
+
+// Queued on `stream`; `tasks` and `blob` are device memory. Returns 0, or an error number.
+template <class Task>
+using KernelFn = int (*)(const Task* tasks, int count, int64_t most, const void* blob,
+                         void* stream);
+
+struct GpuKernels {
+  int64_t table_bytes = sizeof(GpuKernels);  // the library and the engine are of one build
+  KernelFn<CopyTask> copy = nullptr;
+  KernelFn<ConvertTask> convert = nullptr;
+  KernelFn<LinearTask> linear = nullptr;
+  KernelFn<ColourTask> colour = nullptr;
+  KernelFn<WindowTask> window = nullptr;
+  KernelFn<NormalizeTask> normalize = nullptr;
+  KernelFn<ResampleTask> resample = nullptr;
+  const char* (*error_text)(int error) = nullptr;
+};
+
+const GpuKernels& emulated_kernels();
+
+}  // namespace torchdali::gpu

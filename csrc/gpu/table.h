@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of kernels, of whatever `launch` turns functors into: see emulation.cpp and
+// csrc/cuda/kernels.cu, which define launch(grid, tasks, most, stream) before they include this.
+#pragma once
+
+#include "gpu/grids/copy.h"
+#include "gpu/grids/elements.h"
+#include "gpu/grids/resample.h"
+#include "gpu/grids/window.h"
+
+namespace torchdali::gpu {
+
+template <class Grid, class Task>
+int launch_tasks(const Task* tasks, int count, int64_t most, const void* /*blob*/, void* stream) {
+  return launch(Grid{tasks}, count, most, stream);
+}
+template <class Grid, class Task>
+int launch_with_blob(const Task* tasks, int count, int64_t most, const void* blob, void* stream) {
+  return launch(Grid{tasks, blob}, count, most, stream);
+}
+
+inline GpuKernels make_table(const char* (*error_text)(int)) {
+  return {.copy = &launch_tasks<CopyGrid, CopyTask>,
+          .convert = &launch_tasks<ConvertGrid, ConvertTask>,
+          .linear = &launch_tasks<LinearGrid, LinearTask>,
+          .colour = &launch_tasks<ColourGrid, ColourTask>,
+          .window = &launch_with_blob<WindowGrid, WindowTask>,
+          .normalize = &launch_with_blob<NormalizeGrid, NormalizeTask>,
+          .resample = &launch_with_blob<ResampleGrid, ResampleTask>,
+          .error_text = error_text};
+}
+
+}  // namespace torchdali::gpu

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// DataNode.gpu() and DataNode.cpu(): copies between the host and the GPU, a batch at a time.
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/batch.h"
+#include "core/operator.h"
+#include "gpu/device.h"
+
+namespace torchdali {
+namespace {
+
+// The samples packed into pinned memory, where they do not lie there.
+std::shared_ptr<Batch> pin(const BatchContext& ctx, c10::Device device) {
+  auto batch = std::make_shared<Batch>(
+      ctx.batch_size(), std::make_shared<StoragePool>(0, Place::kPinned, device));
+  int64_t bytes = 0;
+  std::vector<SampleView> views;
+  std::vector<SampleView*> pointers;
+  std::vector<int> indices;
+  for (int k = 0; k < ctx.size(); ++k) {
+    views.push_back(ctx.input(0, k));
+    indices.push_back(ctx.index_in_batch(k));
+  }
+  for (SampleView& view : views) pointers.push_back(&view);
+  batch->allocate_all(indices, pointers);
+  for (int k = 0; k < ctx.size(); ++k) {
+    bytes = views[static_cast<size_t>(k)].size_bytes();
+    if (bytes > 0)
+      std::memcpy(views[static_cast<size_t>(k)].data, ctx.input(0, k).data,
+                  static_cast<size_t>(bytes));
+  }
+  return batch;
+}
+
+class CopyToGpu final : public Operator {
+ public:
+  explicit CopyToGpu(const OpSpec&) {}
+  std::optional<BatchTraits> batch_traits() const override {
+    return BatchTraits{.ordered = true, .makes_outputs = true, .on_device = true};
+  }
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+    gpu::Device& device = ctx.device();
+    std::shared_ptr<Batch> packed;
+    const Batch* from = ctx.input_batch(0);
+    if (from == nullptr || from->place() != Place::kPinned) {
+      packed = pin(ctx, device.torch_device());
+      from = packed.get();
+    }
+    Batch& to = ctx.output_batch(0);
+    device.on_copy_stream([&] {
+      to.mirror(*from, [&](const c10::Storage& there, const c10::Storage& here, int64_t bytes) {
+        device.copy_to_device(there, here, bytes);
+      });
+    });
+    device.join_copies(to.storages());
+    ctx.adopt_output(0);
+    return nullptr;
+  }
+  void run(SampleContext& /*ctx*/) const override {}
+};
+
+class CopyToCpu final : public Operator {
+ public:
+  explicit CopyToCpu(const OpSpec&) {}
+  std::optional<BatchTraits> batch_traits() const override {
+    return BatchTraits{.ordered = true, .makes_outputs = true, .on_device = true, .to_host = true};
+  }
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+    gpu::Device& device = ctx.device();
+    const gpu::Device::Scope scope(device);
+    const Batch* from = ctx.input_batch(0);
+    TORCHDALI_ASSERT(from != nullptr, "");
+    ctx.output_batch(0).mirror(
+        *from, [&](const c10::Storage& here, const c10::Storage& there, int64_t bytes) {
+          device.copy_to_host(here, there, bytes);
+        });
+    ctx.adopt_output(0);
+    return nullptr;
+  }
+  void run(SampleContext& /*ctx*/) const override {}
+};
+
+TORCHDALI_OPERATOR("copy.to_gpu")
+    .doc("The batch on the GPU.")
+    .input("data", "On the host; any layout, any element type.")
+    .output("copy", "Shape, element type and layout of the input.")
+    .sequences()
+    .volumes()
+    .hidden()
+    .gpu<CopyToGpu>()
+    .host_input(0);
+
+TORCHDALI_OPERATOR("copy.to_cpu")
+    .doc("The batch on the host.")
+    .input("data", "On the GPU; any layout, any element type.")
+    .output("copy", "Shape, element type and layout of the input.")
+    .sequences()
+    .volumes()
+    .hidden()
+    .cpu<CopyToCpu>();
+
+}  // namespace
+}  // namespace torchdali

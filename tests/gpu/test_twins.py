@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every GPU operator gives what its CPU twin gives, over the cases of tests/ops."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from helpers.ops import OpCase, Run, all_cases, run_case
+
+from torchdali._schema import registry
+from torchdali.errors import UnsupportedError
+
+SCHEMAS = registry()
+CASES = [case for case in all_cases() if SCHEMAS[case.op].has_kernel]
+
+# Sums in another order than on the CPU: integers may differ by one, floats by this part of the
+# largest value.
+CLOSE = {
+    "resize": 1e-5,
+    "resize_crop_mirror": 1e-5,
+    "random_resized_crop": 1e-5,
+}
+# What the GPU has not, and says so.
+LACKS = {"resize": {"save_attrs"}}
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+def assert_alike(case: OpCase, actual: Run, expected: Run) -> None:
+    assert actual.layouts == expected.layouts
+    for ours, theirs in zip(actual.samples(), expected.samples(), strict=True):
+        for a, b in zip(ours, theirs, strict=True):
+            assert a.shape == b.shape
+            assert a.dtype == b.dtype
+            a = a.cpu()  # noqa: PLW2901
+            tolerance = CLOSE.get(case.op)
+            if tolerance is None:
+                torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
+            elif b.dtype.is_floating_point:
+                largest = b.double().abs().max().item() if b.numel() else 1.0
+                torch.testing.assert_close(
+                    a, b, rtol=0, atol=tolerance * max(largest, 1.0), equal_nan=True
+                )
+            elif b.numel():
+                assert (a.long() - b.long()).abs().max() <= 1
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_gpu_operator_gives_what_the_cpu_gives(case, backend):
+    if LACKS.get(case.op, set()) & case.args.keys():
+        with pytest.raises(UnsupportedError, match="on the GPU"):
+            run_case(case, device="gpu")
+        return
+    run = run_case(case, device="gpu")
+    for sample in run.samples():
+        for output in sample:
+            assert output.device.type == backend
+    assert_alike(case, run, run_case(case))
+
+
+@pytest.mark.parametrize("name", sorted({case.op for case in CASES}))
+def test_a_gpu_operator_takes_batches_of_any_size(name, backend):
+    del backend
+    case = next(c for c in CASES if c.op == name and not c.sees_batch)
+    if case.batch < 2 or not case.all_inputs():
+        pytest.skip("one sample")
+    assert_alike(case, run_case(case, [1, case.batch - 1], device="gpu"), run_case(case))
