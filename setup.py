@@ -124,6 +124,13 @@ def sources(of_workers: bool) -> list[str]:
     return sorted(str(p) for p in found if (p.parent.name == "workers") == of_workers)
 
 
+def linker_flags() -> list[str]:
+    """Returns the flags that both extensions are linked with."""
+    # A compiler may bring its own C++ library. Its symbols stay inside, or it shares locales with
+    # torch's, and the first number that is printed crashes.
+    return [*sanitizer(), "-Wl,--exclude-libs,libstdc++.a"]
+
+
 def shared_memory() -> Extension:
     """Returns the extension ``torchdali._shm``; of torch it uses pybind11's headers alone."""
     return Extension(
@@ -131,7 +138,7 @@ def shared_memory() -> Extension:
         sources=sources(of_workers=True),
         include_dirs=[str(CSRC)],
         extra_compile_args={"cxx": compiler_flags()},
-        extra_link_args=sanitizer(),
+        extra_link_args=linker_flags(),
         language="c++",
     )
 
@@ -139,7 +146,7 @@ def shared_memory() -> Extension:
 def engine() -> Extension:
     """Returns the extension ``torchdali._C``."""
     compile_args = compiler_flags()
-    link_args = list(sanitizer())
+    link_args = linker_flags()
     for codec in CODECS:
         compile_flags = pkg_config("--cflags", codec.pkg_config)
         libraries = pkg_config("--libs", codec.pkg_config)
@@ -193,7 +200,9 @@ def cuda_flags() -> list[str]:
     flags = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
     flags += [f"-gencode=arch=compute_{archs[-1]},code=compute_{archs[-1]}"]
     host = "-fPIC,-fvisibility=hidden,-Wall,-Wextra"
-    flags += ["-std=c++20", "-O3", "--expt-relaxed-constexpr", "-cudart", "static", f"-I{CSRC}", "-Xcompiler", host]
+    # constexpr functions of the CPU's headers run on the GPU too.
+    flags += ["-std=c++20", "-O3", "--expt-relaxed-constexpr", "-cudart", "static"]
+    flags += [f"-I{CSRC}", "-Xcompiler", host]
     # The counterpart of -ffp-contract=off: CPU and GPU round the same operations.
     flags += ["-fmad=false"]
     if flag("TORCHDALI_WERROR"):

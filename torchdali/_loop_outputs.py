@@ -173,7 +173,8 @@ def _padded(samples: Sequence[torch.Tensor], ndim: int) -> Padded:
     lengths = lengths.reshape(len(samples), ndim)
     largest = lengths.amax(0).tolist() if samples else [0] * ndim
     dtype = samples[0].dtype if samples else torch.uint8
-    data = torch.zeros((len(samples), *largest), dtype=dtype)
+    device = samples[0].device if samples else None
+    data = torch.zeros((len(samples), *largest), dtype=dtype, device=device)
     for row, sample in zip(data, samples, strict=True):
         row[tuple(slice(extent) for extent in sample.shape)] = sample
     return Padded(data, lengths)

@@ -34,9 +34,14 @@ Layout sequence_layout(const SampleView& frame) {
 // next frame.
 class FrameMemory final : public SampleMemory {
  public:
-  FrameMemory(SampleContext& whole, SampleContext& frame, int64_t frames, size_t num_outputs)
-      : whole_(whole), frame_(frame), frames_(frames), outputs_(num_outputs) {}
+  FrameMemory(SampleContext& whole, int64_t frames, size_t num_outputs)
+      : whole_(whole), frame_(whole), frames_(frames), outputs_(num_outputs) {}
 
+  // What the operator is given for each frame; as SampleContext::use().
+  SampleContext& frame(SampleView* values, std::span<const int> slots, int inputs, int arguments) {
+    frame_.use(values, slots, inputs, arguments, *this);
+    return frame_;
+  }
   void begin(int64_t index) {
     index_ = index;
     used_ = 0;
@@ -72,7 +77,7 @@ class FrameMemory final : public SampleMemory {
 
  private:
   SampleContext& whole_;
-  SampleContext& frame_;
+  SampleContext frame_;
   int64_t frames_, index_ = 0;
   std::vector<SampleView> outputs_;  // of one frame; data of the first
   std::vector<std::span<char>> scratch_;
@@ -104,12 +109,11 @@ class FrameLoop final : public Operator {
       op_->run(ctx);
       return;
     }
-    SampleContext frame = ctx;
-    frame_values(ctx, frame, per_frame);
+    frame_values(ctx, per_frame);
   }
 
  private:
-  void frame_values(SampleContext& ctx, SampleContext& frame, bool per_frame) const {
+  void frame_values(SampleContext& ctx, bool per_frame) const {
     // Inputs, arguments and outputs of one frame, one after the other.
     const int inputs = ctx.num_inputs(), arguments = static_cast<int>(arguments_.size());
     const size_t num_outputs = ctx.num_outputs();
@@ -148,8 +152,8 @@ class FrameLoop final : public Operator {
     TORCHDALI_CHECK(frames > 0, "a sequence without frames");
     std::vector<int> slots(values.size());
     for (size_t i = 0; i < slots.size(); ++i) slots[i] = static_cast<int>(i);
-    FrameMemory memory(ctx, frame, frames, num_outputs);
-    frame.use(values.data(), slots, inputs, arguments, memory);
+    FrameMemory memory(ctx, frames, num_outputs);
+    SampleContext& frame = memory.frame(values.data(), slots, inputs, arguments);
     for (int64_t f = 0; f < frames; ++f) {
       memory.begin(f);
       if (f > 0)
