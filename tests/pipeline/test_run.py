@@ -411,18 +411,13 @@ def test_two_operators_of_one_name_are_refused():
         pipe.build()
 
 
-def test_gpu_needs_a_gpu_stage():
-    pipe = Pipeline(2, 1)
-    with pipe:
-        moved = fn.random.uniform().gpu()
-        assert moved.device == "gpu"
+def test_gpu_and_cpu_of_a_node_that_is_there_are_the_node():
+    with Pipeline(2, 1):
+        node = fn.random.uniform()
+        moved = node.gpu()
+        assert (node.device, moved.device) == ("cpu", "gpu")
         assert moved.gpu() is moved
-        pipe.set_outputs(moved)
-    with pytest.raises(NotImplementedError, match="GPU stage") as caught:
-        pipe.build()
-    assert "fn.random.uniform().gpu()" in str(caught.value)
-    same = fn.random.uniform()
-    assert same.cpu() is same
+        assert node.cpu() is node
 
 
 # -- readers

@@ -604,7 +604,7 @@ def put(*path):
         (put("nodes", 1, "arguments", "name", "x"), ValueError, "does not belong there"),
         (put("nodes", 1, "arguments", "probability", "x"), TypeError, "takes a number"),
         (put("nodes", 1, "arguments", "probability", None), ValueError, "is no value"),
-        (put("nodes", 1, "device", "gpu"), NotImplementedError, 'device="gpu"'),
+        (put("nodes", 1, "device", "mixed"), NotImplementedError, 'device="mixed"'),
         (put("nodes", 1, "name", ""), ValueError, "name is empty"),
         (put("nodes", 1, "name", "data"), ValueError, "are named `data`"),
         (put("nodes", 1, "colour", 1), ValueError, "unknown entry 'colour'"),
