@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/jpeg_entropy.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#define TORCHDALI_ISA_FILE "kernels/jpeg_entropy_cpu.cpp"
+#include "kernels/foreach_isa.h"
+
+#ifndef TORCHDALI_JPEG_ZIGZAG
+#define TORCHDALI_JPEG_ZIGZAG
+namespace torchdali::kernels {
+namespace {
+
+// T.81, figure A.6: where in a group the k-th coefficient of a block goes. What moves past the end
+// goes to the place of the DC coefficient, which is written last.
+constexpr auto kPlaces = [] {
+  std::array<uint8_t, 64 + kJpegEndOfBlock> places{};
+  int row = 0, column = 0;
+  for (size_t k = 0; k < 64; ++k) {
+    places[k] = static_cast<uint8_t>(row * kJpegGroup * 8 + column);
+    const bool up = (row + column) % 2 == 0;
+    if (up && column == 7) ++row;
+    else if (up && row == 0) ++column;
+    else if (up) --row, ++column;
+    else if (row == 7) ++column;
+    else if (column == 0) ++row;
+    else ++row, --column;
+  }
+  return places;
+}();
+
+}  // namespace
+}  // namespace torchdali::kernels
+#endif
+
+namespace torchdali::kernels {
+namespace TORCHDALI_ISA_NAMESPACE {
+
+struct Reader {
+  const uint8_t* next;
+  uint64_t bits;
+  int count;
+
+  // At least 56 bits: two AC symbols (16 + 10 bits each).
+  void refill() {
+    uint64_t word;
+    std::memcpy(&word, next, sizeof(word));
+    if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
+    bits |= word >> count;
+    next += (63 - count) >> 3;
+    count |= 56;
+  }
+  void drop(JpegSymbol s) {
+    bits <<= s.total & 63;
+    count -= s.total;
+  }
+  // The value behind the code of `s` (T.81, F.2.2.1: EXTEND). No branch: its bits are random.
+  int value(JpegSymbol s) const {
+    const uint64_t after = bits << (s.code & 63);
+    const auto magnitude = static_cast<int64_t>((after >> 1) >> (s.shift & 63));
+    const int64_t negative = ~(static_cast<int64_t>(after) >> 63);
+    return static_cast<int>(magnitude + (negative & (1 - (int64_t{1} << (63 - s.shift)))));
+  }
+};
+
+template <int kLookup>
+inline bool read_symbol(const Reader& in, const JpegHuffmanTable<kLookup>& table, JpegSymbol& s) {
+  s = table.lookup[in.bits >> (64 - kLookup)];
+  if (s.total == 0) [[unlikely]] {
+    s = jpeg_long_symbol(table, in.bits);
+    return s.total != 0;
+  }
+  return true;
+}
+
+// One block. False where its codes are broken. `block` is null for a block that nobody wants.
+template <bool kStore>
+inline bool decode_block(Reader& in, const JpegMcuBlock& b, int16_t* block, uint8_t* last) {
+  JpegSymbol s;
+  in.refill();
+  if (!read_symbol(in, *b.dc, s)) return false;
+  const int dc = *b.predictor + in.value(s);
+  in.drop(s);
+  *b.predictor = dc;
+  // Only a broken file gets here; its DC would not fit a coefficient.
+  if (dc != static_cast<int16_t>(dc)) return false;
+  const JpegAcTable& ac = *b.ac;
+  unsigned k = 0;
+  do {
+    in.refill();
+    if (!read_symbol(in, ac, s)) return false;
+    k += s.advance;
+    if (kStore) block[kPlaces[k]] = static_cast<int16_t>(in.value(s));
+    in.drop(s);
+    if (k >= 63) break;
+    if (!read_symbol(in, ac, s)) return false;
+    k += s.advance;
+    if (kStore) block[kPlaces[k]] = static_cast<int16_t>(in.value(s));
+    in.drop(s);
+  } while (k < 63);
+  if (kStore) {
+    block[0] = static_cast<int16_t>(dc);
+    *last = static_cast<uint8_t>(k & 63);
+  }
+  // A run of zeros that leaves the block.
+  return k == 63 || k >= kJpegEndOfBlock;
+}
+
+int decode_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
+                const uint8_t* limit) {
+  Reader in{bits.next, bits.bits, bits.count};
+  int mcu = begin;
+  do {
+    for (const JpegMcuBlock& b : blocks) {
+      const int at = mcu * b.per_mcu + b.column - b.first;
+      const bool wanted = static_cast<unsigned>(at) < static_cast<unsigned>(b.wanted);
+      const bool good =
+          wanted ? decode_block<true>(in, b, b.coefficients + jpeg_block_offset(at), b.last + at)
+                 : decode_block<false>(in, b, nullptr, nullptr);
+      if (!good) [[unlikely]] return -1;
+    }
+    ++mcu;
+  } while (mcu < end && in.next <= limit);
+  bits = {in.next, in.bits, in.count};
+  return mcu;
+}
+
+}  // namespace TORCHDALI_ISA_NAMESPACE
+
+#if TORCHDALI_ISA_LAST
+int decode_jpeg_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
+                     const uint8_t* limit) {
+  return TORCHDALI_ISA_PICK(decode_mcus)(bits, blocks, begin, end, limit);
+}
+#endif
+
+}  // namespace torchdali::kernels
