@@ -85,7 +85,8 @@ void one_block(const int16_t* in, const int16_t* quant, uint8_t* out, int64_t st
   for (int x = 0; x < 8; ++x) {
     if (flat) {
       // libjpeg-turbo's short cut does not saturate.
-      for (int y = 0; y < 8; ++y) work[y * 8 + x] = wrap(work[x] * (1 << kBetween));
+      const int16_t flat_column = wrap(work[x] * (1 << kBetween));
+      for (int y = 0; y < 8; ++y) work[y * 8 + x] = flat_column;
     } else {
       transform_one<kFraction - kBetween>(work + x, 8);
     }
