@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// What counts here is the chain from symbol to symbol: shift, load, shift. Everything else runs
+// beside it, and hardly a branch depends on the bits but the end of a block.
 #include "kernels/jpeg_entropy.h"
 
 #include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #define TORCHDALI_ISA_FILE "kernels/jpeg_entropy_cpu.cpp"
 #include "kernels/foreach_isa.h"
@@ -53,59 +56,88 @@ struct Reader {
     count |= 56;
   }
   void drop(JpegSymbol s) {
-    bits <<= s.total & 63;
-    count -= s.total;
+    bits <<= s & 63;
+    count -= static_cast<int>(s & 0xFF);
   }
-  // The value behind the code of `s` (T.81, F.2.2.1: EXTEND). No branch: its bits are random.
+  // The value behind the code of `s` (T.81, F.2.2.1: EXTEND). No branch: its bits are random. A
+  // value whose top bit is 0 is negative: with the inverse of that bit as its sign it is one too
+  // small.
   int value(JpegSymbol s) const {
-    const uint64_t after = bits << (s.code & 63);
-    const auto magnitude = static_cast<int64_t>((after >> 1) >> (s.shift & 63));
-    const int64_t negative = ~(static_cast<int64_t>(after) >> 63);
-    return static_cast<int>(magnitude + (negative & (1 - (int64_t{1} << (63 - s.shift)))));
+    const uint64_t after = bits << (s >> 16 & 63);
+    const int64_t sign = std::numeric_limits<int64_t>::min();
+    const int64_t top = (static_cast<int64_t>(after) >> 1) ^ sign;
+    return static_cast<int>(top >> (s >> 24)) + static_cast<int>(~after >> 63);
   }
 };
+
+inline unsigned advance(JpegSymbol s) { return s >> 8 & 0xFF; }
 
 template <int kLookup>
 inline bool read_symbol(const Reader& in, const JpegHuffmanTable<kLookup>& table, JpegSymbol& s) {
   s = table.lookup[in.bits >> (64 - kLookup)];
-  if (s.total == 0) [[unlikely]] {
+  if ((s & 0xFF) == 0) [[unlikely]] {
     s = jpeg_long_symbol(table, in.bits);
-    return s.total != 0;
+    return s != 0;
   }
   return true;
 }
 
-// One block. False where its codes are broken. `block` is null for a block that nobody wants.
-template <bool kStore>
-inline bool decode_block(Reader& in, const JpegMcuBlock& b, int16_t* block, uint8_t* last) {
+inline bool read_dc(Reader& in, const JpegMcuBlock& b) {
   JpegSymbol s;
   in.refill();
   if (!read_symbol(in, *b.dc, s)) return false;
   const int dc = *b.predictor + in.value(s);
   in.drop(s);
   *b.predictor = dc;
-  // Only a broken file gets here; its DC would not fit a coefficient.
-  if (dc != static_cast<int16_t>(dc)) return false;
+  // Only a broken file has a DC that does not fit a coefficient.
+  return dc == static_cast<int16_t>(dc);
+}
+
+// A run of zeros may leave the block; nothing else may.
+inline bool is_end(unsigned k) { return k == 63 || k >= kJpegEndOfBlock; }
+
+// One block. False where its codes are broken.
+inline bool decode_block(Reader& in, const JpegMcuBlock& b, int16_t* block, uint8_t* last) {
+  if (!read_dc(in, b)) return false;
   const JpegAcTable& ac = *b.ac;
+  JpegSymbol s;
   unsigned k = 0;
   do {
     in.refill();
     if (!read_symbol(in, ac, s)) return false;
-    k += s.advance;
-    if (kStore) block[kPlaces[k]] = static_cast<int16_t>(in.value(s));
+    k += advance(s);
+    block[kPlaces[k]] = static_cast<int16_t>(in.value(s));
     in.drop(s);
     if (k >= 63) break;
     if (!read_symbol(in, ac, s)) return false;
-    k += s.advance;
-    if (kStore) block[kPlaces[k]] = static_cast<int16_t>(in.value(s));
+    k += advance(s);
+    block[kPlaces[k]] = static_cast<int16_t>(in.value(s));
     in.drop(s);
   } while (k < 63);
-  if (kStore) {
-    block[0] = static_cast<int16_t>(dc);
-    *last = static_cast<uint8_t>(k & 63);
-  }
-  // A run of zeros that leaves the block.
-  return k == 63 || k >= kJpegEndOfBlock;
+  block[0] = static_cast<int16_t>(*b.predictor);
+  *last = static_cast<uint8_t>(k & 63);
+  return is_end(k);
+}
+
+// The same for a block that nobody wants: several symbols at once.
+inline bool skip_block(Reader& in, const JpegMcuBlock& b) {
+  if (!read_dc(in, b)) return false;
+  const JpegAcTable& ac = *b.ac;
+  unsigned k = 0;
+  do {
+    in.refill();
+    for (int i = 0; i < 2; ++i) {
+      JpegSymbol s = ac.skip[in.bits >> (64 - kJpegSkipLookup)];
+      // One at a time where the block may end among them: at its last coefficient it does so
+      // without a code.
+      if (s == 0 || (k + advance(s)) % kJpegEndOfBlock >= 63) [[unlikely]]
+        if (!read_symbol(in, ac, s)) return false;
+      k += advance(s);
+      in.drop(s);
+      if (k >= 63) break;
+    }
+  } while (k < 63);
+  return is_end(k);
 }
 
 int decode_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
@@ -117,8 +149,8 @@ int decode_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin,
       const int at = mcu * b.per_mcu + b.column - b.first;
       const bool wanted = static_cast<unsigned>(at) < static_cast<unsigned>(b.wanted);
       const bool good =
-          wanted ? decode_block<true>(in, b, b.coefficients + jpeg_block_offset(at), b.last + at)
-                 : decode_block<false>(in, b, nullptr, nullptr);
+          wanted ? decode_block(in, b, b.coefficients + jpeg_block_offset(at), b.last + at)
+                 : skip_block(in, b);
       if (!good) [[unlikely]] return -1;
     }
     ++mcu;

@@ -9,13 +9,15 @@
 
 namespace torchdali::kernels {
 
-// One symbol. `total` is 0 where the lookup does not decide: a longer code, or none at all.
-struct JpegSymbol {
-  uint8_t total;    // bits of code and value together
-  uint8_t advance;  // AC: positions in zigzag order to move; DC: 0
-  uint8_t code;     // bits of the code
-  uint8_t shift;    // 63 - bits of the value: brings a value from the top of 64 bits but one down
-};
+// One symbol, in four bytes from the lowest up:
+// 0: bits of code and value together; 0 where the lookup does not decide (a longer code, or none)
+// 1: AC: positions in zigzag order to move; DC: 0
+// 2: bits of the code
+// 3: 63 - bits of the value: brings a value from the top of 64 bits but one down
+using JpegSymbol = uint32_t;
+constexpr JpegSymbol make_jpeg_symbol(int code, int advance, int value) {
+  return static_cast<JpegSymbol>((63 - value) << 24 | code << 16 | advance << 8 | (code + value));
+}
 
 // An end of block moves past every position that a real coefficient can have.
 inline constexpr int kJpegEndOfBlock = 128;
@@ -32,10 +34,16 @@ struct JpegHuffmanTable {
   std::array<uint32_t, 18> end;
   std::array<int32_t, 18> first;
   std::array<uint8_t, 256> symbols;
-  int count = 0;
 };
 using JpegDcTable = JpegHuffmanTable<kJpegDcLookup>;
-using JpegAcTable = JpegHuffmanTable<kJpegAcLookup>;
+
+// For blocks that nobody wants: as many symbols as the lookup shows, at once. Bits of them all, and
+// 256 times what they advance; at most 21 bits, and less than 64 before an end of block. 0 where
+// the first one is not to be seen.
+inline constexpr int kJpegSkipLookup = 12;
+struct JpegAcTable : JpegHuffmanTable<kJpegAcLookup> {
+  std::array<uint16_t, size_t{1} << kJpegSkipLookup> skip;
+};
 
 // `counts`: codes of 1 to 16 bits; `symbols` in the order of their codes, at most 256. False where
 // the counts describe no prefix code.
@@ -44,28 +52,8 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
 bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
                      JpegAcTable& table);
 
-// What a symbol means, for a code of `length` bits. `total` is 0 where it has no meaning here.
-template <int kLookup>
-inline JpegSymbol jpeg_symbol(uint8_t symbol, int length) {
-  constexpr bool kDc = kLookup == kJpegDcLookup;
-  const int bits = kDc ? symbol : symbol & 15, run = kDc ? 0 : symbol >> 4;
-  if (bits > (kDc ? kJpegMaxDcBits : kJpegMaxAcBits)) return {0, 0, 0, 0};
-  // A run without a value: 15 is sixteen zeros, everything else ends the block.
-  const int advance = kDc ? 0 : bits || run == 15 ? run + 1 : kJpegEndOfBlock;
-  return {static_cast<uint8_t>(length + bits), static_cast<uint8_t>(advance),
-          static_cast<uint8_t>(length), static_cast<uint8_t>(63 - bits)};
-}
-
-// The symbol at the top of `bits`, whatever its length; total is 0 where there is none.
-template <int kLookup>
-inline JpegSymbol jpeg_long_symbol(const JpegHuffmanTable<kLookup>& table, uint64_t bits) {
-  const auto top = static_cast<uint32_t>(bits >> 48);
-  for (int length = 1; length <= 16; ++length) {
-    if (top >= table.end[length]) continue;
-    const int index = table.first[length] + static_cast<int>(top >> (16 - length));
-    return jpeg_symbol<kLookup>(table.symbols[static_cast<size_t>(index) & 255], length);
-  }
-  return {0, 0, 0, 0};
-}
+// The symbol at the top of `bits`, whatever its length; 0 where there is none.
+JpegSymbol jpeg_long_symbol(const JpegHuffmanTable<kJpegDcLookup>& table, uint64_t bits);
+JpegSymbol jpeg_long_symbol(const JpegHuffmanTable<kJpegAcLookup>& table, uint64_t bits);
 
 }  // namespace torchdali::kernels

@@ -10,7 +10,7 @@ namespace torchdali::io::jpeg {
 namespace {
 
 constexpr int kUndecided = -1;
-constexpr Choice kDefault = Choice::kLibjpegTurbo;
+constexpr Choice kDefault = Choice::kOwn;
 std::atomic<int> g_choice{kUndecided};
 
 Choice parse(const std::string& name) {
