@@ -82,11 +82,11 @@ inline bool read_symbol(const Reader& in, const JpegHuffmanTable<kLookup>& table
   return true;
 }
 
-inline bool read_dc(Reader& in, const JpegMcuBlock& b) {
+inline bool read_dc(Reader& in, const JpegMcuBlock& b, int& dc) {
   JpegSymbol s;
   in.refill();
   if (!read_symbol(in, *b.dc, s)) return false;
-  const int dc = *b.predictor + in.value(s);
+  dc = *b.predictor + in.value(s);
   in.drop(s);
   *b.predictor = dc;
   // Only a broken file has a DC that does not fit a coefficient.
@@ -98,7 +98,8 @@ inline bool is_end(unsigned k) { return k == 63 || k >= kJpegEndOfBlock; }
 
 // One block. False where its codes are broken.
 inline bool decode_block(Reader& in, const JpegMcuBlock& b, int16_t* block, uint8_t* last) {
-  if (!read_dc(in, b)) return false;
+  int dc;
+  if (!read_dc(in, b, dc)) return false;
   const JpegAcTable& ac = *b.ac;
   JpegSymbol s;
   unsigned k = 0;
@@ -114,27 +115,33 @@ inline bool decode_block(Reader& in, const JpegMcuBlock& b, int16_t* block, uint
     block[kPlaces[k]] = static_cast<int16_t>(in.value(s));
     in.drop(s);
   } while (k < 63);
-  block[0] = static_cast<int16_t>(*b.predictor);
+  block[0] = static_cast<int16_t>(dc);
   *last = static_cast<uint8_t>(k & 63);
   return is_end(k);
 }
 
 // The same for a block that nobody wants: several symbols at once.
 inline bool skip_block(Reader& in, const JpegMcuBlock& b) {
-  if (!read_dc(in, b)) return false;
+  int dc;
+  if (!read_dc(in, b, dc)) return false;
   const JpegAcTable& ac = *b.ac;
   unsigned k = 0;
   do {
     in.refill();
-    for (int i = 0; i < 2; ++i) {
-      JpegSymbol s = ac.skip[in.bits >> (64 - kJpegSkipLookup)];
+    for (int i = 0; i < 2 && k < 63; ++i) {
+      const unsigned several = ac.skip[in.bits >> (64 - kJpegSkipLookup)];
+      const unsigned next = k + (several >> 6);
       // One at a time where the block may end among them: at its last coefficient it does so
       // without a code.
-      if (s == 0 || (k + advance(s)) % kJpegEndOfBlock >= 63) [[unlikely]]
+      if (several == 0 || next % kJpegSkipsEnd >= 63) [[unlikely]] {
+        JpegSymbol s;
         if (!read_symbol(in, ac, s)) return false;
-      k += advance(s);
-      in.drop(s);
-      if (k >= 63) break;
+        k += advance(s);
+        in.drop(s);
+      } else {
+        k = next;
+        in.drop(several & 63);
+      }
     }
   } while (k < 63);
   return is_end(k);
@@ -151,7 +158,8 @@ int decode_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin,
       const bool good =
           wanted ? decode_block(in, b, b.coefficients + jpeg_block_offset(at), b.last + at)
                  : skip_block(in, b);
-      if (!good) [[unlikely]] return -1;
+      if (!good) [[unlikely]]
+        return -1;
     }
     ++mcu;
   } while (mcu < end && in.next <= limit);

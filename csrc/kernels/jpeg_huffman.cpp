@@ -3,20 +3,10 @@
 #include "kernels/jpeg_huffman.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace torchdali::kernels {
 namespace {
-
-// What a symbol means, for a code of `length` bits. 0 where it has no meaning here.
-template <int kLookup>
-JpegSymbol symbol_of(uint8_t symbol, int length) {
-  constexpr bool kDc = kLookup == kJpegDcLookup;
-  const int bits = kDc ? symbol : symbol & 15, run = kDc ? 0 : symbol >> 4;
-  if (bits > (kDc ? kJpegMaxDcBits : kJpegMaxAcBits)) return 0;
-  // A run without a value: 15 is sixteen zeros, everything else ends the block.
-  const int advance = kDc ? 0 : bits || run == 15 ? run + 1 : kJpegEndOfBlock;
-  return make_jpeg_symbol(length, advance, bits);
-}
 
 template <int kLookup>
 bool make(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
@@ -37,37 +27,11 @@ bool make(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
       if (kDc && symbol > 15) return false;
       if (length > kLookup) continue;
       const auto begin = table.lookup.begin() + (code << (kLookup - length));
-      std::fill_n(begin, size_t{1} << (kLookup - length), symbol_of<kLookup>(symbol, length));
+      std::fill_n(begin, size_t{1} << (kLookup - length), jpeg_symbol<kLookup>(symbol, length));
     }
     table.end[static_cast<size_t>(length)] = count ? code << (16 - length) : 0;
   }
   return true;
-}
-
-template <int kLookup>
-JpegSymbol find(const JpegHuffmanTable<kLookup>& table, uint64_t bits) {
-  const auto top = static_cast<uint32_t>(bits >> 48);
-  for (size_t length = 1; length <= 16; ++length) {
-    if (top >= table.end[length]) continue;
-    const int index = table.first[length] + static_cast<int>(top >> (16 - length));
-    return symbol_of<kLookup>(table.symbols[static_cast<size_t>(index) & 255],
-                              static_cast<int>(length));
-  }
-  return 0;
-}
-
-// The symbols at the top of `bits`, of which kJpegSkipLookup are known.
-uint16_t symbols_ahead(const JpegAcTable& table, uint64_t bits) {
-  unsigned total = 0, advance = 0;
-  while (advance < 64) {
-    const JpegSymbol s = table.lookup[bits << total >> (64 - kJpegAcLookup)];
-    const unsigned next = advance + (s >> 8 & 0xFF);
-    if (s == 0 || total + (s >> 16 & 0xFF) > kJpegSkipLookup || (next & 127) > 63) break;
-    total += s & 0xFF;
-    advance = next;
-    if (total >= kJpegSkipLookup) break;
-  }
-  return static_cast<uint16_t>(total | advance << 8);
 }
 
 }  // namespace
@@ -79,13 +43,51 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
 
 bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
                      JpegAcTable& table) {
-  if (!make(counts, symbols, table)) return false;
-  for (size_t i = 0; i < table.skip.size(); ++i)
-    table.skip[i] = symbols_ahead(table, uint64_t{i} << (64 - kJpegSkipLookup));
-  return true;
+  table.skip.fill(0);
+  table.has_skip = false;
+  return make(counts, symbols, table);
 }
 
-JpegSymbol jpeg_long_symbol(const JpegHuffmanTable<kJpegDcLookup>& table, uint64_t bits) { return find(table, bits); }
-JpegSymbol jpeg_long_symbol(const JpegHuffmanTable<kJpegAcLookup>& table, uint64_t bits) { return find(table, bits); }
+// What follows the first symbol looks the same whatever its value is: with n known bits, the
+// entries of a symbol are copies of those for the bits that it leaves, plus the symbol.
+void add_jpeg_skip(JpegAcTable& table) {
+  struct Code {
+    unsigned begin, length, total, step;  // begin: left aligned in kJpegAcLookup bits
+  };
+  std::array<Code, size_t{1} << kJpegAcLookup> codes;
+  size_t count = 0;
+  for (unsigned i = 0; i < table.lookup.size();) {
+    const JpegSymbol s = table.lookup[i];
+    if (s == 0) {
+      ++i;
+      continue;
+    }
+    const unsigned length = s >> 16 & 0xFF, advance = s >> 8 & 0xFF, total = s & 0xFF;
+    const unsigned step = advance == kJpegEndOfBlock ? kJpegSkipsEnd : advance;
+    codes[count++] = {i, length, total, total | step << 6};
+    i += 1u << (kJpegAcLookup - length);
+  }
+  // Entries for n bits begin at 2^n; the last ones are the table.
+  std::array<uint16_t, size_t{2} << kJpegSkipLookup> all{};
+  for (unsigned n = 1; n <= kJpegSkipLookup; ++n) {
+    for (size_t c = 0; c < count; ++c) {
+      const auto [begin, length, total, step] = codes[c];
+      if (length > n) continue;
+      const unsigned first =
+          n <= kJpegAcLookup ? begin >> (kJpegAcLookup - n) : begin << (n - kJpegAcLookup);
+      uint16_t* to = all.data() + (1u << n) + first;
+      const unsigned entries = 1u << (n - length);
+      // Nothing comes after an end of block.
+      const unsigned rest = total < n && step >> 6 != kJpegSkipsEnd ? n - total : 0;
+      const uint16_t* from = all.data() + (1u << rest);
+      const unsigned mask = (1u << rest) - 1;
+      for (unsigned i = 0; i < entries; ++i)
+        to[i] = static_cast<uint16_t>(step + (rest ? from[i & mask] : 0));
+    }
+  }
+  std::copy(all.end() - static_cast<std::ptrdiff_t>(table.skip.size()), all.end(),
+            table.skip.begin());
+  table.has_skip = true;
+}
 
 }  // namespace torchdali::kernels

@@ -37,13 +37,16 @@ struct JpegHuffmanTable {
 };
 using JpegDcTable = JpegHuffmanTable<kJpegDcLookup>;
 
-// For blocks that nobody wants: as many symbols as the lookup shows, at once. Bits of them all, and
-// 256 times what they advance; at most 21 bits, and less than 64 before an end of block. 0 where
-// the first one is not to be seen.
+// For blocks that nobody wants: as many symbols as the lookup shows, at once. The low 6 bits are
+// their bits (at most 22), the others what they advance, and kJpegSkipsEnd where the last is an end
+// of block. 0 where the first symbol is not to be seen, everywhere before add_jpeg_skip().
 inline constexpr int kJpegSkipLookup = 12;
+inline constexpr unsigned kJpegSkipsEnd = 512;
 struct JpegAcTable : JpegHuffmanTable<kJpegAcLookup> {
   std::array<uint16_t, size_t{1} << kJpegSkipLookup> skip;
+  bool has_skip = false;
 };
+void add_jpeg_skip(JpegAcTable& table);
 
 // `counts`: codes of 1 to 16 bits; `symbols` in the order of their codes, at most 256. False where
 // the counts describe no prefix code.
@@ -52,8 +55,29 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
 bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
                      JpegAcTable& table);
 
-// The symbol at the top of `bits`, whatever its length; 0 where there is none.
-JpegSymbol jpeg_long_symbol(const JpegHuffmanTable<kJpegDcLookup>& table, uint64_t bits);
-JpegSymbol jpeg_long_symbol(const JpegHuffmanTable<kJpegAcLookup>& table, uint64_t bits);
+// What a symbol means, for a code of `length` bits. 0 where it has no meaning here.
+template <int kLookup>
+inline JpegSymbol jpeg_symbol(uint8_t symbol, int length) {
+  constexpr bool kDc = kLookup == kJpegDcLookup;
+  const int bits = kDc ? symbol : symbol & 15, run = kDc ? 0 : symbol >> 4;
+  if (bits > (kDc ? kJpegMaxDcBits : kJpegMaxAcBits)) return 0;
+  // A run without a value: 15 is sixteen zeros, everything else ends the block.
+  const int advance = kDc ? 0 : bits || run == 15 ? run + 1 : kJpegEndOfBlock;
+  return make_jpeg_symbol(length, advance, bits);
+}
+
+// The symbol at the top of `bits`, whatever its length; 0 where there is none. Inline: a call would
+// cost the loops around it their registers.
+template <int kLookup>
+inline JpegSymbol jpeg_long_symbol(const JpegHuffmanTable<kLookup>& table, uint64_t bits) {
+  const auto top = static_cast<uint32_t>(bits >> 48);
+  for (size_t length = 1; length <= 16; ++length) {
+    if (top >= table.end[length]) continue;
+    const int index = table.first[length] + static_cast<int>(top >> (16 - length));
+    return jpeg_symbol<kLookup>(table.symbols[static_cast<size_t>(index) & 255],
+                                static_cast<int>(length));
+  }
+  return 0;
+}
 
 }  // namespace torchdali::kernels

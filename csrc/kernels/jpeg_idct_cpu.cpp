@@ -61,10 +61,9 @@ void transform_one(int16_t* p, int step) {
   const Int even[4] = {e0 + e3, e1 + e2, e1 - e2, e0 - e3};
   const int16_t z3 = wrap(in[7] + in[3]), z4 = wrap(in[5] + in[1]);
   const Int s3 = dot(z3, z4, kOdd.a, kOdd.b), s4 = dot(z3, z4, kOdd.c, kOdd.d);
-  const Int odd[4] = {dot(in[7], in[1], kOdd71.c, kOdd71.d) + s4,
-                      dot(in[5], in[3], kOdd53.c, kOdd53.d) + s3,
-                      dot(in[5], in[3], kOdd53.a, kOdd53.b) + s4,
-                      dot(in[7], in[1], kOdd71.a, kOdd71.b) + s3};
+  const Int odd[4] = {
+      dot(in[7], in[1], kOdd71.c, kOdd71.d) + s4, dot(in[5], in[3], kOdd53.c, kOdd53.d) + s3,
+      dot(in[5], in[3], kOdd53.a, kOdd53.b) + s4, dot(in[7], in[1], kOdd71.a, kOdd71.b) + s3};
   for (int i = 0; i < 4; ++i) {
     p[i * step] = descale<kShift>(even[i] + odd[i]);
     p[(7 - i) * step] = descale<kShift>(even[i] - odd[i]);
@@ -94,8 +93,7 @@ void one_block(const int16_t* in, const int16_t* quant, uint8_t* out, int64_t st
   for (int y = 0; y < 8; ++y) {
     transform_one<kFraction + kBetween + 3>(work + y * 8, 1);
     for (int x = 0; x < 8; ++x)
-      out[y * stride + x] =
-          static_cast<uint8_t>(std::clamp<int>(work[y * 8 + x], -128, 127) + 128);
+      out[y * stride + x] = static_cast<uint8_t>(std::clamp<int>(work[y * 8 + x], -128, 127) + 128);
   }
 }
 
@@ -126,14 +124,14 @@ inline void clear(int16_t* p) { _mm512_store_si512(p, _mm512_setzero_si512()); }
 inline V zero() { return _mm512_setzero_si512(); }
 inline bool any_beyond(V x, int16_t bound) {
   const V b = _mm512_set1_epi16(bound);
-  return (_mm512_cmpgt_epi16_mask(x, b) | _mm512_cmplt_epi16_mask(x, _mm512_sub_epi16(zero(), b))) != 0;
+  return (_mm512_cmpgt_epi16_mask(x, b) |
+          _mm512_cmplt_epi16_mask(x, _mm512_sub_epi16(zero(), b))) != 0;
 }
 // x: in each 128 bits, row `y` of a block, then row y + 1.
 inline void store_rows(V x, uint8_t* out, int64_t stride) {
   const V rows = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(rows));
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + stride),
-                      _mm512_extracti64x4_epi64(rows, 1));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + stride), _mm512_extracti64x4_epi64(rows, 1));
 }
 #elif TORCHDALI_ISA_LEVEL == 1
 #define TORCHDALI_MM(op) _mm256_##op
@@ -149,8 +147,8 @@ inline V zero() { return _mm256_setzero_si256(); }
 inline bool any_beyond(V x, int16_t bound) {
   // -32768 has no absolute value in 16 bits: both sides are asked.
   const V b = _mm256_set1_epi16(bound);
-  const V beyond = _mm256_or_si256(_mm256_cmpgt_epi16(x, b),
-                                   _mm256_cmpgt_epi16(_mm256_sub_epi16(zero(), b), x));
+  const V beyond =
+      _mm256_or_si256(_mm256_cmpgt_epi16(x, b), _mm256_cmpgt_epi16(_mm256_sub_epi16(zero(), b), x));
   return _mm256_movemask_epi8(beyond) != 0;
 }
 inline void store_rows(V x, uint8_t* out, int64_t stride) {
@@ -224,8 +222,8 @@ inline void transform(V r[8]) {
   const Wide e0 = widen(TORCHDALI_MM(add_epi16)(r[0], r[4]));
   const Wide e1 = widen(TORCHDALI_MM(sub_epi16)(r[0], r[4]));
   const Wide even[4] = {e0 + e.second, e1 + e.first, e1 - e.first, e0 - e.second};
-  const Rotated s = rotate(TORCHDALI_MM(add_epi16)(r[7], r[3]),
-                           TORCHDALI_MM(add_epi16)(r[5], r[1]), kOdd);
+  const Rotated s =
+      rotate(TORCHDALI_MM(add_epi16)(r[7], r[3]), TORCHDALI_MM(add_epi16)(r[5], r[1]), kOdd);
   const Rotated a = rotate(r[7], r[1], kOdd71), b = rotate(r[5], r[3], kOdd53);
   const Wide odd[4] = {a.second + s.second, b.second + s.first, b.first + s.second,
                        a.first + s.first};
@@ -286,8 +284,7 @@ inline void transform_group(int16_t* in, const int16_t* quant, uint8_t* out, int
     for (int i = 0; i < 8; ++i)
       r[i] = TORCHDALI_MM(mullo_epi16)(load(p + i * kRow), broadcast8(quant + i * 8));
     if (any_beyond(r[0], kBound)) [[unlikely]] {
-      for (int i = 0; i < kBlocks; ++i)
-        one_block(p + i * 8, quant, out + (b + i) * 8, stride);
+      for (int i = 0; i < kBlocks; ++i) one_block(p + i * 8, quant, out + (b + i) * 8, stride);
     } else {
       transform<kFraction - kBetween>(r);
       transpose(r);

@@ -105,8 +105,8 @@ inline __m256i green(__m256i y, __m256i cb, __m256i cr) {
   const auto sum = [&](__m256i pairs) {
     return _mm256_srai_epi32(_mm256_add_epi32(_mm256_madd_epi16(pairs, factors), half), kBits);
   };
-  const __m256i part = _mm256_packs_epi32(sum(_mm256_unpacklo_epi16(cb, cr)),
-                                          sum(_mm256_unpackhi_epi16(cb, cr)));
+  const __m256i part =
+      _mm256_packs_epi32(sum(_mm256_unpacklo_epi16(cb, cr)), sum(_mm256_unpackhi_epi16(cb, cr)));
   return _mm256_sub_epi16(_mm256_add_epi16(y, part), cr);
 }
 
@@ -142,8 +142,8 @@ inline void ycc_block(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, bo
                       uint8_t* out) {
   const Halves luma = widen(y, 0), b = widen(cb, 128), r = widen(cr, 128);
   const __m256i reds = _mm256_packus_epi16(red(luma.low, r.low), red(luma.high, r.high));
-  const __m256i greens = _mm256_packus_epi16(green(luma.low, b.low, r.low),
-                                             green(luma.high, b.high, r.high));
+  const __m256i greens =
+      _mm256_packus_epi16(green(luma.low, b.low, r.low), green(luma.high, b.high, r.high));
   const __m256i blues = _mm256_packus_epi16(blue(luma.low, b.low), blue(luma.high, b.high));
   interleave(bgr ? blues : reds, greens, bgr ? reds : blues, out);
 }

@@ -45,7 +45,9 @@ struct Scratch : ScratchMemory {
   std::vector<void*> memory;
 };
 
-int64_t below(Random& random, int64_t n) { return static_cast<int64_t>(random()) % (n < 1 ? 1 : n); }
+int64_t below(Random& random, int64_t n) {
+  return static_cast<int64_t>(random()) % (n < 1 ? 1 : n);
+}
 
 struct Encoding {
   int width = 1, height = 1, components = 3;
@@ -84,7 +86,9 @@ File encode(const Encoding& e, Random& random) {
       switch (e.content) {
         case 0: row[i] = static_cast<uint8_t>(random()); break;
         case 1: row[i] = static_cast<uint8_t>(ramp / 4 ^ (random() & 15)); break;
-        case 2: row[i] = static_cast<uint8_t>(((x / 5 + static_cast<size_t>(y) / 3) & 1) * 255); break;
+        case 2:
+          row[i] = static_cast<uint8_t>(((x / 5 + static_cast<size_t>(y) / 3) & 1) * 255);
+          break;
         case 3: row[i] = static_cast<uint8_t>(ramp / 8); break;
         default: row[i] = static_cast<uint8_t>(random() % 64 ? 77 : random()); break;
       }
@@ -147,12 +151,12 @@ void report(const std::string& name, const DecodeOptions& options, const Region&
             const Result& expected, const Result& got) {
   constexpr int kShown = 20;
   if (++failed > kShown) return;
-  std::printf("%s: region %d %d %d %d type %d isa %s: first difference at byte %zu of %zu; "
-              "errors \"%s\" and \"%s\"\n",
-              name.c_str(), static_cast<int>(r.y), static_cast<int>(r.x),
-              static_cast<int>(r.height), static_cast<int>(r.width),
-              static_cast<int>(options.type), isa_name(active_isa()), at, got.pixels.size(),
-              expected.error.c_str(), got.error.c_str());
+  std::printf(
+      "%s: region %d %d %d %d type %d isa %s: first difference at byte %zu of %zu; "
+      "errors \"%s\" and \"%s\"\n",
+      name.c_str(), static_cast<int>(r.y), static_cast<int>(r.x), static_cast<int>(r.height),
+      static_cast<int>(r.width), static_cast<int>(options.type), isa_name(active_isa()), at,
+      got.pixels.size(), expected.error.c_str(), got.error.c_str());
 }
 
 // The whole image, and regions as cropped from it. What libjpeg-turbo makes of a region of a sound
@@ -201,11 +205,12 @@ void next_isa() {
   set_active_isa(static_cast<Isa>(isa++ % kNumIsas));
 }
 
-constexpr int kSamplings[][6] = {  // h and v of three components
-    {1, 1, 1, 1, 1, 1}, {2, 1, 1, 1, 1, 1}, {2, 2, 1, 1, 1, 1}, {1, 2, 1, 1, 1, 1},
-    {4, 1, 1, 1, 1, 1}, {2, 2, 2, 1, 2, 1}, {2, 2, 1, 2, 1, 2}, {4, 2, 1, 1, 1, 1},
-    {1, 4, 1, 1, 1, 1}, {2, 2, 2, 2, 1, 1}, {1, 1, 2, 2, 1, 1}, {2, 2, 1, 1, 2, 1},
-    {2, 1, 1, 1, 2, 1}, {1, 1, 1, 2, 1, 1}, {4, 1, 2, 1, 1, 1}};
+constexpr int kSamplings[][6] = {// h and v of three components
+                                 {1, 1, 1, 1, 1, 1}, {2, 1, 1, 1, 1, 1}, {2, 2, 1, 1, 1, 1},
+                                 {1, 2, 1, 1, 1, 1}, {4, 1, 1, 1, 1, 1}, {2, 2, 2, 1, 2, 1},
+                                 {2, 2, 1, 2, 1, 2}, {4, 2, 1, 1, 1, 1}, {1, 4, 1, 1, 1, 1},
+                                 {2, 2, 2, 2, 1, 1}, {1, 1, 2, 2, 1, 1}, {2, 2, 1, 1, 2, 1},
+                                 {2, 1, 1, 1, 2, 1}, {1, 1, 1, 2, 1, 1}, {4, 1, 2, 1, 1, 1}};
 
 Encoding random_encoding(Random& random) {
   Encoding e;
@@ -238,7 +243,9 @@ std::string describe(const Encoding& e) {
 }
 
 void mutate(File& file, Random& random) {
-  const auto at = [&] { return static_cast<size_t>(below(random, static_cast<int64_t>(file.size()))); };
+  const auto at = [&] {
+    return static_cast<size_t>(below(random, static_cast<int64_t>(file.size())));
+  };
   for (uint64_t n = 1 + random() % 3; n > 0 && file.size() > 4; --n) {
     switch (random() % 7) {
       case 0: file[at()] ^= static_cast<uint8_t>(1 << random() % 8); break;
@@ -246,8 +253,9 @@ void mutate(File& file, Random& random) {
       case 2: file[at()] = 0xFF; break;
       case 3: file.resize(1 + at()); break;
       case 4: file.erase(file.begin() + static_cast<std::ptrdiff_t>(at())); break;
-      case 5: file.insert(file.begin() + static_cast<std::ptrdiff_t>(at()),
-                          static_cast<uint8_t>(random()));
+      case 5:
+        file.insert(file.begin() + static_cast<std::ptrdiff_t>(at()),
+                    static_cast<uint8_t>(random()));
         break;
       default: {  // swap two places
         std::swap(file[at()], file[at()]);

@@ -55,10 +55,12 @@ class Decoder {
 bool Decoder::plan() {
   mcus_ = (header_.width + 8 * header_.max_h - 1) / (8 * header_.max_h);
   to_restart_ = header_.restart_interval;
+  const Region& region = target_.region();
+  const bool whole = region.width == header_.width && region.height == header_.height;
   for (int c = 0; c < header_.components; ++c) {
     const Component& component = header_.component[c];
     const kernels::JpegDcTable* dc = dc_table(header_.dc[component.dc]);
-    const kernels::JpegAcTable* ac = ac_table(header_.ac[component.ac]);
+    const kernels::JpegAcTable* ac = ac_table(header_.ac[component.ac], !whole);
     if (!dc || !ac) return false;
     for (int row = 0; row < component.v; ++row) {
       for (int column = 0; column < component.h; ++column) {
@@ -121,8 +123,7 @@ void Decoder::write(int64_t end) {
 bool Decoder::run() {
   if (!plan()) return false;
   const Region& region = target_.region();
-  line_ = static_cast<uint8_t*>(
-      target_.scratch().allocate(static_cast<size_t>(region.width) * 3));
+  line_ = static_cast<uint8_t*>(target_.scratch().allocate(static_cast<size_t>(region.width) * 3));
   int first = plane_[0]->first_mcu_row(), last = plane_[0]->last_mcu_row();
   bool context = false;
   for (int c = 0; c < planes_; ++c) {

@@ -13,10 +13,10 @@ constexpr int kMaxExtent = 65500;
 constexpr int kMaxBlocksPerMcu = 10;  // T.81, B.2.3
 
 // T.81, figure A.6, in natural order.
-constexpr uint8_t kNatural[64] = {
-    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
-    41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
-    30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+constexpr uint8_t kNatural[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
+                                  12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
+                                  35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
+                                  58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
 int u16(Bytes b, size_t at) { return b[at] << 8 | b[at + 1]; }
 
@@ -60,7 +60,9 @@ bool read_frame(Bytes b, Header& h) {
   for (int i = 0; i < h.components; ++i) {
     const Bytes c = b.subspan(6 + 3 * static_cast<size_t>(i), 3);
     Component& to = h.component[i];
-    to = {.id = c[0], .h = static_cast<uint8_t>(c[1] >> 4), .v = static_cast<uint8_t>(c[1] & 15),
+    to = {.id = c[0],
+          .h = static_cast<uint8_t>(c[1] >> 4),
+          .v = static_cast<uint8_t>(c[1] & 15),
           .quant = c[2]};
     if (to.h < 1 || to.h > 4 || to.v < 1 || to.v > 4 || to.quant > 3) return false;
     for (int k = 0; k < i; ++k)

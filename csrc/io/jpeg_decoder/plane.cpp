@@ -52,8 +52,8 @@ Plane::Plane(const Header& header, int component, const Region& region, ScratchM
   if (up_.across == 1 && !up_.smooth) return;
   upsampled_ = static_cast<uint8_t*>(
       scratch.allocate(static_cast<size_t>(count_ * up_.across + kernels::kJpegRowSlack)));
-  sums_ = static_cast<int16_t*>(
-      scratch.allocate(static_cast<size_t>(count_ + 2) * sizeof(int16_t)));
+  sums_ =
+      static_cast<int16_t*>(scratch.allocate(static_cast<size_t>(count_ + 2) * sizeof(int16_t)));
 }
 
 void Plane::describe(int column, int row, kernels::JpegMcuBlock& block) {

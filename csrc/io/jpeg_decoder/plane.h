@@ -44,13 +44,13 @@ class Plane {
 
   int h_, v_;
   kernels::JpegUpsampling up_;
-  int width_, height_;            // samples
-  int first_row_, end_row_;       // samples that the region needs
-  int first_block_, blocks_;      // columns of blocks
-  int begin_, count_;             // samples of a row that become the output row
-  int skip_;                      // upsampled samples before the region
+  int width_, height_;        // samples
+  int first_row_, end_row_;   // samples that the region needs
+  int first_block_, blocks_;  // columns of blocks
+  int begin_, count_;         // samples of a row that become the output row
+  int skip_;                  // upsampled samples before the region
   int64_t groups_, stride_;
-  int64_t mcu_row_ = 0;           // in samples_
+  int64_t mcu_row_ = 0;  // in samples_
   int16_t* coefficients_;
   uint8_t* last_;
   uint8_t* samples_;

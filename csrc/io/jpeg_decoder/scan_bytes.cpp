@@ -58,7 +58,8 @@ void ScanBytes::fill() {
 }
 
 bool ScanBytes::prepare() {
-  if (bits_.next <= limit_) [[likely]] return true;
+  if (bits_.next <= limit_) [[likely]]
+    return true;
   if (!at_marker_) {
     fill();
     return true;

@@ -28,11 +28,11 @@ class ScanBytes {
   void fill();
   bool overrun() const;
 
-  const uint8_t* from_;      // of the file
+  const uint8_t* from_;  // of the file
   const uint8_t* from_end_;
-  bool at_marker_ = false;   // the segment of this restart interval is all in the window
+  bool at_marker_ = false;  // the segment of this restart interval is all in the window
   uint8_t* window_;
-  uint8_t* end_;             // of what the window holds
+  uint8_t* end_;  // of what the window holds
   const uint8_t* limit_;
   kernels::JpegBits bits_;
 };

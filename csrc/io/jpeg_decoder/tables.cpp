@@ -19,7 +19,7 @@ struct Cache {
   std::array<std::unique_ptr<Entry>, 8> entries;
   uint64_t clock = 0;
 
-  const Table* find(Bytes key) {
+  Table* find(Bytes key) {
     ++clock;
     std::unique_ptr<Entry>* oldest = &entries[0];
     for (std::unique_ptr<Entry>& e : entries) {
@@ -51,9 +51,11 @@ const kernels::JpegDcTable* dc_table(Bytes counts_and_symbols) {
   return cache.find(counts_and_symbols);
 }
 
-const kernels::JpegAcTable* ac_table(Bytes counts_and_symbols) {
+const kernels::JpegAcTable* ac_table(Bytes counts_and_symbols, bool skip) {
   thread_local Cache<kernels::JpegAcTable> cache;
-  return cache.find(counts_and_symbols);
+  kernels::JpegAcTable* table = cache.find(counts_and_symbols);
+  if (table && skip && !table->has_skip) kernels::add_jpeg_skip(*table);
+  return table;
 }
 
 }  // namespace torchdali::io::jpeg

@@ -12,6 +12,7 @@ namespace torchdali::io::jpeg {
 // Belongs to the calling thread; stays until seven more tables of its kind were asked for, and an
 // image has four at most.
 const kernels::JpegDcTable* dc_table(Bytes counts_and_symbols);
-const kernels::JpegAcTable* ac_table(Bytes counts_and_symbols);
+// `skip`: with what helps to skip blocks.
+const kernels::JpegAcTable* ac_table(Bytes counts_and_symbols, bool skip);
 
 }  // namespace torchdali::io::jpeg
