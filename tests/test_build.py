@@ -134,7 +134,9 @@ def test_without_codecs_it_builds_and_says_at_use_which_package_is_missing(tmp_p
     assert "left out by TORCHDALI_CUDA=0" in report.stdout
 
     image = pytest.importorskip("PIL.Image")
-    image.new("RGB", (8, 8)).save(tmp_path / "black.jpg")
+    # Sequential files have a decoder of ours.
+    image.new("RGB", (8, 8), (128,) * 3).save(tmp_path / "sequential.jpg")
+    image.new("RGB", (8, 8)).save(tmp_path / "progressive.jpg", progressive=True)
     use = python(
         """
 import numpy as np
@@ -146,7 +148,10 @@ def decode():
 
 pipe = decode()
 pipe.build()
-pipe.feed_input("bytes", [np.fromfile("black.jpg", np.uint8)])
+pipe.feed_input("bytes", [np.fromfile("sequential.jpg", np.uint8)])
+(pixels,) = pipe.run()
+print("pixels", pixels.as_array().min(), pixels.as_array().max())
+pipe.feed_input("bytes", [np.fromfile("progressive.jpg", np.uint8)])
 try:
     pipe.run()
 except RuntimeError as error:
@@ -154,4 +159,5 @@ except RuntimeError as error:
 """,
         **run,
     )
+    assert "pixels 128 128" in use.stdout, use.stdout + use.stderr
     assert "libjpeg" in use.stdout, use.stdout + use.stderr

@@ -218,7 +218,9 @@ bool start(Decoder& d, Bytes bytes, Plan& plan) {
   // Where scans are missing, libjpeg smooths over the borders of blocks, with neighbours that a
   // partial decode has not: everything above and beside the region is decoded too.
   const bool partial = !lacks_scans(cinfo);
-  const JDIMENSION margin_x = subsampled_x ? kMarginX : 0;
+  // libjpeg does not upsample smoothly where a cropped component has less than three columns.
+  const auto max_h = static_cast<JDIMENSION>(cinfo.max_h_samp_factor);
+  const JDIMENSION margin_x = max_h > 2 ? 3 * max_h : subsampled_x ? kMarginX : 0;
   plan.first_x = partial && x > margin_x ? x - margin_x : 0;
   JDIMENSION count = cinfo.output_width - plan.first_x;
   if (partial) count = std::min(cinfo.output_width, end + margin_x) - plan.first_x;
