@@ -15,6 +15,7 @@
 #include <jpeglib.h>
 
 #include "io/image.h"
+#include "io/jpeg_decoder/choice.h"
 
 using namespace torchdali;      // NOLINT: a program of its own
 using namespace torchdali::io;  // NOLINT: as above
@@ -109,6 +110,7 @@ int64_t compared = 0;
 bool check(const Encoding& e, std::mt19937& random, int regions) {
   const std::vector<uint8_t> bytes = encode(e, random);
   const ImageInfo info = peek_image(bytes);
+  jpeg::set_active_choice(random() % 2 ? jpeg::Choice::kOwn : jpeg::Choice::kLibjpegTurbo);
   for (ImageType type : {ImageType::kRGB, ImageType::kGray, ImageType::kAnyData}) {
     DecodeOptions options{.type = type};
     const ImageShape shape = decoded_shape(info, type, true);
