@@ -130,7 +130,9 @@ def test_without_codecs_it_builds_and_says_at_use_which_package_is_missing(tmp_p
     run = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path)}}
     report = python("import torchdali.info as i; print(i.__file__); print(i.describe())", **run)
     assert str(tmp_path) in report.stdout, report.stderr
-    assert "not in this build: install libjpeg" in report.stdout
+    rest = "not in this build: progressive, arithmetic-coded, CMYK and damaged files"
+    assert f"built in; {rest}: install libjpeg-dev, rebuild" in report.stdout
+    assert "PNG:                not in this build: install libpng-dev, rebuild" in report.stdout
     assert "left out by TORCHDALI_CUDA=0" in report.stdout
 
     image = pytest.importorskip("PIL.Image")
@@ -160,4 +162,4 @@ except RuntimeError as error:
         **run,
     )
     assert "pixels 128 128" in use.stdout, use.stdout + use.stderr
-    assert "libjpeg" in use.stdout, use.stdout + use.stderr
+    assert "without libjpeg-turbo it takes sequential" in use.stdout, use.stdout + use.stderr

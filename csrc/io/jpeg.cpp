@@ -351,11 +351,10 @@ void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model, b
 namespace {
 
 void decode_with_library(Bytes, const ImageInfo&, PixelModel, bool, PixelTarget&) {
-  raise(
-      ErrorKind::kUnsupported,
-      "this build of torchdali cannot decode this JPEG file, only sequential ones that are sound: "
-      "libjpeg-turbo's headers were missing. Install them (Debian, Ubuntu: libjpeg-dev) and "
-      "build torchdali again");
+  raise(ErrorKind::kUnsupported,
+        "this build of torchdali cannot decode this JPEG file: without libjpeg-turbo it takes "
+        "sequential, undamaged gray, YCbCr and RGB files, without use_fast_idct. Install "
+        "libjpeg-turbo's headers (Debian, Ubuntu: libjpeg-dev) and build torchdali again");
 }
 
 }  // namespace
