@@ -2,6 +2,7 @@
 // Entropy decoding of sequential JPEG (ITU-T T.81, F.2.2): Huffman codes to coefficients.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +17,12 @@ inline constexpr int kJpegGroup = 4, kJpegGroupSize = 64 * kJpegGroup;
 inline constexpr int64_t jpeg_block_offset(int64_t block) {
   return (block >> 2) * kJpegGroupSize + (block & 3) * 8;
 }
+
+// T.81, figure A.6: which of the 64 coefficients, in natural order, is the k-th of the file.
+inline constexpr std::array<uint8_t, 64> kJpegZigzag = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+    41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+    30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
 // Where in a byte string without stuffing the decoder stands. The top `count` bits of `bits` are
 // those before `next`.
@@ -38,7 +45,7 @@ struct JpegMcuBlock {
   int wanted = 0;
 };
 
-inline constexpr int kJpegMaxBlocksPerMcu = 10;
+inline constexpr int kJpegMaxBlocksPerMcu = 10;  // T.81, B.2.3
 // An MCU never reads more bytes than this, so as many behind the end of the bytes must be readable:
 // 64 symbols of 16 bits of code and a value each, and what is read ahead.
 inline constexpr size_t kJpegMcuBytes = 4096;

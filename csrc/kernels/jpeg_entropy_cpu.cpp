@@ -11,26 +11,17 @@
 #define TORCHDALI_ISA_FILE "kernels/jpeg_entropy_cpu.cpp"
 #include "kernels/foreach_isa.h"
 
-#ifndef TORCHDALI_JPEG_ZIGZAG
-#define TORCHDALI_JPEG_ZIGZAG
+#ifndef TORCHDALI_JPEG_ENTROPY_ONCE
+#define TORCHDALI_JPEG_ENTROPY_ONCE
 namespace torchdali::kernels {
 namespace {
 
-// T.81, figure A.6: where in a group the k-th coefficient of a block goes. What moves past the end
-// goes to the place of the DC coefficient, which is written last.
+// Where in a group the k-th coefficient of a block goes. What moves past the end goes to the place
+// of the DC coefficient, which is written last.
 constexpr auto kPlaces = [] {
   std::array<uint8_t, 64 + kJpegEndOfBlock> places{};
-  int row = 0, column = 0;
-  for (size_t k = 0; k < 64; ++k) {
-    places[k] = static_cast<uint8_t>(row * kJpegGroup * 8 + column);
-    const bool up = (row + column) % 2 == 0;
-    if (up && column == 7) ++row;
-    else if (up && row == 0) ++column;
-    else if (up) --row, ++column;
-    else if (row == 7) ++column;
-    else if (column == 0) ++row;
-    else ++row, --column;
-  }
+  for (size_t k = 0; k < 64; ++k)
+    places[k] = static_cast<uint8_t>(kJpegZigzag[k] / 8 * kJpegGroup * 8 + kJpegZigzag[k] % 8);
   return places;
 }();
 

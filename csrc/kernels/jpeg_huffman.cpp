@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 namespace torchdali::kernels {
 namespace {
@@ -12,6 +13,8 @@ template <int kLookup>
 bool make(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
           JpegHuffmanTable<kLookup>& table) {
   constexpr bool kDc = kLookup == kJpegDcLookup;
+  const size_t codes = std::accumulate(counts.begin(), counts.end(), size_t{0});
+  if (codes != symbols.size() || codes > table.symbols.size()) return false;
   table.lookup.fill(0);
   table.symbols.fill(0);
   std::copy(symbols.begin(), symbols.end(), table.symbols.begin());
@@ -54,7 +57,7 @@ void add_jpeg_skip(JpegAcTable& table) {
   struct Code {
     unsigned begin, length, total, step;  // begin: left aligned in kJpegAcLookup bits
   };
-  std::array<Code, size_t{1} << kJpegAcLookup> codes;
+  std::array<Code, std::tuple_size_v<decltype(table.symbols)>> codes;
   size_t count = 0;
   for (unsigned i = 0; i < table.lookup.size();) {
     const JpegSymbol s = table.lookup[i];

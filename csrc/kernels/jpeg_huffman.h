@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -27,7 +28,6 @@ inline constexpr int kJpegDcLookup = 9, kJpegAcLookup = 11;
 
 template <int kLookup>
 struct JpegHuffmanTable {
-  static constexpr int kLookupBits = kLookup;
   std::array<JpegSymbol, size_t{1} << kLookup> lookup;
   // Codes of `length` bits, left aligned in 16 bits, are below end[length]; their symbols begin at
   // first[length] minus the code.
@@ -49,7 +49,7 @@ struct JpegAcTable : JpegHuffmanTable<kJpegAcLookup> {
 void add_jpeg_skip(JpegAcTable& table);
 
 // `counts`: codes of 1 to 16 bits; `symbols` in the order of their codes, at most 256. False where
-// the counts describe no prefix code.
+// the counts describe no prefix code, or one of another number of symbols.
 bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
                      JpegDcTable& table);
 bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,

@@ -18,7 +18,8 @@ namespace torchdali::kernels {
 namespace {
 
 constexpr int kFraction = 13, kBetween = 2;
-constexpr int16_t fix(double x) { return static_cast<int16_t>(x * (1 << kFraction) + 0.5); }
+constexpr double kToNearest = 0.5;  // of positive numbers
+constexpr int16_t fix(double x) { return static_cast<int16_t>(x * (1 << kFraction) + kToNearest); }
 // cos and sin of multiples of pi/16, times sqrt(2), and their sums, as the algorithm wants them.
 constexpr int16_t k0298 = fix(0.298631336), k0390 = fix(0.390180644), k0541 = fix(0.541196100),
                   k0765 = fix(0.765366865), k0899 = fix(0.899976223), k1175 = fix(1.175875602),

@@ -17,7 +17,8 @@ namespace {
 // R = Y + 1.402 Cr, G = Y - 0.34414 Cb - 0.71414 Cr, B = Y + 1.772 Cb; each sum of products is
 // rounded once. What is left of a factor beside a whole number fits 16 bits.
 constexpr int kBits = 16;
-constexpr int fix(double x) { return static_cast<int>(x * (1 << kBits) + 0.5); }
+constexpr double kToNearest = 0.5;  // of positive numbers
+constexpr int fix(double x) { return static_cast<int>(x * (1 << kBits) + kToNearest); }
 constexpr int kCrR = fix(1.40200), kCbB = fix(1.77200), kCbG = fix(0.34414), kCrG = fix(0.71414);
 constexpr int kOne = 1 << kBits, kHalf = kOne / 2;
 

@@ -5,18 +5,30 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernels/jpeg_entropy.h"
+
 namespace torchdali::io::jpeg {
 namespace {
 
 // libjpeg's JPEG_MAX_DIMENSION.
 constexpr int kMaxExtent = 65500;
-constexpr int kMaxBlocksPerMcu = 10;  // T.81, B.2.3
+constexpr uint8_t kMaxSampling = 4, kTables = 4;  // T.81, B.2.2 and B.2.4
 
-// T.81, figure A.6, in natural order.
-constexpr uint8_t kNatural[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
-                                  12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
-                                  35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
-                                  58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+// The second bytes of markers (T.81, table B.1).
+enum Marker : uint8_t {
+  kBaselineFrame = 0xC0,
+  kSequentialFrame = 0xC1,  // extended
+  kHuffmanTables = 0xC4,
+  kStartOfImage = 0xD8,
+  kStartOfScan = 0xDA,
+  kQuantTables = 0xDB,
+  kRestartInterval = 0xDD,
+  kApp0 = 0xE0,
+  kApp14 = 0xEE,
+  kApp15 = 0xEF,
+  kComment = 0xFE,
+  kFill = 0xFF,  // and the first byte of all
+};
 
 int u16(Bytes b, size_t at) { return b[at] << 8 | b[at + 1]; }
 
@@ -24,9 +36,10 @@ bool read_quant(Bytes b, Header& h) {
   while (!b.empty()) {
     const int wide = b[0] >> 4, number = b[0] & 15;
     const size_t size = 1 + (wide ? 128 : 64);
-    if (wide > 1 || number > 3 || b.size() < size) return false;
+    if (wide > 1 || number >= kTables || b.size() < size) return false;
     for (size_t k = 0; k < 64; ++k)
-      h.quant[number][kNatural[k]] = static_cast<int16_t>(wide ? u16(b, 1 + 2 * k) : b[1 + k]);
+      h.quant[number][kernels::kJpegZigzag[k]] =
+          static_cast<int16_t>(wide ? u16(b, 1 + 2 * k) : b[1 + k]);
     h.has_quant[number] = true;
     b = b.subspan(size);
   }
@@ -39,7 +52,8 @@ bool read_huffman(Bytes b, Header& h) {
     if (b.size() < 1 + kCounts) return false;
     const int kind = b[0] >> 4, number = b[0] & 15;
     const size_t symbols = std::accumulate(b.begin() + 1, b.begin() + 1 + kCounts, size_t{0});
-    if (kind > 1 || number > 3 || symbols > 256 || b.size() < 1 + kCounts + symbols) return false;
+    if (kind > 1 || number >= kTables || symbols > 256 || b.size() < 1 + kCounts + symbols)
+      return false;
     (kind ? h.ac : h.dc)[number] = b.subspan(1, kCounts + symbols);
     b = b.subspan(1 + kCounts + symbols);
   }
@@ -64,7 +78,8 @@ bool read_frame(Bytes b, Header& h) {
           .h = static_cast<uint8_t>(c[1] >> 4),
           .v = static_cast<uint8_t>(c[1] & 15),
           .quant = c[2]};
-    if (to.h < 1 || to.h > 4 || to.v < 1 || to.v > 4 || to.quant > 3) return false;
+    if (to.h < 1 || to.h > kMaxSampling || to.v < 1 || to.v > kMaxSampling || to.quant >= kTables)
+      return false;
     for (int k = 0; k < i; ++k)
       if (h.component[k].id == to.id) return false;
     // A scan of one component has no MCUs of several blocks (T.81, A.2.2).
@@ -73,7 +88,7 @@ bool read_frame(Bytes b, Header& h) {
     h.max_v = std::max<int>(h.max_v, to.v);
     blocks += to.h * to.v;
   }
-  if (blocks > kMaxBlocksPerMcu) return false;
+  if (blocks > kernels::kJpegMaxBlocksPerMcu) return false;
   for (int i = 0; i < h.components; ++i)
     if (h.max_h % h.component[i].h || h.max_v % h.component[i].v) return false;
   return true;
@@ -87,7 +102,7 @@ bool read_scan(Bytes b, Header& h) {
     Component& c = h.component[i];
     c.dc = b[2 + 2 * i] >> 4;
     c.ac = b[2 + 2 * i] & 15;
-    if (b[1 + 2 * i] != c.id || c.dc > 3 || c.ac > 3) return false;
+    if (b[1 + 2 * i] != c.id || c.dc >= kTables || c.ac >= kTables) return false;
     if (!h.has_quant[c.quant] || h.dc[c.dc].empty() || h.ac[c.ac].empty()) return false;
   }
   return b[1 + 2 * n] == 0 && b[2 + 2 * n] == 63 && b[3 + 2 * n] == 0;
@@ -112,11 +127,11 @@ bool read_header(Bytes bytes, Header& h) {
   int adobe = -1;
   size_t at = 2;
   const auto left = [&] { return bytes.size() - at; };
-  if (bytes.size() < 4 || bytes[0] != 0xFF || bytes[1] != 0xD8) return false;
+  if (bytes.size() < 4 || bytes[0] != kFill || bytes[1] != kStartOfImage) return false;
   for (;;) {
-    if (left() < 4 || bytes[at] != 0xFF) return false;
+    if (left() < 4 || bytes[at] != kFill) return false;
     const uint8_t marker = bytes[at + 1];
-    if (marker == 0xFF) {  // fill byte
+    if (marker == kFill) {
       ++at;
       continue;
     }
@@ -125,35 +140,35 @@ bool read_header(Bytes bytes, Header& h) {
     const Bytes segment = bytes.subspan(at + 4, length - 2);
     at += 2 + length;
     switch (marker) {
-      case 0xC0:
-      case 0xC1:
+      case kBaselineFrame:
+      case kSequentialFrame:
         if (!read_frame(segment, h)) return false;
         break;
-      case 0xC4:
+      case kHuffmanTables:
         if (!read_huffman(segment, h)) return false;
         break;
-      case 0xDB:
+      case kQuantTables:
         if (!read_quant(segment, h)) return false;
         break;
-      case 0xDD:
+      case kRestartInterval:
         if (segment.size() != 2) return false;
         h.restart_interval = u16(segment, 0);
         break;
-      case 0xDA:
+      case kStartOfScan:
         h.rgb = is_rgb(h, jfif, adobe);
         h.scan = bytes.subspan(at);
         return read_scan(segment, h);
-      case 0xE0:
+      case kApp0:
         // The sizes that libjpeg asks for before it believes in a marker.
         if (segment.size() >= 14 && starts_with(segment, "JFIF", 5)) jfif = true;
         break;
-      case 0xEE:
+      case kApp14:
         if (segment.size() >= 12 && starts_with(segment, "Adobe", 5)) adobe = segment[11];
         break;
       default:
         // Other application segments and comments say nothing about pixels; everything else is
         // another kind of frame or out of place.
-        if ((marker & 0xF0) != 0xE0 && marker != 0xFE) return false;
+        if ((marker < kApp0 || marker > kApp15) && marker != kComment) return false;
     }
   }
 }

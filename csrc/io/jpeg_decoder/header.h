@@ -31,6 +31,8 @@ struct Header {
   Bytes scan;  // entropy-coded bytes, and all that follows
 };
 
+inline int divide_up(int a, int b) { return (a + b - 1) / b; }
+
 // False where the file is none of ours, or anything about it is odd: libjpeg-turbo has the last
 // word on those. Never raises.
 bool read_header(Bytes bytes, Header& header);

@@ -9,8 +9,6 @@
 namespace torchdali::io::jpeg {
 namespace {
 
-int divide_up(int a, int b) { return (a + b - 1) / b; }
-
 // The choices of libjpeg: smooth for factors of two, but not for pictures of a few columns.
 kernels::JpegUpsampling choose(int across, int down, int width) {
   const bool smooth = (across == 2 && down <= 2 && width > 2) || (across == 1 && down == 2);
@@ -56,7 +54,7 @@ Plane::Plane(const Header& header, int component, const Region& region, ScratchM
       static_cast<int16_t*>(scratch.allocate(static_cast<size_t>(count_ + 2) * sizeof(int16_t)));
 }
 
-void Plane::describe(int column, int row, kernels::JpegMcuBlock& block) {
+void Plane::describe(int column, int row, kernels::JpegMcuBlock& block) const {
   block.coefficients = coefficients_ + row * groups_ * kernels::kJpegGroupSize;
   block.last = last_ + row * groups_ * kernels::kJpegGroup;
   block.per_mcu = h_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One component while a JPEG is decoded: which of its blocks and samples a region needs, and the
-// rows of one row of MCUs (with two of the one before, for smooth upsampling).
+// rows of one row of MCUs (with the last of the one before, for smooth upsampling).
 #pragma once
 
 #include "io/image.h"
@@ -22,27 +22,30 @@ class Plane {
   bool has_context() const { return up_.smooth && up_.down == 2; }
 
   // Fills in what the decoder of codes has to know for block (column, row) of an MCU.
-  void describe(int column, int row, kernels::JpegMcuBlock& block);
+  void describe(int column, int row, kernels::JpegMcuBlock& block) const;
   // How many of the blocks of `row` in MCU row `mcu_row` are wanted.
   int wanted(int mcu_row, int row) const;
 
   // After the coefficients of an MCU row: their samples.
   void transform(int mcu_row, const int16_t* quant);
-  // Samples of output row `y` of the picture, from region.x on, as wide as the region and
-  // kJpegRowSlack more; valid until the next call.
+  // Samples of row `y` of the picture, from region.x on, as wide as the region; kJpegRowSlack bytes
+  // behind them may be read. Valid until the next call.
   const uint8_t* row(int64_t y);
   // Before the next MCU row.
   void keep_context();
 
  private:
-  static constexpr int kContext = 2, kPad = 64;
+  // Rows kept of the MCU row before; bytes on both sides of a row, for the neighbour of the edge on
+  // the left (a vector wide, which keeps blocks aligned) and kJpegRowSlack on the right.
+  static constexpr int kContext = 1, kPad = 64;
+  static_assert(kPad > kernels::kJpegRowSlack);
   int rows_per_mcu() const { return 8 * v_; }
   uint8_t* sample_row(int64_t row) const {
     return samples_ + (row - mcu_row_ * rows_per_mcu() + kContext) * stride_ + kPad;
   }
   uint8_t* padded_row(int64_t row) const;
 
-  int h_, v_;
+  int h_, v_;  // blocks in an MCU
   kernels::JpegUpsampling up_;
   int width_, height_;        // samples
   int first_row_, end_row_;   // samples that the region needs

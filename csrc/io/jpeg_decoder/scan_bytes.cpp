@@ -10,13 +10,16 @@ namespace {
 // New bytes at a time: small enough for the first cache, with the tables and some blocks.
 constexpr size_t kChunk = size_t{16} << 10;
 constexpr size_t kReserve = kernels::kJpegMcuBytes;
+// Behind the last byte of an interval: up to seven bytes are read ahead of the codes when an MCU
+// begins, and a word when it ends.
+constexpr size_t kZeros = kReserve + 2 * sizeof(uint64_t);
 
 }  // namespace
 
 ScanBytes::ScanBytes(Bytes bytes, ScratchMemory& scratch)
     : from_(bytes.data()), from_end_(bytes.data() + bytes.size()) {
-  // What is left of the last window, a chunk, zeros.
-  window_ = static_cast<uint8_t*>(scratch.allocate(kReserve + kChunk + 2 * kReserve));
+  // What is left of the last window comes before the new bytes.
+  window_ = static_cast<uint8_t*>(scratch.allocate(kReserve + kChunk + kZeros));
   end_ = window_;
   bits_.next = window_;
   fill();
@@ -53,7 +56,7 @@ void ScanBytes::fill() {
       at_marker_ = true;
     }
   }
-  std::memset(end_, 0, kReserve + sizeof(uint64_t) * 2);
+  std::memset(end_, 0, kZeros);
   limit_ = at_marker_ ? end_ : end_ - kReserve;
 }
 
