@@ -14,6 +14,7 @@
 // jpeglib.h needs <cstdio> before it.
 #include <jpeglib.h>
 
+#include "exact_scratch.h"
 #include "io/image.h"
 #include "io/jpeg_decoder/choice.h"
 
@@ -21,11 +22,6 @@ using namespace torchdali;      // NOLINT: a program of its own
 using namespace torchdali::io;  // NOLINT: as above
 
 namespace {
-
-struct Scratch : ScratchMemory {
-  std::vector<std::vector<uint8_t>> blocks;
-  void* allocate(size_t bytes) override { return blocks.emplace_back(bytes).data(); }
-};
 
 struct Encoding {
   int width, height, components;
@@ -100,7 +96,7 @@ Pixels decode(const std::vector<uint8_t>& bytes, const ImageInfo& info, DecodeOp
   const Region r = options.region.value_or(Region{0, 0, shape.height, shape.width});
   Pixels p{.data = {}, .row = r.width * shape.channels};
   p.data.resize(static_cast<size_t>(r.height * p.row));
-  Scratch scratch;
+  ExactScratch scratch;
   decode_image(bytes, info, options, p.data.data(), p.row, scratch);
   return p;
 }
