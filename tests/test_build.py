@@ -134,6 +134,9 @@ def test_without_codecs_it_builds_and_says_at_use_which_package_is_missing(tmp_p
     assert f"built in; {rest}: install libjpeg-dev, rebuild" in report.stdout
     assert "PNG:                not in this build: install libpng-dev, rebuild" in report.stdout
     assert "left out by TORCHDALI_CUDA=0" in report.stdout
+    refused = {**run["env"], "TORCHDALI_JPEG_DECODER": "libjpeg-turbo"}
+    done = python("import torchdali.info", cwd=tmp_path, env=refused)
+    assert "this build has no libjpeg-turbo" in done.stderr
 
     image = pytest.importorskip("PIL.Image")
     # Sequential files have a decoder of ours.

@@ -16,9 +16,14 @@ std::atomic<int> g_choice{kUndecided};
 Choice parse(const std::string& name) {
   if (name.empty()) return kDefault;
   if (name == "own") return Choice::kOwn;
+#ifdef TORCHDALI_HAVE_JPEG
   if (name == "libjpeg-turbo") return Choice::kLibjpegTurbo;
-  raise(ErrorKind::kValue, "TORCHDALI_JPEG_DECODER: unknown decoder \"", name,
-        "\", expected \"own\" or \"libjpeg-turbo\"");
+  constexpr const char* kExpected = "\"own\" or \"libjpeg-turbo\"";
+#else
+  constexpr const char* kExpected = "\"own\": this build has no libjpeg-turbo";
+#endif
+  raise(ErrorKind::kValue, "TORCHDALI_JPEG_DECODER: unknown decoder \"", name, "\", expected ",
+        kExpected);
 }
 
 }  // namespace
