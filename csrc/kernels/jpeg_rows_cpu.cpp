@@ -43,9 +43,7 @@ void upsample(const JpegUpsampling& how, const uint8_t* __restrict near,
               const uint8_t* __restrict far, bool above, int64_t n, int16_t* __restrict sums,
               uint8_t* __restrict out) {
   if (!how.smooth) {
-    if (how.across == 1) {
-      std::memcpy(out, near, static_cast<size_t>(n));
-    } else if (how.across == 2) {
+    if (how.across == 2) {
       for (int64_t i = 0; i < n; ++i) out[2 * i] = out[2 * i + 1] = near[i];
     } else {
       for (int64_t i = 0; i < n; ++i)

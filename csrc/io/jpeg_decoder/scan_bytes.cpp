@@ -71,10 +71,8 @@ bool ScanBytes::prepare() {
 }
 
 bool ScanBytes::restart(int number) {
-  while (!at_marker_) {
-    if (bits_.next <= limit_) return false;  // whole chunks that nobody has read
-    fill();
-  }
+  // The interval goes on behind the window, and an MCU cannot have used all that is left there.
+  if (!at_marker_) return false;
   // All bytes are used; of the last one some bits may be left (T.81, F.1.2.3).
   const auto used = ((bits_.next - window_) * 8 - bits_.count + 7) >> 3;
   if (used != end_ - window_) return false;
