@@ -10,7 +10,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
 ENGINE := $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu')
-CXX_FILES = $(shell find csrc tests/cpp -name '*.cpp' -o -name '*.h' -o -name '*.cu')
+CXX_FILES = $(shell find csrc tests/cpp tests/fuzz -name '*.cpp' -o -name '*.h' -o -name '*.cu')
 export PYTHON TORCH
 # Where `make dali` was run, the parity tests and benchmarks find it.
 ifneq ($(wildcard .venv-dali/bin/python),)
@@ -19,7 +19,7 @@ endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
-  bench docs build clean lint-tools dali
+  fuzz-jpeg bench docs build clean lint-tools dali
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -87,6 +87,9 @@ sanitize: $(SETUP) ## tests/cpp under ASan+UBSan, then TSan
 
 fuzz: $(SETUP) ## operators with random arguments under ASan+UBSan (ARGS="-- --examples 200 --seed 7")
 	$(PY) tools/fuzz.py $(ARGS)
+
+fuzz-jpeg: $(SETUP) ## the JPEG decoder under libFuzzer; needs clang (ARGS="--seconds 600 --update", --coverage)
+	$(PY) tools/fuzz_jpeg.py $(ARGS)
 
 bench: $(BUILT) ## benchmark against the peers found (DATA=DIR); one JSON and one table
 	@test -n "$(DATA)" || { echo 'make bench DATA=DIR: a folder of (folders of) JPEG files'; exit 2; }

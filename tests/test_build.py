@@ -130,11 +130,18 @@ def test_without_codecs_it_builds_and_says_at_use_which_package_is_missing(tmp_p
     run = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path)}}
     report = python("import torchdali.info as i; print(i.__file__); print(i.describe())", **run)
     assert str(tmp_path) in report.stdout, report.stderr
-    assert "not in this build: install libjpeg" in report.stdout
+    rest = "not in this build: progressive, arithmetic-coded, CMYK and damaged files"
+    assert f"built in; {rest}: install libjpeg-dev, rebuild" in report.stdout
+    assert "PNG:                not in this build: install libpng-dev, rebuild" in report.stdout
     assert "left out by TORCHDALI_CUDA=0" in report.stdout
+    refused = {**run["env"], "TORCHDALI_JPEG_DECODER": "libjpeg-turbo"}
+    done = python("import torchdali.info", cwd=tmp_path, env=refused)
+    assert "this build has no libjpeg-turbo" in done.stderr
 
     image = pytest.importorskip("PIL.Image")
-    image.new("RGB", (8, 8)).save(tmp_path / "black.jpg")
+    # Sequential files have a decoder of ours.
+    image.new("RGB", (8, 8), (128,) * 3).save(tmp_path / "sequential.jpg")
+    image.new("RGB", (8, 8)).save(tmp_path / "progressive.jpg", progressive=True)
     use = python(
         """
 import numpy as np
@@ -146,7 +153,10 @@ def decode():
 
 pipe = decode()
 pipe.build()
-pipe.feed_input("bytes", [np.fromfile("black.jpg", np.uint8)])
+pipe.feed_input("bytes", [np.fromfile("sequential.jpg", np.uint8)])
+(pixels,) = pipe.run()
+print("pixels", pixels.as_array().min(), pixels.as_array().max())
+pipe.feed_input("bytes", [np.fromfile("progressive.jpg", np.uint8)])
 try:
     pipe.run()
 except RuntimeError as error:
@@ -154,4 +164,5 @@ except RuntimeError as error:
 """,
         **run,
     )
-    assert "libjpeg" in use.stdout, use.stdout + use.stderr
+    assert "pixels 128 128" in use.stdout, use.stdout + use.stderr
+    assert "without libjpeg-turbo it takes sequential" in use.stdout, use.stdout + use.stderr

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "torchdali"
 CXX_RULES: dict[str, set[str]] = {
     "core": set(),
     "kernels": set(),
-    "io": {"core"},
+    "io": {"core", "kernels"},
     "ops": {"core", "kernels", "io"},
     "executor": {"core"},
     # io: the list of codecs; kernels: the strides of what a Python function returns

@@ -120,9 +120,10 @@ def describe() -> str:
         f"  instruction set:    {_C.instruction_set()}",
         "codecs",
     ]
-    for name, version, package in _C.codecs():
-        state = version if version is not None else f"not in this build: install {package}, rebuild"
-        lines.append(f"  {name + ':':<20}{state}")
+    for name, decoder, missing, package in _C.codecs():
+        lack = f"{missing or 'not in this build'}: install {package}, rebuild" if package else ""
+        between = "; not in this build: " if decoder and lack else ""
+        lines.append(f"  {name + ':':<20}{decoder}{between}{lack}")
     lines += ["CUDA", *_cuda_lines()]
     return "\n".join(lines)
 

@@ -19,17 +19,18 @@ namespace {
 
 constexpr Codec kCodecs[] = {
 #ifdef TORCHDALI_HAVE_JPEG
-    {"JPEG", "libjpeg-turbo " TORCHDALI_STRING(LIBJPEG_TURBO_VERSION), "libjpeg-dev"},
+    {"JPEG", "built in; the rest by libjpeg-turbo " TORCHDALI_STRING(LIBJPEG_TURBO_VERSION), "",
+     ""},
 #else
-    {"JPEG", "", "libjpeg-dev"},
+    {"JPEG", "built in", "progressive, arithmetic-coded, CMYK and damaged files", "libjpeg-dev"},
 #endif
 #ifdef TORCHDALI_HAVE_PNG
-    {"PNG", "libpng " PNG_LIBPNG_VER_STRING, "libpng-dev"},
+    {"PNG", "libpng " PNG_LIBPNG_VER_STRING, "", ""},
 #else
-    {"PNG", "", "libpng-dev"},
+    {"PNG", "", "", "libpng-dev"},
 #endif
-    {"BMP", "built in", ""},
-    {"PNM", "built in", ""},
+    {"BMP", "built in", "", ""},
+    {"PNM", "built in", "", ""},
 };
 
 }  // namespace

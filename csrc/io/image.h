@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoded images: what a file says about itself, and its pixels. JPEG and PNG through their
-// libraries where the build found them; BMP and PNM are decoded here.
+// Encoded images: what a file says about itself, and its pixels. BMP, PNM and
+// the usual JPEG are decoded here; PNG and other JPEG through their libraries where the build found
+// them.
 #pragma once
 
 #include <cstddef>

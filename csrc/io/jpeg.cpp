@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG (ITU-T T.81) through libjpeg-turbo: baseline and progressive, gray, YCbCr, RGB, CMYK and
-// YCCK, and decoding of a region. The header is read here, so that peeking needs no library.
+// JPEG (ITU-T T.81): what data sets hold through our own decoder (io/jpeg_decoder), everything else
+// through libjpeg-turbo: progressive, arithmetic coding, CMYK and YCCK, and whatever is broken. The
+// header is read here, so that peeking needs no library.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
@@ -9,6 +10,8 @@
 #include "io/bytes.h"
 #include "io/exif.h"
 #include "io/image_formats.h"
+#include "io/jpeg_decoder/choice.h"
+#include "io/jpeg_decoder/decoder.h"
 
 #ifdef TORCHDALI_HAVE_JPEG
 // jpeglib.h needs <cstdio> before it.
@@ -215,7 +218,9 @@ bool start(Decoder& d, Bytes bytes, Plan& plan) {
   // Where scans are missing, libjpeg smooths over the borders of blocks, with neighbours that a
   // partial decode has not: everything above and beside the region is decoded too.
   const bool partial = !lacks_scans(cinfo);
-  const JDIMENSION margin_x = subsampled_x ? kMarginX : 0;
+  // libjpeg does not upsample smoothly where a cropped component has less than three columns.
+  const auto max_h = static_cast<JDIMENSION>(cinfo.max_h_samp_factor);
+  const JDIMENSION margin_x = max_h > 2 ? 3 * max_h : subsampled_x ? kMarginX : 0;
   plan.first_x = partial && x > margin_x ? x - margin_x : 0;
   JDIMENSION count = cinfo.output_width - plan.first_x;
   if (partial) count = std::min(cinfo.output_width, end + margin_x) - plan.first_x;
@@ -264,14 +269,12 @@ void mix_inks(const uint8_t* in, uint8_t* out, int64_t count, bool inverted, boo
   }
 }
 
-}  // namespace
-
-void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget& target) {
+void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model, bool fast_idct,
+                         PixelTarget& target) {
   const Region& region = target.region();
-  const ImageType type = target.type();
-  const bool gray = type == ImageType::kGray || info.channels == 1;
-  const bool ink = info.cmyk && type == ImageType::kAnyData;
-  const bool bgr = !gray && !info.cmyk && type == ImageType::kBGR;
+  const bool gray = model == PixelModel::kGray;
+  const bool ink = model == PixelModel::kCMYK;
+  const bool bgr = model == PixelModel::kBGR;
 
   // jpeg_destroy() is safe from here on, also where jpeg_create_decompress() never ran.
   struct Guard {
@@ -297,10 +300,6 @@ void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget
                          "the JPEG file is truncated: it ends before the picture does");
     TORCHDALI_CHECK_KIND(kData, good, "the JPEG file is broken: ", d.message);
   };
-  target.open({.model = gray  ? PixelModel::kGray
-                        : ink ? PixelModel::kCMYK
-                        : bgr ? PixelModel::kBGR
-                              : PixelModel::kRGB});
   check(start(d, bytes, plan));
   if (d.past_end && lacks_scans(d.cinfo)) d.truncated = true;
   check(true);
@@ -346,14 +345,32 @@ void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget
   }
 }
 
-#else
+}  // namespace
 
-void decode_jpeg(Bytes, const ImageInfo&, bool, PixelTarget&) {
+#else
+namespace {
+
+void decode_with_library(Bytes, const ImageInfo&, PixelModel, bool, PixelTarget&) {
   raise(ErrorKind::kUnsupported,
-        "this build of torchdali cannot decode JPEG: libjpeg-turbo's headers were missing. Install "
-        "them (Debian, Ubuntu: libjpeg-dev) and build torchdali again");
+        "this build of torchdali cannot decode this JPEG file: without libjpeg-turbo it takes "
+        "sequential, undamaged gray, YCbCr and RGB files, without use_fast_idct. Install "
+        "libjpeg-turbo's headers (Debian, Ubuntu: libjpeg-dev) and build torchdali again");
 }
 
+}  // namespace
 #endif
+
+void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget& target) {
+  const ImageType type = target.type();
+  const PixelModel model = type == ImageType::kGray || info.channels == 1 ? PixelModel::kGray
+                           : info.cmyk && type == ImageType::kAnyData     ? PixelModel::kCMYK
+                           : !info.cmyk && type == ImageType::kBGR        ? PixelModel::kBGR
+                                                                          : PixelModel::kRGB;
+  target.open({.model = model});
+  if (!info.cmyk && !fast_idct && jpeg::active_choice() == jpeg::Choice::kOwn &&
+      jpeg::decode(bytes, info, model, target))
+    return;
+  decode_with_library(bytes, info, model, fast_idct, target);
+}
 
 }  // namespace torchdali::io

@@ -7,6 +7,7 @@
 #include "core/random.h"
 #include "executor/graph.h"
 #include "io/codecs.h"
+#include "io/jpeg_decoder/choice.h"
 #include "python/bind.h"
 
 namespace torchdali {
@@ -169,7 +170,9 @@ void bind_registry(py::module_& m) {
   m.def("schemas", &schemas, "All operators, sorted by name, as dictionaries.");
   m.def("num_outputs", &num_outputs, py::arg("op"), py::arg("args"), py::arg("tensor_args"),
         py::arg("num_inputs"), "Number of outputs of one use of an operator.");
-  (void)active_isa();  // an unknown name in TORCHDALI_ISA is an error of the import
+  // Unknown names in TORCHDALI_ISA and TORCHDALI_JPEG_DECODER are errors of the import.
+  (void)active_isa();
+  (void)io::jpeg::active_choice();
   m.def(
       "instruction_set", [] { return isa_name(active_isa()); },
       "The instruction set that kernels use.");
@@ -178,12 +181,12 @@ void bind_registry(py::module_& m) {
       [] {
         py::list out;
         for (const io::Codec& c : io::codecs())
-          out.append(py::make_tuple(
-              c.format, c.library.empty() ? py::object(py::none()) : py::cast(c.library),
-              c.package));
+          out.append(py::make_tuple(c.format, c.decoder, c.missing, c.package));
         return out;
       },
-      "The image codecs of this build: (format, library or None, package that brings it).");
+      "The image codecs of this build: (format, decoder, files without one, missing package); "
+      "strings, "
+      "empty where there is none.");
   m.def("code", &code, py::arg("address"), py::arg("owner"), py::arg("text") = "",
         "Compiled code as an argument of an operator; holds its owner.");
   m.def("derive_seed", &derive_seed, py::arg("seed"), py::arg("stream"),

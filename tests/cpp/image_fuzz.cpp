@@ -2,7 +2,8 @@
 // Broken image files end in an error or in pixels, never in a crash, a leak or a huge allocation:
 // small files of every format, cut at every length, then with bytes flipped, overwritten, moved,
 // repeated and removed. Deterministic. An argument sets the number of mutations of each file.
-// sources: csrc/io/*.cpp
+// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/*.cpp csrc/kernels/jpeg_*.cpp
+// sources: csrc/core/cpu_features.cpp
 // libs: libjpeg libpng
 // sanitizers: address
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <jpeglib.h>
 #include <png.h>
 
+#include "exact_scratch.h"
 #include "expect.h"
 #include "io/image.h"
 
@@ -22,15 +24,6 @@ namespace torchdali::io {
 namespace {
 
 using File = std::vector<uint8_t>;
-
-// Refuses what no small file should ask for.
-struct Scratch : ScratchMemory {
-  std::vector<std::vector<uint8_t>> blocks;
-  void* allocate(size_t bytes) override {
-    EXPECT(bytes < (size_t{1} << 28));
-    return blocks.emplace_back(bytes).data();
-  }
-};
 
 int64_t decoded = 0, refused = 0;
 
@@ -58,7 +51,7 @@ void run(const File& file, std::mt19937& random) {
     }
     const int64_t row = r.width * shape.channels * itemsize(options.dtype);
     std::vector<uint8_t> out(static_cast<size_t>(r.height * row));
-    Scratch scratch;
+    ExactScratch scratch;
     decode_image(bytes, info, options, out.data(), row, scratch);
     ++decoded;
   } catch (const Error& e) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoding a region of a JPEG gives exactly the pixels of the whole image: every sampling that
 // libjpeg can write, many random regions, all orientations.
-// sources: csrc/io/*.cpp
+// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/*.cpp csrc/kernels/jpeg_*.cpp
+// sources: csrc/core/cpu_features.cpp
 // libs: libjpeg libpng
 // sanitizers: address
 #include <cstdio>
@@ -13,17 +14,14 @@
 // jpeglib.h needs <cstdio> before it.
 #include <jpeglib.h>
 
+#include "exact_scratch.h"
 #include "io/image.h"
+#include "io/jpeg_decoder/choice.h"
 
 using namespace torchdali;      // NOLINT: a program of its own
 using namespace torchdali::io;  // NOLINT: as above
 
 namespace {
-
-struct Scratch : ScratchMemory {
-  std::vector<std::vector<uint8_t>> blocks;
-  void* allocate(size_t bytes) override { return blocks.emplace_back(bytes).data(); }
-};
 
 struct Encoding {
   int width, height, components;
@@ -98,7 +96,7 @@ Pixels decode(const std::vector<uint8_t>& bytes, const ImageInfo& info, DecodeOp
   const Region r = options.region.value_or(Region{0, 0, shape.height, shape.width});
   Pixels p{.data = {}, .row = r.width * shape.channels};
   p.data.resize(static_cast<size_t>(r.height * p.row));
-  Scratch scratch;
+  ExactScratch scratch;
   decode_image(bytes, info, options, p.data.data(), p.row, scratch);
   return p;
 }
@@ -108,6 +106,7 @@ int64_t compared = 0;
 bool check(const Encoding& e, std::mt19937& random, int regions) {
   const std::vector<uint8_t> bytes = encode(e, random);
   const ImageInfo info = peek_image(bytes);
+  jpeg::set_active_choice(random() % 2 ? jpeg::Choice::kOwn : jpeg::Choice::kLibjpegTurbo);
   for (ImageType type : {ImageType::kRGB, ImageType::kGray, ImageType::kAnyData}) {
     DecodeOptions options{.type = type};
     const ImageShape shape = decoded_shape(info, type, true);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/jpeg_decoder/header.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "kernels/jpeg_entropy.h"
+
+namespace torchdali::io::jpeg {
+namespace {
+
+// libjpeg's JPEG_MAX_DIMENSION.
+constexpr int kMaxExtent = 65500;
+constexpr uint8_t kMaxSampling = 4, kTables = 4;  // T.81, B.2.2 and B.2.4
+
+// The second bytes of markers (T.81, table B.1).
+enum Marker : uint8_t {
+  kBaselineFrame = 0xC0,
+  kSequentialFrame = 0xC1,  // extended
+  kHuffmanTables = 0xC4,
+  kStartOfImage = 0xD8,
+  kStartOfScan = 0xDA,
+  kQuantTables = 0xDB,
+  kRestartInterval = 0xDD,
+  kApp0 = 0xE0,
+  kApp14 = 0xEE,
+  kApp15 = 0xEF,
+  kComment = 0xFE,
+  kFill = 0xFF,  // and the first byte of all
+};
+
+int u16(Bytes b, size_t at) { return b[at] << 8 | b[at + 1]; }
+
+bool read_quant(Bytes b, Header& h) {
+  while (!b.empty()) {
+    const int wide = b[0] >> 4, number = b[0] & 15;
+    const size_t size = 1 + (wide ? 128 : 64);
+    if (wide > 1 || number >= kTables || b.size() < size) return false;
+    for (size_t k = 0; k < 64; ++k)
+      h.quant[number][kernels::kJpegZigzag[k]] =
+          static_cast<int16_t>(wide ? u16(b, 1 + 2 * k) : b[1 + k]);
+    h.has_quant[number] = true;
+    b = b.subspan(size);
+  }
+  return true;
+}
+
+bool read_huffman(Bytes b, Header& h) {
+  constexpr size_t kCounts = 16;
+  while (!b.empty()) {
+    if (b.size() < 1 + kCounts) return false;
+    const int kind = b[0] >> 4, number = b[0] & 15;
+    const size_t symbols = std::accumulate(b.begin() + 1, b.begin() + 1 + kCounts, size_t{0});
+    if (kind > 1 || number >= kTables || symbols > 256 || b.size() < 1 + kCounts + symbols)
+      return false;
+    (kind ? h.ac : h.dc)[number] = b.subspan(1, kCounts + symbols);
+    b = b.subspan(1 + kCounts + symbols);
+  }
+  return true;
+}
+
+bool read_frame(Bytes b, Header& h) {
+  if (h.components || b.size() < 6) return false;
+  h.height = u16(b, 1);
+  h.width = u16(b, 3);
+  h.components = b[5];
+  if (b[0] != 8 || h.height < 1 || h.width < 1 || h.height > kMaxExtent || h.width > kMaxExtent)
+    return false;
+  if ((h.components != 1 && h.components != 3) ||
+      b.size() != 6 + 3 * static_cast<size_t>(h.components))
+    return false;
+  int blocks = 0;
+  for (int i = 0; i < h.components; ++i) {
+    const Bytes c = b.subspan(6 + 3 * static_cast<size_t>(i), 3);
+    Component& to = h.component[i];
+    to = {.id = c[0],
+          .h = static_cast<uint8_t>(c[1] >> 4),
+          .v = static_cast<uint8_t>(c[1] & 15),
+          .quant = c[2]};
+    if (to.h < 1 || to.h > kMaxSampling || to.v < 1 || to.v > kMaxSampling || to.quant >= kTables)
+      return false;
+    for (int k = 0; k < i; ++k)
+      if (h.component[k].id == to.id) return false;
+    // A scan of one component has no MCUs of several blocks (T.81, A.2.2).
+    if (h.components == 1) to.h = to.v = 1;
+    h.max_h = std::max<int>(h.max_h, to.h);
+    h.max_v = std::max<int>(h.max_v, to.v);
+    blocks += to.h * to.v;
+  }
+  if (blocks > kernels::kJpegMaxBlocksPerMcu) return false;
+  for (int i = 0; i < h.components; ++i)
+    if (h.max_h % h.component[i].h || h.max_v % h.component[i].v) return false;
+  return true;
+}
+
+bool read_scan(Bytes b, Header& h) {
+  const auto n = static_cast<size_t>(h.components);
+  // All components, in the order of the frame, all coefficients at once.
+  if (n == 0 || b.size() != 4 + 2 * n || b[0] != n) return false;
+  for (size_t i = 0; i < n; ++i) {
+    Component& c = h.component[i];
+    c.dc = b[2 + 2 * i] >> 4;
+    c.ac = b[2 + 2 * i] & 15;
+    if (b[1 + 2 * i] != c.id || c.dc >= kTables || c.ac >= kTables) return false;
+    if (!h.has_quant[c.quant] || h.dc[c.dc].empty() || h.ac[c.ac].empty()) return false;
+  }
+  return b[1 + 2 * n] == 0 && b[2 + 2 * n] == 63 && b[3 + 2 * n] == 0;
+}
+
+bool starts_with(Bytes b, const char* text, size_t size) {
+  return b.size() >= size && std::memcmp(b.data(), text, size) == 0;
+}
+
+// What three components mean: the rules of libjpeg, which every other program follows. JFIF says
+// YCbCr, Adobe's marker says either, otherwise the names of the components decide.
+bool is_rgb(const Header& h, bool jfif, int adobe) {
+  if (h.components != 3 || jfif) return false;
+  if (adobe >= 0) return adobe == 0;
+  return h.component[0].id == 'R' && h.component[1].id == 'G' && h.component[2].id == 'B';
+}
+
+}  // namespace
+
+bool read_header(Bytes bytes, Header& h) {
+  bool jfif = false;
+  int adobe = -1;
+  size_t at = 2;
+  const auto left = [&] { return bytes.size() - at; };
+  if (bytes.size() < 4 || bytes[0] != kFill || bytes[1] != kStartOfImage) return false;
+  for (;;) {
+    if (left() < 4 || bytes[at] != kFill) return false;
+    const uint8_t marker = bytes[at + 1];
+    if (marker == kFill) {
+      ++at;
+      continue;
+    }
+    const auto length = static_cast<size_t>(u16(bytes, at + 2));
+    if (length < 2 || left() < 2 + length) return false;
+    const Bytes segment = bytes.subspan(at + 4, length - 2);
+    at += 2 + length;
+    switch (marker) {
+      case kBaselineFrame:
+      case kSequentialFrame:
+        if (!read_frame(segment, h)) return false;
+        break;
+      case kHuffmanTables:
+        if (!read_huffman(segment, h)) return false;
+        break;
+      case kQuantTables:
+        if (!read_quant(segment, h)) return false;
+        break;
+      case kRestartInterval:
+        if (segment.size() != 2) return false;
+        h.restart_interval = u16(segment, 0);
+        break;
+      case kStartOfScan:
+        h.rgb = is_rgb(h, jfif, adobe);
+        h.scan = bytes.subspan(at);
+        return read_scan(segment, h);
+      case kApp0:
+        // The sizes that libjpeg asks for before it believes in a marker.
+        if (segment.size() >= 14 && starts_with(segment, "JFIF", 5)) jfif = true;
+        break;
+      case kApp14:
+        if (segment.size() >= 12 && starts_with(segment, "Adobe", 5)) adobe = segment[11];
+        break;
+      default:
+        // Other application segments and comments say nothing about pixels; everything else is
+        // another kind of frame or out of place.
+        if ((marker < kApp0 || marker > kApp15) && marker != kComment) return false;
+    }
+  }
+}
+
+}  // namespace torchdali::io::jpeg

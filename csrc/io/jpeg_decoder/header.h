@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The segments of a JPEG file up to its first scan (ITU-T T.81, annex B), for the files that our
+// decoder takes: 8-bit sequential Huffman, one scan of all components, gray, YCbCr or RGB.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "io/image.h"
+
+namespace torchdali::io::jpeg {
+
+struct Component {
+  uint8_t id = 0;
+  uint8_t h = 1, v = 1;               // sampling factors
+  uint8_t quant = 0, dc = 0, ac = 0;  // numbers of its tables
+};
+
+struct Header {
+  int width = 0, height = 0;
+  int components = 0;
+  std::array<Component, 3> component;
+  int max_h = 1, max_v = 1;
+  bool rgb = false;          // no colour transform
+  int restart_interval = 0;  // MCUs; 0: none
+  // In natural order. Kept modulo 2^16, as libjpeg-turbo multiplies with them.
+  std::array<std::array<int16_t, 64>, 4> quant;
+  std::array<bool, 4> has_quant = {};
+  // Counts and symbols of DHT segments; empty where there was none.
+  std::array<Bytes, 4> dc, ac;
+  Bytes scan;  // entropy-coded bytes, and all that follows
+};
+
+inline int divide_up(int a, int b) { return (a + b - 1) / b; }
+
+// False where the file is none of ours, or anything about it is odd: libjpeg-turbo has the last
+// word on those. Never raises.
+bool read_header(Bytes bytes, Header& header);
+
+}  // namespace torchdali::io::jpeg

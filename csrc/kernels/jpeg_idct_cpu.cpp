@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transform of C. Loeffler, A. Ligtenberg, G. Moschytz, "Practical fast 1-D DCT algorithms with
+// 11 multiplications" (ICASSP 1989), on columns, then on rows, with 13 bits of fraction in the
+// constants and 2 more bits between the passes. Sums of two products are one pmaddwd: a rotation
+// (x, y) -> (x a + y b, x c + y d). Of additions before a product 16 bits are kept, results of a
+// pass saturate: that decides what overflows become.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/jpeg_idct.h"
+
+#define TORCHDALI_ISA_FILE "kernels/jpeg_idct_cpu.cpp"
+#include "kernels/foreach_isa.h"
+
+#ifndef TORCHDALI_JPEG_IDCT_ONCE
+#define TORCHDALI_JPEG_IDCT_ONCE
+namespace torchdali::kernels {
+namespace {
+
+constexpr int kFraction = 13, kBetween = 2;
+constexpr double kToNearest = 0.5;  // of positive numbers
+constexpr int16_t fix(double x) { return static_cast<int16_t>(x * (1 << kFraction) + kToNearest); }
+// cos and sin of multiples of pi/16, times sqrt(2), and their sums, as the algorithm wants them.
+constexpr int16_t k0298 = fix(0.298631336), k0390 = fix(0.390180644), k0541 = fix(0.541196100),
+                  k0765 = fix(0.765366865), k0899 = fix(0.899976223), k1175 = fix(1.175875602),
+                  k1501 = fix(1.501321110), k1847 = fix(1.847759065), k1961 = fix(1.961570560),
+                  k2053 = fix(2.053119869), k2562 = fix(2.562915447), k3072 = fix(3.072711026);
+
+// A rotation of two numbers; factors of the first result, then of the second.
+struct Rotation {
+  int16_t a, b, c, d;
+};
+constexpr Rotation kEven = {k0541, k0541 - k1847, k0541 + k0765, k0541};
+constexpr Rotation kOdd = {k1175 - k1961, k1175, k1175, k1175 - k0390};
+constexpr Rotation kOdd71 = {k0298 - k0899, -k0899, -k0899, k1501 - k0899};
+constexpr Rotation kOdd53 = {k2053 - k2562, -k2562, -k2562, k3072 - k2562};
+
+// Sums may overflow 32 bits where a file is broken; they wrap, as those of vectors do.
+struct Int {
+  uint32_t v;
+  friend Int operator+(Int a, Int b) { return {a.v + b.v}; }
+  friend Int operator-(Int a, Int b) { return {a.v - b.v}; }
+};
+inline Int product(int a, int b) { return {static_cast<uint32_t>(a) * static_cast<uint32_t>(b)}; }
+inline Int dot(int16_t x, int16_t y, int16_t a, int16_t b) { return product(x, a) + product(y, b); }
+inline int16_t wrap(int x) { return static_cast<int16_t>(x); }
+
+template <int kShift>
+inline int16_t descale(Int x) {
+  const int v = static_cast<int32_t>(x.v + (1u << (kShift - 1))) >> kShift;
+  return static_cast<int16_t>(std::clamp(v, -32768, 32767));
+}
+
+// One row or column, `step` numbers apart, in place. The definition of the transform.
+template <int kShift>
+void transform_one(int16_t* p, int step) {
+  int16_t in[8];
+  for (int i = 0; i < 8; ++i) in[i] = p[i * step];
+  const Int e2 = dot(in[2], in[6], kEven.a, kEven.b), e3 = dot(in[2], in[6], kEven.c, kEven.d);
+  const Int e0 = product(wrap(in[0] + in[4]), 1 << kFraction);
+  const Int e1 = product(wrap(in[0] - in[4]), 1 << kFraction);
+  const Int even[4] = {e0 + e3, e1 + e2, e1 - e2, e0 - e3};
+  const int16_t z3 = wrap(in[7] + in[3]), z4 = wrap(in[5] + in[1]);
+  const Int s3 = dot(z3, z4, kOdd.a, kOdd.b), s4 = dot(z3, z4, kOdd.c, kOdd.d);
+  const Int odd[4] = {
+      dot(in[7], in[1], kOdd71.c, kOdd71.d) + s4, dot(in[5], in[3], kOdd53.c, kOdd53.d) + s3,
+      dot(in[5], in[3], kOdd53.a, kOdd53.b) + s4, dot(in[7], in[1], kOdd71.a, kOdd71.b) + s3};
+  for (int i = 0; i < 4; ++i) {
+    p[i * step] = descale<kShift>(even[i] + odd[i]);
+    p[(7 - i) * step] = descale<kShift>(even[i] - odd[i]);
+  }
+}
+
+// One block of a group, one number at a time: where there are no vectors, and for numbers that
+// overflow.
+void one_block(const int16_t* in, const int16_t* quant, uint8_t* out, int64_t stride) {
+  constexpr int kRow = kJpegGroup * 8;
+  int16_t work[64];
+  bool flat = true;  // only the first row holds anything
+  for (int i = 0; i < 64; ++i) {
+    const int16_t c = in[i / 8 * kRow + i % 8];
+    work[i] = wrap(c * quant[i]);
+    flat = flat && (i < 8 || c == 0);
+  }
+  for (int x = 0; x < 8; ++x) {
+    if (flat) {
+      // libjpeg-turbo's short cut does not saturate.
+      const int16_t flat_column = wrap(work[x] * (1 << kBetween));
+      for (int y = 0; y < 8; ++y) work[y * 8 + x] = flat_column;
+    } else {
+      transform_one<kFraction - kBetween>(work + x, 8);
+    }
+  }
+  for (int y = 0; y < 8; ++y) {
+    transform_one<kFraction + kBetween + 3>(work + y * 8, 1);
+    for (int x = 0; x < 8; ++x)
+      out[y * stride + x] = static_cast<uint8_t>(std::clamp<int>(work[y * 8 + x], -128, 127) + 128);
+  }
+}
+
+// A block without AC is one grey: the transform's two roundings in a row.
+inline uint8_t dc_sample(int16_t dc, int16_t quant) {
+  constexpr int kHalf = 1 << (kBetween + 2);
+  const int between = wrap(wrap(dc * quant) * (1 << kBetween));
+  return static_cast<uint8_t>(std::clamp((between + kHalf) >> (kBetween + 3), -128, 127) + 128);
+}
+
+}  // namespace
+}  // namespace torchdali::kernels
+#endif
+
+namespace torchdali::kernels {
+namespace TORCHDALI_ISA_NAMESPACE {
+
+#if TORCHDALI_ISA_PASSES > 1
+
+#if TORCHDALI_ISA_LEVEL == 2
+#define TORCHDALI_MM(op) _mm512_##op
+using V = __m512i;
+inline V load(const int16_t* p) { return _mm512_load_si512(p); }
+inline V broadcast8(const int16_t* p) {
+  return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline void clear(int16_t* p) { _mm512_store_si512(p, _mm512_setzero_si512()); }
+inline V zero() { return _mm512_setzero_si512(); }
+inline bool any_beyond(V x, int16_t bound) {
+  const V b = _mm512_set1_epi16(bound);
+  return (_mm512_cmpgt_epi16_mask(x, b) |
+          _mm512_cmplt_epi16_mask(x, _mm512_sub_epi16(zero(), b))) != 0;
+}
+// x: in each 128 bits, row `y` of a block, then row y + 1.
+inline void store_rows(V x, uint8_t* out, int64_t stride) {
+  const V rows = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(rows));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + stride), _mm512_extracti64x4_epi64(rows, 1));
+}
+#elif TORCHDALI_ISA_LEVEL == 1
+#define TORCHDALI_MM(op) _mm256_##op
+using V = __m256i;
+inline V load(const int16_t* p) { return _mm256_load_si256(reinterpret_cast<const V*>(p)); }
+inline V broadcast8(const int16_t* p) {
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline void clear(int16_t* p) {
+  _mm256_store_si256(reinterpret_cast<V*>(p), _mm256_setzero_si256());
+}
+inline V zero() { return _mm256_setzero_si256(); }
+inline bool any_beyond(V x, int16_t bound) {
+  // -32768 has no absolute value in 16 bits: both sides are asked.
+  const V b = _mm256_set1_epi16(bound);
+  const V beyond =
+      _mm256_or_si256(_mm256_cmpgt_epi16(x, b), _mm256_cmpgt_epi16(_mm256_sub_epi16(zero(), b), x));
+  return _mm256_movemask_epi8(beyond) != 0;
+}
+inline void store_rows(V x, uint8_t* out, int64_t stride) {
+  const V rows = _mm256_permute4x64_epi64(x, 0xD8);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm256_castsi256_si128(rows));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out + stride), _mm256_extracti128_si256(rows, 1));
+}
+#else
+#define TORCHDALI_MM(op) _mm_##op
+using V = __m128i;
+inline V load(const int16_t* p) { return _mm_load_si128(reinterpret_cast<const V*>(p)); }
+inline V broadcast8(const int16_t* p) { return _mm_loadu_si128(reinterpret_cast<const V*>(p)); }
+inline void clear(int16_t* p) { _mm_store_si128(reinterpret_cast<V*>(p), _mm_setzero_si128()); }
+inline V zero() { return _mm_setzero_si128(); }
+inline bool any_beyond(V x, int16_t bound) {
+  const V b = _mm_set1_epi16(bound);
+  const V beyond =
+      _mm_or_si128(_mm_cmpgt_epi16(x, b), _mm_cmpgt_epi16(_mm_sub_epi16(zero(), b), x));
+  return _mm_movemask_epi8(beyond) != 0;
+}
+inline void store_rows(V x, uint8_t* out, int64_t stride) {
+  _mm_storel_epi64(reinterpret_cast<V*>(out), x);
+  _mm_storel_epi64(reinterpret_cast<V*>(out + stride), _mm_unpackhi_epi64(x, x));
+}
+#endif
+
+// 32-bit numbers of the low and the high half of each 128 bits.
+struct Wide {
+  V low, high;
+};
+inline Wide operator+(Wide a, Wide b) {
+  return {TORCHDALI_MM(add_epi32)(a.low, b.low), TORCHDALI_MM(add_epi32)(a.high, b.high)};
+}
+inline Wide operator-(Wide a, Wide b) {
+  return {TORCHDALI_MM(sub_epi32)(a.low, b.low), TORCHDALI_MM(sub_epi32)(a.high, b.high)};
+}
+
+inline V pair(int16_t a, int16_t b) {
+  return TORCHDALI_MM(set1_epi32)(static_cast<int32_t>(
+      static_cast<uint32_t>(static_cast<uint16_t>(b)) << 16 | static_cast<uint16_t>(a)));
+}
+
+struct Rotated {
+  Wide first, second;
+};
+inline Rotated rotate(V x, V y, Rotation r) {
+  const V low = TORCHDALI_MM(unpacklo_epi16)(x, y), high = TORCHDALI_MM(unpackhi_epi16)(x, y);
+  const V ab = pair(r.a, r.b), cd = pair(r.c, r.d);
+  return {{TORCHDALI_MM(madd_epi16)(low, ab), TORCHDALI_MM(madd_epi16)(high, ab)},
+          {TORCHDALI_MM(madd_epi16)(low, cd), TORCHDALI_MM(madd_epi16)(high, cd)}};
+}
+
+// x * 2^13 in 32 bits.
+inline Wide widen(V x) {
+  constexpr int kShift = 16 - kFraction;
+  return {TORCHDALI_MM(srai_epi32)(TORCHDALI_MM(unpacklo_epi16)(zero(), x), kShift),
+          TORCHDALI_MM(srai_epi32)(TORCHDALI_MM(unpackhi_epi16)(zero(), x), kShift)};
+}
+
+template <int kShift>
+inline V narrow(Wide x) {
+  const V half = TORCHDALI_MM(set1_epi32)(1 << (kShift - 1));
+  return TORCHDALI_MM(packs_epi32)(
+      TORCHDALI_MM(srai_epi32)(TORCHDALI_MM(add_epi32)(x.low, half), kShift),
+      TORCHDALI_MM(srai_epi32)(TORCHDALI_MM(add_epi32)(x.high, half), kShift));
+}
+
+template <int kShift>
+inline void transform(V r[8]) {
+  const Rotated e = rotate(r[2], r[6], kEven);
+  const Wide e0 = widen(TORCHDALI_MM(add_epi16)(r[0], r[4]));
+  const Wide e1 = widen(TORCHDALI_MM(sub_epi16)(r[0], r[4]));
+  const Wide even[4] = {e0 + e.second, e1 + e.first, e1 - e.first, e0 - e.second};
+  const Rotated s =
+      rotate(TORCHDALI_MM(add_epi16)(r[7], r[3]), TORCHDALI_MM(add_epi16)(r[5], r[1]), kOdd);
+  const Rotated a = rotate(r[7], r[1], kOdd71), b = rotate(r[5], r[3], kOdd53);
+  const Wide odd[4] = {a.second + s.second, b.second + s.first, b.first + s.second,
+                       a.first + s.first};
+  for (int i = 0; i < 4; ++i) {
+    r[i] = narrow<kShift>(even[i] + odd[i]);
+    r[7 - i] = narrow<kShift>(even[i] - odd[i]);
+  }
+}
+
+// In each 128 bits, an 8 x 8 matrix.
+inline void transpose(V r[8]) {
+  V a[8], b[8];
+  for (int i = 0; i < 4; ++i) {
+    a[2 * i] = TORCHDALI_MM(unpacklo_epi16)(r[2 * i], r[2 * i + 1]);
+    a[2 * i + 1] = TORCHDALI_MM(unpackhi_epi16)(r[2 * i], r[2 * i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    for (int k = 0; k < 2; ++k) {
+      b[i + 2 * k] = TORCHDALI_MM(unpacklo_epi32)(a[i + k], a[i + k + 2]);
+      b[i + 2 * k + 1] = TORCHDALI_MM(unpackhi_epi32)(a[i + k], a[i + k + 2]);
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    r[2 * i] = TORCHDALI_MM(unpacklo_epi64)(b[i], b[i + 4]);
+    r[2 * i + 1] = TORCHDALI_MM(unpackhi_epi64)(b[i], b[i + 4]);
+  }
+}
+
+// Columns of 16-bit samples to rows of bytes.
+inline void store(const V c[8], uint8_t* out, int64_t stride) {
+  const V offset = TORCHDALI_MM(set1_epi8)(-128);
+  V bytes[4];  // columns 0 and 2, 1 and 3, 4 and 6, 5 and 7
+  for (int i = 0; i < 4; ++i) {
+    const int column = (i & 1) + (i & 2) * 2;
+    bytes[i] = TORCHDALI_MM(add_epi8)(TORCHDALI_MM(packs_epi16)(c[column], c[column + 2]), offset);
+  }
+  const V c01 = TORCHDALI_MM(unpacklo_epi8)(bytes[0], bytes[1]);
+  const V c23 = TORCHDALI_MM(unpackhi_epi8)(bytes[0], bytes[1]);
+  const V c45 = TORCHDALI_MM(unpacklo_epi8)(bytes[2], bytes[3]);
+  const V c67 = TORCHDALI_MM(unpackhi_epi8)(bytes[2], bytes[3]);
+  const V low0 = TORCHDALI_MM(unpacklo_epi16)(c01, c23);  // rows 0 to 3
+  const V low4 = TORCHDALI_MM(unpackhi_epi16)(c01, c23);
+  const V high0 = TORCHDALI_MM(unpacklo_epi16)(c45, c67);
+  const V high4 = TORCHDALI_MM(unpackhi_epi16)(c45, c67);
+  store_rows(TORCHDALI_MM(unpacklo_epi32)(low0, high0), out, stride);
+  store_rows(TORCHDALI_MM(unpackhi_epi32)(low0, high0), out + 2 * stride, stride);
+  store_rows(TORCHDALI_MM(unpacklo_epi32)(low4, high4), out + 4 * stride, stride);
+  store_rows(TORCHDALI_MM(unpackhi_epi32)(low4, high4), out + 6 * stride, stride);
+}
+
+inline void transform_group(int16_t* in, const int16_t* quant, uint8_t* out, int64_t stride) {
+  constexpr int kBlocks = sizeof(V) / 16, kRow = kJpegGroup * 8;
+  // Beyond this the first row overflows between the passes, where short cuts matter.
+  constexpr int16_t kBound = 32767 >> kBetween;
+  for (int b = 0; b < kJpegGroup; b += kBlocks) {
+    V r[8];
+    int16_t* p = in + b * 8;
+    for (int i = 0; i < 8; ++i)
+      r[i] = TORCHDALI_MM(mullo_epi16)(load(p + i * kRow), broadcast8(quant + i * 8));
+    if (any_beyond(r[0], kBound)) [[unlikely]] {
+      for (int i = 0; i < kBlocks; ++i) one_block(p + i * 8, quant, out + (b + i) * 8, stride);
+    } else {
+      transform<kFraction - kBetween>(r);
+      transpose(r);
+      transform<kFraction + kBetween + 3>(r);
+      store(r, out + b * 8, stride);
+    }
+    for (int i = 0; i < 8; ++i) clear(p + i * kRow);
+  }
+}
+#undef TORCHDALI_MM
+
+#else
+inline void transform_group(int16_t* in, const int16_t* quant, uint8_t* out, int64_t stride) {
+  for (int b = 0; b < kJpegGroup; ++b) one_block(in + b * 8, quant, out + b * 8, stride);
+  std::memset(in, 0, kJpegGroupSize * sizeof(*in));
+}
+#endif
+
+void idct(int16_t* coefficients, const uint8_t* last, int64_t groups, const int16_t* quant,
+          uint8_t* out, int64_t stride) {
+  for (int64_t g = 0; g < groups; ++g, coefficients += kJpegGroupSize, last += 4, out += 32) {
+    uint32_t any;
+    std::memcpy(&any, last, sizeof(any));
+    if (any != 0) {
+      transform_group(coefficients, quant, out, stride);
+      continue;
+    }
+    uint8_t row[32];
+    for (int b = 0; b < kJpegGroup; ++b) {
+      std::memset(row + b * 8, dc_sample(coefficients[b * 8], quant[0]), 8);
+      coefficients[b * 8] = 0;
+    }
+    for (int y = 0; y < 8; ++y) std::memcpy(out + y * stride, row, sizeof(row));
+  }
+}
+
+}  // namespace TORCHDALI_ISA_NAMESPACE
+
+#if TORCHDALI_ISA_LAST
+void jpeg_idct(int16_t* coefficients, const uint8_t* last, int64_t groups, const int16_t* quant,
+               uint8_t* out, int64_t stride) {
+  TORCHDALI_ISA_PICK(idct)(coefficients, last, groups, quant, out, stride);
+}
+#endif
+
+}  // namespace torchdali::kernels
