@@ -123,3 +123,9 @@ settings.register_profile(
 )
 settings.register_profile("ci", parent=settings.get_profile("torchdali"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "torchdali")
+
+
+@pytest.fixture(scope="session")
+def working_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Makes one folder for all tests of a process: fn.dump_image writes where the process is."""
+    return tmp_path_factory.mktemp("working_folder")

@@ -71,7 +71,8 @@ CASES = all_cases()
 
 @pytest.mark.parametrize("op", sorted({case.op for case in CASES}))
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_every_case_of_every_operator_gives_the_same(op):
+def test_every_case_of_every_operator_gives_the_same(op, working_folder, monkeypatch):
+    monkeypatch.chdir(working_folder)
     for case in (c for c in CASES if c.op == op):
         per_sample = {name: a for name, a in case.args.items() if isinstance(a, PerSample)}
         makers = {f"input_{i}": one for i, one in enumerate(case.all_inputs())}
