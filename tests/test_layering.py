@@ -18,15 +18,16 @@ CXX_RULES: dict[str, set[str]] = {
     "core": set(),
     "kernels": set(),
     "io": {"core", "kernels"},
-    "ops": {"core", "kernels", "io"},
-    "executor": {"core"},
+    "gpu": {"core", "kernels"},
+    "ops": {"core", "kernels", "io", "gpu"},
+    "executor": {"core", "gpu"},
     # io: the list of codecs; kernels: the strides of what a Python function returns
     "python": {"core", "executor", "io", "kernels"},
     "workers": {"core"},  # its std only part: torchdali._shm is not linked with torch
-    "cuda": set(),
+    "cuda": {"gpu"},
 }
-# Files of core that see torch; the rest of the engine is std only.
-SEES_TORCH = {"core/batch.h", "core/batch.cpp"}
+# Files that see torch; the rest of the engine is std only.
+SEES_TORCH = {"core/batch.h", "core/batch.cpp", "gpu/device.h", "gpu/device.cpp"}
 TORCH = re.compile(r"^(torch|ATen|c10|pybind11|Python\.h)\b")
 SEES_PYTHON = {"workers/bind_workers.cpp"}
 # Vocabulary that anybody may use: element types, layouts and errors are std only, and so are the
@@ -47,7 +48,7 @@ PY_LAYERS: list[set[str]] = [
     {"_arguments", "_checkpoint", "_debug_node", "_op_schema", "_options"},
     {"_nodes"},
     {"graph"},
-    {"_constants", "_dot", "_expressions", "_pulling", "_sinking", "_subscript"},
+    {"_constants", "_devices", "_dot", "_expressions", "_pulling", "_sinking", "_subscript"},
     {"_feeding", "_planning", "math"},
     {"_parallel"},
     {"_calls", "_conditionals", "_process_functions", "external_source", "_restoring", "_running"},

@@ -19,6 +19,18 @@ class SampleNames:
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> str: ...
 
+class Device:
+    def __init__(
+        self,
+        *,
+        index: int = 0,
+        kernel_stream: int = 0,
+        copy_stream: int = 0,
+        handle: int = 0,
+        library: str = "",
+        emulated: bool = False,
+    ) -> None: ...
+
 class Executor:
     def __init__(
         self,
@@ -30,6 +42,7 @@ class Executor:
         set_affinity: bool = False,
         memory_stats: bool = False,
         workers: Executor | None = None,
+        device: Device | None = None,
     ) -> None: ...
     def schedule(self, sample_ids: list[int] = ...) -> None: ...
     def wait(

@@ -126,6 +126,7 @@ class BuiltPipeline(SerializedPipeline):
         self._start_workers(plan)
         executor = None
         try:
+            device = make_device(plan.nodes, self._device_id, self._stream_priority)
             executor = _C.Executor(
                 plan.engine_nodes,
                 plan.outputs,
@@ -133,10 +134,10 @@ class BuiltPipeline(SerializedPipeline):
                 num_threads=self._num_threads,
                 set_affinity=self._set_affinity,
                 memory_stats=self._enable_memory_stats,
-                device=make_device(plan.nodes, self._device_id, self._stream_priority),
+                device=None if device is None else device.engine,
             )
             self._nodes, self._names = plan.nodes, plan.names
-            self._make_inputs(plan.nodes)
+            self._make_inputs(plan.nodes, device)
             self._start(executor, plan.nodes, plan.names)
         except BaseException:
             self._inputs, self._inputs_by_name = [], {}
@@ -214,7 +215,7 @@ class BuiltPipeline(SerializedPipeline):
         if pool is not None:
             pool.close()
 
-    def _make_inputs(self, kept: Sequence[OpNode]) -> None:
+    def _make_inputs(self, kept: Sequence[OpNode], device: Any) -> None:
         """Makes the Python side of every external source."""
         groups: dict[int, list[OpNode]] = {}
         for node in kept:
@@ -238,7 +239,7 @@ class BuiltPipeline(SerializedPipeline):
                 number = self._pooled[id(group)]
                 source = ParallelInput(group, entries, self._max_batch_size, self._pool, number)
             else:
-                source = Input(group, entries, self._max_batch_size)
+                source = Input(group, entries, self._max_batch_size, device)
             self._inputs.append(source)
             self._inputs_by_name.update((name, source) for name, _ in filter(None, entries))
 

@@ -12,12 +12,15 @@ import torch
 
 from torchdali import _build_info
 from torchdali._extension import _C
+from torchdali._tensor_input import stream_handle
 from torchdali.errors import UnsupportedError, _make
 from torchdali.graph import OpNode
+from torchdali.tensors import TensorGPU, TensorListGPU
 
-__all__ = ["CUDA_LIBRARY", "make_device"]
+__all__ = ["CUDA_LIBRARY", "PipelineDevice", "make_device", "on_gpu"]
 
 CUDA_LIBRARY = Path(__file__).with_name("_cuda.so")
+_DLPACK_CUDA = 2  # DLDeviceType
 
 
 def _emulated() -> bool:
@@ -25,8 +28,93 @@ def _emulated() -> bool:
     return os.environ.get("TORCHDALI_EMULATE_GPU", "0") not in ("", "0")
 
 
-def make_device(nodes: Sequence[OpNode], device_id: int | None, priority: int | None) -> Any:
-    """Returns the engine's device for a pipeline; None where no operator runs on a GPU.
+def on_gpu(data: Any) -> bool:
+    """Returns whether an array-like object, or the first sample of a list, lies on a GPU."""
+    if isinstance(data, (list, tuple)):
+        return bool(data) and on_gpu(data[0])
+    if isinstance(data, torch.Tensor):
+        return data.is_cuda
+    if isinstance(data, (TensorGPU, TensorListGPU)):
+        return True
+    if hasattr(data, "__cuda_array_interface__"):
+        return True
+    asked = getattr(data, "__dlpack_device__", None)
+    return asked is not None and asked()[0] == _DLPACK_CUDA
+
+
+class PipelineDevice:
+    """The GPU of a built pipeline.
+
+    Args:
+        index: which one.
+        priority: of the kernels' stream, as torch has it: lower numbers come first.
+    """
+
+    def __init__(self, index: int, priority: int) -> None:
+        self.index = index
+        # CUDA has no more than this; others mean the nearest one.
+        stream: Any = torch.cuda.Stream
+        self._kernels = stream(index, priority=max(-5, min(priority, 0)))
+        copies = stream(index)
+        self.engine = _C.Device(
+            index=index,
+            kernel_stream=self._kernels.stream_id,
+            copy_stream=copies.stream_id,
+            handle=self._kernels.cuda_stream,
+            library=str(CUDA_LIBRARY),
+        )
+
+    def adopt(
+        self, tensors: torch.Tensor | list[torch.Tensor], cuda_stream: Any, *, copy: bool
+    ) -> torch.Tensor | list[torch.Tensor]:
+        """Returns tensors of this GPU for the pipeline's kernels, which wait for them.
+
+        Args:
+            tensors: of one GPU.
+            cuda_stream: the stream that makes them; None: torch's current one, -1: no stream, they
+                are there already.
+            copy: their memory may change afterwards.
+
+        Raises:
+            UnsupportedError: they lie on another GPU.
+        """
+        samples = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+        device = samples[0].device
+        if device.index != self.index:
+            raise _make(
+                UnsupportedError,
+                f"data on GPU {device.index} is fed to a pipeline on GPU {self.index}",
+            )
+        handle = None if cuda_stream is None else stream_handle(cuda_stream)
+        if handle is None:
+            stream = torch.cuda.current_stream(device)
+        elif handle == -1:
+            stream = self._kernels
+        else:
+            stream = torch.cuda.ExternalStream(handle, device=device)  # type: ignore[no-untyped-call]
+        if copy:
+            with torch.cuda.stream(stream):
+                samples = [sample.clone() for sample in samples]
+        self._kernels.wait_stream(stream)
+        for sample in samples:
+            sample.record_stream(self._kernels)
+        return samples[0] if isinstance(tensors, torch.Tensor) else samples
+
+
+class _EmulatedDevice:
+    """Stands for a GPU in tests."""
+
+    def __init__(self) -> None:
+        self.engine = _C.Device(emulated=True)
+
+    def adopt(self, *_: Any, **__: Any) -> Any:
+        raise _make(UnsupportedError, "data on a GPU is fed to a pipeline that emulates one")
+
+
+def make_device(
+    nodes: Sequence[OpNode], device_id: int | None, priority: int | None
+) -> PipelineDevice | _EmulatedDevice | None:
+    """Returns the GPU of a pipeline; None where no operator runs on one.
 
     Args:
         nodes: of the pipeline.
@@ -40,7 +128,7 @@ def make_device(nodes: Sequence[OpNode], device_id: int | None, priority: int | 
     if first is None:
         return None
     if _emulated():
-        return _C.Device(emulated=True)
+        return _EmulatedDevice()
     reason = ""
     if not torch.cuda.is_available():
         reason = "torch finds none" if torch.version.cuda else "this torch is built without CUDA"
@@ -58,13 +146,4 @@ def make_device(nodes: Sequence[OpNode], device_id: int | None, priority: int | 
             "is a GPU",
         )
     index = torch.cuda.current_device() if device_id is None else device_id
-    # CUDA has no more than this; others mean the nearest one.
-    kernels = torch.cuda.Stream(index, priority=max(-5, min(priority or 0, 0)))
-    copies = torch.cuda.Stream(index)
-    return _C.Device(
-        index=index,
-        kernel_stream=kernels.stream_id,
-        copy_stream=copies.stream_id,
-        handle=kernels.cuda_stream,
-        library=str(CUDA_LIBRARY),
-    )
+    return PipelineDevice(index, priority or 0)

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from torchdali._devices import on_gpu
 from torchdali._pulling import OWNER, Puller
 from torchdali._source_location import SourceLocation
 from torchdali._tensor_input import as_samples, as_tensor
@@ -26,7 +27,7 @@ from torchdali.errors import (
     _make,
 )
 from torchdali.graph import OpNode
-from torchdali.tensors import TensorListCPU, wrap
+from torchdali.tensors import TensorListCPU, TensorListGPU, wrap
 from torchdali.types import DALIDataType, to_dali_type
 
 __all__ = ["Batches", "Group", "Input", "take_all"]
@@ -45,6 +46,8 @@ class Group:
 
     __slots__ = (
         "blocking",
+        "cuda_stream",
+        "device",
         "location",
         "no_copy",
         "num_outputs",
@@ -62,8 +65,12 @@ class Group:
         blocking: bool,
         location: SourceLocation | None,
         parallel: Any = None,
+        device: str = "cpu",
+        cuda_stream: Any = None,
     ) -> None:
         self.puller = puller
+        self.device = device  # "gpu": takes data on a GPU too
+        self.cuda_stream = cuda_stream  # that makes such data, as the user gave it
         self.parallel = parallel  # a ParallelSource, where workers are to run the source
         self.num_outputs = num_outputs
         self.no_copy = no_copy
@@ -81,6 +88,7 @@ class Input:
         group: what the definition says.
         nodes: for each output the name and the node, or None where nothing uses it.
         batch_size: the pipeline's.
+        device: the pipeline's GPU; None where it has none.
     """
 
     def __init__(
@@ -88,8 +96,10 @@ class Input:
         group: Group,
         nodes: Sequence[tuple[str, OpNode] | None],
         batch_size: int,
+        device: Any = None,
     ) -> None:
         self._group = group
+        self._device = device
         self._nodes = nodes
         self._batch_size = batch_size
         self._queue: collections.deque[_Batch] = collections.deque()
@@ -157,9 +167,9 @@ class Input:
             while not self._queue:
                 self._fed.wait(_POLL_SECONDS)
 
-    def feed(self, data: Any, layout: str | None) -> None:
+    def feed(self, data: Any, layout: str | None, cuda_stream: Any = None) -> None:
         """Queues one batch for the iterations to come."""
-        batch = self.convert(data, layout, 0)
+        batch = self.convert(data, layout, 0, cuda_stream)
         with self._fed:
             self._queue.append(batch)
             self._fed.notify()
@@ -271,17 +281,19 @@ class Input:
             for index in range(count)
         ]
 
-    def convert(self, data: Any, layout: str | None, index: int) -> _Batch:
+    def convert(self, data: Any, layout: str | None, index: int, cuda_stream: Any = None) -> _Batch:
         """Returns the user's data for one output as tensors, copied unless `no_copy`."""
         entry = self._nodes[index]
         tensors: torch.Tensor | list[torch.Tensor]
+        there = self._group.device == "gpu" and on_gpu(data)
         try:
-            if isinstance(data, TensorListCPU):
+            if isinstance(data, (TensorListCPU, TensorListGPU)) and there == on_gpu(data):
                 tensors, known = data._data, data._layout
             elif isinstance(data, (list, tuple)):
-                tensors, known = as_samples(data, numbers=True)
+                device = "cuda" if there else "cpu"
+                tensors, known = as_samples(data, device=device, numbers=not there)
             else:
-                tensors, known = as_tensor(data)
+                tensors, known = as_tensor(data, device="cuda" if there else "cpu")
                 known = known[1:]  # the first axis is the batch
         except (ArgumentError, ArgumentTypeError, UnsupportedError) as error:
             raise self._error(type(error), str(error)) from None
@@ -304,6 +316,9 @@ class Input:
                 f'layout "{layout}" has {len(layout)} axes, the samples have {dims} dimensions',
             )
         batch = tensors, layout
+        if there:
+            stream = self._group.cuda_stream if cuda_stream is None else cuda_stream
+            return self._device.adopt(tensors, stream, copy=not self._group.no_copy), layout
         return batch if self._group.no_copy or self._group.parallel else _copied(batch)
 
     def _checked(self, entry: tuple[str, OpNode], batch: _Batch) -> str:

@@ -113,6 +113,7 @@ def _sources(document: Place, allowed: Allowed) -> list[Group]:
             "repeat_last",
             "blocking",
             "parallel",
+            "device",
             "location",
         )
         location = _location(place["location"])
@@ -147,6 +148,7 @@ def _sources(document: Place, allowed: Allowed) -> list[Group]:
                 place["blocking"].boolean(),
                 location,
                 parallel,
+                place["device"].text(),
             )
         )
     return groups

@@ -334,8 +334,9 @@ class RunningPipeline(PipelineOptions):
             data: an array with the batch as first axis, a list of arrays with one sample each, or
                 a TensorListCPU.
             layout: axes of a sample; None takes that of `data` or of the external source.
-            cuda_stream: a CUDA stream; without effect on CPU data.
-            use_copy_kernel: True or False; without effect on CPU data.
+            cuda_stream: the CUDA stream that makes `data` on a GPU, in any form; None: torch's
+                current one; -1: the data is there already. Without effect on CPU data.
+            use_copy_kernel: True or False; torch decides how it copies.
 
         Raises:
             ArgumentError: there is no such external source, or the batch is too large.
@@ -346,6 +347,9 @@ class RunningPipeline(PipelineOptions):
         check_gpu_options("feed_input", cuda_stream, use_copy_kernel)
         if isinstance(data_node, DataNode):
             source = data_node.source
+            if source is not None and source.schema.name == "copy.to_gpu":
+                data_node = source.inputs[0]
+                source = data_node.source
             name = self._names.get(source.ordinal, data_node.name) if source else data_node.name
         else:
             name = data_node
@@ -374,7 +378,7 @@ class RunningPipeline(PipelineOptions):
                 f"feed_input: `{name}` gets its data from its `source`",
                 location=found.location,
             )
-        found.feed(data, layout)
+        found.feed(data, layout, cuda_stream)
 
     def output_stream(self) -> None:
         """Returns None: outputs on the CPU are ready on no stream."""

@@ -255,6 +255,7 @@ def _document(
             "batch": True if puller is None else puller.batch,
             "batch_info": False if puller is None else puller.batch_info,
             "no_copy": group.no_copy,
+            "device": group.device,
             "repeat_last": group.repeat_last,
             "blocking": group.blocking,
             "parallel": (

@@ -68,13 +68,16 @@ def external_source(
         cycle: what happens at the end of an iterable: "no" ends the data for good, "quiet" or True
             starts over at once, "raise" ends the epoch and starts over in the next.
         name: the name for Pipeline.feed_input.
-        device: "cpu".
+        device: where the batch will be. "gpu" takes data on a GPU as well as on the CPU, which is
+            copied there.
         layout: axes of a sample, such as "HWC"; a list has one for each output, or for the first
             ones.
         dtype: element type that the data must have; a list as for `layout`.
         ndim: number of dimensions that a sample must have; a list as for `layout`.
-        cuda_stream: a CUDA stream; without effect on CPU data.
-        use_copy_kernel: True or False; without effect on CPU data.
+        cuda_stream: the CUDA stream that makes data on a GPU, in any form (torch's, a handle, 0 for
+            CUDA's default stream); None: torch's current one; -1: the data is there already.
+            Without effect on CPU data.
+        use_copy_kernel: True or False; torch decides how it copies.
         blocking: where feed_input has brought nothing, wait for another thread to call it instead
             of raising an error. Without effect with a `source`.
         batch: whether the source gives whole batches, or (False) single samples. None: single
@@ -98,7 +101,7 @@ def external_source(
 
     Raises:
         ArgumentError, ArgumentTypeError: the arguments do not go together.
-        UnsupportedError: a device other than "cpu".
+        UnsupportedError: device "mixed".
 
     Note:
         All sources of a pipeline are asked once for each iteration. An iteration ends the epoch
@@ -165,7 +168,9 @@ def external_source(
                 location,
             )
             prepare_workers(graph.current_owner())
-    group = Group(puller, num_outputs, uncopied, repeats, waits, location, workers)
+    group = Group(
+        puller, num_outputs, uncopied, repeats, waits, location, workers, device, cuda_stream
+    )
     count = 1 if num_outputs is None else num_outputs
     per_output: dict[str, Any] = {"layout": layout, "dtype": dtype, "ndim": ndim}
     for option, value in per_output.items():
@@ -192,16 +197,15 @@ def external_source(
                 f"{len(own['layout'])} axes",
             )
         own_name = f"{name}[{index}]" if name and num_outputs is not None else name
-        nodes.append(
-            graph.create(
-                schema,
-                (),
-                {**own, "name": own_name, **kwargs},
-                group=group,
-                group_index=index,
-                location=location,
-            )
+        node = graph.create(
+            schema,
+            (),
+            {**own, "name": own_name, **kwargs},
+            group=group,
+            group_index=index,
+            location=location,
         )
+        nodes.append(graph.transfer(node, "gpu", location) if device == "gpu" else node)
     return nodes[0] if num_outputs is None else nodes
 
 
@@ -218,7 +222,7 @@ class ExternalSource:
     Args:
         source: as in fn.external_source.
         num_outputs: as in fn.external_source.
-        device: "cpu".
+        device: "cpu" or "gpu".
         batch: as in fn.external_source; None, the default, is False with `parallel`, else True.
         **kwargs: the other arguments of fn.external_source; a call may override them.
     """

@@ -59,6 +59,7 @@ __all__ = [
     "push_scope",
     "resolve",
     "same_node",
+    "transfer",
 ]
 
 _DEVICES = ("cpu", "gpu", "mixed")
@@ -370,7 +371,7 @@ def create(
             scope.sinks.append(made)
         outputs = _outputs(made, scope)
         if copied:
-            outputs = tuple(_transfer(node, "gpu", location) for node in outputs)
+            outputs = tuple(transfer(node, "gpu", location) for node in outputs)
         if num_outputs == 0:
             return None
         return outputs[0] if num_outputs == 1 else list(outputs)
@@ -430,18 +431,17 @@ def _on_device(
                 f"runs on the CPU, and its input `{spec.name}` is on the GPU",
                 operator=schema.fn_name,
                 location=location,
-                fix="pass .cpu() of it"
-                + (', or device="gpu"' if "gpu" in schema.devices else ""),
+                fix="pass .cpu() of it" + (', or device="gpu"' if "gpu" in schema.devices else ""),
             )
         if device == "gpu" and node.device == "cpu" and not spec.host:
-            node = _transfer(node, "gpu", location)  # noqa: PLW2901
+            node = transfer(node, "gpu", location)
         elif device == "gpu" and node.device == "gpu" and spec.host:
-            node = _transfer(node, "cpu", location)  # noqa: PLW2901
+            node = transfer(node, "cpu", location)
         result.append(node)
     return tuple(result)
 
 
-def _transfer(node: DataNode, device: str, location: SourceLocation | None = None) -> DataNode:
+def transfer(node: DataNode, device: str, location: SourceLocation | None = None) -> DataNode:
     """Returns a node that copies to another device."""
     schema = operator_schema(f"copy.to_{device}")
     made = create(schema, [node], {"device": device}, location=location)
@@ -455,4 +455,4 @@ def _outputs(made: OpNode, scope: Scope | None) -> tuple[DataNode, ...]:
     return made.outputs if scope is None or scope.runner is None else scope.runner.run(made)
 
 
-language.transfer = _transfer
+language.transfer = transfer

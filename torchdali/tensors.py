@@ -315,7 +315,7 @@ class TensorListGPU(TensorListBase[TensorGPU]):
         """Returns a copy in host memory."""
         data = self._data
         copied = data.cpu() if isinstance(data, _Tensor) else [sample.cpu() for sample in data]
-        return wrap(copied, self._layout, self._names)
+        return cast("TensorListCPU", wrap(copied, self._layout, self._names))
 
     def copy_to_external(
         self,
@@ -338,7 +338,7 @@ class TensorListGPU(TensorListBase[TensorGPU]):
 
 
 # The way outputs are wrapped, about 0.2 us each: no checks, the engine made them.
-_new_list = cast("Callable[[type[TensorListCPU]], TensorListCPU]", object.__new__)
+_new_list = cast("Callable[[type[TensorListBase[Any]]], Any]", object.__new__)
 wrap_sample = TensorCPU._wrap
 
 

@@ -214,6 +214,8 @@ class BatchContext {
   virtual void* address(int i, int index_in_batch, const void* stand_in) const = 0;
   // Null where an input was fed from outside.
   virtual const Batch* input_batch(int i) const = 0;
+  // Whether an input that was fed from outside lies on the device.
+  virtual bool was_fed_on_device(int i) const = 0;
   virtual Batch& output_batch(int i) = 0;
   // The samples of output_batch(i) are outputs now.
   virtual void adopt_output(int i) = 0;
@@ -298,6 +300,7 @@ class Source : public Operator {
 // Data that the user hands in: the samples of one batch, and what keeps their memory alive.
 struct FedBatch : SourceBatch {
   std::vector<SampleView> samples;
+  bool on_device = false;  // where kernels that are queued from now on may read it
   std::shared_ptr<void> owner;
 };
 

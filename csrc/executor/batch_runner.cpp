@@ -44,6 +44,10 @@ class StepContext final : public BatchContext, private SampleMemory {
     const int batch = input_place(i).batch;
     return batch < 0 ? nullptr : iteration_.batches[static_cast<size_t>(batch)].get();
   }
+  bool was_fed_on_device(int i) const override {
+    const int fed = input_place(i).fed_node;
+    return fed >= 0 && static_cast<const FedBatch&>(*iteration_.source_batches[fed]).on_device;
+  }
   Batch& output_batch(int i) override {
     return *iteration_.batches[static_cast<size_t>(step_.batches[static_cast<size_t>(i)])];
   }

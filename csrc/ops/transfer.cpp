@@ -42,6 +42,13 @@ class CopyToGpu final : public Operator {
   }
   std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
     gpu::Device& device = ctx.device();
+    if (ctx.was_fed_on_device(0)) {
+      const gpu::Device::Scope scope(device);
+      BatchState none;
+      for (int k = 0; k < ctx.size(); ++k) ctx.sample(k, none).share_input(0, 0, ctx.input(0, k));
+      ctx.make_outputs();
+      return nullptr;
+    }
     std::shared_ptr<Batch> packed;
     const Batch* from = ctx.input_batch(0);
     if (from == nullptr || from->place() != Place::kPinned) {

@@ -73,8 +73,9 @@ std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string
   auto batch = std::make_unique<FedBatch>();
   auto owner = std::make_shared<FedTensors>();
   const auto add = [&](const at::Tensor& t) {
-    TORCHDALI_CHECK_KIND(kType, t.is_cpu() && t.layout() == at::kStrided,
-                         "data must be dense CPU tensors");
+    TORCHDALI_CHECK_KIND(kType, (t.is_cpu() || t.is_cuda()) && t.layout() == at::kStrided,
+                         "data must be dense tensors");
+    batch->on_device = t.is_cuda();
     auto& kept = owner->tensors;
     kept.push_back(t.is_contiguous() && !t.is_neg() && !t.is_conj() ? t : t.contiguous());
     return view_of(kept.back(), {});

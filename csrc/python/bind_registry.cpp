@@ -70,7 +70,7 @@ py::dict describe(const Schema& s) {
                                        [](const InputSchema& i) { return !i.optional; });
   const bool generates =
       s.make_cpu && !needs_input && !s.source && !s.side_effects && !s.hidden && !s.outputs.empty();
-  if (s.make_gpu || generates) devices.append("gpu");
+  if (s.make_gpu || generates || s.fed) devices.append("gpu");
   if (s.mixed) devices.append("mixed");
   d["has_kernel"] = s.make_gpu != nullptr;
   d["inputs"] = inputs;

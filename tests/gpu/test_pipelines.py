@@ -172,7 +172,7 @@ def test_only_samples_of_a_branch_are_done_on_the_gpu(backend):
     def define():
         x = fn.external_source([[np.full((2, 3, 1), i, np.uint8) for i in range(4)]], layout="HWC")
         odd = fn.external_source([[np.bool_(i % 2) for i in range(4)]])
-        if odd:
+        if odd:  # noqa: SIM108
             y = fn.brightness(x.gpu(), brightness=2.0).cpu()
         else:
             y = x

@@ -32,7 +32,7 @@ def assert_alike(case: OpCase, actual: Run, expected: Run) -> None:
         for a, b in zip(ours, theirs, strict=True):
             assert a.shape == b.shape
             assert a.dtype == b.dtype
-            a = a.cpu()  # noqa: PLW2901
+            a = a.cpu()
             tolerance = CLOSE.get(case.op)
             if tolerance is None:
                 torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
