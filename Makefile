@@ -51,15 +51,20 @@ build: $(SETUP) ## compile the engine; an editable install
 quickstart: $(BUILT) ## train a classifier on handwritten digits, end to end (DATA=DIR: your images)
 	$(PY) examples/train_classifier.py $(if $(DATA),--data $(DATA))
 
+# What uses a GPU runs in processes of its own: none can be forked from one that has used CUDA.
 test: $(BUILT) ## all tests that this machine can run
-	$(PY) -m pytest -n $(JOBS) $(ARGS)
+	$(PY) -m pytest -n $(JOBS) -m "not cuda" $(ARGS)
+	@if $(PY) -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then \
+	  $(PY) -m pytest -n $(JOBS) -m cuda $(ARGS); fi
 
 test-fast: $(BUILT) ## under a minute: no stress, no slow tests
 	$(PY) -m pytest -n $(JOBS) -m "not slow and not stress" $(ARGS)
 
 test-gpu: $(SETUP) ## the CUDA tests; needs nvcc and a GPU
 	TORCHDALI_CUDA=1 tools/install_editable.sh $(PY)
-	TORCHDALI_REQUIRE=cuda $(PY) -m pytest -m cuda $(ARGS)
+	TORCHDALI_REQUIRE=cuda $(PY) -m pytest -n $(JOBS) -m cuda $(ARGS)
+	@if command -v compute-sanitizer >/dev/null; then TORCHDALI_REQUIRE=cuda compute-sanitizer \
+	  --error-exitcode 1 $(PY) -m pytest -q -m cuda tests/gpu/test_twins.py -k any_size; fi
 
 lint: $(SETUP_LINT) types ## ruff, mypy --strict, clang-format; nothing is changed
 	$(PY) -m ruff check .

@@ -12,7 +12,7 @@ import torch
 
 from torchdali import _build_info
 from torchdali._extension import _C
-from torchdali._tensor_input import stream_handle
+from torchdali._tensor_input import DaliData, stream_handle
 from torchdali.errors import UnsupportedError, _make
 from torchdali.graph import OpNode
 from torchdali.tensors import TensorGPU, TensorListGPU
@@ -34,8 +34,8 @@ def on_gpu(data: Any) -> bool:
         return bool(data) and on_gpu(data[0])
     if isinstance(data, torch.Tensor):
         return data.is_cuda
-    if isinstance(data, (TensorGPU, TensorListGPU)):
-        return True
+    if isinstance(data, DaliData):
+        return isinstance(data, (TensorGPU, TensorListGPU))
     if hasattr(data, "__cuda_array_interface__"):
         return True
     asked = getattr(data, "__dlpack_device__", None)

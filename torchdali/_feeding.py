@@ -287,7 +287,7 @@ class Input:
         tensors: torch.Tensor | list[torch.Tensor]
         there = self._group.device == "gpu" and on_gpu(data)
         try:
-            if isinstance(data, (TensorListCPU, TensorListGPU)) and there == on_gpu(data):
+            if isinstance(data, TensorListGPU if there else TensorListCPU):
                 tensors, known = data._data, data._layout
             elif isinstance(data, (list, tuple)):
                 device = "cuda" if there else "cpu"

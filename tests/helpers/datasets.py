@@ -17,6 +17,14 @@ from torch.utils.data import Dataset, IterableDataset, Sampler
 Point = namedtuple("Point", "x y")
 
 
+def set_processors(monkeypatch, count):
+    """Has torch's DataLoader see so many processors: it warns where there are more workers."""
+    if hasattr(torch._utils, "cpu_count"):  # torch 2.13
+        monkeypatch.setattr(torch._utils, "cpu_count", lambda: count)
+    else:
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(count)))
+
+
 class Squares(Dataset):
     def __init__(self, count=20):
         self.count = count

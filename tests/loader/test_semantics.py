@@ -51,7 +51,7 @@ def _keep_random_state():
 
 @pytest.fixture(autouse=True)
 def _enough_processors(monkeypatch):
-    monkeypatch.setattr(torch._utils, "cpu_count", lambda: 8)
+    datasets.set_processors(monkeypatch, 8)
 
 
 def flat(lists):
@@ -536,7 +536,7 @@ def test_other_attributes_can_be_set(cls):
 
 
 def test_more_workers_than_processors_are_warned_about(cls, monkeypatch):
-    monkeypatch.setattr(torch._utils, "cpu_count", lambda: 1)
+    datasets.set_processors(monkeypatch, 1)
     with pytest.warns(UserWarning, match="will create 3 worker processes in total"):
         cls(datasets.Squares(), num_workers=3)
 

@@ -100,7 +100,7 @@ def test_the_rest_of_an_epoch_comes_after_a_resume(cls, kind, workers):
 @pytest.mark.parametrize("kind", DATA)
 @pytest.mark.parametrize("num_workers", [0, 2, 3])
 def test_ours_resumes_behind_every_batch(kind, num_workers, monkeypatch):
-    monkeypatch.setattr(torch._utils, "cpu_count", lambda: 8)
+    datasets.set_processors(monkeypatch, 8)
 
     def make():
         data, options = DATA[kind]()

@@ -234,7 +234,7 @@ def test_scalar_constants_as_numbers():
         (lambda: Constant([[1, 2], [3]]), ValueError, "rows of one length"),
         (lambda: Constant([1 << 64]), ValueError, "no type of integers"),
         (lambda: Constant([-1, 1 << 63]), ValueError, "no type of integers"),
-        (lambda: Constant([1], device="gpu"), RuntimeError, 'device="gpu"'),
+        (lambda: Constant([1], device="mixed"), RuntimeError, 'device="mixed"'),
         (lambda: Constant([1], device="tpu"), ValueError, "`device` takes"),
         (lambda: Constant([1], nme="x"), TypeError, "did you mean `name`"),
         (lambda: Constant(TensorListCPU([np.zeros(2)])), TypeError, "got TensorListCPU"),

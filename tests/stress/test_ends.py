@@ -38,7 +38,14 @@ TIMEOUT_S = 60
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", PREAMBLE + textwrap.dedent(program)],
+        # Python 3.12 warns of fork() in a process with threads.
+        [
+            sys.executable,
+            "-W",
+            "ignore::DeprecationWarning",
+            "-c",
+            PREAMBLE + textwrap.dedent(program),
+        ],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -139,7 +146,14 @@ def test_outputs_outlive_the_pipeline():
 def interrupt(program: str) -> tuple[str, float]:
     """Sends Ctrl-C once the program waits; returns its stderr and how long it went on."""
     process = subprocess.Popen(
-        [sys.executable, "-c", PREAMBLE + textwrap.dedent(program)],
+        # Python 3.12 warns of fork() in a process with threads.
+        [
+            sys.executable,
+            "-W",
+            "ignore::DeprecationWarning",
+            "-c",
+            PREAMBLE + textwrap.dedent(program),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
