@@ -19,9 +19,9 @@ pytestmark = pytest.mark.cuda
 
 
 @pipeline_def(num_threads=2, device_id=0)
-def scaled(factor: float = 2.0, **source: object):
-    x = fn.external_source(device="gpu", name="x", **source)
-    return fn.brightness(x, brightness=factor)
+def scaled(no_copy: bool = False):
+    x = fn.external_source(device="gpu", name="x", layout="HWC", no_copy=no_copy)
+    return fn.brightness(x, brightness=2.0)
 
 
 def images(count: int, size: int = 64, device: str = "cuda") -> torch.Tensor:
@@ -42,7 +42,7 @@ STREAMS = {
 @pytest.mark.parametrize("form", STREAMS)
 def test_data_that_a_stream_is_still_making_is_waited_for(form, no_copy):
     stream = torch.cuda.Stream()
-    with scaled(batch_size=4, no_copy=no_copy, layout="HWC") as pipe:
+    with scaled(batch_size=4, no_copy=no_copy) as pipe:
         pipe.build()
         for i in range(4):
             with torch.cuda.stream(stream):
@@ -54,9 +54,9 @@ def test_data_that_a_stream_is_still_making_is_waited_for(form, no_copy):
             assert torch.equal(out.as_torch(), expected)
 
 
-@pytest.mark.parametrize(("stream", "wait"), [(0, True), (-1, True)])
-def test_the_default_stream_and_none(stream, wait):
-    with scaled(batch_size=2, layout="HWC") as pipe:
+@pytest.mark.parametrize("stream", [0, -1])
+def test_the_default_stream_and_none(stream):
+    with scaled(batch_size=2) as pipe:
         pipe.build()
         data = images(2)
         torch.cuda.synchronize()
@@ -65,7 +65,7 @@ def test_the_default_stream_and_none(stream, wait):
 
 
 def test_data_that_changes_after_it_was_fed_was_copied():
-    with scaled(batch_size=2, layout="HWC") as pipe:
+    with scaled(batch_size=2) as pipe:
         pipe.build()
         data = images(2)
         expected = data * 2
@@ -96,7 +96,7 @@ class Array:
 )
 def test_data_in_every_form_on_both_devices(make):
     x = images(3, 8)
-    with scaled(batch_size=3, layout="HWC") as pipe:
+    with scaled(batch_size=3) as pipe:
         pipe.build()
         made = make(x)
         pipe.feed_input("x", made)
