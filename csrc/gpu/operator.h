@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/operator.h"
@@ -40,6 +41,26 @@ class Tasks final : public BatchState {
     return keep_bytes(std::as_bytes(values));
   }
 
+  // The same for a list that all tasks share: what it is made of is uploaded once.
+  template <class T>
+  BlobOffset keep_once(std::span<const T> values) {
+    for (const auto& [data, at] : kept_)
+      if (data == values.data()) return at;
+    kept_.emplace_back(values.data(), keep(values));
+    return kept_.back().second;
+  }
+  // What survey() returned.
+  template <class State>
+  const State& survey() const {
+    return static_cast<const State&>(*survey_);
+  }
+  void set_survey(std::unique_ptr<BatchState> survey) { survey_ = std::move(survey); }
+
+  // Calls fn(task) for each, before they are launched.
+  template <class Fn>
+  void for_each(Fn&& fn) {
+    for (Task& task : tasks_) fn(task);
+  }
   void launch(const BatchContext& ctx, KernelFn<Task> kernel) {
     if (tasks_.empty()) return;
     for (size_t i = 0; i < tasks_.size(); ++i)
@@ -65,13 +86,19 @@ class Tasks final : public BatchState {
   std::vector<Task> tasks_;
   std::vector<Place> places_;
   std::vector<std::byte> blob_;
+  std::vector<std::pair<const void*, BlobOffset>> kept_;
+  std::unique_ptr<BatchState> survey_;
   int64_t most_ = 0;
 };
 
 // A GPU operator. run() reads no data of its inputs.
 class GpuOperator : public Operator {
  public:
-  virtual std::unique_ptr<BatchState> make_tasks() const = 0;
+  // Sees the samples of the batch together (their shapes, not their data), before run() sees the
+  // first: what the CPU's prepare_batch() finds out.
+  virtual std::unique_ptr<BatchState> survey(BatchContext& /*ctx*/) const { return nullptr; }
+  // The state that run() adds to; it keeps what survey() gives.
+  virtual std::unique_ptr<BatchState> make_tasks(BatchContext& ctx) const = 0;
   virtual void launch(BatchContext& ctx, BatchState& tasks) const = 0;
 };
 
@@ -80,7 +107,11 @@ template <class T, KernelFn<T> GpuKernels::* kKernel>
 class TaskOperator : public GpuOperator {
  public:
   using Task = T;
-  std::unique_ptr<BatchState> make_tasks() const final { return std::make_unique<Tasks<Task>>(); }
+  std::unique_ptr<BatchState> make_tasks(BatchContext& ctx) const final {
+    auto tasks = std::make_unique<Tasks<Task>>();
+    tasks->set_survey(survey(ctx));
+    return tasks;
+  }
   void launch(BatchContext& ctx, BatchState& tasks) const final {
     static_cast<Tasks<Task>&>(tasks).launch(ctx, kernels_of(ctx).*kKernel);
   }
@@ -96,7 +127,9 @@ class ViewOperator final : public GpuOperator {
  public:
   explicit ViewOperator(const OpSpec& spec) : op_(spec) {}
   void run(SampleContext& ctx) const override { op_.run(ctx); }
-  std::unique_ptr<BatchState> make_tasks() const override { return std::make_unique<BatchState>(); }
+  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
+    return std::make_unique<BatchState>();
+  }
   void launch(BatchContext& /*ctx*/, BatchState& /*tasks*/) const override {}
 
  private:

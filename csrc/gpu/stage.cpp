@@ -17,7 +17,7 @@ class Stage final : public Operator {
   }
   std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
     const Device::Scope scope(ctx.device());
-    const auto tasks = gpu_.make_tasks();
+    const auto tasks = gpu_.make_tasks(ctx);
     for (int k = 0; k < ctx.size(); ++k) {
       try {
         op_->run(ctx.sample(k, *tasks));

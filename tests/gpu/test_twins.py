@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from helpers.ops import OpCase, Run, all_cases, run_case
+from helpers.ops import OpCase, PerSample, Run, all_cases, run_case
 
 from torchdali._schema import registry
 from torchdali.errors import UnsupportedError
@@ -65,3 +65,10 @@ def test_a_gpu_operator_takes_batches_of_any_size(name, backend):
     if case.batch < 2 or not case.all_inputs():
         pytest.skip("one sample")
     assert_alike(case, run_case(case, [1, case.batch - 1], device="gpu"), run_case(case))
+
+
+def test_frames_that_are_handed_on_as_they_are(backend):
+    del backend
+    flips = PerSample([[0, 0, 1], [0, 0, 0], [1, 0, 0]], torch.int32, layout="F")
+    case = OpCase("flip", "FHWC", (3, 4, 5, 3), {"horizontal": flips})
+    assert_alike(case, run_case(case, device="gpu"), run_case(case))
