@@ -24,6 +24,31 @@ void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
                  std::span<const std::byte> blob,
                  const std::function<int(const void*, const void*, void*)>& queue);
 
+// Device memory for what a kernel of a batch leaves to the next. Until allocate(), addresses stand
+// for those that move() gives then.
+class Workspace {
+ public:
+  void* reserve(int64_t bytes) {
+    const uintptr_t at = kStandIn + static_cast<uintptr_t>(bytes_);
+    bytes_ += (bytes + kAlign - 1) / kAlign * kAlign;
+    return reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr)
+  }
+  void allocate(const BatchContext& ctx);
+  // Leaves other addresses as they are.
+  template <class T>
+  void move(T*& address) const {
+    const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - kStandIn;
+    if (offset >= static_cast<uintptr_t>(bytes_)) return;
+    address = static_cast<T*>(static_cast<void*>(memory_.get() + offset));
+  }
+
+ private:
+  static constexpr uintptr_t kStandIn = uintptr_t{1} << 61;
+  static constexpr int64_t kAlign = 64;
+  int64_t bytes_ = 0;
+  std::shared_ptr<char> memory_;
+};
+
 // The tasks of one batch.
 template <class Task>
 class Tasks final : public BatchState {
@@ -33,6 +58,13 @@ class Tasks final : public BatchState {
     if (task.size == 0) return;
     tasks_.push_back(task);
     places_.push_back({ctx.index_in_batch(), output});
+    most_ = std::max(most_, task.size);
+  }
+  // One whose `out` is no output: memory of a Workspace.
+  void add_intermediate(const Task& task) {
+    if (task.size == 0) return;
+    tasks_.push_back(task);
+    places_.push_back({-1, -1});
     most_ = std::max(most_, task.size);
   }
   // Numbers that the kernel reads beside the tasks.
@@ -64,7 +96,8 @@ class Tasks final : public BatchState {
   void launch(const BatchContext& ctx, KernelFn<Task> kernel) {
     if (tasks_.empty()) return;
     for (size_t i = 0; i < tasks_.size(); ++i)
-      tasks_[i].out = ctx.address(places_[i].output, places_[i].sample, tasks_[i].out);
+      if (places_[i].output >= 0)
+        tasks_[i].out = ctx.address(places_[i].output, places_[i].sample, tasks_[i].out);
     queue_tasks(ctx, std::as_bytes(std::span(tasks_)), blob_,
                 [&](const void* tasks, const void* blob, void* stream) {
                   return kernel(static_cast<const Task*>(tasks), static_cast<int>(tasks_.size()),

@@ -41,6 +41,12 @@ class Stage final : public Operator {
 
 const GpuKernels& kernels_of(const BatchContext& ctx) { return ctx.device().kernels(); }
 
+void Workspace::allocate(const BatchContext& ctx) {
+  if (bytes_ == 0) return;
+  const at::Tensor memory = ctx.device().allocate(bytes_);
+  memory_ = {static_cast<char*>(memory.mutable_data_ptr()), [memory](char*) {}};
+}
+
 void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
                  std::span<const std::byte> blob,
                  const std::function<int(const void*, const void*, void*)>& queue) {
