@@ -4,6 +4,7 @@
 // that may differ from sample to sample).
 #pragma once
 
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <map>
@@ -94,6 +95,11 @@ class SampleMemory {
   virtual void alias_output(int output, int input) = 0;
   // 64-byte aligned, until the operator returns.
   virtual void* allocate_scratch(size_t bytes) = 0;
+  // Copies to `to`, inside output `output`, from an input. At once, or before what is done with the
+  // output.
+  virtual void copy_to_output(int /*output*/, void* to, const void* from, int64_t bytes) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
 };
 
 // One sample of one operator. Worker thread only.
@@ -124,6 +130,10 @@ class SampleContext {
   template <class T>
   std::span<T> scratch(size_t count) {
     return {static_cast<T*>(memory_->allocate_scratch(count * sizeof(T))), count};
+  }
+
+  void copy_to_output(int i, void* to, const void* from, int64_t bytes) {
+    if (bytes > 0) memory_->copy_to_output(i, to, from, bytes);
   }
 
   size_t num_outputs() const { return outputs_.size(); }

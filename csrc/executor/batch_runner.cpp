@@ -90,6 +90,15 @@ class StepContext final : public BatchContext, private SampleMemory {
       make_output(static_cast<int>(i), views);
       record_memory(static_cast<int>(i));
     }
+    std::vector<gpu::CopyTask> tasks;
+    for (const Copy& one : copies_)
+      add_copy(one.from,
+               {.data = address(one.output, one.sample, one.to),
+                .dtype = DType::kUInt8,
+                .shape = Shape{one.bytes},
+                .layout = {}},
+               tasks);
+    copy(tasks);
   }
   void* address(int i, int index_in_batch, const void* stand_in) const override {
     const SampleView& view =
@@ -113,6 +122,9 @@ class StepContext final : public BatchContext, private SampleMemory {
     kept(step_.outputs[i])[position()] = values_[step_.inputs.size() + step_.arguments.size() + i];
     shared_from_[i][k_] = input;
   }
+  void copy_to_output(int output, void* to, const void* from, int64_t bytes) override {
+    copies_.push_back({output, ctx_.index_in_batch(), to, from, bytes});
+  }
   // Scratch is for the arithmetic of arguments; it lives as long as the stage.
   void* allocate_scratch(size_t bytes) override {
     scratch_.push_back(std::make_unique<std::byte[]>(bytes + 64));
@@ -121,8 +133,8 @@ class StepContext final : public BatchContext, private SampleMemory {
   }
 
   void make_output(int i, std::span<SampleView* const> views) {
-    const std::vector<int>& from = shared_from_.empty() ? std::vector<int>()
-                                                        : shared_from_[static_cast<size_t>(i)];
+    const std::vector<int>& from =
+        shared_from_.empty() ? std::vector<int>() : shared_from_[static_cast<size_t>(i)];
     Batch& batch = output_batch(i);
     const auto is_view = [](int input) { return input >= 0; };
     const Batch* whole = nullptr;
@@ -190,6 +202,12 @@ class StepContext final : public BatchContext, private SampleMemory {
   size_t k_ = 0;
   std::vector<SampleView> values_;
   std::vector<int> slots_;
+  struct Copy {  // to a stand-in
+    int output, sample;
+    const void *to, *from;
+    int64_t bytes;
+  };
+  std::vector<Copy> copies_;
   std::vector<std::vector<int>> shared_from_;  // per output and sample: the input it is a view of
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
 };
@@ -227,7 +245,8 @@ void run_batch_stage(const Plan& plan, IterationData& iteration, int stage, gpu:
   if (stage != plan.last_device_stage) return;
   iteration.on_device = device->mark();
   // What is queued is done before this memory is used again: it goes back to the stream's.
-  for (const int batch : plan.intermediates) iteration.batches[static_cast<size_t>(batch)] = nullptr;
+  for (const int batch : plan.intermediates)
+    iteration.batches[static_cast<size_t>(batch)] = nullptr;
 }
 
 }  // namespace torchdali

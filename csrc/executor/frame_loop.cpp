@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "executor/frame_loop.h"
 
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -65,8 +64,7 @@ class FrameMemory final : public SampleMemory {
     SampleView& view = frame_.output_view(output);
     const void* from = view.data;
     allocate_output(output, view);
-    if (const int64_t bytes = view.size_bytes(); bytes > 0)
-      std::memcpy(view.data, from, static_cast<size_t>(bytes));
+    whole_.copy_to_output(output, view.data, from, view.size_bytes());
   }
   void* allocate_scratch(size_t bytes) override {
     if (used_ == scratch_.size()) scratch_.emplace_back();

@@ -92,4 +92,13 @@ CopyTask make_copy(const void* in, void* out, int64_t out_bytes, int64_t itemsiz
   return task;
 }
 
+CopyTask make_fill(void* out, int64_t bytes, int64_t itemsize, uint64_t fill) {
+  const uint64_t all = reinterpret_cast<uintptr_t>(out) | static_cast<uint64_t>(bytes);
+  for (; itemsize < 8 && all % static_cast<uint64_t>(2 * itemsize) == 0; itemsize *= 2)
+    fill |= fill << (8 * itemsize);
+  // An axis that the input has nothing of.
+  const CopyAxis axis{.extent = bytes / itemsize, .out_stride = itemsize};
+  return make_copy(nullptr, out, bytes, itemsize, {&axis, 1}, fill);
+}
+
 }  // namespace torchdali::gpu

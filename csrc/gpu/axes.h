@@ -28,4 +28,7 @@ void make_dense(std::vector<CopyAxis>& axes, int64_t itemsize);
 CopyTask make_copy(const void* in, void* out, int64_t out_bytes, int64_t itemsize,
                    std::span<const CopyAxis> axes, uint64_t fill = 0);
 
+// The task that fills `bytes` bytes with elements of `itemsize` bytes, `fill`.
+CopyTask make_fill(void* out, int64_t bytes, int64_t itemsize, uint64_t fill);
+
 }  // namespace torchdali::gpu

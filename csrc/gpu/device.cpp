@@ -50,8 +50,12 @@ Device::Device(const DeviceOptions& options)
       kernels_(options.emulated ? &emulated_kernels() : load(options.library)) {}
 
 void Device::check(int error, const char* what) const {
-  TORCHDALI_CHECK_KIND(kRuntime, error == 0, what, " failed on the GPU: ",
-                       kernels_->error_text(error));
+  TORCHDALI_CHECK_KIND(kRuntime, error == 0, what,
+                       " failed on the GPU: ", kernels_->error_text(error));
+}
+
+at::Tensor Device::allocate(int64_t bytes) const {
+  return at::empty({bytes}, at::TensorOptions(at::kByte).device(device_));
 }
 
 at::Tensor Device::upload(std::span<const std::byte> bytes) const {
@@ -59,13 +63,12 @@ at::Tensor Device::upload(std::span<const std::byte> bytes) const {
   at::Tensor host = at::detail::empty_cpu({size}, at::kByte, /*pin_memory=*/!emulated_);
   std::memcpy(host.mutable_data_ptr(), bytes.data(), bytes.size());
   if (emulated_) return host;
-  at::Tensor made = at::empty({size}, at::TensorOptions(at::kByte).device(device_));
+  at::Tensor made = allocate(size);
   made.copy_(host, /*non_blocking=*/true);
   return made;
 }
 
-void Device::copy_to_device(const c10::Storage& to, const c10::Storage& from,
-                            int64_t bytes) const {
+void Device::copy_to_device(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const {
   bytes_of(to, bytes).copy_(bytes_of(from, bytes), /*non_blocking=*/true);
 }
 

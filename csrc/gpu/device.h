@@ -48,9 +48,12 @@ class Device {
   // Raises where a kernel could not be queued, or one before it failed.
   void check(int error, const char* what) const;
 
+  // Uninitialised, for what is queued until it is let go.
+  at::Tensor allocate(int64_t bytes) const;
   // A copy of `bytes`, ready for what is queued next. Let it go when that is queued.
   at::Tensor upload(std::span<const std::byte> bytes) const;
-  // Queues a copy from pinned memory, on the stream for copies. Kernels queued after ready() see it.
+  // Queues a copy from pinned memory, on the stream for copies. Kernels queued after ready() see
+  // it.
   void copy_to_device(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const;
   // `allocate` makes the memory that is copied to.
   template <class Fn>
@@ -70,10 +73,10 @@ class Device {
   void hand_over(const c10::Event& mark, std::span<const c10::Storage> used) const;
 
  private:
-  c10::Stream kernel_stream() const { 
+  c10::Stream kernel_stream() const {
     return c10::Stream(c10::Stream::UNSAFE, device_, kernel_stream_);
   }
-  c10::Stream copy_stream() const { 
+  c10::Stream copy_stream() const {
     return c10::Stream(c10::Stream::UNSAFE, device_, copy_stream_);
   }
   const bool emulated_;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/operator.h"
@@ -23,6 +24,31 @@ void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
                  std::span<const std::byte> blob,
                  const std::function<int(const void*, const void*, void*)>& queue);
 
+// Device memory for what a kernel of a batch leaves to the next. Until allocate(), addresses stand
+// for those that move() gives then.
+class Workspace {
+ public:
+  void* reserve(int64_t bytes) {
+    const uintptr_t at = kStandIn + static_cast<uintptr_t>(bytes_);
+    bytes_ += (bytes + kAlign - 1) / kAlign * kAlign;
+    return reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr)
+  }
+  void allocate(const BatchContext& ctx);
+  // Leaves other addresses as they are.
+  template <class T>
+  void move(T*& address) const {
+    const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - kStandIn;
+    if (offset >= static_cast<uintptr_t>(bytes_)) return;
+    address = static_cast<T*>(static_cast<void*>(memory_.get() + offset));
+  }
+
+ private:
+  static constexpr uintptr_t kStandIn = uintptr_t{1} << 61;
+  static constexpr int64_t kAlign = 64;
+  int64_t bytes_ = 0;
+  std::shared_ptr<char> memory_;
+};
+
 // The tasks of one batch.
 template <class Task>
 class Tasks final : public BatchState {
@@ -34,16 +60,44 @@ class Tasks final : public BatchState {
     places_.push_back({ctx.index_in_batch(), output});
     most_ = std::max(most_, task.size);
   }
+  // One whose `out` is no output: memory of a Workspace.
+  void add_intermediate(const Task& task) {
+    if (task.size == 0) return;
+    tasks_.push_back(task);
+    places_.push_back({-1, -1});
+    most_ = std::max(most_, task.size);
+  }
   // Numbers that the kernel reads beside the tasks.
   template <class T>
   BlobOffset keep(std::span<const T> values) {
     return keep_bytes(std::as_bytes(values));
   }
 
+  // The same for a list that all tasks share: what it is made of is uploaded once.
+  template <class T>
+  BlobOffset keep_once(std::span<const T> values) {
+    for (const auto& [data, at] : kept_)
+      if (data == values.data()) return at;
+    kept_.emplace_back(values.data(), keep(values));
+    return kept_.back().second;
+  }
+  // What survey() returned.
+  template <class State>
+  const State& survey() const {
+    return static_cast<const State&>(*survey_);
+  }
+  void set_survey(std::unique_ptr<BatchState> survey) { survey_ = std::move(survey); }
+
+  // Calls fn(task) for each, before they are launched.
+  template <class Fn>
+  void for_each(Fn&& fn) {
+    for (Task& task : tasks_) fn(task);
+  }
   void launch(const BatchContext& ctx, KernelFn<Task> kernel) {
     if (tasks_.empty()) return;
     for (size_t i = 0; i < tasks_.size(); ++i)
-      tasks_[i].out = ctx.address(places_[i].output, places_[i].sample, tasks_[i].out);
+      if (places_[i].output >= 0)
+        tasks_[i].out = ctx.address(places_[i].output, places_[i].sample, tasks_[i].out);
     queue_tasks(ctx, std::as_bytes(std::span(tasks_)), blob_,
                 [&](const void* tasks, const void* blob, void* stream) {
                   return kernel(static_cast<const Task*>(tasks), static_cast<int>(tasks_.size()),
@@ -65,13 +119,19 @@ class Tasks final : public BatchState {
   std::vector<Task> tasks_;
   std::vector<Place> places_;
   std::vector<std::byte> blob_;
+  std::vector<std::pair<const void*, BlobOffset>> kept_;
+  std::unique_ptr<BatchState> survey_;
   int64_t most_ = 0;
 };
 
 // A GPU operator. run() reads no data of its inputs.
 class GpuOperator : public Operator {
  public:
-  virtual std::unique_ptr<BatchState> make_tasks() const = 0;
+  // Sees the samples of the batch together (their shapes, not their data), before run() sees the
+  // first: what the CPU's prepare_batch() finds out.
+  virtual std::unique_ptr<BatchState> survey(BatchContext& /*ctx*/) const { return nullptr; }
+  // The state that run() adds to; it keeps what survey() gives.
+  virtual std::unique_ptr<BatchState> make_tasks(BatchContext& ctx) const = 0;
   virtual void launch(BatchContext& ctx, BatchState& tasks) const = 0;
 };
 
@@ -80,7 +140,11 @@ template <class T, KernelFn<T> GpuKernels::* kKernel>
 class TaskOperator : public GpuOperator {
  public:
   using Task = T;
-  std::unique_ptr<BatchState> make_tasks() const final { return std::make_unique<Tasks<Task>>(); }
+  std::unique_ptr<BatchState> make_tasks(BatchContext& ctx) const final {
+    auto tasks = std::make_unique<Tasks<Task>>();
+    tasks->set_survey(survey(ctx));
+    return tasks;
+  }
   void launch(BatchContext& ctx, BatchState& tasks) const final {
     static_cast<Tasks<Task>&>(tasks).launch(ctx, kernels_of(ctx).*kKernel);
   }
@@ -96,7 +160,9 @@ class ViewOperator final : public GpuOperator {
  public:
   explicit ViewOperator(const OpSpec& spec) : op_(spec) {}
   void run(SampleContext& ctx) const override { op_.run(ctx); }
-  std::unique_ptr<BatchState> make_tasks() const override { return std::make_unique<BatchState>(); }
+  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
+    return std::make_unique<BatchState>();
+  }
   void launch(BatchContext& /*ctx*/, BatchState& /*tasks*/) const override {}
 
  private:

@@ -17,7 +17,7 @@ class Stage final : public Operator {
   }
   std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
     const Device::Scope scope(ctx.device());
-    const auto tasks = gpu_.make_tasks();
+    const auto tasks = gpu_.make_tasks(ctx);
     for (int k = 0; k < ctx.size(); ++k) {
       try {
         op_->run(ctx.sample(k, *tasks));
@@ -40,6 +40,12 @@ class Stage final : public Operator {
 }  // namespace
 
 const GpuKernels& kernels_of(const BatchContext& ctx) { return ctx.device().kernels(); }
+
+void Workspace::allocate(const BatchContext& ctx) {
+  if (bytes_ == 0) return;
+  const at::Tensor memory = ctx.device().allocate(bytes_);
+  memory_ = {static_cast<char*>(memory.mutable_data_ptr()), [memory](char*) {}};
+}
 
 void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
                  std::span<const std::byte> blob,

@@ -5,7 +5,11 @@
 
 #include "gpu/grids/copy.h"
 #include "gpu/grids/elements.h"
+#include "gpu/grids/lookup.h"
+#include "gpu/grids/mask.h"
+#include "gpu/grids/reduce.h"
 #include "gpu/grids/resample.h"
+#include "gpu/grids/standardize.h"
 #include "gpu/grids/window.h"
 
 namespace torchdali::gpu {
@@ -27,6 +31,14 @@ inline GpuKernels make_table(const char* (*error_text)(int)) {
           .window = &launch_with_blob<WindowGrid, WindowTask>,
           .normalize = &launch_with_blob<NormalizeGrid, NormalizeTask>,
           .resample = &launch_with_blob<ResampleGrid, ResampleTask>,
+          .erase = &launch_with_blob<EraseGrid, EraseTask>,
+          .grid_mask = &launch_tasks<GridMaskGrid, GridMaskTask>,
+          .one_hot = &launch_tasks<OneHotGrid, OneHotTask>,
+          .lookup = &launch_with_blob<LookupGrid, LookupTask>,
+          .bytes = &launch_with_blob<BytesGrid, BytesTask>,
+          .standardize = &launch_with_blob<StandardizeGrid, StandardizeTask>,
+          .reduce = &launch_with_blob<ReduceGrid, ReduceTask>,
+          .fold = &launch_tasks<FoldGrid, FoldTask>,
           .error_text = error_text};
 }
 

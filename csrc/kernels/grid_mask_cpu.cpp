@@ -3,7 +3,6 @@
 #include "kernels/grid_mask.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "kernels/colour_matrix.h"
@@ -17,13 +16,7 @@ namespace TORCHDALI_ISA_NAMESPACE {
 void grid_row(uint8_t* __restrict mask, int64_t width, const GridRow& grid) {
   const GridRow g = grid;
   const int32_t n = static_cast<int32_t>(width);  // a narrow counter becomes a float in one step
-  for (int32_t i = 0; i < n; ++i) {
-    const float at = static_cast<float>(i);
-    const float x = g.x + at * g.dx, y = g.y + at * g.dy;
-    // What is not a number is masked, as in DALI.
-    const int keep_x = x - std::floor(x) >= g.ratio, keep_y = y - std::floor(y) >= g.ratio;
-    mask[i] = static_cast<uint8_t>(-(keep_x | keep_y));
-  }
+  for (int32_t i = 0; i < n; ++i) mask[i] = static_cast<uint8_t>(-grid_keeps(g, i));
 }
 
 void apply_bytes(uint8_t* __restrict out, const uint8_t* __restrict in,

@@ -2,8 +2,11 @@
 // fn.cat and fn.stack: several inputs as one, along an axis that they have or along a new one.
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "core/operator.h"
+#include "gpu/axes.h"
+#include "gpu/operator.h"
 #include "ops/axes.h"
 
 namespace torchdali {
@@ -39,8 +42,11 @@ char axis_letter(const OpSpec& spec) {
   return name[0];
 }
 
-// Puts the inputs next to each other along `axis` of output 0, which is made.
-void join(SampleContext& ctx, const SampleView& out, int axis) {
+// Calls part(to, input, count, bytes, stride) for each input: `count` runs of `bytes` that lie one
+// after the other go to places `stride` apart, so that the inputs are next to each other along
+// `axis` of output 0, which is made.
+template <class Part>
+void each_part(const SampleContext& ctx, const SampleView& out, int axis, Part&& part) {
   const SampleView& first = ctx.input(0);
   int64_t outer = 1;
   for (int i = 0; i < axis; ++i) outer *= first.shape[i];
@@ -51,10 +57,34 @@ void join(SampleContext& ctx, const SampleView& out, int axis) {
     const SampleView& in = ctx.input(i);
     const int64_t bytes = in.size_bytes() / outer;
     if (bytes == 0) continue;
-    scatter_function(bytes)(to, in.as<const char>(), outer, bytes, stride);
+    part(to, in, outer, bytes, stride);
     to += bytes;
   }
 }
+
+// How the joined inputs are made: on the CPU, and on the GPU, with a task for each input.
+class Join : public Operator {
+ protected:
+  static void join(SampleContext& ctx, const SampleView& out, int axis) {
+    each_part(ctx, out, axis,
+              [](char* to, const SampleView& in, int64_t count, int64_t bytes, int64_t stride) {
+                scatter_function(bytes)(to, in.as<const char>(), count, bytes, stride);
+              });
+  }
+};
+class JoinGpu : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+ protected:
+  static void join(SampleContext& ctx, const SampleView& out, int axis) {
+    each_part(ctx, out, axis,
+              [&](char* to, const SampleView& in, int64_t count, int64_t bytes, int64_t stride) {
+                const int64_t size = itemsize(in.dtype), run = bytes / size;
+                const gpu::CopyAxis axes[] = {
+                    {.extent = count, .in_stride = bytes, .out_stride = stride, .high = count},
+                    {.extent = run, .in_stride = size, .out_stride = size, .high = run}};
+                tasks(ctx).add(ctx, gpu::make_copy(in.data, to, out.size_bytes(), size, axes));
+              });
+  }
+};
 
 void check_like_first(const SampleContext& ctx, int i) {
   const SampleView &first = ctx.input(0), &in = ctx.input(i);
@@ -64,7 +94,8 @@ void check_like_first(const SampleContext& ctx, int i) {
                   ", and input 0 ", first.shape, ": another number of dimensions");
 }
 
-class Cat final : public Operator {
+template <class Base>
+class Cat final : public Base {
  public:
   explicit Cat(const OpSpec& spec) : axis_(spec.get<int>("axis")), letter_(axis_letter(spec)) {
     TORCHDALI_CHECK(!(spec.has("axis") && letter_ != 0),
@@ -90,7 +121,7 @@ class Cat final : public Operator {
       shape[axis] += other[axis];
     }
     if (ctx.num_inputs() == 1) ctx.share_input(0, 0, first);
-    else join(ctx, ctx.output(0, first.dtype, shape, first.layout), axis);
+    else Base::join(ctx, ctx.output(0, first.dtype, shape, first.layout), axis);
   }
 
  private:
@@ -98,7 +129,8 @@ class Cat final : public Operator {
   char letter_;
 };
 
-class Stack final : public Operator {
+template <class Base>
+class Stack final : public Base {
  public:
   explicit Stack(const OpSpec& spec) : axis_(spec.get<int>("axis")), letter_(axis_letter(spec)) {}
 
@@ -126,7 +158,7 @@ class Stack final : public Operator {
       view.layout = layout;
       ctx.share_input(0, 0, view);
     } else {
-      join(ctx, ctx.output(0, first.dtype, shape, layout), axis);
+      Base::join(ctx, ctx.output(0, first.dtype, shape, layout), axis);
     }
   }
 
@@ -147,7 +179,8 @@ TORCHDALI_OPERATOR("cat")
     .arg("axis", 0, "The axis; negative numbers count from the end. Excludes `axis_name`.")
     .optional_arg("axis_name", ArgType::kString,
                   "The axis as a letter of the first input's layout.")
-    .cpu<Cat>();
+    .cpu<Cat<Join>>()
+    .gpu<Cat<JoinGpu>>();
 
 TORCHDALI_OPERATOR("stack")
     .doc("Puts the inputs, which have one shape, together along a new axis.")
@@ -159,7 +192,8 @@ TORCHDALI_OPERATOR("stack")
     .arg("axis", 0, "Where the new axis is in the output; negative numbers count from its end.")
     .optional_arg("axis_name", ArgType::kString,
                   "Letter of the new axis in the layout; inputs that are no scalars need one then.")
-    .cpu<Stack>();
+    .cpu<Stack<Join>>()
+    .gpu<Stack<JoinGpu>>();
 
 }  // namespace
 }  // namespace torchdali

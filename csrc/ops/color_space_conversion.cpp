@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/colour_matrix.h"
 #include "ops/input_layout.h"
 
@@ -57,9 +58,10 @@ const char* name_of(ImageType type) {
   return kNames[static_cast<int>(type)];
 }
 
-class ColorSpaceConversion final : public Operator {
+// What the images are and become.
+class ColourArgs {
  public:
-  explicit ColorSpaceConversion(const OpSpec& spec)
+  explicit ColourArgs(const OpSpec& spec)
       : layout_(spec, 0),
         from_(spec.get<ImageType>("image_type")),
         to_(spec.get<ImageType>("output_type")) {
@@ -78,7 +80,8 @@ class ColorSpaceConversion final : public Operator {
     }
   }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output; null where it is a view of the input.
+  const SampleView* make_output(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8, "input `data` is ", dtype_name(in.dtype),
@@ -91,12 +94,27 @@ class ColorSpaceConversion final : public Operator {
       SampleView same = in;
       same.layout = layout;
       ctx.share_input(0, 0, same);
-      return;
+      return nullptr;
     }
     Shape shape = in.shape;
     shape[axis] = channels_of(to_);
-    const SampleView& out = ctx.output(0, in.dtype, shape, layout);
-    convert(out.as<uint8_t>(), in.as<const uint8_t>(), in.volume() / channels_of(from_));
+    return &ctx.output(0, in.dtype, shape, layout);
+  }
+
+ protected:
+  InputLayout layout_;
+  ImageType from_, to_;
+  kernels::ColourMatrix matrix_;
+};
+
+class ColorSpaceConversion final : public Operator, private ColourArgs {
+ public:
+  explicit ColorSpaceConversion(const OpSpec& spec) : ColourArgs(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    if (const SampleView* out = make_output(ctx))
+      convert(out->as<uint8_t>(), in.as<const uint8_t>(), in.volume() / channels_of(from_));
   }
 
  private:
@@ -133,10 +151,47 @@ class ColorSpaceConversion final : public Operator {
     alignas(64) uint8_t block[3 * kBlock];
     for (int64_t p = 0; p < pixels; p += kBlock) fn(block, p, std::min(kBlock, pixels - p));
   }
+};
 
-  InputLayout layout_;
-  ImageType from_, to_;
-  kernels::ColourMatrix matrix_;
+class ColorSpaceConversionGpu final
+    : public gpu::TaskOperator<gpu::ColourTask, &gpu::GpuKernels::colour>,
+      private ColourArgs {
+ public:
+  explicit ColorSpaceConversionGpu(const OpSpec& spec) : ColourArgs(spec), linear_(matrix_) {
+    const bool ycbcr = from_ == ImageType::kYCbCr || to_ == ImageType::kYCbCr;
+    if (ycbcr) return;
+    // What the CPU does with integers, as a matrix: in float it comes out the same to the bit, as
+    // bytes times 32768ths and their sums are exact.
+    linear_ = {};
+    for (int i = 0; i < 3; ++i)
+      for (int k = 0; k < 3; ++k) linear_.m[i][k] = weight(i, k);
+  }
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const SampleView* out = make_output(ctx);
+    if (out == nullptr) return;
+    Task task;
+    task.in = in.data;
+    task.out = out->data;
+    task.in_channels = channels_of(from_);
+    task.out_channels = channels_of(to_);
+    task.size = in.volume() / task.in_channels;
+    task.in_dtype = task.out_dtype = in.dtype;
+    for (int i = 0; i < 3; ++i) {
+      std::copy_n(linear_.m[i], 3, task.m[i]);
+      task.offset[i] = linear_.offset[i];
+    }
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  float weight(int i, int k) const {
+    if (to_ == ImageType::kGray)
+      return static_cast<float>((from_ == ImageType::kRGB ? kRgbToGray : kBgrToGray)[k]) / 32768;
+    return k == (from_ == ImageType::kGray ? 0 : 2 - i) ? 1.0f : 0.0f;
+  }
+  kernels::ColourMatrix linear_;
 };
 
 TORCHDALI_OPERATOR("color_space_conversion")
@@ -154,7 +209,8 @@ TORCHDALI_OPERATOR("color_space_conversion")
                   "Colour space of the output; the same as `image_type` changes nothing.")
     .sequences()
     .volumes()
-    .cpu<ColorSpaceConversion>();
+    .cpu<ColorSpaceConversion>()
+    .gpu<ColorSpaceConversionGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 
 namespace torchdali {
 namespace {
@@ -48,7 +49,8 @@ TORCHDALI_OPERATOR("element_extract")
       return static_cast<int>(map.size());
     })
     .required_arg("element_map", ArgType::kIntVec, "Numbers of the frames, from 0.")
-    .cpu<ElementExtract>();
+    .cpu<ElementExtract>()
+    .gpu<gpu::ViewOperator<ElementExtract>>();
 
 }  // namespace
 }  // namespace torchdali

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/convert.h"
 #include "kernels/window.h"
 #include "ops/axes.h"
@@ -14,9 +15,10 @@
 namespace torchdali {
 namespace {
 
-class Erase final : public Operator {
+// Regions of a sample and what they are filled with.
+class EraseArgs {
  public:
-  explicit Erase(const OpSpec& spec)
+  explicit EraseArgs(const OpSpec& spec)
       : axes_(spec, /*names_win=*/true),
         anchor_(spec, "anchor"),
         shape_(spec, "shape"),
@@ -31,7 +33,20 @@ class Erase final : public Operator {
     normalized_shape_ = both || spec.get<bool>("normalized_shape");
   }
 
-  void run(SampleContext& ctx) const override {
+  struct Plan {
+    std::span<const Window> regions;
+    std::span<const float> values;  // one, or one a channel
+    int channel_axis;
+
+    template <class T>
+    T value(int64_t channel) const {
+      const float v = values[values.size() == 1 ? 0 : static_cast<size_t>(channel)];
+      return kernels::convert<T>(is_floating_type<T> ? v : std::trunc(v));
+    }
+  };
+  // Valid until the next call of the thread. Where there are no regions, the output has been made a
+  // view of the input.
+  Plan operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     static thread_local std::vector<Window> regions;
     regions.clear();
@@ -40,16 +55,8 @@ class Erase final : public Operator {
     const auto values = fill_value_(ctx, buffer);
     const int channel_axis = in.layout.find('C');
     check_values(values.size(), channel_axis < 0 ? -1 : in.shape[channel_axis]);
-    if (regions.empty()) {
-      ctx.share_input(0, 0, in);
-      return;
-    }
-    const SampleView& out = ctx.output(0, in.dtype, in.shape, in.layout);
-    std::memcpy(out.data, in.data, static_cast<size_t>(in.size_bytes()));
-    dispatch_dtype(in.dtype, [&]<class T>() {
-      for (const Window& region : regions)
-        fill(out.as<T>(), in.shape, region, channel_axis, values);
-    });
+    if (regions.empty()) ctx.share_input(0, 0, in);
+    return {regions, values, channel_axis};
   }
 
  private:
@@ -106,15 +113,33 @@ class Erase final : public Operator {
                     count, " values, and the input ", channels, " channels");
   }
 
+  AxisArgs axes_;
+  ListArg<float> anchor_, shape_, fill_value_;
+  bool named_axes_, centered_, normalized_anchor_, normalized_shape_;
+};
+
+class Erase final : public Operator {
+ public:
+  explicit Erase(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto plan = args_(ctx);
+    if (plan.regions.empty()) return;
+    const SampleView& out = ctx.output(0, in.dtype, in.shape, in.layout);
+    std::memcpy(out.data, in.data, static_cast<size_t>(in.size_bytes()));
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      for (const Window& region : plan.regions) fill(out.as<T>(), in.shape, region, plan);
+    });
+  }
+
+ private:
   template <class T>
-  static void fill(T* out, const Shape& shape, const Window& region, int channel_axis,
-                   std::span<const float> values) {
-    const auto value = [&](int64_t c) {
-      const float v = values[values.size() == 1 ? 0 : static_cast<size_t>(c)];
-      return kernels::convert<T>(is_floating_type<T> ? v : std::trunc(v));
-    };
+  static void fill(T* out, const Shape& shape, const Window& region, const EraseArgs::Plan& plan) {
+    const auto value = [&](int64_t c) { return plan.value<T>(c); };
+    const int channel_axis = plan.channel_axis;
     // Runs of one value; where channels are innermost and differ, a row of them is the pattern.
-    if (values.size() == 1) {
+    if (plan.values.size() == 1) {
       const T constant = value(0);
       each_run(shape, region, [&](int64_t at, int64_t n) { std::fill_n(out + at, n, constant); });
     } else if (channel_axis == shape.ndim() - 1) {
@@ -147,9 +172,51 @@ class Erase final : public Operator {
                           [&](int64_t, int64_t at, int64_t count) { run(at, count); });
   }
 
-  AxisArgs axes_;
-  ListArg<float> anchor_, shape_, fill_value_;
-  bool named_axes_, centered_, normalized_anchor_, normalized_shape_;
+  EraseArgs args_;
+};
+
+class EraseGpu final : public gpu::TaskOperator<gpu::EraseTask, &gpu::GpuKernels::erase> {
+ public:
+  explicit EraseGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto plan = args_(ctx);
+    if (plan.regions.empty()) return;
+    const int ndim = in.shape.ndim();
+    TORCHDALI_CHECK_KIND(kUnsupported, ndim <= gpu::kMaxAxes, "a tensor of ", ndim,
+                         " dimensions, on the GPU at most ", gpu::kMaxAxes,
+                         " are possible. To fix it: use fn.reshape, or the CPU");
+    const SampleView& out = ctx.output(0, in.dtype, in.shape, in.layout);
+    Task task;
+    task.in = in.data;
+    task.out = out.data;
+    task.size = out.volume();
+    task.ndim = ndim;
+    task.itemsize = static_cast<int>(itemsize(in.dtype));
+    task.channel_axis = plan.values.size() == 1 ? -1 : plan.channel_axis;
+    std::copy(in.shape.begin(), in.shape.end(), task.extent);
+    task.boxes = std::ssize(plan.regions);
+    std::vector<int64_t> bounds;
+    for (const Window& region : plan.regions)
+      for (int i = 0; i < ndim; ++i) {
+        bounds.push_back(region.anchor[i]);
+        bounds.push_back(region.anchor[i] + region.shape[i]);
+      }
+    task.bounds = tasks(ctx).keep(std::span<const int64_t>(bounds));
+    std::vector<uint64_t> fill(plan.values.size());
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      for (size_t c = 0; c < fill.size(); ++c) {
+        const T value = plan.value<T>(static_cast<int64_t>(c));
+        std::memcpy(&fill[c], &value, sizeof(T));
+      }
+    });
+    task.fill = tasks(ctx).keep(std::span<const uint64_t>(fill));
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  EraseArgs args_;
 };
 
 TORCHDALI_OPERATOR("erase")
@@ -182,7 +249,8 @@ TORCHDALI_OPERATOR("erase")
     .arg("centered_anchor", false, "`anchor` is the middle of a region.")
     .sequences()
     .volumes()
-    .cpu<Erase>();
+    .cpu<Erase>()
+    .gpu<EraseGpu>();
 
 }  // namespace
 }  // namespace torchdali

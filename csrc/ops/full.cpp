@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/axes.h"
+#include "gpu/operator.h"
 #include "kernels/convert.h"
 
 namespace torchdali {
@@ -16,16 +18,22 @@ void repeat(char* out, int64_t count, int64_t total) {
     std::memcpy(out + done, out, static_cast<size_t>(std::min(done, total - done)));
 }
 
-// Writes `value` to `out` as often as its shape asks for (NumPy's rules: axes are compared from the
-// end; where `value` has extent 1 or no axis, it is repeated).
-void broadcast(const SampleView& out, const SampleView& value) {
-  const int64_t size = itemsize(out.dtype);
+// NumPy's rules: axes are compared from the end; where `value` has extent 1 or no axis, it is
+// repeated. Returns how many axes it lacks.
+int check_fits(const SampleView& out, const SampleView& value) {
   const int shift = out.shape.ndim() - value.shape.ndim();
   bool fits = shift >= 0;
   for (int i = 0; fits && i < value.shape.ndim(); ++i)
     fits = value.shape[i] == out.shape[i + shift] || value.shape[i] == 1;
   TORCHDALI_CHECK(fits, "`fill_value` of shape ", value.shape,
                   " cannot be repeated to fill the shape ", out.shape);
+  return shift;
+}
+
+// Writes `value` to `out` as often as its shape asks for.
+void broadcast(const SampleView& out, const SampleView& value) {
+  const int64_t size = itemsize(out.dtype);
+  const int shift = check_fits(out, value);
   if (out.volume() == 0) return;
   // From the last axis to the first: what there is of an axis, then its repetitions.
   int64_t block = 1;  // elements of `out` behind the axis
@@ -92,19 +100,47 @@ class Uniform final : public Operator {
   Layout layout_;
 };
 
-template <int kValue>
-class UniformLike final : public Operator {
+// The output of an operator that takes shape and, by default, type from its input.
+class Like {
  public:
-  explicit UniformLike(const OpSpec& spec) {
+  explicit Like(const OpSpec& spec) {
     if (spec.has("dtype")) dtype_ = spec.get<DType>("dtype");
   }
-  void run(SampleContext& ctx) const override {
+  const SampleView& make_output(SampleContext& ctx) const {
     const SampleView& like = ctx.input(0);
-    fill(make(ctx, dtype_ == DType::kNone ? like.dtype : dtype_, like.shape, like.layout), kValue);
+    return make(ctx, dtype_ == DType::kNone ? like.dtype : dtype_, like.shape, like.layout);
   }
 
  private:
   DType dtype_ = DType::kNone;
+};
+
+template <int kValue>
+class UniformLike final : public Operator {
+ public:
+  explicit UniformLike(const OpSpec& spec) : like_(spec) {}
+  void run(SampleContext& ctx) const override { fill(like_.make_output(ctx), kValue); }
+
+ private:
+  Like like_;
+};
+
+template <int kValue>
+class UniformLikeGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+ public:
+  explicit UniformLikeGpu(const OpSpec& spec) : like_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& out = like_.make_output(ctx);
+    uint64_t bytes = 0;
+    dispatch_dtype(out.dtype, [&]<class T>() {
+      const T value = kernels::convert<T>(kValue);
+      std::memcpy(&bytes, &value, sizeof(T));
+    });
+    tasks(ctx).add(ctx, gpu::make_fill(out.data, out.size_bytes(), itemsize(out.dtype), bytes));
+  }
+
+ private:
+  Like like_;
 };
 
 class Full final : public Operator {
@@ -139,6 +175,57 @@ class FullLike final : public Operator {
   }
 };
 
+// Converts the value, then repeats it.
+class FullLikeGpu final : public gpu::GpuOperator {
+ public:
+  explicit FullLikeGpu(const OpSpec&) {}
+  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
+    return std::make_unique<State>();
+  }
+  void run(SampleContext& ctx) const override {
+    auto& state = ctx.batch_state<State>();
+    const SampleView &like = ctx.input(0), &value = ctx.input(1);
+    const SampleView& out = make(ctx, like.dtype, like.shape, like.layout);
+    const int shift = check_fits(out, value), ndim = out.shape.ndim();
+    if (out.volume() == 0) return;
+    const int64_t size = itemsize(out.dtype);
+    const void* from = value.data;
+    if (value.dtype != out.dtype) {
+      gpu::ConvertTask task;
+      task.in = value.data;
+      task.out = state.workspace.reserve(value.volume() * size);
+      task.size = value.volume();
+      task.in_dtype = value.dtype;
+      task.out_dtype = out.dtype;
+      from = task.out;
+      state.converted.add_intermediate(task);
+    }
+    auto axes = gpu::dense_axes(out.shape, size);
+    const auto value_axes = gpu::dense_axes(value.shape, size);
+    for (int i = 0; i < ndim; ++i) {
+      const bool repeated = i < shift || value.shape[i - shift] == 1;
+      axes[static_cast<size_t>(i)].in_stride =
+          repeated ? 0 : value_axes[static_cast<size_t>(i - shift)].in_stride;
+    }
+    state.repeated.add(ctx, gpu::make_copy(from, out.data, out.size_bytes(), size, axes));
+  }
+  void launch(BatchContext& ctx, BatchState& batch) const override {
+    auto& state = static_cast<State&>(batch);
+    state.workspace.allocate(ctx);
+    state.converted.for_each([&](gpu::ConvertTask& task) { state.workspace.move(task.out); });
+    state.repeated.for_each([&](gpu::CopyTask& task) { state.workspace.move(task.in); });
+    state.converted.launch(ctx, gpu::kernels_of(ctx).convert);
+    state.repeated.launch(ctx, gpu::kernels_of(ctx).copy);
+  }
+
+ private:
+  struct State final : BatchState {
+    gpu::Workspace workspace;
+    gpu::Tasks<gpu::ConvertTask> converted;
+    gpu::Tasks<gpu::CopyTask> repeated;
+  };
+};
+
 SchemaBuilder& add_shape_args(SchemaBuilder& schema) {
   return schema
       .optional_arg("shape", ArgType::kIntVec,
@@ -160,7 +247,8 @@ TORCHDALI_OPERATOR("zeros_like")
     .input("data_like", "Whose shape, layout and type the output has.")
     .output("zeros", "Shape and layout of the input.")
     .optional_arg("dtype", ArgType::kDType, kLikeType)
-    .cpu<UniformLike<0>>();
+    .cpu<UniformLike<0>>()
+    .gpu<UniformLikeGpu<0>>();
 
 TORCHDALI_OPERATOR("ones")
     .doc("Gives tensors of ones.")
@@ -174,7 +262,8 @@ TORCHDALI_OPERATOR("ones_like")
     .input("data_like", "Whose shape, layout and type the output has.")
     .output("ones", "Shape and layout of the input.")
     .optional_arg("dtype", ArgType::kDType, kLikeType)
-    .cpu<UniformLike<1>>();
+    .cpu<UniformLike<1>>()
+    .gpu<UniformLikeGpu<1>>();
 
 TORCHDALI_OPERATOR("full")
     .doc("Repeats a value until it fills a shape, by NumPy's rules for broadcasting.")
@@ -188,7 +277,8 @@ TORCHDALI_OPERATOR("full_like")
     .input("data_like", "Whose shape, layout and type the output has.")
     .input("fill_value", "A scalar or a tensor, converted to that type as by fn.cast.")
     .output("full", "Shape, layout and type of `data_like`.")
-    .cpu<FullLike>();
+    .cpu<FullLike>()
+    .gpu<FullLikeGpu>();
 
 }  // namespace
 }  // namespace torchdali

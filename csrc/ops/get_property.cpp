@@ -1,29 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.get_property: what the engine knows about a sample beside its elements, as text.
 #include <algorithm>
+#include <string>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 
 namespace torchdali {
 namespace {
 
-class GetProperty final : public Operator {
+// Which text.
+class Property {
  public:
-  explicit GetProperty(const OpSpec& spec) {
+  explicit Property(const OpSpec& spec) {
     const auto key = spec.get<std::string>("key");
     TORCHDALI_CHECK(key == "source_info" || key == "layout", "`key` is \"", key,
                     "\", expected \"source_info\" or \"layout\"");
     layout_ = key == "layout";
   }
-  void run(SampleContext& ctx) const override {
-    const Layout layout = ctx.input(0).layout;
-    const std::string_view text = layout_ ? layout.str() : ctx.source_info();
-    const SampleView& out = ctx.output(0, DType::kUInt8, Shape{static_cast<int64_t>(text.size())});
-    std::copy(text.begin(), text.end(), out.as<char>());
+  std::string operator()(const SampleContext& ctx) const {
+    return std::string(layout_ ? ctx.input(0).layout.str() : ctx.source_info());
   }
 
  private:
   bool layout_ = false;
+};
+
+class GetProperty final : public Operator {
+ public:
+  explicit GetProperty(const OpSpec& spec) : property_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const std::string text = property_(ctx);
+    const SampleView& out = ctx.output(0, DType::kUInt8, Shape{std::ssize(text)});
+    std::copy(text.begin(), text.end(), out.as<char>());
+  }
+
+ private:
+  Property property_;
+};
+
+class GetPropertyGpu final : public gpu::TaskOperator<gpu::BytesTask, &gpu::GpuKernels::bytes> {
+ public:
+  explicit GetPropertyGpu(const OpSpec& spec) : property_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const std::string text = property_(ctx);
+    Task task;
+    task.out = ctx.output(0, DType::kUInt8, Shape{std::ssize(text)}).data;
+    task.size = std::ssize(text);
+    task.bytes = tasks(ctx).keep(std::span(text));
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  Property property_;
 };
 
 TORCHDALI_OPERATOR("get_property")
@@ -35,7 +64,8 @@ TORCHDALI_OPERATOR("get_property")
     .required_arg("key", ArgType::kString,
                   "\"source_info\": the path or key that the sample was made from, relative to the "
                   "reader's root; \"layout\": the letters of its axes.")
-    .cpu<GetProperty>();
+    .cpu<GetProperty>()
+    .gpu<GetPropertyGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/byte_table.h"
 #include "kernels/convert.h"
 
@@ -16,9 +17,10 @@ namespace {
 constexpr int64_t kMaxKey = 0xFFFF;  // DALI's limit
 constexpr int64_t kBytes = 256;
 
-class LookupTable final : public Operator {
+// The table: an entry for each key from 0 on, and one for what has no key.
+class LookupArgs {
  public:
-  explicit LookupTable(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {
+  explicit LookupArgs(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {
     const auto keys = spec.get<std::vector<int64_t>>("keys");
     const auto values = spec.get<std::vector<float>>("values");
     TORCHDALI_CHECK(keys.size() == values.size(), "`keys` has ", keys.size(),
@@ -31,7 +33,6 @@ class LookupTable final : public Operator {
     size_ = size;
     const auto default_value = spec.get<float>("default_value");
     dispatch_dtype(dtype_, [&]<class Out>() {
-      // One entry more, for what has no key.
       table_.resize(static_cast<size_t>(size + 1) * sizeof(Out));
       Out* table = reinterpret_cast<Out*>(table_.data());
       std::fill_n(table, size + 1, kernels::convert<Out>(default_value));
@@ -39,19 +40,37 @@ class LookupTable final : public Operator {
     });
   }
 
-  void run(SampleContext& ctx) const override {
+  const SampleView& make_output(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     TORCHDALI_CHECK_KIND(kType, !is_floating(in.dtype), "input `data` is ", dtype_name(in.dtype),
                          ", expected integers. To fix it: use fn.cast");
-    const SampleView& out = ctx.output(0, dtype_, in.shape, in.layout);
+    return ctx.output(0, dtype_, in.shape, in.layout);
+  }
+  // Keys from 0 on that have an entry; entry keys() is for all others.
+  int64_t keys() const { return size_; }
+  const std::vector<char>& table() const { return table_; }
+
+ private:
+  DType dtype_;
+  int64_t size_;
+  std::vector<char> table_;
+};
+
+class LookupTable final : public Operator {
+ public:
+  explicit LookupTable(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const SampleView& out = args_.make_output(ctx);
     const int64_t count = in.volume();
-    if (in.dtype == DType::kUInt8 && itemsize(dtype_) == 1) {
+    if (in.dtype == DType::kUInt8 && itemsize(out.dtype) == 1) {
       kernels::ByteTable table;
-      std::memcpy(table, table_.data(), sizeof(table));
+      std::memcpy(table, args_.table().data(), sizeof(table));
       kernels::look_up_bytes(out.as<uint8_t>(), in.as<const uint8_t>(), count, &table, 1);
       return;
     }
-    switch (itemsize(dtype_)) {  // entries are copied: their size is all that matters
+    switch (itemsize(out.dtype)) {  // entries are copied: their size is all that matters
       case 1: return look_up<uint8_t>(out, in, count);
       case 2: return look_up<uint16_t>(out, in, count);
       case 4: return look_up<uint32_t>(out, in, count);
@@ -62,7 +81,7 @@ class LookupTable final : public Operator {
  private:
   template <class Out>
   void look_up(const SampleView& out, const SampleView& in, int64_t count) const {
-    const Out* __restrict table = reinterpret_cast<const Out*>(table_.data());
+    const Out* __restrict table = reinterpret_cast<const Out*>(args_.table().data());
     Out* __restrict to = out.as<Out>();
     dispatch_dtype(in.dtype, [&]<class In>() {
       const In* __restrict from = in.as<const In>();
@@ -70,16 +89,36 @@ class LookupTable final : public Operator {
         for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
       } else if constexpr (!is_floating_type<In>) {
         // Negative ones become large ones.
-        const uint64_t size = static_cast<uint64_t>(size_);
+        const uint64_t size = static_cast<uint64_t>(args_.keys());
         for (int64_t i = 0; i < count; ++i)
           to[i] = table[std::min(static_cast<uint64_t>(from[i]), size)];
       }
     });
   }
 
-  DType dtype_;
-  int64_t size_;  // keys from 0 on that have an entry; entry `size_` is for all others
-  std::vector<char> table_;
+  LookupArgs args_;
+};
+
+class LookupTableGpu final : public gpu::TaskOperator<gpu::LookupTask, &gpu::GpuKernels::lookup> {
+ public:
+  explicit LookupTableGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const SampleView& out = args_.make_output(ctx);
+    Task task;
+    task.in = in.data;
+    task.out = out.data;
+    task.size = in.volume();
+    task.in_dtype = in.dtype;
+    task.out_dtype = out.dtype;
+    task.entries = args_.keys();
+    task.table = tasks(ctx).keep_once(std::span(args_.table()));
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  LookupArgs args_;
 };
 
 TORCHDALI_OPERATOR("lookup_table")
@@ -97,7 +136,8 @@ TORCHDALI_OPERATOR("lookup_table")
     .deprecated_arg("output_dtype", ArgType::kDType, "Old name of `dtype`.", "dtype")
     .sequences()
     .volumes()
-    .cpu<LookupTable>();
+    .cpu<LookupTable>()
+    .gpu<LookupTableGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -2,11 +2,14 @@
 // fn.one_hot: class numbers as vectors that are "on" at the class.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <string>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/convert.h"
+#include "kernels/one_hot.h"
 
 namespace torchdali {
 namespace {
@@ -16,9 +19,14 @@ struct OneHotBatch final : BatchState {
   bool scalars = true;
 };
 
-class OneHot final : public Operator {
+// Where the classes' axis is, and what stands along it.
+class OneHotArgs {
  public:
-  explicit OneHot(const OpSpec& spec)
+  struct Plan {
+    SampleView out;
+    int64_t outer = 1, inner = 1;
+  };
+  explicit OneHotArgs(const OpSpec& spec)
       : axis_(spec.get<int>("axis")),
         classes_(spec.get<int64_t>("num_classes")),
         dtype_(spec.get<DType>("dtype")),
@@ -33,18 +41,18 @@ class OneHot final : public Operator {
     }
   }
 
-  std::optional<BatchTraits> batch_traits() const override {
-    return axis_ < 0 ? std::optional(BatchTraits{}) : std::nullopt;
-  }
-  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+  // Whether samples depend on the others of their batch.
+  bool batch_wide() const { return axis_ < 0; }
+  static std::unique_ptr<OneHotBatch> batch(BatchContext& ctx) {
     auto batch = std::make_unique<OneHotBatch>();
     for (int k = 0; k < ctx.size(); ++k) batch->scalars &= ctx.input(0, k).volume() == 1;
     return batch;
   }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output. `batch` where batch_wide().
+  Plan make_output(SampleContext& ctx, const OneHotBatch* batch) const {
     SampleView in = ctx.input(0);
-    if (axis_ < 0 && ctx.batch_state<OneHotBatch>().scalars) {
+    if (axis_ < 0 && batch->scalars) {
       in.shape = {};
       in.layout = {};
     }
@@ -55,44 +63,32 @@ class OneHot final : public Operator {
                          "`axis_name` needs an input with a layout, got ", in.shape);
     Shape shape;
     std::string letters;
-    int64_t outer = 1, inner = 1;
+    Plan plan;
     for (int i = 0; i <= ndim; ++i) {
       const int from = i - (i > axis);
       shape.push_back(i == axis ? classes_ : in.shape[from]);
       if (letter_ != 0) letters += i == axis ? letter_ : in.layout[from];
-      if (i != axis) (i < axis ? outer : inner) *= in.shape[from];
+      if (i != axis) (i < axis ? plan.outer : plan.inner) *= in.shape[from];
     }
     SampleView out{.data = nullptr, .dtype = dtype_, .shape = shape, .layout = {}};
     checked_size_bytes(out);
-    out = ctx.output(0, dtype_, shape, Layout(std::string_view(letters)));
-    dispatch_dtype(dtype_, [&]<class To>() {
-      const auto value = [](float x) {
-        return kernels::convert<To>(is_floating_type<To> ? x : std::trunc(x));
-      };
-      std::fill_n(out.as<To>(), out.volume(), value(off_));
-      const To on = value(on_);
-      dispatch_dtype(in.dtype, [&]<class From>() {
-        const From* from = in.as<const From>();
-        for (int64_t o = 0; o < outer; ++o)
-          for (int64_t i = 0; i < inner; ++i) {
-            const int64_t c = class_of(from[o * inner + i]);
-            if (c >= 0) out.as<To>()[(o * classes_ + c) * inner + i] = on;
-          }
-      });
-    });
+    plan.out = ctx.output(0, dtype_, shape, Layout(std::string_view(letters)));
+    return plan;
+  }
+  int64_t classes() const { return classes_; }
+  template <class To>
+  To on() const {
+    return element<To>(on_);
+  }
+  template <class To>
+  To off() const {
+    return element<To>(off_);
   }
 
  private:
-  // The class that a number means, fractions cut off; -1 where there is none.
-  template <class T>
-  int64_t class_of(T number) const {
-    if constexpr (is_floating_type<T>) {
-      const auto x = static_cast<double>(number);
-      return x > -1 && x < static_cast<double>(classes_) ? static_cast<int64_t>(x) : -1;
-    } else {
-      const auto c = static_cast<int64_t>(number);  // past the limit it is negative
-      return c >= 0 && c < classes_ ? c : -1;
-    }
+  template <class To>
+  static To element(float x) {
+    return kernels::convert<To>(is_floating_type<To> ? x : std::trunc(x));
   }
 
   int axis_;
@@ -100,6 +96,70 @@ class OneHot final : public Operator {
   DType dtype_;
   float on_, off_;
   char letter_ = 0;
+};
+
+class OneHot final : public Operator {
+ public:
+  explicit OneHot(const OpSpec& spec) : args_(spec) {}
+
+  std::optional<BatchTraits> batch_traits() const override {
+    return args_.batch_wide() ? std::optional(BatchTraits{}) : std::nullopt;
+  }
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+    return OneHotArgs::batch(ctx);
+  }
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto [out, outer, inner] =
+        args_.make_output(ctx, args_.batch_wide() ? &ctx.batch_state<OneHotBatch>() : nullptr);
+    dispatch_dtype(out.dtype, [&, &out = out, outer = outer, inner = inner]<class To>() {
+      std::fill_n(out.as<To>(), out.volume(), args_.off<To>());
+      const To on = args_.on<To>();
+      const int64_t classes = args_.classes();
+      dispatch_dtype(in.dtype, [&]<class From>() {
+        const From* from = in.as<const From>();
+        for (int64_t o = 0; o < outer; ++o)
+          for (int64_t i = 0; i < inner; ++i) {
+            const int64_t c = kernels::class_of(from[o * inner + i], classes);
+            if (c >= 0) out.as<To>()[(o * classes + c) * inner + i] = on;
+          }
+      });
+    });
+  }
+
+ private:
+  OneHotArgs args_;
+};
+
+class OneHotGpu final : public gpu::TaskOperator<gpu::OneHotTask, &gpu::GpuKernels::one_hot> {
+ public:
+  explicit OneHotGpu(const OpSpec& spec) : args_(spec) {}
+
+  std::unique_ptr<BatchState> survey(BatchContext& ctx) const override {
+    return args_.batch_wide() ? OneHotArgs::batch(ctx) : nullptr;
+  }
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto plan =
+        args_.make_output(ctx, args_.batch_wide() ? &tasks(ctx).survey<OneHotBatch>() : nullptr);
+    Task task;
+    task.in = in.data;
+    task.out = plan.out.data;
+    task.size = plan.out.volume();
+    task.in_dtype = in.dtype;
+    task.out_dtype = plan.out.dtype;
+    task.classes = args_.classes();
+    task.inner = plan.inner;
+    dispatch_dtype(plan.out.dtype, [&]<class To>() {
+      const To on = args_.on<To>(), off = args_.off<To>();
+      std::memcpy(&task.on, &on, sizeof(To));
+      std::memcpy(&task.off, &off, sizeof(To));
+    });
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  OneHotArgs args_;
 };
 
 TORCHDALI_OPERATOR("one_hot")
@@ -119,7 +179,8 @@ TORCHDALI_OPERATOR("one_hot")
     .arg("num_classes", 0, "Number of classes: the length of the axis.")
     .arg("on_value", 1.0f, "Value at the class. Integers cut off fractions and saturate.")
     .arg("off_value", 0.0f, "Value elsewhere.")
-    .cpu<OneHot>();
+    .cpu<OneHot>()
+    .gpu<OneHotGpu>();
 
 }  // namespace
 }  // namespace torchdali

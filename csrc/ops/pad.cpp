@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/axes.h"
+#include "gpu/operator.h"
 #include "kernels/convert.h"
 #include "kernels/window.h"
 #include "ops/axes.h"
@@ -18,9 +20,10 @@ struct Largest final : BatchState {
   Shape shape;
 };
 
-class Pad final : public Operator {
+// The shape that a sample is padded to, and what with.
+class PadArgs {
  public:
-  explicit Pad(const OpSpec& spec)
+  explicit PadArgs(const OpSpec& spec)
       : axes_(spec), shape_(spec, "shape"), align_(spec, "align"), fill_value_(spec, "fill_value") {
     batch_wide_ = !shape_.given() || shape_.is_tensor();
     if (!batch_wide_)
@@ -28,10 +31,9 @@ class Pad final : public Operator {
         batch_wide_ |= extent <= 0;
   }
 
-  std::optional<BatchTraits> batch_traits() const override {
-    return batch_wide_ ? std::optional(BatchTraits{}) : std::nullopt;
-  }
-  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+  // Whether samples depend on the largest of their batch.
+  bool batch_wide() const { return batch_wide_; }
+  static std::unique_ptr<Largest> largest(BatchContext& ctx) {
     auto largest = std::make_unique<Largest>();
     for (int k = 0; k < ctx.size(); ++k) {
       const Shape& shape = ctx.input(0, k).shape;
@@ -45,37 +47,28 @@ class Pad final : public Operator {
     return largest;
   }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output, of the shape that the sample is padded to; null where nothing is to be done:
+  // it is a view of the input, or empty. `largest` where batch_wide().
+  const SampleView* make_output(SampleContext& ctx, const Largest* largest) const {
     const SampleView& in = ctx.input(0);
-    const Shape shape = padded_shape(ctx, in);
+    const Shape shape = padded_shape(ctx, in, largest);
     if (shape == in.shape) {
       ctx.share_input(0, 0, in);
-      return;
+      return nullptr;
     }
     SampleView wanted{.data = nullptr, .dtype = in.dtype, .shape = shape, .layout = in.layout};
     checked_size_bytes(wanted);
     const SampleView& out = ctx.output(0, in.dtype, shape, in.layout);
-    if (out.volume() == 0) return;
+    return out.volume() == 0 ? nullptr : &out;
+  }
+  template <class T>
+  T fill(const SampleContext& ctx) const {
     const float value = fill_value_(ctx);
-    const bool empty = in.volume() == 0;
-    Shape origin = shape;
-    for (int i = 0; i < shape.ndim(); ++i) origin[i] = 0;
-    dispatch_dtype(in.dtype, [&]<class T>() {
-      const T fill = kernels::convert<T>(is_floating_type<T> ? value : std::trunc(value));
-      if (empty) std::fill_n(out.as<T>(), out.volume(), fill);
-      else kernels::fill_outside(out.as<T>(), shape, origin, in.shape, fill);
-    });
-    if (empty) return;
-    const int64_t size = itemsize(in.dtype);
-    kernels::for_each_run(
-        in.shape, origin, shape, origin, in.shape, [&](int64_t from, int64_t to, int64_t count) {
-          std::memcpy(out.as<char>() + to * size, in.as<const char>() + from * size,
-                      static_cast<size_t>(count * size));
-        });
+    return kernels::convert<T>(is_floating_type<T> ? value : std::trunc(value));
   }
 
  private:
-  Shape padded_shape(SampleContext& ctx, const SampleView& in) const {
+  Shape padded_shape(SampleContext& ctx, const SampleView& in, const Largest* largest) const {
     static thread_local std::vector<int64_t> extents, multiples;
     const AxisList axes = axes_(ctx, in.shape, in.layout);
     const auto wanted = values(ctx, shape_, "shape", axes.count, extents);
@@ -84,7 +77,7 @@ class Pad final : public Operator {
     for (int i = 0; i < axes.count; ++i) {
       const int axis = axes.axes[i];
       int64_t extent = wanted.empty() ? -1 : wanted[wanted.size() == 1 ? 0 : i];
-      if (extent <= 0) extent = ctx.batch_state<Largest>().shape[axis];
+      if (extent <= 0) extent = largest->shape[axis];
       extent = std::max(extent, in.shape[axis]);
       if (!align.empty()) {
         const int64_t multiple = align[align.size() == 1 ? 0 : i];
@@ -112,6 +105,73 @@ class Pad final : public Operator {
   bool batch_wide_;
 };
 
+class Pad final : public Operator {
+ public:
+  explicit Pad(const OpSpec& spec) : args_(spec) {}
+
+  std::optional<BatchTraits> batch_traits() const override {
+    return args_.batch_wide() ? std::optional(BatchTraits{}) : std::nullopt;
+  }
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+    return PadArgs::largest(ctx);
+  }
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const SampleView* made =
+        args_.make_output(ctx, args_.batch_wide() ? &ctx.batch_state<Largest>() : nullptr);
+    if (made == nullptr) return;
+    const SampleView& out = *made;
+    const bool empty = in.volume() == 0;
+    Shape origin = out.shape;
+    for (int i = 0; i < origin.ndim(); ++i) origin[i] = 0;
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      const T fill = args_.fill<T>(ctx);
+      if (empty) std::fill_n(out.as<T>(), out.volume(), fill);
+      else kernels::fill_outside(out.as<T>(), out.shape, origin, in.shape, fill);
+    });
+    if (empty) return;
+    const int64_t size = itemsize(in.dtype);
+    kernels::for_each_run(in.shape, origin, out.shape, origin, in.shape,
+                          [&](int64_t from, int64_t to, int64_t count) {
+                            std::memcpy(out.as<char>() + to * size,
+                                        in.as<const char>() + from * size,
+                                        static_cast<size_t>(count * size));
+                          });
+  }
+
+ private:
+  PadArgs args_;
+};
+
+class PadGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+ public:
+  explicit PadGpu(const OpSpec& spec) : args_(spec) {}
+
+  std::unique_ptr<BatchState> survey(BatchContext& ctx) const override {
+    return args_.batch_wide() ? PadArgs::largest(ctx) : nullptr;
+  }
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const SampleView* out =
+        args_.make_output(ctx, args_.batch_wide() ? &tasks(ctx).survey<Largest>() : nullptr);
+    if (out == nullptr) return;
+    const int64_t size = itemsize(in.dtype);
+    auto axes = gpu::dense_axes(in.shape, size);
+    for (size_t i = 0; i < axes.size(); ++i) axes[i].extent = out->shape[static_cast<int>(i)];
+    gpu::make_dense(axes, size);
+    uint64_t fill = 0;
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      const T value = args_.fill<T>(ctx);
+      std::memcpy(&fill, &value, sizeof(T));
+    });
+    tasks(ctx).add(ctx, gpu::make_copy(in.data, out->data, out->size_bytes(), size, axes, fill));
+  }
+
+ private:
+  PadArgs args_;
+};
+
 TORCHDALI_OPERATOR("pad")
     .doc(
         "Pads samples at the end of their axes: to `shape`, to a multiple of `align`, or, where no "
@@ -134,7 +194,8 @@ TORCHDALI_OPERATOR("pad")
     .arg("fill_value", 0.0f, "Value of what is added. Integers cut off fractions and saturate.",
          Arity::kPerSample)
     .volumes()
-    .cpu<Pad>();
+    .cpu<Pad>()
+    .gpu<PadGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 
 namespace torchdali {
 namespace {
@@ -41,7 +42,8 @@ TORCHDALI_OPERATOR("per_frame")
     .arg("replace", false,
          "Replaces the first letter of the layout by \"F\" where it is another one; otherwise such "
          "an input is an error.")
-    .cpu<PerFrame>();
+    .cpu<PerFrame>()
+    .gpu<gpu::ViewOperator<PerFrame>>();
 
 }  // namespace
 }  // namespace torchdali

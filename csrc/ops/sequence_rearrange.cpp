@@ -5,11 +5,32 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/axes.h"
+#include "gpu/operator.h"
 
 namespace torchdali {
 namespace {
 
-class SequenceRearrange final : public Operator {
+// How frames are copied: on the CPU, and on the GPU, with a task for each frame.
+class Rearrange : public Operator {
+ protected:
+  static void copy_frame(SampleContext& /*ctx*/, const SampleView& /*out*/, char* to,
+                         const char* from, int64_t bytes) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+};
+class RearrangeGpu : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+ protected:
+  static void copy_frame(SampleContext& ctx, const SampleView& out, char* to, const char* from,
+                         int64_t bytes) {
+    const int64_t size = itemsize(out.dtype);
+    const auto axes = gpu::dense_axes(Shape{bytes / size}, size);
+    tasks(ctx).add(ctx, gpu::make_copy(from, to, out.size_bytes(), size, axes));
+  }
+};
+
+template <class Base>
+class SequenceRearrange final : public Base {
  public:
   explicit SequenceRearrange(const OpSpec& spec) : new_order_(spec, "new_order") {
     TORCHDALI_CHECK(new_order_.is_tensor() || !spec.get<std::vector<int64_t>>("new_order").empty(),
@@ -43,10 +64,11 @@ class SequenceRearrange final : public Operator {
                        .layout = in.layout});
       return;
     }
-    char* to = ctx.output(0, in.dtype, shape, in.layout).as<char>();
+    const SampleView& out = ctx.output(0, in.dtype, shape, in.layout);
+    char* to = out.as<char>();
     if (frame == 0) return;
     for (const int64_t index : order) {
-      std::memcpy(to, from + index * frame, static_cast<size_t>(frame));
+      Base::copy_frame(ctx, out, to, from + index * frame, frame);
       to += frame;
     }
   }
@@ -62,7 +84,8 @@ TORCHDALI_OPERATOR("sequence_rearrange")
     .required_arg("new_order", ArgType::kIntVec,
                   "Which frame of the input comes at each place, from 0.", Arity::kPerSample)
     .sequences()
-    .cpu<SequenceRearrange>();
+    .cpu<SequenceRearrange<Rearrange>>()
+    .gpu<SequenceRearrange<RearrangeGpu>>();
 
 }  // namespace
 }  // namespace torchdali

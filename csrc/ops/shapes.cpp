@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.shapes: the extents of each sample as numbers.
+#include <array>
+
 #include "core/operator.h"
+#include "gpu/operator.h"
 
 namespace torchdali {
 namespace {
 
-class Shapes final : public Operator {
+// The extents as numbers of a type.
+class Extents {
  public:
-  explicit Shapes(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {
+  explicit Extents(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {
     // The types that hold any extent; DALI's own choice.
     TORCHDALI_CHECK_KIND(kType, itemsize(dtype_) >= 4, "`dtype` is ", dtype_name(dtype_),
                          ", expected int32, uint32, int64, uint64, float32 or float64");
   }
-  void run(SampleContext& ctx) const override {
-    const Shape shape = ctx.input(0).shape;
-    const SampleView& out = ctx.output(0, dtype_, Shape{shape.ndim()});
+  const SampleView& make_output(SampleContext& ctx) const {
+    return ctx.output(0, dtype_, Shape{ctx.input(0).shape.ndim()});
+  }
+  void write(const Shape& shape, void* out) const {
     dispatch_dtype(dtype_, [&]<class T>() {
-      T* to = out.as<T>();
+      T* to = static_cast<T*>(out);
       if constexpr (sizeof(T) >= 4)
         for (const int64_t extent : shape) *to++ = static_cast<T>(extent);
     });
@@ -24,6 +29,38 @@ class Shapes final : public Operator {
 
  private:
   DType dtype_;
+};
+
+class Shapes final : public Operator {
+ public:
+  explicit Shapes(const OpSpec& spec) : extents_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const Shape shape = ctx.input(0).shape;
+    extents_.write(shape, extents_.make_output(ctx).data);
+  }
+
+ private:
+  Extents extents_;
+};
+
+class ShapesGpu final : public gpu::TaskOperator<gpu::BytesTask, &gpu::GpuKernels::bytes> {
+ public:
+  explicit ShapesGpu(const OpSpec& spec) : extents_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const Shape shape = ctx.input(0).shape;
+    const SampleView& out = extents_.make_output(ctx);
+    std::array<std::byte, kMaxDims * sizeof(int64_t)> bytes;
+    extents_.write(shape, bytes.data());
+    Task task;
+    task.out = out.data;
+    task.size = out.size_bytes();
+    task.bytes =
+        tasks(ctx).keep(std::span<const std::byte>(bytes).first(static_cast<size_t>(task.size)));
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  Extents extents_;
 };
 
 TORCHDALI_OPERATOR("shapes")
@@ -35,7 +72,8 @@ TORCHDALI_OPERATOR("shapes")
     .deprecated_arg("type", ArgType::kDType, "Old name of `dtype`.", "dtype")
     .sequences()
     .volumes()
-    .cpu<Shapes>();
+    .cpu<Shapes>()
+    .gpu<ShapesGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -32,11 +32,12 @@ struct ColourGrid {
   TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
     const ColourTask& task = tasks[t];
     float x[3];
-    for (int c = 0; c < 3; ++c) x[c] = load_float(task.in, task.in_dtype, 3 * i + c);
-    for (int c = 0; c < 3; ++c) {
+    const bool colour = task.in_channels == 3;
+    for (int c = 0; c < 3; ++c) x[c] = load_float(task.in, task.in_dtype, colour ? 3 * i + c : i);
+    for (int c = 0; c < task.out_channels; ++c) {
       const float* m = task.m[c];
       const float y = m[0] * x[0] + m[1] * x[1] + m[2] * x[2] + task.offset[c];
-      store_float(task.out, task.out_dtype, 3 * i + c, y);
+      store_float(task.out, task.out_dtype, task.out_channels * i + c, y);
     }
   }
 };

@@ -44,13 +44,29 @@ TORCHDALI_HOST_DEVICE const T* list_of(const void* blob, BlobOffset at) {
 
 TORCHDALI_HOST_DEVICE inline float load_float(const void* in, DType dtype, int64_t i) {
   float x = 0;
-  with_type(dtype, [&]<class T>() {
-    x = kernels::convert<float>(static_cast<const T*>(in)[i]);
-  });
+  with_type(dtype, [&]<class T>() { x = kernels::convert<float>(static_cast<const T*>(in)[i]); });
   return x;
 }
 TORCHDALI_HOST_DEVICE inline void store_float(void* out, DType dtype, int64_t i, float x) {
   with_type(dtype, [&]<class T>() { static_cast<T*>(out)[i] = kernels::convert<T>(x); });
+}
+// An element of 1, 2, 4 or 8 bytes from its bytes.
+TORCHDALI_HOST_DEVICE inline void store_bytes(void* out, int64_t itemsize, int64_t i,
+                                              uint64_t bytes) {
+  switch (itemsize) {
+    case 1: static_cast<uint8_t*>(out)[i] = static_cast<uint8_t>(bytes); break;
+    case 2: static_cast<uint16_t*>(out)[i] = static_cast<uint16_t>(bytes); break;
+    case 4: static_cast<uint32_t*>(out)[i] = static_cast<uint32_t>(bytes); break;
+    default: static_cast<uint64_t*>(out)[i] = bytes;
+  }
+}
+TORCHDALI_HOST_DEVICE inline uint64_t load_bytes(const void* in, int64_t itemsize, int64_t i) {
+  switch (itemsize) {
+    case 1: return static_cast<const uint8_t*>(in)[i];
+    case 2: return static_cast<const uint16_t*>(in)[i];
+    case 4: return static_cast<const uint32_t*>(in)[i];
+    default: return static_cast<const uint64_t*>(in)[i];
+  }
 }
 
 // The index along each axis of element `i` in C order, last axis first: axis(n) returns it and

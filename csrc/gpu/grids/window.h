@@ -20,13 +20,7 @@ struct WindowElement {
     }
   }
   TORCHDALI_HOST_DEVICE void fill(const WindowTask& task, const void* blob, int64_t i) const {
-    const uint64_t bytes = list_of<uint64_t>(blob, task.fill)[channel];
-    switch (itemsize(task.out_dtype)) {
-      case 1: static_cast<uint8_t*>(task.out)[i] = static_cast<uint8_t>(bytes); break;
-      case 2: static_cast<uint16_t*>(task.out)[i] = static_cast<uint16_t>(bytes); break;
-      case 4: static_cast<uint32_t*>(task.out)[i] = static_cast<uint32_t>(bytes); break;
-      default: static_cast<uint64_t*>(task.out)[i] = bytes;
-    }
+    store_bytes(task.out, itemsize(task.out_dtype), i, list_of<uint64_t>(blob, task.fill)[channel]);
   }
 };
 

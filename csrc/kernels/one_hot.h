@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The class that a number means; on the CPU and on the GPU.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace torchdali::kernels {
+
+// Of `classes`, fractions cut off; -1 where there is none.
+template <class T>
+constexpr int64_t class_of(T number, int64_t classes) {
+  if constexpr (is_floating_type<T>) {
+    const auto x = static_cast<double>(number);
+    return x > -1 && x < static_cast<double>(classes) ? static_cast<int64_t>(x) : -1;
+  } else {
+    const auto c = static_cast<int64_t>(number);  // past the limit it is negative
+    return c >= 0 && c < classes ? c : -1;
+  }
+}
+
+}  // namespace torchdali::kernels
