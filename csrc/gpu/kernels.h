@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/dtype.h"
+#include "kernels/arithmetic.h"
 
 namespace torchdali::gpu {
 
@@ -79,6 +80,39 @@ struct ResampleTask : ConvertTask {
   int64_t channels = 1, outer_stride = 0;  // of the input, in elements
 };
 
+// One operand of a step of an expression: an input, a constant, or a step's result.
+struct ArithmeticSource {
+  enum class Kind : uint8_t { kInput, kConstant, kResult };
+  Kind kind = Kind::kInput;
+  uint8_t index = 0;
+  DType dtype = DType::kNone;
+};
+// Results are kept in so many places, of 64 bits, which steps take turns in.
+inline constexpr int kMaxArithmeticResults = 64;
+inline constexpr int kMaxArithmeticSources = 256;  // inputs and constants
+// Convert operand i to `operands[i]`, compute, and convert to `result`.
+struct ArithmeticInstruction {
+  kernels::ArithmeticOp op = {};
+  bool mixed_signs = false;
+  DType result = DType::kNone;
+  DType operands[3] = {DType::kNone, DType::kNone, DType::kNone};
+  uint8_t num_operands = 0;
+  uint8_t to = 0;  // where the result is kept
+  ArithmeticSource sources[3] = {};
+};
+struct ArithmeticInput {
+  const void* data = nullptr;
+  int64_t stride[kMaxAxes] = {};  // in elements; 0 where it repeats
+};
+// An expression: the last instruction's result goes to the dense output.
+struct ArithmeticTask : TaskBase {
+  int ndim = 0;
+  int num_instructions = 0;
+  int64_t extent[kMaxAxes] = {};
+  BlobOffset instructions = 0, inputs = 0;
+  BlobOffset constants = 0;  // uint64: the bytes
+};
+
 // Queued on `stream`; `tasks` and `blob` are device memory. Returns 0, or an error number.
 template <class Task>
 using KernelFn = int (*)(const Task* tasks, int count, int64_t most, const void* blob,
@@ -93,6 +127,7 @@ struct GpuKernels {
   KernelFn<WindowTask> window = nullptr;
   KernelFn<NormalizeTask> normalize = nullptr;
   KernelFn<ResampleTask> resample = nullptr;
+  KernelFn<ArithmeticTask> arithmetic = nullptr;
   const char* (*error_text)(int error) = nullptr;
 };
 

@@ -3,6 +3,7 @@
 // csrc/cuda/kernels.cu, which define launch(grid, tasks, most, stream) before they include this.
 #pragma once
 
+#include "gpu/grids/arithmetic.h"
 #include "gpu/grids/copy.h"
 #include "gpu/grids/elements.h"
 #include "gpu/grids/resample.h"
@@ -27,6 +28,7 @@ inline GpuKernels make_table(const char* (*error_text)(int)) {
           .window = &launch_with_blob<WindowGrid, WindowTask>,
           .normalize = &launch_with_blob<NormalizeGrid, NormalizeTask>,
           .resample = &launch_with_blob<ResampleGrid, ResampleTask>,
+          .arithmetic = &launch_with_blob<ArithmeticGrid, ArithmeticTask>,
           .error_text = error_text};
 }
 
