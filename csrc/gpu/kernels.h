@@ -7,6 +7,8 @@
 
 #include "core/dtype.h"
 #include "kernels/arithmetic.h"
+#include "kernels/border.h"
+#include "kernels/warp.h"
 
 namespace torchdali::gpu {
 
@@ -51,11 +53,11 @@ struct ColourTask : ConvertTask {
 };
 
 // A dense output whose axes are windows of the input's, in any order: index i of an axis is inside
-// the input where it is in [low, high). Elsewhere stands a value for each index of the channel axis.
-// Converted as fn.crop does: to uint8 by cutting off, to float16 by saturating.
+// the input where it is in [low, high). Elsewhere stands a value for each index of the channel
+// axis. Converted as fn.crop does: to uint8 by cutting off, to float16 by saturating.
 struct WindowTask : ConvertTask {
   int ndim = 0;
-  int channel_axis = -1;  // -1: one value serves all
+  int channel_axis = -1;                                    // -1: one value serves all
   int64_t extent[kMaxAxes] = {}, in_stride[kMaxAxes] = {};  // in elements
   int64_t low[kMaxAxes] = {}, high[kMaxAxes] = {};
   BlobOffset fill = 0;  // uint64[channels]: the bytes of an element of the output
@@ -113,6 +115,47 @@ struct ArithmeticTask : TaskBase {
   BlobOffset constants = 0;  // uint64: the bytes
 };
 
+// A symmetric window along one axis, borders reflected: kernels/convolve.h, one axis at a time.
+struct ConvolveTask : ConvertTask {
+  const float* sum = nullptr;      // what the result is added to, where there is something
+  int64_t extent = 1, stride = 1;  // of the axis; elements from one position to the next
+  int64_t radius = 0;
+  BlobOffset weights = 0;  // float[radius + 1], by distance
+};
+
+// Any filter; kernels/correlate.h. Samples [outer, D, H, W, channels]; the output is dense.
+struct CorrelateTap {
+  int64_t at[3] = {};  // from the position in the output, D, H, W
+  float weight = 0;
+};
+struct CorrelateTask : ConvertTask {
+  int64_t in_extents[3] = {}, out_extents[3] = {}, channels = 1;
+  int64_t num_taps = 0;  // at least one
+  BlobOffset taps = 0;   // CorrelateTap
+  kernels::Border border = kernels::Border::kReflect101;
+  float fill = 0;
+};
+
+// Where in the source the pixels of a result come from.
+enum class WarpMap : uint8_t { kAffine, kPerspective, kLists, kWaves, kSphere };
+// kernels/warp.h; `size` counts pixels. Extents are D, H, W.
+struct WarpTask : ConvertTask {
+  WarpMap map = WarpMap::kAffine;
+  kernels::WarpFilter filter = kernels::WarpFilter::kLinear;
+  kernels::Border border = kernels::Border::kClamp;
+  bool volume = false, fixed_point = false, empty = false;
+  int64_t in_extents[3] = {}, out_extents[3] = {}, channels = 1;
+  // Outside: float[num_fills] before conversion, uint64[channels] the bytes of the result.
+  BlobOffset fills = 0, fill_bytes = 0;
+  int64_t num_fills = 1;
+  float matrix[12] = {};      // kAffine: rows; kPerspective: its first column
+  double columns[6] = {};     // kPerspective: the others, row by row
+  const void* lists[2] = {};  // kLists: x and y of each pixel, to which `shift` is added
+  DType list_dtypes[2] = {DType::kFloat, DType::kFloat};
+  float shift = 0;
+  BlobOffset waves[2] = {};  // kWaves: float[H] is added to x, float[W] to y
+};
+
 // Queued on `stream`; `tasks` and `blob` are device memory. Returns 0, or an error number.
 template <class Task>
 using KernelFn = int (*)(const Task* tasks, int count, int64_t most, const void* blob,
@@ -128,6 +171,9 @@ struct GpuKernels {
   KernelFn<NormalizeTask> normalize = nullptr;
   KernelFn<ResampleTask> resample = nullptr;
   KernelFn<ArithmeticTask> arithmetic = nullptr;
+  KernelFn<ConvolveTask> convolve = nullptr;
+  KernelFn<CorrelateTask> correlate = nullptr;
+  KernelFn<WarpTask> warp = nullptr;
   const char* (*error_text)(int error) = nullptr;
 };
 

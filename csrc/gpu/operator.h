@@ -23,6 +23,10 @@ void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
                  std::span<const std::byte> blob,
                  const std::function<int(const void*, const void*, void*)>& queue);
 
+// Device memory for what kernels queued from now on leave to one another. Let it go when the last
+// of them is queued.
+std::shared_ptr<void> workspace(const BatchContext& ctx, int64_t bytes);
+
 // The tasks of one batch.
 template <class Task>
 class Tasks final : public BatchState {

@@ -4,9 +4,11 @@
 #pragma once
 
 #include "gpu/grids/arithmetic.h"
+#include "gpu/grids/convolve.h"
 #include "gpu/grids/copy.h"
 #include "gpu/grids/elements.h"
 #include "gpu/grids/resample.h"
+#include "gpu/grids/warp.h"
 #include "gpu/grids/window.h"
 
 namespace torchdali::gpu {
@@ -29,6 +31,9 @@ inline GpuKernels make_table(const char* (*error_text)(int)) {
           .normalize = &launch_with_blob<NormalizeGrid, NormalizeTask>,
           .resample = &launch_with_blob<ResampleGrid, ResampleTask>,
           .arithmetic = &launch_with_blob<ArithmeticGrid, ArithmeticTask>,
+          .convolve = &launch_with_blob<ConvolveGrid, ConvolveTask>,
+          .correlate = &launch_with_blob<CorrelateGrid, CorrelateTask>,
+          .warp = &launch_with_blob<WarpGrid, WarpTask>,
           .error_text = error_text};
 }
 
