@@ -97,19 +97,19 @@ constexpr int32_t mapped_nearest(float at, int64_t extent, Border border) {
   return static_cast<int32_t>(border_index(whole_position(at), extent, border));
 }
 
-// Where fn.sphere finds the pixel at (h, w) of an image.
-struct PlanePosition {
-  float x, y;
+// Where fn.sphere finds the pixels of an image.
+struct SphereMap {
+  float middle_x, middle_y, unit;
+  constexpr SphereMap(int64_t height, int64_t width)
+      : middle_x(static_cast<float>(width) * 0.5f),
+        middle_y(static_cast<float>(height) * 0.5f),
+        unit(static_cast<float>(std::max(width / 2, height / 2))) {}
+  constexpr float from_middle(int64_t at, float middle) const {
+    return static_cast<float>(at) + 0.5f - middle;
+  }
+  // Of a position relative to the middle: what it is multiplied with.
+  constexpr float scale(float x, float y) const { return std::sqrt(x * x + y * y) / unit; }
 };
-constexpr PlanePosition sphere_position(int64_t height, int64_t width, int64_t h, int64_t w) {
-  const float middle_x = static_cast<float>(width) * 0.5f;
-  const float middle_y = static_cast<float>(height) * 0.5f;
-  const float unit = static_cast<float>(std::max(width / 2, height / 2));
-  const float y = static_cast<float>(h) + 0.5f - middle_y;
-  const float x = static_cast<float>(w) + 0.5f - middle_x;
-  const float scale = std::sqrt(x * x + y * y) / unit;
-  return {x * scale + middle_x, y * scale + middle_y};
-}
 
 // In fixed point: weights of the four taps and of the filling, which sum to 2^14.
 inline constexpr int kWarpWeightBits = 14;

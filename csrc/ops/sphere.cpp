@@ -13,11 +13,14 @@ class Sphere final : public Operator {
 
   void run(SampleContext& ctx) const override {
     displacement_.run(ctx, [](int64_t height, int64_t width) {
-      return [=](kernels::WarpPoints& points, int64_t, int64_t h, int64_t w, int64_t n) {
+      return [map = kernels::SphereMap(height, width)](kernels::WarpPoints& points, int64_t,
+                                                       int64_t h, int64_t w, int64_t n) {
+        const float y = map.from_middle(h, map.middle_y);
         for (int64_t i = 0; i < n; ++i) {
-          const auto [x, y] = kernels::sphere_position(height, width, h, w + i);
-          points.x[i] = x;
-          points.y[i] = y;
+          const float x = map.from_middle(w + i, map.middle_x);
+          const float scale = map.scale(x, y);
+          points.x[i] = x * scale + map.middle_x;
+          points.y[i] = y * scale + map.middle_y;
         }
       };
     });

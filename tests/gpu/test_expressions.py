@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import torchdali
-from torchdali import Pipeline, errors, fn, math, types
+from torchdali import Pipeline, errors, fn, math, pipeline_def, types
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -212,3 +212,36 @@ def test_subscripts(backend):
     check([*codes, "x[:, :]", "x[3:1]"], {"x": x, "host_i": np.array(2)})
     with pytest.raises(IndexError, match="out of range"):
         evaluate("gpu", ["x[7]"], {"x": x})
+
+
+def test_every_sample_of_a_ragged_batch_has_shapes_of_its_own(backend):
+    del backend
+    rng = np.random.default_rng(2)
+    batches = [
+        [rng.integers(0, 255, (4 + i, 3 + b, 3)).astype(np.uint8) for i in range(3)]
+        for b in range(2)
+    ]
+    results = {}
+    for device in ("gpu", "cpu"):
+        pipe = Pipeline(3, 2, None, seed=1)
+        with pipe:
+            x = fn.external_source(batches, layout="HWC")
+            x = x.gpu() if device == "gpu" else x
+            pipe.set_outputs(x[1:, :, 0] * 2 + 1, (x - 127.5) / [1.0, 2.0, 3.0], x == x[0, 0, 0])
+        with pipe:
+            runs = [[t.cpu() for o in pipe.run() for t in o.as_torch_list()] for _ in batches]
+        results[device] = [t for run in runs for t in run]
+    torch.testing.assert_close(results["gpu"], results["cpu"], rtol=0, atol=0)
+
+
+def test_a_predicate_is_on_the_host(backend):
+    del backend
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None, enable_conditionals=True)
+    def define():
+        x = fn.external_source([[np.float32(1)]]).gpu()
+        y = fn.external_source([[np.float32(2)]])
+        return y + 1 if x > 0 else y
+
+    with pytest.raises(errors.TorchdaliError, match="takes a DataNode on the CPU"):
+        define()

@@ -66,9 +66,12 @@ struct WarpGrid {
       case WarpMap::kWaves:
         return {static_cast<float>(w) + list_of<float>(blob, task.waves[0])[h],
                 static_cast<float>(h) + list_of<float>(blob, task.waves[1])[w], 0};
-      case WarpMap::kSphere:
-        const auto [x, y] = kernels::sphere_position(task.in_extents[1], task.in_extents[2], h, w);
-        return {x, y, 0};
+      case WarpMap::kSphere: {
+        const kernels::SphereMap map(task.in_extents[1], task.in_extents[2]);
+        const float x = map.from_middle(w, map.middle_x), y = map.from_middle(h, map.middle_y);
+        const float scale = map.scale(x, y);
+        return {x * scale + map.middle_x, y * scale + map.middle_y, 0};
+      }
     }
     return {};
   }
