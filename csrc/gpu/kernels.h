@@ -6,7 +6,10 @@
 #include <cstdint>
 
 #include "core/dtype.h"
+#include "kernels/arithmetic.h"
+#include "kernels/border.h"
 #include "kernels/reduce.h"
+#include "kernels/warp.h"
 
 namespace torchdali::gpu {
 
@@ -159,6 +162,80 @@ struct FoldTask : TaskBase {
   float epsilon = 0, scale = 1;  // of kFactor
 };
 
+// One operand of a step of an expression: an input, a constant, or a step's result.
+struct ArithmeticSource {
+  enum class Kind : uint8_t { kInput, kConstant, kResult };
+  Kind kind = Kind::kInput;
+  uint8_t index = 0;
+  DType dtype = DType::kNone;
+};
+// Results are kept in so many places, of 64 bits, which steps take turns in.
+inline constexpr int kMaxArithmeticResults = 64;
+inline constexpr int kMaxArithmeticSources = 256;  // inputs and constants
+// Convert operand i to `operands[i]`, compute, and convert to `result`.
+struct ArithmeticInstruction {
+  kernels::ArithmeticOp op = {};
+  bool mixed_signs = false;
+  DType result = DType::kNone;
+  DType operands[3] = {DType::kNone, DType::kNone, DType::kNone};
+  uint8_t num_operands = 0;
+  uint8_t to = 0;  // where the result is kept
+  ArithmeticSource sources[3] = {};
+};
+struct ArithmeticInput {
+  const void* data = nullptr;
+  int64_t stride[kMaxAxes] = {};  // in elements; 0 where it repeats
+};
+// An expression: the last instruction's result goes to the dense output.
+struct ArithmeticTask : TaskBase {
+  int ndim = 0;
+  int num_instructions = 0;
+  int64_t extent[kMaxAxes] = {};
+  BlobOffset instructions = 0, inputs = 0;
+  BlobOffset constants = 0;  // uint64: the bytes
+};
+
+// A symmetric window along one axis, borders reflected: kernels/convolve.h, one axis at a time.
+struct ConvolveTask : ConvertTask {
+  const float* sum = nullptr;      // what the result is added to, where there is something
+  int64_t extent = 1, stride = 1;  // of the axis; elements from one position to the next
+  int64_t radius = 0;
+  BlobOffset weights = 0;  // float[radius + 1], by distance
+};
+
+// Any filter; kernels/correlate.h. Samples [outer, D, H, W, channels]; the output is dense.
+struct CorrelateTap {
+  int64_t at[3] = {};  // from the position in the output, D, H, W
+  float weight = 0;
+};
+struct CorrelateTask : ConvertTask {
+  int64_t in_extents[3] = {}, out_extents[3] = {}, channels = 1;
+  int64_t num_taps = 0;  // at least one
+  BlobOffset taps = 0;   // CorrelateTap
+  kernels::Border border = kernels::Border::kReflect101;
+  float fill = 0;
+};
+
+// Where in the source the pixels of a result come from.
+enum class WarpMap : uint8_t { kAffine, kPerspective, kLists, kWaves, kSphere };
+// kernels/warp.h; `size` counts pixels. Extents are D, H, W.
+struct WarpTask : ConvertTask {
+  WarpMap map = WarpMap::kAffine;
+  kernels::WarpFilter filter = kernels::WarpFilter::kLinear;
+  kernels::Border border = kernels::Border::kClamp;
+  bool volume = false, fixed_point = false, empty = false;
+  int64_t in_extents[3] = {}, out_extents[3] = {}, channels = 1;
+  // Outside: float[num_fills] before conversion, uint64[channels] the bytes of the result.
+  BlobOffset fills = 0, fill_bytes = 0;
+  int64_t num_fills = 1;
+  float matrix[12] = {};      // kAffine: rows; kPerspective: its first column
+  double columns[6] = {};     // kPerspective: the others, row by row
+  const void* lists[2] = {};  // kLists: x and y of each pixel, to which `shift` is added
+  DType list_dtypes[2] = {DType::kFloat, DType::kFloat};
+  float shift = 0;
+  BlobOffset waves[2] = {};  // kWaves: float[H] is added to x, float[W] to y
+};
+
 // Queued on `stream`; `tasks` and `blob` are device memory. Returns 0, or an error number.
 template <class Task>
 using KernelFn = int (*)(const Task* tasks, int count, int64_t most, const void* blob,
@@ -181,6 +258,10 @@ struct GpuKernels {
   KernelFn<StandardizeTask> standardize = nullptr;
   KernelFn<ReduceTask> reduce = nullptr;
   KernelFn<FoldTask> fold = nullptr;
+  KernelFn<ArithmeticTask> arithmetic = nullptr;
+  KernelFn<ConvolveTask> convolve = nullptr;
+  KernelFn<CorrelateTask> correlate = nullptr;
+  KernelFn<WarpTask> warp = nullptr;
   const char* (*error_text)(int error) = nullptr;
 };
 

@@ -2,6 +2,8 @@
 // The batch stage of a GPU operator: describe, make the outputs, launch.
 #include <vector>
 
+#include <ATen/ops/empty.h>
+
 #include "gpu/device.h"
 #include "gpu/operator.h"
 
@@ -59,6 +61,13 @@ void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
   const at::Tensor there = device.upload(all);
   const auto* address = static_cast<const std::byte*>(there.const_data_ptr());
   device.check(queue(address, address + begin, device.stream()), "a kernel");
+}
+
+std::shared_ptr<void> workspace(const BatchContext& ctx, int64_t bytes) {
+  auto memory = std::make_shared<at::Tensor>(
+      at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(ctx.device().torch_device())));
+  void* data = memory->mutable_data_ptr();
+  return {std::move(memory), data};
 }
 
 std::unique_ptr<Operator> make_stage(std::unique_ptr<Operator> op, const GpuOperator& gpu) {

@@ -3,6 +3,8 @@
 // csrc/cuda/kernels.cu, which define launch(grid, tasks, most, stream) before they include this.
 #pragma once
 
+#include "gpu/grids/arithmetic.h"
+#include "gpu/grids/convolve.h"
 #include "gpu/grids/copy.h"
 #include "gpu/grids/elements.h"
 #include "gpu/grids/lookup.h"
@@ -10,6 +12,7 @@
 #include "gpu/grids/reduce.h"
 #include "gpu/grids/resample.h"
 #include "gpu/grids/standardize.h"
+#include "gpu/grids/warp.h"
 #include "gpu/grids/window.h"
 
 namespace torchdali::gpu {
@@ -39,6 +42,10 @@ inline GpuKernels make_table(const char* (*error_text)(int)) {
           .standardize = &launch_with_blob<StandardizeGrid, StandardizeTask>,
           .reduce = &launch_with_blob<ReduceGrid, ReduceTask>,
           .fold = &launch_tasks<FoldGrid, FoldTask>,
+          .arithmetic = &launch_with_blob<ArithmeticGrid, ArithmeticTask>,
+          .convolve = &launch_with_blob<ConvolveGrid, ConvolveTask>,
+          .correlate = &launch_with_blob<CorrelateGrid, CorrelateTask>,
+          .warp = &launch_with_blob<WarpGrid, WarpTask>,
           .error_text = error_text};
 }
 

@@ -3,58 +3,15 @@
 // the functions of the C library, whose results are those of DALI to the bit.
 #include "kernels/arithmetic.h"
 
-#include <cmath>
 #include <type_traits>
-#include <utility>
 
 #include "kernels/arithmetic_cpu.h"
+#include "kernels/arithmetic_scalar.h"
 
 namespace torchdali::kernels {
 namespace {
 
-struct Div {
-  template <class T>
-  static T run(T a, T b) {
-    if (b == 0) return 0;
-    if constexpr (std::is_signed_v<T>)
-      if (b == -1) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
-    return static_cast<T>(a / b);
-  }
-};
-struct Mod {
-  template <class T>
-  static T run(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return std::fmod(a, b);
-    else {
-      if (b == 0) return 0;
-      if constexpr (std::is_signed_v<T>)
-        if (b == -1) return 0;
-      return static_cast<T>(a % b);
-    }
-  }
-};
-struct Pow {
-  template <class T>
-  static T run(T base, T exponent) {
-    if constexpr (std::is_floating_point_v<T>) return std::pow(base, exponent);
-    else {
-      if constexpr (std::is_signed_v<T>)
-        if (exponent < 0) return 0;
-      uint64_t square = static_cast<uint64_t>(base), result = 1;
-      for (auto left = static_cast<uint64_t>(exponent); left != 0; left >>= 1) {
-        if (left & 1) result *= square;
-        square *= square;
-      }
-      return static_cast<T>(result);
-    }
-  }
-};
-struct Atan2 {
-  template <class T>
-  static T run(T a, T b) {
-    return std::atan2(a, b);
-  }
-};
+using namespace scalar;
 
 template <class T, class F>
 void binary(void* out, const void* a, const void* b, const void*, int64_t count) {
@@ -83,37 +40,19 @@ ArithmeticKernel for_integers(DType type) {
   });
 }
 
-template <class T, T (*function)(T)>
+template <class T, class F>
 void unary(void* out, const void* a, const void*, const void*, int64_t count) {
   T* to = static_cast<T*>(out);
   const T* x = static_cast<const T*>(a);
-  for (int64_t i = 0; i < count; ++i) to[i] = function(x[i]);
+  for (int64_t i = 0; i < count; ++i) to[i] = F::run(x[i]);
 }
-template <float (*in_float)(float), double (*in_double)(double)>
+template <class F>
 ArithmeticKernel function(DType type) {
-  if (type == DType::kFloat) return {unary<float, in_float>};
-  if (type == DType::kFloat64) return {unary<double, in_double>};
+  if (type == DType::kFloat) return {unary<float, F>};
+  if (type == DType::kFloat64) return {unary<double, F>};
   return {};
 }
 
-struct CmpLess {
-  static bool run(uint64_t a, int64_t b) { return std::cmp_less(a, b); }
-};
-struct CmpLessEqual {
-  static bool run(uint64_t a, int64_t b) { return std::cmp_less_equal(a, b); }
-};
-struct CmpGreater {
-  static bool run(uint64_t a, int64_t b) { return std::cmp_greater(a, b); }
-};
-struct CmpGreaterEqual {
-  static bool run(uint64_t a, int64_t b) { return std::cmp_greater_equal(a, b); }
-};
-struct CmpEqual {
-  static bool run(uint64_t a, int64_t b) { return std::cmp_equal(a, b); }
-};
-struct CmpNotEqual {
-  static bool run(uint64_t a, int64_t b) { return std::cmp_not_equal(a, b); }
-};
 template <class F>
 void compare(void* out, const void* a, const void* b, const void*, int64_t count) {
   bool* to = static_cast<bool*>(out);
@@ -131,23 +70,23 @@ ArithmeticKernel arithmetic_kernel(ArithmeticOp op, DType type) {
     case ArithmeticOp::kMod: return for_numbers<Mod>(type);
     case ArithmeticOp::kPow: return for_numbers<Pow>(type);
     case ArithmeticOp::kAtan2: return for_floating<Atan2>(type);
-    case ArithmeticOp::kCbrt: return function<std::cbrt, std::cbrt>(type);
-    case ArithmeticOp::kExp: return function<std::exp, std::exp>(type);
-    case ArithmeticOp::kLog: return function<std::log, std::log>(type);
-    case ArithmeticOp::kLog2: return function<std::log2, std::log2>(type);
-    case ArithmeticOp::kLog10: return function<std::log10, std::log10>(type);
-    case ArithmeticOp::kSin: return function<std::sin, std::sin>(type);
-    case ArithmeticOp::kCos: return function<std::cos, std::cos>(type);
-    case ArithmeticOp::kTan: return function<std::tan, std::tan>(type);
-    case ArithmeticOp::kAsin: return function<std::asin, std::asin>(type);
-    case ArithmeticOp::kAcos: return function<std::acos, std::acos>(type);
-    case ArithmeticOp::kAtan: return function<std::atan, std::atan>(type);
-    case ArithmeticOp::kSinh: return function<std::sinh, std::sinh>(type);
-    case ArithmeticOp::kCosh: return function<std::cosh, std::cosh>(type);
-    case ArithmeticOp::kTanh: return function<std::tanh, std::tanh>(type);
-    case ArithmeticOp::kAsinh: return function<std::asinh, std::asinh>(type);
-    case ArithmeticOp::kAcosh: return function<std::acosh, std::acosh>(type);
-    case ArithmeticOp::kAtanh: return function<std::atanh, std::atanh>(type);
+    case ArithmeticOp::kCbrt: return function<Cbrt>(type);
+    case ArithmeticOp::kExp: return function<Exp>(type);
+    case ArithmeticOp::kLog: return function<Log>(type);
+    case ArithmeticOp::kLog2: return function<Log2>(type);
+    case ArithmeticOp::kLog10: return function<Log10>(type);
+    case ArithmeticOp::kSin: return function<Sin>(type);
+    case ArithmeticOp::kCos: return function<Cos>(type);
+    case ArithmeticOp::kTan: return function<Tan>(type);
+    case ArithmeticOp::kAsin: return function<Asin>(type);
+    case ArithmeticOp::kAcos: return function<Acos>(type);
+    case ArithmeticOp::kAtan: return function<Atan>(type);
+    case ArithmeticOp::kSinh: return function<Sinh>(type);
+    case ArithmeticOp::kCosh: return function<Cosh>(type);
+    case ArithmeticOp::kTanh: return function<Tanh>(type);
+    case ArithmeticOp::kAsinh: return function<Asinh>(type);
+    case ArithmeticOp::kAcosh: return function<Acosh>(type);
+    case ArithmeticOp::kAtanh: return function<Atanh>(type);
     default: return vectorised_kernel(op, type);
   }
 }

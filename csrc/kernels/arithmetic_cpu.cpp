@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/arithmetic_cpu.h"
 
-#include <cmath>
 #include <type_traits>
+
+#include "kernels/arithmetic_scalar.h"
 
 #define TORCHDALI_ISA_FILE "kernels/arithmetic_cpu.cpp"
 #include "kernels/foreach_isa.h"
@@ -10,175 +11,7 @@
 namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
-// What a small unsigned type computes in: int would overflow for 65535 * 65535.
-template <class T>
-using Wide = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, uint32_t, T>;
-
-struct Add {
-  template <class T>
-  static T run(T a, T b) {
-    return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b));
-  }
-};
-struct Sub {
-  template <class T>
-  static T run(T a, T b) {
-    return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b));
-  }
-};
-struct Mul {
-  template <class T>
-  static T run(T a, T b) {
-    return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b));
-  }
-};
-struct Div {  // floating types
-  template <class T>
-  static T run(T a, T b) {
-    return a / b;
-  }
-};
-struct Min {
-  template <class T>
-  static T run(T a, T b) {
-    return a < b ? a : b;
-  }
-};
-struct Max {
-  template <class T>
-  static T run(T a, T b) {
-    return a > b ? a : b;
-  }
-};
-struct BitAnd {
-  template <class T>
-  static T run(T a, T b) {
-    return a & b;
-  }
-};
-struct BitOr {
-  template <class T>
-  static T run(T a, T b) {
-    return a | b;
-  }
-};
-struct BitXor {
-  template <class T>
-  static T run(T a, T b) {
-    return a ^ b;
-  }
-};
-struct Shl {  // unsigned types
-  template <class T>
-  static T run(T a, T b) {
-    constexpr T kWidth = sizeof(T) * 8;
-    const Wide<T> shifted = static_cast<Wide<T>>(a) << (b & (kWidth - 1));
-    return b < kWidth ? static_cast<T>(shifted) : T(0);
-  }
-};
-struct Shr {
-  template <class T>
-  static T run(T a, T b) {
-    using Unsigned = std::make_unsigned_t<T>;
-    constexpr Unsigned kLast = sizeof(T) * 8 - 1;
-    const Unsigned by = static_cast<Unsigned>(b);
-    const T all = std::is_signed_v<T> ? static_cast<T>(a >> kLast) : T(0);
-    return by <= kLast ? static_cast<T>(a >> (by & kLast)) : all;
-  }
-};
-struct Eq {
-  template <class T>
-  static bool run(T a, T b) {
-    return a == b;
-  }
-};
-struct Neq {
-  template <class T>
-  static bool run(T a, T b) {
-    return a != b;
-  }
-};
-struct Lt {
-  template <class T>
-  static bool run(T a, T b) {
-    return a < b;
-  }
-};
-struct Leq {
-  template <class T>
-  static bool run(T a, T b) {
-    return a <= b;
-  }
-};
-struct Gt {
-  template <class T>
-  static bool run(T a, T b) {
-    return a > b;
-  }
-};
-struct Geq {
-  template <class T>
-  static bool run(T a, T b) {
-    return a >= b;
-  }
-};
-struct Minus {
-  template <class T>
-  static T run(T a) {
-    return static_cast<T>(-static_cast<Wide<T>>(a));
-  }
-};
-struct BitNot {
-  template <class T>
-  static T run(T a) {
-    return static_cast<T>(~static_cast<Wide<T>>(a));
-  }
-};
-struct LogicalNot {
-  template <class T>
-  static bool run(T a) {
-    return a == 0;
-  }
-};
-struct Abs {  // -0.0 stays; so does the least integer
-  template <class T>
-  static T run(T a) {
-    if constexpr (std::is_unsigned_v<T>) return a;
-    else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(a < 0 ? 0 - static_cast<std::make_unsigned_t<T>>(a) : a);
-    else return a < 0 ? -a : a;
-  }
-};
-struct Fabs {
-  template <class T>
-  static T run(T a) {
-    return std::fabs(a);
-  }
-};
-struct Sqrt {
-  template <class T>
-  static T run(T a) {
-    return std::sqrt(a);
-  }
-};
-struct Rsqrt {
-  template <class T>
-  static T run(T a) {
-    return T(1) / std::sqrt(a);
-  }
-};
-struct Floor {
-  template <class T>
-  static T run(T a) {
-    return std::floor(a);
-  }
-};
-struct Ceil {
-  template <class T>
-  static T run(T a) {
-    return std::ceil(a);
-  }
-};
+using namespace scalar;
 
 template <class T, class F>
 void unary(void* out, const void* a, const void*, const void*, int64_t count) {
@@ -217,10 +50,7 @@ void clamp(void* out, const void* a, const void* b, const void* c, int64_t count
   const T* __restrict x = static_cast<const T*>(a);
   const T* __restrict lo = static_cast<const T*>(b);
   const T* __restrict hi = static_cast<const T*>(c);
-  for (int64_t i = 0; i < count; ++i) {
-    const T at_least = x[i] < lo[i] ? lo[i] : x[i];
-    to[i] = hi[i] < at_least ? hi[i] : at_least;
-  }
+  for (int64_t i = 0; i < count; ++i) to[i] = Clamp::run(x[i], lo[i], hi[i]);
 }
 template <class To, class From>
 void convert(void* out, const void* in, int64_t count) {
@@ -300,7 +130,7 @@ struct ScalarOnly {
     return {nullptr, nullptr, scalar_b<T, F>};
   }
 };
-struct Clamp {
+struct Clamped {
   template <class T>
   ArithmeticKernel operator()() const {
     return {clamp<T>};
@@ -323,7 +153,7 @@ ArithmeticKernel vectorised_kernel(ArithmeticOp op, DType type) {
     // The caller turns round those without a scalar.
     case ArithmeticOp::kGt: return for_all(type, ScalarOnly<Gt>());
     case ArithmeticOp::kGeq: return for_all(type, ScalarOnly<Geq>());
-    case ArithmeticOp::kClamp: return for_all(type, Clamp());
+    case ArithmeticOp::kClamp: return for_all(type, Clamped());
     case ArithmeticOp::kMinus: return for_wrapping(type, Unary<Minus>());
     case ArithmeticOp::kAbs: return for_all(type, Unary<Abs>());
     case ArithmeticOp::kFabs: return for_floating(type, Unary<Fabs>());

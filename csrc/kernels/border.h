@@ -16,7 +16,7 @@ enum class Border : int8_t {
 };
 
 // The index in [0, extent) that stands for `i`; -1 outside with kConstant. extent > 0.
-inline int64_t border_index(int64_t i, int64_t extent, Border border) {
+constexpr int64_t border_index(int64_t i, int64_t extent, Border border) {
   if (i >= 0 && i < extent) return i;
   switch (border) {
     case Border::kConstant: return -1;

@@ -18,25 +18,14 @@ namespace {
 // Elements of the buffer between sampling and conversion.
 constexpr int64_t kBufferSize = 4096;
 
-bool repeats(Border border) { return border == Border::kClamp || border == Border::kConstant; }
-
-// Borders where the second tap need not be beside the first, and those that do not stop at one
-// repetition.
 void mapped_taps(const float* at, int64_t n, int64_t extent, Border border, WarpTaps& t) {
   for (int64_t i = 0; i < n; ++i) {
-    const float v = at[i] - 0.5f;
-    const int64_t whole = whole_position(v);
-    const float second = v - static_cast<float>(whole);
-    const bool usable = second >= 0 && second <= 1;  // neither NaN nor far away
-    t.i0[i] = static_cast<int32_t>(border_index(whole, extent, border));
-    t.i1[i] = static_cast<int32_t>(border_index(whole + 1, extent, border));
-    t.w1[i] = usable ? second : 0;
-    t.w0[i] = 1 - t.w1[i];
+    const WarpTap tap = mapped_tap(at[i], extent, border);
+    t.i0[i] = tap.i0;
+    t.i1[i] = tap.i1;
+    t.w0[i] = tap.w0;
+    t.w1[i] = tap.w1;
   }
-}
-void mapped_nearest(const float* at, int64_t n, int64_t extent, Border border, int32_t* index) {
-  for (int64_t i = 0; i < n; ++i)
-    index[i] = static_cast<int32_t>(border_index(whole_position(at[i]), extent, border));
 }
 
 void axis_taps(const float* at, int64_t n, int64_t extent, Border border, WarpTaps& t) {
@@ -44,7 +33,10 @@ void axis_taps(const float* at, int64_t n, int64_t extent, Border border, WarpTa
   warp_row_kernels().taps(at, n, static_cast<int32_t>(extent), border == Border::kClamp, t);
 }
 void axis_nearest(const float* at, int64_t n, int64_t extent, Border border, int32_t* index) {
-  if (!repeats(border)) return mapped_nearest(at, n, extent, border, index);
+  if (!repeats(border)) {
+    for (int64_t i = 0; i < n; ++i) index[i] = mapped_nearest(at[i], extent, border);
+    return;
+  }
   warp_row_kernels().nearest(at, n, static_cast<int32_t>(extent), border == Border::kClamp, index);
 }
 

@@ -50,6 +50,11 @@ class WarpSampler {
   // `n` pixels from points[0..n) on to `out`, dense. n <= kWarpBlock.
   void sample(const WarpPoints& points, int64_t n, void* out) const;
   int64_t out_pixel_bytes() const { return out_pixel_bytes_; }
+  // The source, with the fill values that both types can hold.
+  const WarpSource& source() const { return source_; }
+  bool empty() const { return empty_; }
+  bool fixed_point() const { return fixed_point_; }
+  const std::vector<char>& fill_pixel() const { return fill_pixel_; }
 
  private:
   void sample_wide(const WarpPoints& points, int64_t n, void* out) const;

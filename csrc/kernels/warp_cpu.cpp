@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/warp_position.h"
 #include "kernels/warp_rows.h"
 
 #define TORCHDALI_ISA_FILE "kernels/warp_cpu.cpp"
@@ -14,8 +15,7 @@ namespace {
 
 void affine(float step, float base, int64_t first, int64_t n, float* x) {
   const int32_t count = static_cast<int32_t>(n);
-  const float start = static_cast<float>(first) + 0.5f;
-  for (int32_t i = 0; i < count; ++i) x[i] = step * (start + static_cast<float>(i)) + base;
+  for (int32_t i = 0; i < count; ++i) x[i] = affine_position(step, base, first, i);
 }
 
 void perspective(const float* steps, const float* bases, int64_t first, int64_t n, float* x,
@@ -32,50 +32,25 @@ void perspective(const float* steps, const float* bases, int64_t first, int64_t 
   }
 }
 
-// Selections of this form are one instruction; NaN becomes `bound`.
-inline float at_least(float x, float bound) { return x > bound ? x : bound; }
-inline float at_most(float x, float bound) { return x < bound ? x : bound; }
-
-// The first tap is kept at least one pixel before the last pixel, and weights are the triangle
-// 1 - |distance|. So a pixel outside has weights of 0 and nobody tests for it, and weights inside
-// sum to exactly 1.
 void taps(const float* at, int64_t n, int32_t extent, bool clamp, WarpTaps& t) {
   const int32_t count = static_cast<int32_t>(n);
-  const int32_t last_first = extent > 1 ? extent - 2 : 0;
-  const int32_t second = extent > 1 ? 1 : 0;
-  const float has_second = static_cast<float>(second);
-  const float low = clamp ? 0.0f : -1.0f;
-  const float high = static_cast<float>(clamp ? extent - 1 : extent);
+  const AxisTaps axis(extent, clamp);
   for (int32_t i = 0; i < count; ++i) {
-    const float v = at_most(at_least(at[i] - 0.5f, low), high);
-    const int32_t whole = static_cast<int32_t>(at_least(v, 0.0f));
-    const int32_t index = whole < last_first ? whole : last_first;
-    const float from = v - static_cast<float>(index);
-    t.i0[i] = index;
-    t.i1[i] = index + second;
-    t.w0[i] = at_least(1.0f - std::fabs(from), 0.0f);
-    t.w1[i] = at_least(1.0f - std::fabs(from - 1.0f), 0.0f) * has_second;
+    const WarpTap tap = axis(at[i]);
+    t.i0[i] = tap.i0;
+    t.i1[i] = tap.i1;
+    t.w0[i] = tap.w0;
+    t.w1[i] = tap.w1;
   }
 }
 
 void nearest(const float* at, int64_t n, int32_t extent, bool clamp, int32_t* index) {
   const int32_t count = static_cast<int32_t>(n);
-  const int32_t last = extent - 1;
-  const float high = static_cast<float>(last);
-  if (clamp) {
-    for (int32_t i = 0; i < count; ++i) {
-      const int32_t whole = static_cast<int32_t>(at_most(at_least(at[i], 0.0f), high));
-      index[i] = whole < last ? whole : last;
-    }
-    return;
-  }
-  const float end = static_cast<float>(extent);
-  for (int32_t i = 0; i < count; ++i) {
-    const float x = at[i];
-    const int32_t whole = static_cast<int32_t>(at_most(at_least(x, 0.0f), high));
-    const int32_t inside = (x >= 0.0f) & (x < end);
-    index[i] = (whole < last ? whole : last) | (inside - 1);
-  }
+  const AxisNearest axis(extent);
+  if (clamp)
+    for (int32_t i = 0; i < count; ++i) index[i] = axis.clamped(at[i]);
+  else
+    for (int32_t i = 0; i < count; ++i) index[i] = axis.inside(at[i]);
 }
 
 void copy_rgb(const uint8_t* data, int64_t bytes, int32_t row, const uint8_t* fill,
@@ -97,37 +72,25 @@ void copy_rgb(const uint8_t* data, int64_t bytes, int32_t row, const uint8_t* fi
   for (; i < count; ++i) std::memcpy(out + i * 3, offset[i] < 0 ? fill : data + offset[i], 3);
 }
 
-// Weights of the four taps and of the filling, which sum to 2^14; in pairs, as they are multiplied.
-constexpr int kWeightBits = 14;
+// FixedWeight in pairs, as they are multiplied.
+constexpr int kWeightBits = kWarpWeightBits;
 struct FixedWeights {
   alignas(64) int32_t upper[kWarpBlock + 4], lower[kWarpBlock + 4];  // two of 16 bits each
   alignas(64) int32_t fill[kWarpBlock + 4];                          // and what rounding adds
   alignas(64) int32_t offset[kWarpBlock + 4];
 };
 
-// Of a weight, which is never negative; std::lround is a call.
-inline int32_t rounded(float weight) {
-  constexpr float kHalf = 0.5f;
-  const float raised = weight + kHalf;
-  return static_cast<int32_t>(raised);
-}
-
 // Returns the largest offset.
 int32_t fixed_weights(const FixedImage& image, const WarpTaps& x, const WarpTaps& y, int32_t n,
                       FixedWeights& w) {
   constexpr int32_t kOne = 1 << kWeightBits;
-  constexpr float kScale = static_cast<float>(kOne);
   const int32_t row = image.width * image.channels, channels = image.channels;
   int32_t largest = 0;
   for (int32_t i = 0; i < n; ++i) {
-    const float left = x.w0[i] * kScale, right = x.w1[i] * kScale;
-    const int32_t w00 = rounded(y.w0[i] * left);
-    const int32_t w01 = rounded(y.w0[i] * right);
-    const int32_t w10 = rounded(y.w1[i] * left);
-    const int32_t w11 = rounded(y.w1[i] * right);
-    w.upper[i] = w00 | w01 << 16;
-    w.lower[i] = w10 | w11 << 16;
-    w.fill[i] = ((kOne - (w00 + w01 + w10 + w11)) & 0xffff) | kOne / 2 << 16;
+    const FixedWeight f = fixed_weight(x.w0[i], x.w1[i], y.w0[i], y.w1[i]);
+    w.upper[i] = f.w00 | f.w01 << 16;
+    w.lower[i] = f.w10 | f.w11 << 16;
+    w.fill[i] = (f.fill & 0xffff) | kOne / 2 << 16;
     const int32_t offset = y.i0[i] * row + x.i0[i] * channels;
     w.offset[i] = offset;
     largest = offset > largest ? offset : largest;

@@ -2,53 +2,12 @@
 // Sampling with windows of four and six taps along each axis; written for any border and type, not
 // for speed.
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/convert.h"
 #include "kernels/warp.h"
 #include "kernels/warp_position.h"
 
 namespace torchdali::kernels {
-namespace {
-
-constexpr int kMaxTaps = 6;
-
-float cubic(float x) {
-  constexpr float a = -0.5f;
-  x = std::fabs(x);
-  if (x >= 2) return 0;
-  if (x >= 1) return ((x - 5) * x + 8) * x * a - 4 * a;
-  return ((a + 2) * x - (a + 3)) * x * x + 1;
-}
-float sinc(float x) {
-  constexpr float kPi = 3.14159265f;
-  return x == 0 ? 1.0f : std::sin(kPi * x) / (kPi * x);
-}
-float lanczos3(float x) { return std::fabs(x) < 3 ? sinc(x) * sinc(x / 3) : 0.0f; }
-
-// Indices (-1: outside) and weights, which sum to 1, around a position.
-struct AxisWindow {
-  int64_t index[kMaxTaps];
-  float weight[kMaxTaps];
-  AxisWindow(float position, int64_t extent, Border border, WarpFilter filter) {
-    const int radius = filter == WarpFilter::kCubic ? 2 : 3;
-    const float at = position - 0.5f;
-    const int64_t first = whole_position(at) - radius + 1;
-    const float whole = std::floor(at);
-    const float fraction = std::fabs(at) < 0x1p31f ? at - whole : 0.0f;  // NaN: 0 too
-    float sum = 0;
-    for (int k = 0; k < 2 * radius; ++k) {
-      const float distance = static_cast<float>(k - radius + 1) - fraction;
-      index[k] = border_index(first + k, extent, border);
-      weight[k] = filter == WarpFilter::kCubic ? cubic(distance) : lanczos3(distance);
-      sum += weight[k];
-    }
-    for (int k = 0; k < 2 * radius; ++k) weight[k] /= sum;
-  }
-};
-
-}  // namespace
-
 void WarpSampler::sample_wide(const WarpPoints& points, int64_t n, void* out) const {
   const WarpSource& s = source_;
   const int taps = s.filter == WarpFilter::kCubic ? 4 : 6;

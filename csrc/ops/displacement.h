@@ -6,6 +6,7 @@
 
 #include "ops/input_layout.h"
 #include "ops/warp_args.h"
+#include "ops/warp_gpu.h"
 
 namespace torchdali {
 
@@ -32,26 +33,44 @@ class Displacement {
   // is nothing to do.
   template <class Start>
   void run(SampleContext& ctx, Start&& start) const {
+    kernels::WarpSource source;
+    if (!prepare(ctx, source)) return;
+    const auto extents = source.extents;
+    void* out = ctx.output_view(0).data;
+    const kernels::WarpSampler sampler(std::move(source));
+    kernels::warp(sampler, extents, out, start(extents[1], extents[2]));
+  }
+  // set(task) says where pixels come from.
+  template <class Set>
+  void run_gpu(SampleContext& ctx, gpu::Tasks<gpu::WarpTask>& tasks, Set&& set) const {
+    kernels::WarpSource source;
+    if (!prepare(ctx, source)) return;
+    gpu::WarpTask task;
+    const auto extents = source.extents;
+    set_warp(tasks, task, kernels::WarpSampler(std::move(source)), extents,
+             ctx.output_view(0).data);
+    set(task);
+    tasks.add(ctx, task);
+  }
+
+ private:
+  // Makes the output. False: there is nothing to do.
+  bool prepare(SampleContext& ctx, kernels::WarpSource& source) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     if (mask_(ctx) == 0) {
       SampleView same = in;
       same.layout = layout;
       ctx.share_input(0, 0, same);
-      return;
+      return false;
     }
-    const SampleView& out = ctx.output(0, in.dtype, in.shape, layout);
-    if (out.volume() == 0) return;
-    kernels::WarpSource source = warp_source(in, layout, DType::kNone);
+    source = warp_source(in, layout, DType::kNone);
     source.filter = filter_;
     source.border = kernels::Border::kConstant;
     source.fill = {fill_};
-    const auto extents = source.extents;
-    const kernels::WarpSampler sampler(std::move(source));
-    kernels::warp(sampler, extents, out.data, start(extents[1], extents[2]));
+    return ctx.output(0, in.dtype, in.shape, layout).volume() > 0;
   }
 
- private:
   InputLayout layout_;
   float fill_;
   kernels::WarpFilter filter_;

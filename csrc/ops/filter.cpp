@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.filter: correlation with a filter that comes as an input.
+#include <algorithm>
 #include <limits>
 #include <string>
 
+#include "gpu/operator.h"
 #include "kernels/convert.h"
 #include "kernels/correlate.h"
 #include "ops/convolution_axes.h"
@@ -21,9 +23,9 @@ kernels::Border parse_border(const std::string& name) {
   return kernels::Border::kConstant;
 }
 
-class Filter final : public Operator {
+class FilterArgs {
  public:
-  explicit Filter(const OpSpec& spec)
+  explicit FilterArgs(const OpSpec& spec)
       : anchor_(spec, "anchor"), border_(parse_border(spec.get<std::string>("border"))) {
     const auto mode = spec.get<std::string>("mode");
     TORCHDALI_CHECK(mode == "same" || mode == "valid", "`mode` is \"", mode,
@@ -32,38 +34,39 @@ class Filter final : public Operator {
     if (spec.has("dtype")) dtype_ = spec.get<DType>("dtype");
   }
 
-  void run(SampleContext& ctx) const override {
+  struct Correlation {
+    ConvolutionAxes axes;
+    std::vector<float> weights = {};
+    kernels::CorrelateJob job = {};
+  };
+  // Makes the output.
+  Correlation operator()(SampleContext& ctx) const {
     const SampleView &in = ctx.input(0), &filter = ctx.input(1);
-    const ConvolutionAxes axes(in.shape, in.layout);
+    Correlation correlation{.axes = {in.shape, in.layout}};
+    const ConvolutionAxes& axes = correlation.axes;
     const int ndim = axes.ndim;
     TORCHDALI_CHECK(filter.shape.ndim() == ndim && filter.volume() > 0, "`filter` has shape ",
                     filter.shape, ", expected ", ndim,
                     ndim == 1 ? " axis, as the data has" : " axes, as many as the data has");
-    kernels::CorrelateJob job = {.in_type = in.dtype,
-                                 .out_type = convolution_dtype(in.dtype, dtype_),
-                                 .in = axes.extents,
-                                 .out = axes.extents,
-                                 .channels = axes.channels,
-                                 .border = border_};
+    kernels::CorrelateJob& job = correlation.job;
+    job.in_type = in.dtype;
+    job.out_type = convolution_dtype(in.dtype, dtype_);
+    job.in = job.out = axes.extents;
+    job.channels = axes.channels;
+    job.border = border_;
     for (int i = 0; i < ndim; ++i) job.filter_extents[3 - ndim + i] = filter.shape[i];
     if (valid_) fit(job);
     else read_anchor(ctx, ndim, job);
-    std::vector<float> weights(static_cast<size_t>(filter.volume()));
+    std::vector<float>& weights = correlation.weights;
+    weights.resize(static_cast<size_t>(filter.volume()));
     kernels::converter(DType::kFloat, filter.dtype)(weights.data(), filter.data, filter.volume());
     job.filter = weights.data();
     if (ctx.num_inputs() > 2) job.fill = read_fill(ctx.input(2));
 
     Shape shape = in.shape;
     for (int i = 0; i < ndim; ++i) shape[axes.first + i] = job.out[3 - ndim + i];
-    const SampleView& out = ctx.output(0, job.out_type, shape, in.layout);
-    if (out.volume() == 0) return;
-    check_memory(job);
-    float* scratch = ctx.scratch<float>(kernels::correlate_scratch(job)).data();
-    const int64_t in_bytes = in.size_bytes() / axes.outer,
-                  out_bytes = out.size_bytes() / axes.outer;
-    for (int64_t o = 0; o < axes.outer; ++o)
-      kernels::correlate(job, in.as<const char>() + o * in_bytes, out.as<char>() + o * out_bytes,
-                         scratch);
+    if (ctx.output(0, job.out_type, shape, in.layout).volume() > 0) check_memory(job);
+    return correlation;
   }
 
  private:
@@ -107,6 +110,69 @@ class Filter final : public Operator {
   DType dtype_ = DType::kNone;
 };
 
+class Filter final : public Operator {
+ public:
+  explicit Filter(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto [axes, weights, job] = args_(ctx);
+    const SampleView &in = ctx.input(0), &out = ctx.output_view(0);
+    if (out.volume() == 0) return;
+    float* scratch = ctx.scratch<float>(kernels::correlate_scratch(job)).data();
+    const int64_t in_bytes = in.size_bytes() / axes.outer,
+                  out_bytes = out.size_bytes() / axes.outer;
+    for (int64_t o = 0; o < axes.outer; ++o)
+      kernels::correlate(job, in.as<const char>() + o * in_bytes, out.as<char>() + o * out_bytes,
+                         scratch);
+  }
+
+ private:
+  FilterArgs args_;
+};
+
+class FilterGpu final : public gpu::TaskOperator<gpu::CorrelateTask, &gpu::GpuKernels::correlate> {
+ public:
+  explicit FilterGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto [axes, weights, job] = args_(ctx);
+    const SampleView& out = ctx.output_view(0);
+    if (out.volume() == 0) return;
+    Task task;
+    task.in = ctx.input(0).data;
+    task.out = out.data;
+    task.size = out.volume();
+    task.in_dtype = job.in_type;
+    task.out_dtype = job.out_type;
+    std::copy(job.in.begin(), job.in.end(), task.in_extents);
+    std::copy(job.out.begin(), job.out.end(), task.out_extents);
+    task.channels = job.channels;
+    task.border = job.border;
+    task.fill = job.fill;
+    const std::vector<gpu::CorrelateTap> taps = taps_of(job);
+    task.num_taps = static_cast<int64_t>(taps.size());
+    task.taps = tasks(ctx).keep(std::span(taps));
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  // In the order of correlate(), which leaves out those of 0 too.
+  static std::vector<gpu::CorrelateTap> taps_of(const kernels::CorrelateJob& job) {
+    std::vector<gpu::CorrelateTap> taps;
+    const float* weight = job.filter;
+    for (int64_t d = 0; d < job.filter_extents[0]; ++d)
+      for (int64_t h = 0; h < job.filter_extents[1]; ++h)
+        for (int64_t w = 0; w < job.filter_extents[2]; ++w, ++weight)
+          if (*weight != 0)
+            taps.push_back({.at = {d - job.anchor[0], h - job.anchor[1], w - job.anchor[2]},
+                            .weight = *weight});
+    if (taps.empty()) taps.push_back({.at = {-job.anchor[0], -job.anchor[1], -job.anchor[2]}});
+    return taps;
+  }
+
+  FilterArgs args_;
+};
+
 TORCHDALI_OPERATOR("filter")
     .doc(
         "Correlates with a filter: result(p) is the sum over k of filter(k) * data(p + k - "
@@ -133,7 +199,10 @@ TORCHDALI_OPERATOR("filter")
     .optional_arg("dtype", ArgType::kDType, "FLOAT, or the input's type, which is the default.")
     .each_frame()
     .volumes()
-    .cpu<Filter>();
+    .host_input(1)
+    .host_input(2)
+    .cpu<Filter>()
+    .gpu<FilterGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -4,6 +4,7 @@
 
 #include "kernels/convolve.h"
 #include "ops/convolution_axes.h"
+#include "ops/convolution_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -35,32 +36,65 @@ kernels::HalfWindow gaussian_window(float sigma, int64_t window) {
   return half;
 }
 
-class GaussianBlur final : public Operator {
+class GaussianBlurArgs {
  public:
-  explicit GaussianBlur(const OpSpec& spec)
+  explicit GaussianBlurArgs(const OpSpec& spec)
       : sigma_(spec, "sigma"), window_size_(spec, "window_size") {
     if (spec.has("dtype")) dtype_ = spec.get<DType>("dtype");
   }
 
-  void run(SampleContext& ctx) const override {
+  struct Blur {
+    ConvolutionAxes axes;
+    DType dtype;
+    kernels::SeparableFilter filter;
+  };
+  Blur operator()(const SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
-    const ConvolutionAxes axes(in.shape, in.layout);
-    const DType dtype = convolution_dtype(in.dtype, dtype_);
+    Blur blur{.axes = {in.shape, in.layout},
+              .dtype = convolution_dtype(in.dtype, dtype_),
+              .filter = {{{1.0f}, {1.0f}, {1.0f}}}};
+    const int ndim = blur.axes.ndim;
     std::array<float, 3> sigma{};
     std::array<int64_t, 3> window{};
-    read_per_axis(ctx, sigma_, "sigma", axes.ndim, sigma);
-    read_per_axis(ctx, window_size_, "window_size", axes.ndim, window);
-    kernels::SeparableFilter filter = {{{1.0f}, {1.0f}, {1.0f}}};
-    for (size_t i = 0; i < static_cast<size_t>(axes.ndim); ++i)
-      filter[static_cast<size_t>(3 - axes.ndim) + i] = gaussian_window(sigma[i], window[i]);
-    const SampleView& out = ctx.output(0, dtype, in.shape, in.layout);
-    run_convolution(ctx, axes, {&filter, 1}, in, out);
+    read_per_axis(ctx, sigma_, "sigma", ndim, sigma);
+    read_per_axis(ctx, window_size_, "window_size", ndim, window);
+    for (size_t i = 0; i < static_cast<size_t>(ndim); ++i)
+      blur.filter[static_cast<size_t>(3 - ndim) + i] = gaussian_window(sigma[i], window[i]);
+    return blur;
   }
 
  private:
   ListArg<float> sigma_;
   ListArg<int64_t> window_size_;
   DType dtype_ = DType::kNone;
+};
+
+class GaussianBlur final : public Operator {
+ public:
+  explicit GaussianBlur(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto [axes, dtype, filter] = args_(ctx);
+    const SampleView& out = ctx.output(0, dtype, in.shape, in.layout);
+    run_convolution(ctx, axes, {&filter, 1}, in, out);
+  }
+
+ private:
+  GaussianBlurArgs args_;
+};
+
+class GaussianBlurGpu final : public ConvolutionGpuOperator {
+ public:
+  explicit GaussianBlurGpu(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto [axes, dtype, filter] = args_(ctx);
+    const SampleView& out = ctx.output(0, dtype, in.shape, in.layout);
+    tasks(ctx).add(ctx, axes, {&filter, 1}, in, out);
+  }
+
+ private:
+  GaussianBlurArgs args_;
 };
 
 TORCHDALI_OPERATOR("gaussian_blur")
@@ -82,7 +116,8 @@ TORCHDALI_OPERATOR("gaussian_blur")
     .optional_arg("dtype", ArgType::kDType, "FLOAT, or the input's type, which is the default.")
     .sequences()
     .volumes()
-    .cpu<GaussianBlur>();
+    .cpu<GaussianBlur>()
+    .gpu<GaussianBlurGpu>();
 
 }  // namespace
 }  // namespace torchdali

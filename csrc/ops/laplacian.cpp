@@ -4,6 +4,7 @@
 
 #include "kernels/convolve.h"
 #include "ops/convolution_axes.h"
+#include "ops/convolution_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -37,9 +38,9 @@ kernels::HalfWindow derivative(int64_t size, double scale) {
   return half;
 }
 
-class Laplacian final : public Operator {
+class LaplacianArgs {
  public:
-  explicit Laplacian(const OpSpec& spec)
+  explicit LaplacianArgs(const OpSpec& spec)
       : window_size_(spec, "window_size"),
         smoothing_size_(spec, "smoothing_size"),
         scale_(spec, "scale"),
@@ -49,10 +50,19 @@ class Laplacian final : public Operator {
                     "`scale` and normalized_kernel=True exclude each other");
   }
 
-  void run(SampleContext& ctx) const override {
+  struct Derivatives {
+    ConvolutionAxes axes;
+    DType dtype;
+    std::array<kernels::SeparableFilter, 3> all = {};  // one a data axis
+    std::span<const kernels::SeparableFilter> filters() const {
+      return std::span(all).first(static_cast<size_t>(axes.ndim));
+    }
+  };
+  Derivatives operator()(const SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
-    const ConvolutionAxes axes(in.shape, in.layout);
-    const DType dtype = convolution_dtype(in.dtype, dtype_);
+    Derivatives derivatives{.axes = {in.shape, in.layout},
+                            .dtype = convolution_dtype(in.dtype, dtype_)};
+    const ConvolutionAxes& axes = derivatives.axes;
     const size_t ndim = static_cast<size_t>(axes.ndim);
     std::array<int64_t, 3> window{}, smooth{};
     std::array<float, 3> scale{};
@@ -64,7 +74,7 @@ class Laplacian final : public Operator {
       check_size("window_size", window[i], 3);
       if (smoothing_size_.defined()) check_size("smoothing_size", smooth[i], 1);
     }
-    std::array<kernels::SeparableFilter, 3> filters;
+    auto& filters = derivatives.all;
     for (size_t i = 0; i < ndim; ++i) {
       filters[i] = {{{1.0f}, {1.0f}, {1.0f}}};
       int64_t total = window[i];
@@ -78,8 +88,7 @@ class Laplacian final : public Operator {
           normalized_ ? std::exp2(static_cast<double>(axes.ndim + 2 - total)) : double{scale[i]};
       filters[i][3 - ndim + i] = derivative(window[i], factor);
     }
-    const SampleView& out = ctx.output(0, dtype, in.shape, in.layout);
-    run_convolution(ctx, axes, {filters.data(), ndim}, in, out);
+    return derivatives;
   }
 
  private:
@@ -91,6 +100,34 @@ class Laplacian final : public Operator {
   ListArg<float> scale_;
   bool normalized_;
   DType dtype_ = DType::kNone;
+};
+
+class Laplacian final : public Operator {
+ public:
+  explicit Laplacian(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto d = args_(ctx);
+    const SampleView& out = ctx.output(0, d.dtype, in.shape, in.layout);
+    run_convolution(ctx, d.axes, d.filters(), in, out);
+  }
+
+ private:
+  LaplacianArgs args_;
+};
+
+class LaplacianGpu final : public ConvolutionGpuOperator {
+ public:
+  explicit LaplacianGpu(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto d = args_(ctx);
+    const SampleView& out = ctx.output(0, d.dtype, in.shape, in.layout);
+    tasks(ctx).add(ctx, d.axes, d.filters(), in, out);
+  }
+
+ private:
+  LaplacianArgs args_;
 };
 
 TORCHDALI_OPERATOR("laplacian")
@@ -118,7 +155,8 @@ TORCHDALI_OPERATOR("laplacian")
     .optional_arg("dtype", ArgType::kDType, "FLOAT, or the input's type, which is the default.")
     .sequences()
     .volumes()
-    .cpu<Laplacian>();
+    .cpu<Laplacian>()
+    .gpu<LaplacianGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -3,10 +3,12 @@
 // with angles of their own share a canvas that holds the largest of them.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "ops/frame_values.h"
 #include "ops/input_layout.h"
 #include "ops/warp_args.h"
+#include "ops/warp_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -53,9 +55,10 @@ std::array<int64_t, 3> canvas(const Matrix3& m, const std::array<int64_t, 3>& ex
   return result;
 }
 
-class Rotate final : public Operator {
+// Turns, described frame by frame.
+class RotateArgs {
  public:
-  explicit Rotate(const OpSpec& spec)
+  explicit RotateArgs(const OpSpec& spec)
       : layout_(spec, 0),
         settings_(spec),
         size_(spec),
@@ -63,7 +66,9 @@ class Rotate final : public Operator {
         axis_(spec, "axis", 3),
         keep_size_(spec.get<bool>("keep_size")) {}
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output, and calls warp(source, matrix, extents, out) for each frame.
+  template <class Warp>
+  void each_frame(SampleContext& ctx, Warp&& warp) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     const bool sequence = layout[0] == 'F';
@@ -93,7 +98,9 @@ class Rotate final : public Operator {
     const int64_t in_bytes = frame.size_bytes(), out_bytes = out.size_bytes() / frames;
     for (int64_t f = 0; f < frames; ++f) {
       source.data = in.as<char>() + f * in_bytes;
-      run_frame(source, turn(ctx, f, frames, volume), extents, out.as<char>() + f * out_bytes);
+      float matrix[12] = {};
+      set_matrix(source, turn(ctx, f, frames, volume), extents, matrix);
+      warp(source, matrix, extents, out.as<char>() + f * out_bytes);
     }
   }
 
@@ -115,11 +122,10 @@ class Rotate final : public Operator {
     for (size_t i = 0; i < 3; ++i) turn.axis[i] = axis[i] / length;
     return turn;
   }
-  static void run_frame(const kernels::WarpSource& source, const Turn& turn,
-                        const std::array<int64_t, 3>& extents, void* out) {
+  static void set_matrix(const kernels::WarpSource& source, const Turn& turn,
+                         const std::array<int64_t, 3>& extents, float* matrix) {
     const Matrix3 m = rotation(turn, source.volume);
     const int ndim = source.volume ? 3 : 2;
-    float matrix[12];
     for (int i = 0; i < ndim; ++i) {
       double shift = 0.5 * static_cast<double>(source.extents[2 - i]);
       for (int j = 0; j < ndim; ++j) {
@@ -128,7 +134,6 @@ class Rotate final : public Operator {
       }
       matrix[i * (ndim + 1) + ndim] = static_cast<float>(shift);
     }
-    kernels::warp_affine(kernels::WarpSampler(source), source.volume, matrix, extents, out);
   }
 
   InputLayout layout_;
@@ -136,6 +141,37 @@ class Rotate final : public Operator {
   WarpSize size_;
   FrameValues angle_, axis_;
   bool keep_size_;
+};
+
+class Rotate final : public Operator {
+ public:
+  explicit Rotate(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    args_.each_frame(ctx, [](const kernels::WarpSource& source, const float* matrix,
+                             const std::array<int64_t, 3>& extents, void* out) {
+      kernels::warp_affine(kernels::WarpSampler(source), source.volume, matrix, extents, out);
+    });
+  }
+
+ private:
+  RotateArgs args_;
+};
+
+class RotateGpu final : public WarpGpuOperator {
+ public:
+  explicit RotateGpu(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    args_.each_frame(ctx, [&](const kernels::WarpSource& source, const float* matrix,
+                              const std::array<int64_t, 3>& extents, void* out) {
+      Task task;
+      set_warp(tasks(ctx), task, kernels::WarpSampler(source), extents, out);
+      std::copy(matrix, matrix + std::size(task.matrix), task.matrix);
+      tasks(ctx).add(ctx, task);
+    });
+  }
+
+ private:
+  RotateArgs args_;
 };
 
 TORCHDALI_OPERATOR("rotate")
@@ -158,7 +194,8 @@ TORCHDALI_OPERATOR("rotate")
     .with(add_warp_size)
     .with(add_warp_settings)
     .volumes()
-    .cpu<Rotate>();
+    .cpu<Rotate>()
+    .gpu<RotateGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "core/operator.h"
+#include "gpu/axes.h"
+#include "gpu/operator.h"
 #include "kernels/strided_copy.h"
 
 namespace torchdali {
@@ -110,9 +112,10 @@ void check_ndim(int subscripts, const SampleView& in) {
                        " subscripts for a tensor of ", in.shape.ndim(), " dimensions, ", in.shape);
 }
 
-class TensorSubscript final : public Operator {
+// The subscripts of all axes, and the part of the input that they come down to.
+class Subscripts {
  public:
-  explicit TensorSubscript(const OpSpec& spec) {
+  explicit Subscripts(const OpSpec& spec) {
     for (int i = 0; i < kMaxDims; ++i) {
       subscripts_[i] = Subscript(spec, i);
       if (subscripts_[i].given()) count_ = i + 1;
@@ -128,7 +131,12 @@ class TensorSubscript final : public Operator {
                     ", expected 0 to ", count_);
   }
 
-  void run(SampleContext& ctx) const override {
+  struct Part {
+    int64_t offset = 0;  // elements, as the strides
+    Shape shape, strides;
+    Layout layout;
+  };
+  Part operator()(const SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const int ndim = in.shape.ndim();
     check_ndim(count_, in);
@@ -152,39 +160,82 @@ class TensorSubscript final : public Operator {
       }
       stride *= extent;
     }
-    Shape shape, strides;
+    Part part{.offset = offset,
+              .shape = {},
+              .strides = {},
+              .layout = std::string_view(letters.data() + kept, kMaxDims - kept)};
     for (int i = reversed_shape.ndim() - 1; i >= 0; --i) {
-      shape.push_back(reversed_shape[i]);
-      strides.push_back(reversed_strides[i]);
+      part.shape.push_back(reversed_shape[i]);
+      part.strides.push_back(reversed_strides[i]);
     }
-    const Layout layout{std::string_view(letters.data() + kept, kMaxDims - kept)};
-
-    if (shape.volume() == 0) {
-      ctx.output(0, in.dtype, shape, layout);
-    } else if (kernels::is_packed(shape, strides)) {
-      ctx.share_input(0, 0,
-                      {.data = in.as<char>() + offset * itemsize(in.dtype),
-                       .dtype = in.dtype,
-                       .shape = shape,
-                       .layout = layout});
-    } else {
-      const SampleView& out = ctx.output(0, in.dtype, shape, layout);
-      const auto copy = [&]<class T>() {
-        kernels::copy_strided(out.as<T>(), in.as<const T>() + offset, shape, strides);
-      };
-      switch (itemsize(in.dtype)) {
-        case 1: return copy.operator()<uint8_t>();
-        case 2: return copy.operator()<uint16_t>();
-        case 4: return copy.operator()<uint32_t>();
-        default: return copy.operator()<uint64_t>();
-      }
-    }
+    return part;
   }
 
  private:
   std::array<Subscript, kMaxDims> subscripts_;
   int count_ = 0;
   int ellipsis_ = 0;  // subscripts from here on belong to the last axes
+};
+
+// Makes the output where nothing has to be copied.
+bool share_part(SampleContext& ctx, const Subscripts::Part& part) {
+  const SampleView& in = ctx.input(0);
+  if (part.shape.volume() == 0) {
+    ctx.output(0, in.dtype, part.shape, part.layout);
+    return true;
+  }
+  if (!kernels::is_packed(part.shape, part.strides)) return false;
+  ctx.share_input(0, 0,
+                  {.data = in.as<char>() + part.offset * itemsize(in.dtype),
+                   .dtype = in.dtype,
+                   .shape = part.shape,
+                   .layout = part.layout});
+  return true;
+}
+
+class TensorSubscript final : public Operator {
+ public:
+  explicit TensorSubscript(const OpSpec& spec) : subscripts_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto part = subscripts_(ctx);
+    if (share_part(ctx, part)) return;
+    const SampleView& in = ctx.input(0);
+    const SampleView& out = ctx.output(0, in.dtype, part.shape, part.layout);
+    const auto copy = [&]<class T>() {
+      kernels::copy_strided(out.as<T>(), in.as<const T>() + part.offset, part.shape, part.strides);
+    };
+    switch (itemsize(in.dtype)) {
+      case 1: return copy.operator()<uint8_t>();
+      case 2: return copy.operator()<uint16_t>();
+      case 4: return copy.operator()<uint32_t>();
+      default: return copy.operator()<uint64_t>();
+    }
+  }
+
+ private:
+  Subscripts subscripts_;
+};
+
+class TensorSubscriptGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+ public:
+  explicit TensorSubscriptGpu(const OpSpec& spec) : subscripts_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto part = subscripts_(ctx);
+    if (share_part(ctx, part)) return;
+    const SampleView& in = ctx.input(0);
+    const int64_t size = itemsize(in.dtype);
+    auto axes = gpu::dense_axes(part.shape, size);
+    for (size_t i = 0; i < axes.size(); ++i)
+      axes[i].in_stride = part.strides[static_cast<int>(i)] * size;
+    const SampleView& out = ctx.output(0, in.dtype, part.shape, part.layout);
+    tasks(ctx).add(ctx, gpu::make_copy(in.as<const char>() + part.offset * size, out.data,
+                                       out.size_bytes(), size, axes));
+  }
+
+ private:
+  Subscripts subscripts_;
 };
 
 class SubscriptDimCheck final : public Operator {
@@ -224,14 +275,16 @@ TORCHDALI_OPERATOR("tensor_subscript")
                   "How many subscripts there are, full ranges at the end included.")
     .optional_arg("ellipsis", ArgType::kInt,
                   "Subscripts from this number on belong to the last axes instead of the next.")
-    .cpu<TensorSubscript>();
+    .cpu<TensorSubscript>()
+    .gpu<TensorSubscriptGpu>();
 
 TORCHDALI_OPERATOR("subscript_dim_check")
     .doc("Gives the input as it is, where it has enough dimensions: `x[:, :]` makes it of `x`.")
     .input("data", "Any layout, any element type.")
     .output("same", "The input as it is.")
     .required_arg("num_subscripts", ArgType::kInt, "The least number of dimensions.")
-    .cpu<SubscriptDimCheck>();
+    .cpu<SubscriptDimCheck>()
+    .gpu<gpu::ViewOperator<SubscriptDimCheck>>();
 
 }  // namespace
 }  // namespace torchdali

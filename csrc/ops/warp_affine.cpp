@@ -1,34 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.warp_affine: images and volumes under affine maps.
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include "ops/input_layout.h"
 #include "ops/warp_args.h"
+#include "ops/warp_gpu.h"
 
 namespace torchdali {
 namespace {
 
-class WarpAffine final : public Operator {
+class WarpAffineArgs {
  public:
-  explicit WarpAffine(const OpSpec& spec)
+  explicit WarpAffineArgs(const OpSpec& spec)
       : layout_(spec, 0),
         settings_(spec),
         size_(spec),
         matrix_(spec),
         inverse_map_(spec.get<bool>("inverse_map")) {}
 
-  void run(SampleContext& ctx) const override {
+  struct Warp {
+    kernels::WarpSource source;
+    std::array<int64_t, 3> extents;  // of the result
+    float matrix[12];
+  };
+  // Makes the output.
+  Warp operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
-    kernels::WarpSource source = settings_.source(in, layout);
-    const bool volume = source.volume;
-    const auto extents = size_.given() ? size_(ctx, volume) : source.extents;
-    const DType dtype = source.out_dtype;
-    const Shape shape = warped_shape(in.shape, layout, extents);
-    float matrix[12];
-    read_matrix(ctx, volume ? 3 : 2, matrix);
-    SampleView& out = ctx.output(0, dtype, shape, layout);
-    if (out.volume() == 0) return;
-    const kernels::WarpSampler sampler(std::move(source));
-    kernels::warp_affine(sampler, volume, matrix, extents, out.data);
+    Warp warp{.source = settings_.source(in, layout), .extents = {}, .matrix = {}};
+    const bool volume = warp.source.volume;
+    warp.extents = size_.given() ? size_(ctx, volume) : warp.source.extents;
+    const Shape shape = warped_shape(in.shape, layout, warp.extents);
+    read_matrix(ctx, volume ? 3 : 2, warp.matrix);
+    ctx.output(0, warp.source.out_dtype, shape, layout);
+    return warp;
   }
 
  private:
@@ -61,6 +68,38 @@ class WarpAffine final : public Operator {
   bool inverse_map_;
 };
 
+class WarpAffine final : public Operator {
+ public:
+  explicit WarpAffine(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const auto warp = args_(ctx);
+    const SampleView& out = ctx.output_view(0);
+    if (out.volume() == 0) return;
+    kernels::warp_affine(kernels::WarpSampler(warp.source), warp.source.volume, warp.matrix,
+                         warp.extents, out.data);
+  }
+
+ private:
+  WarpAffineArgs args_;
+};
+
+class WarpAffineGpu final : public WarpGpuOperator {
+ public:
+  explicit WarpAffineGpu(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const auto warp = args_(ctx);
+    const SampleView& out = ctx.output_view(0);
+    if (out.volume() == 0) return;
+    Task task;
+    set_warp(tasks(ctx), task, kernels::WarpSampler(warp.source), warp.extents, out.data);
+    std::copy(std::begin(warp.matrix), std::end(warp.matrix), task.matrix);
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  WarpAffineArgs args_;
+};
+
 TORCHDALI_OPERATOR("warp_affine")
     .doc(
         "Warps images and volumes by an affine map: result(x, y) = data(M11 x + M12 y + M13, M21 x "
@@ -81,7 +120,9 @@ TORCHDALI_OPERATOR("warp_affine")
     .with(add_warp_settings)
     .each_frame()
     .volumes()
-    .cpu<WarpAffine>();
+    .host_input(1)
+    .cpu<WarpAffine>()
+    .gpu<WarpAffineGpu>();
 
 }  // namespace
 }  // namespace torchdali

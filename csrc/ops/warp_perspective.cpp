@@ -6,6 +6,7 @@
 
 #include "ops/input_layout.h"
 #include "ops/warp_args.h"
+#include "ops/warp_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -31,9 +32,9 @@ kernels::Border parse_border(const std::string& name) {
   return kernels::Border::kWrap;
 }
 
-class WarpPerspective final : public Operator {
+class WarpPerspectiveArgs {
  public:
-  explicit WarpPerspective(const OpSpec& spec)
+  explicit WarpPerspectiveArgs(const OpSpec& spec)
       : layout_(spec, 0),
         size_(spec),
         matrix_(spec),
@@ -45,7 +46,9 @@ class WarpPerspective final : public Operator {
     if (fill_.empty()) fill_ = {0.0f};
   }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output, and calls warp(source, matrix, extents, out) for each of its planes.
+  template <class Warp>
+  void each_plane(SampleContext& ctx, Warp&& warp) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     kernels::WarpSource source = warp_source(in, layout, DType::kNone);
@@ -71,8 +74,28 @@ class WarpPerspective final : public Operator {
       source.data = in.as<char>() + p * in_bytes;
       source.fill = fill_;
       if (planes > 1 && fill_.size() > 1) source.fill = {fill_[static_cast<size_t>(p)]};
-      run_plane(kernels::WarpSampler(source), matrix, extents, out.as<char>() + p * out_bytes);
+      warp(source, matrix, extents, out.as<char>() + p * out_bytes);
     }
+  }
+
+ private:
+  InputLayout layout_;
+  WarpSize size_;
+  MatrixArg matrix_;
+  kernels::Border border_;
+  std::vector<float> fill_;
+  kernels::WarpFilter filter_;
+  bool inverse_map_, centers_;
+};
+
+class WarpPerspective final : public Operator {
+ public:
+  explicit WarpPerspective(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    args_.each_plane(ctx, [](const kernels::WarpSource& source, const Matrix& matrix,
+                             const std::array<int64_t, 3>& extents, void* out) {
+      run_plane(kernels::WarpSampler(source), matrix, extents, out);
+    });
   }
 
  private:
@@ -90,13 +113,29 @@ class WarpPerspective final : public Operator {
                   });
   }
 
-  InputLayout layout_;
-  WarpSize size_;
-  MatrixArg matrix_;
-  kernels::Border border_;
-  std::vector<float> fill_;
-  kernels::WarpFilter filter_;
-  bool inverse_map_, centers_;
+  WarpPerspectiveArgs args_;
+};
+
+class WarpPerspectiveGpu final : public WarpGpuOperator {
+ public:
+  explicit WarpPerspectiveGpu(const OpSpec& spec) : args_(spec) {}
+  void run(SampleContext& ctx) const override {
+    args_.each_plane(ctx, [&](const kernels::WarpSource& source, const Matrix& matrix,
+                              const std::array<int64_t, 3>& extents, void* out) {
+      Task task;
+      set_warp(tasks(ctx), task, kernels::WarpSampler(source), extents, out);
+      task.map = gpu::WarpMap::kPerspective;
+      for (size_t k = 0; k < 3; ++k) {
+        task.matrix[k] = static_cast<float>(matrix[3 * k]);
+        task.columns[2 * k] = matrix[3 * k + 1];
+        task.columns[2 * k + 1] = matrix[3 * k + 2];
+      }
+      tasks(ctx).add(ctx, task);
+    });
+  }
+
+ private:
+  WarpPerspectiveArgs args_;
 };
 
 TORCHDALI_OPERATOR("experimental.warp_perspective")
@@ -123,7 +162,9 @@ TORCHDALI_OPERATOR("experimental.warp_perspective")
          "default.")
     .with(add_pixel_origin)
     .each_frame()
-    .cpu<WarpPerspective>();
+    .host_input(1)
+    .cpu<WarpPerspective>()
+    .gpu<WarpPerspectiveGpu>();
 
 }  // namespace
 }  // namespace torchdali
