@@ -42,6 +42,17 @@ int64_t widest(uint64_t addresses, int64_t out_bytes, int64_t itemsize,
   return std::max(itemsize, int64_t{1} << std::countr_zero(all));
 }
 
+// Takes pixels for elements where they stay as they are; returns the bytes of an element.
+int64_t fold(std::vector<CopyAxis>& axes, int64_t itemsize) {
+  const auto whole = [](const CopyAxis& axis) { return axis.whole(); };
+  if (axes.size() < 2 || !std::all_of(axes.begin(), axes.end(), whole)) return itemsize;
+  const CopyAxis last = axes.back();
+  const int64_t bytes = last.extent * itemsize;
+  if (last.in_stride != itemsize || last.out_stride != itemsize || bytes > 16) return itemsize;
+  axes.pop_back();
+  return bytes;
+}
+
 }  // namespace
 
 void make_dense(std::vector<CopyAxis>& axes, int64_t itemsize) {
@@ -77,7 +88,7 @@ CopyTask make_copy(const void* in, void* out, int64_t out_bytes, int64_t itemsiz
   task.in = in;
   task.out = out;
   task.size = 1;
-  task.itemsize = static_cast<int>(wide);
+  task.itemsize = static_cast<int>(std::max(wide, fold(few, itemsize)));
   task.fill = fill;
   for (const CopyAxis& axis : few) {
     const auto a = static_cast<size_t>(task.ndim++);
@@ -89,6 +100,10 @@ CopyTask make_copy(const void* in, void* out, int64_t out_bytes, int64_t itemsiz
     task.windowed = task.windowed || !axis.whole();
     task.size *= axis.extent;
   }
+  if (task.ndim == 0) return task;
+  const int64_t last = few.back().extent, run = copy_run(task.itemsize);
+  task.runs = (last + run - 1) / run;
+  task.size = last == 0 ? 0 : task.size / last * task.runs;
   return task;
 }
 

@@ -2,6 +2,8 @@
 // The GPU's kernels as loops on the host, for tests without a GPU.
 #include <cstdint>
 
+#include "gpu/grids/grid.h"
+
 namespace torchdali::gpu {
 namespace {
 
@@ -9,7 +11,7 @@ namespace {
 template <class Grid>
 int launch(const Grid& grid, int count, int64_t /*most*/, void* /*stream*/) {
   for (int t = 0; t < count; ++t)
-    for (int64_t i = 0; i < grid.tasks[t].size; ++i) grid(t, i);
+    for (int64_t i = 0, calls = count_calls<Grid>(grid.tasks[t].size); i < calls; ++i) grid(t, i);
   return 0;
 }
 

@@ -26,11 +26,16 @@ struct TaskBase {
 // Positions in `blob`, which is uploaded with the tasks: lists of numbers that differ in length.
 using BlobOffset = int64_t;
 
+// How many elements of so many bytes are copied at once: 16 bytes or less.
+constexpr int copy_run(int itemsize) { return itemsize == 3 ? 4 : itemsize > 8 ? 1 : 16 / itemsize; }
+
 // out[i...] = in[i...], with distances of any sign between elements, in bytes. An element outside
-// [low, high) along an axis is `fill` instead, where there is a window at all.
+// [low, high) along an axis is `fill` instead, where there is a window at all. `size`
+// counts runs of elements along the last axis.
 struct CopyTask : TaskBase {
   int ndim = 0;
-  int itemsize = 1;
+  int itemsize = 1;  // up to 16
+  int64_t runs = 1;  // of a row: elements in turn, copy_run() of them but in the last
   bool windowed = false;
   int64_t extent[kMaxAxes] = {}, in_stride[kMaxAxes] = {}, out_stride[kMaxAxes] = {};
   int64_t low[kMaxAxes] = {}, high[kMaxAxes] = {};
@@ -69,6 +74,9 @@ struct WindowTask : ConvertTask {
 // The same with (x - mean) * scale + shift; kernels/normalize_box.h.
 struct NormalizeTask : WindowTask {
   float shift = 0;
+  // Interleaved uint8 RGB to planes of float32, all inside: the usual image. `size` counts runs of
+  // up to 4 pixels of a row then.
+  bool planes = false;
   BlobOffset mean = 0, scale = 0;  // float[channels of the input]
 };
 
@@ -79,7 +87,9 @@ struct ResampleAxisTable {
   BlobOffset start = 0, weights = 0;  // int32[out], float[out, taps]
   int64_t in_stride = 0;              // in elements
 };
-// Sums over what the three tables (D, H, W) name. The output is dense; `size` counts its pixels.
+// Sums over what the three tables (D, H, W) name. The output is dense; `size` counts
+// runs of up to kResampleRun pixels of a row.
+inline constexpr int kResampleRun = 4;
 struct ResampleTask : ConvertTask {
   ResampleAxisTable axes[3];
   int64_t channels = 1, outer_stride = 0;  // of the input, in elements

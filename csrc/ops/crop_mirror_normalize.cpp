@@ -208,6 +208,12 @@ class CropMirrorNormalizeGpu final
     task.shift = args_.shift();
     task.mean = all.keep(both.first(static_cast<size_t>(channels)));
     task.scale = all.keep(both.last(static_cast<size_t>(channels)));
+    const int64_t step = task.in_stride[2];
+    if (in.dtype == DType::kUInt8 && out.dtype == DType::kFloat && task.ndim == 3 &&
+        task.channel_axis == 0 && channels == 3 && plan.whole() && (step == 3 || step == -3)) {
+      task.planes = true;
+      task.size = task.extent[1] * ((task.extent[2] + 3) / 4);
+    }
     all.add(ctx, task);
   }
 

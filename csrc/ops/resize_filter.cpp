@@ -128,7 +128,9 @@ void ResampleArgs::run_gpu(SampleContext& ctx, const Layout& layout,
   task.in_dtype = job.in_type;
   task.out_dtype = job.out_type;
   task.channels = job.channels;
-  task.size = out.volume() / job.channels;
+  const int64_t width = job.axes[2].out;
+  task.size = out.volume() / job.channels / width *
+              ((width + gpu::kResampleRun - 1) / gpu::kResampleRun);
   auto& tasks = ctx.batch_state<gpu::Tasks<gpu::ResampleTask>>();
   int64_t stride = job.channels;
   for (size_t a = 3; a-- > 0;) {

@@ -16,6 +16,18 @@
 
 namespace torchdali::gpu {
 
+// How many of a task's elements one call of a grid's operator() does: those from that number of
+// the call on.
+template <class Grid>
+constexpr int64_t elements_per_call() {
+  if constexpr (requires { Grid::kPerCall; }) return Grid::kPerCall;
+  else return 1;
+}
+template <class Grid>
+TORCHDALI_HOST_DEVICE constexpr int64_t count_calls(int64_t size) {
+  return (size + elements_per_call<Grid>() - 1) / elements_per_call<Grid>();
+}
+
 // Calls fn.template operator()<T>() for the type `t`; like dispatch_dtype(), which throws.
 template <class Fn>
 TORCHDALI_HOST_DEVICE inline void with_type(DType t, Fn&& fn) {

@@ -2,7 +2,7 @@
 // Windows of the input: crop and slice, and with mirror and normalisation crop_mirror_normalize.
 #pragma once
 
-#include "gpu/grids/grid.h"
+#include "gpu/grids/runs.h"
 
 namespace torchdali::gpu {
 
@@ -57,12 +57,47 @@ struct NormalizeGrid {
   const void* blob;
   TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
     const NormalizeTask& task = tasks[t];
+    if (task.planes) return planes(task, i);
     const WindowElement at(task, i);
     if (!at.inside) return at.fill(task, blob, i);
     const float x = load_float(task.in, task.in_dtype, at.from);
-    const float mean = list_of<float>(blob, task.mean)[at.channel];
-    const float scale = list_of<float>(blob, task.scale)[at.channel];
-    store_float(task.out, task.out_dtype, i, (x - mean) * scale + task.shift);
+    store_float(task.out, task.out_dtype, i, normalized(task, at.channel, x));
+  }
+
+  static constexpr int kPixels = 4;
+
+ private:
+  TORCHDALI_HOST_DEVICE float normalized(const NormalizeTask& task, int64_t channel,
+                                         float x) const {
+    const float mean = list_of<float>(blob, task.mean)[channel];
+    const float scale = list_of<float>(blob, task.scale)[channel];
+    return (x - mean) * scale + task.shift;
+  }
+  TORCHDALI_HOST_DEVICE void planes(const NormalizeTask& task, int64_t i) const {
+    const int64_t height = task.extent[1], width = task.extent[2];
+    Unravel index(i);
+    const int64_t x = index.axis((width + kPixels - 1) / kPixels) * kPixels, y = index.rest();
+    const int64_t step = task.in_stride[2];
+    const uint8_t* from =
+        static_cast<const uint8_t*>(task.in) + y * task.in_stride[1] + x * step;
+    float* to = static_cast<float*>(task.out) + y * width + x;
+    if (x + kPixels > width) {
+      for (int k = 0; x + k < width; ++k)
+        for (int c = 0; c < 3; ++c)
+          to[c * height * width + k] = normalized(task, c, static_cast<float>(from[k * step + c]));
+      return;
+    }
+    const bool back = step < 0;
+    uint8_t bytes[3 * kPixels];
+    load_bytes_run(back ? from + (kPixels - 1) * step : from, bytes);
+    for (int c = 0; c < 3; ++c) {
+      float line[kPixels];
+      for (int k = 0; k < kPixels; ++k) {
+        const uint8_t ahead = bytes[3 * k + c], behind = bytes[3 * (kPixels - 1 - k) + c];
+        line[k] = normalized(task, c, static_cast<float>(back ? behind : ahead));
+      }
+      store_run(to + c * height * width, DType::kFloat, 0, kPixels, line);
+    }
   }
 };
 
