@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -109,6 +110,7 @@ class SampleContext {
   }
   // Makes output i a view of (a part of) input `of` without copying. `view` must be contiguous.
   SampleView& share_input(int i, int of, const SampleView& view) {
+    (void)checked_size_bytes(view);  // an empty input may be given any extents beside that of 0
     values_[outputs_[i]] = view;
     memory_->alias_output(i, of);
     return values_[outputs_[i]];
@@ -118,7 +120,9 @@ class SampleContext {
   // Temporary memory, 64-byte aligned, uninitialised, gone when run() returns.
   template <class T>
   std::span<T> scratch(size_t count) {
-    return {static_cast<T*>(memory_->allocate_scratch(count * sizeof(T))), count};
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, sizeof(T), &bytes)) throw std::bad_array_new_length();
+    return {static_cast<T*>(memory_->allocate_scratch(bytes)), count};
   }
 
   size_t num_outputs() const { return outputs_.size(); }

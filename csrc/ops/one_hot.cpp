@@ -87,8 +87,8 @@ class OneHot final : public Operator {
   template <class T>
   int64_t class_of(T number) const {
     if constexpr (is_floating_type<T>) {
-      const auto x = static_cast<double>(number);
-      return x > -1 && x < static_cast<double>(classes_) ? static_cast<int64_t>(x) : -1;
+      const double c = std::trunc(static_cast<double>(number));
+      return c >= 0 && c < static_cast<double>(classes_) ? static_cast<int64_t>(c) : -1;
     } else {
       const auto c = static_cast<int64_t>(number);  // past the limit it is negative
       return c >= 0 && c < classes_ ? c : -1;
