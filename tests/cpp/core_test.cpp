@@ -285,7 +285,7 @@ void scratch_blocks_are_reused_and_stale_ones_given_back() {
   auto* a = pool.acquire(100000);
   auto* b = pool.acquire(10);
   EXPECT(reinterpret_cast<uintptr_t>(a->memory.get()) % 64 == 0 && a->size >= 100000 && a != b);
-  std::memset(a->memory.get(), 1, a->size);
+  std::memset(a->memory.get(), 1, 100000);
   pool.release(a);
   EXPECT(pool.acquire(90000) == a);
   EXPECT(pool.acquire(0) != nullptr);
@@ -295,11 +295,12 @@ void scratch_blocks_are_reused_and_stale_ones_given_back() {
   pool.release(a);
   // What was not asked for in a while is given back; what is in use stays.
   auto* giant = pool.acquire(size_t{65} << 20);
-  auto* held = pool.acquire(size_t{9} << 20);
-  std::memset(held->memory.get(), 7, held->size);
+  constexpr size_t kHeld = size_t{9} << 20;
+  auto* held = pool.acquire(kHeld);
+  std::memset(held->memory.get(), 7, kHeld);
   pool.release(giant);
   for (int i = 0; i < 2000; ++i) pool.release(pool.acquire(10));
-  EXPECT(held->memory[held->size - 1] == std::byte{7});
+  EXPECT(held->memory[kHeld - 1] == std::byte{7});
   EXPECT(pool.size_bytes() < size_t{20} << 20);
 }
 
