@@ -34,7 +34,8 @@ class FrameValues {
       return;
     }
     const SampleView& from = ctx.argument_input(slot_);
-    const int64_t count = is_per_frame(from) ? from.shape[0] : 1, width = static_cast<int64_t>(width_);
+    const int64_t count = is_per_frame(from) ? from.shape[0] : 1,
+                  width = static_cast<int64_t>(width_);
     check(from.volume() == count * width, from.shape);
     TORCHDALI_CHECK(count == 1 || count == frames, "argument `", name_, "` has values for ", count,
                     " frames, and the sample has ", frames);
