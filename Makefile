@@ -10,7 +10,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
 ENGINE := $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu')
-CXX_FILES = $(shell find csrc tests/cpp tests/fuzz -name '*.cpp' -o -name '*.h' -o -name '*.cu')
+CXX_FILES = $(shell find csrc tests/cpp tests/fuzz tools -name '*.cpp' -o -name '*.h' -o -name '*.cu')
 export PYTHON TORCH
 # Where `make dali` was run, the parity tests and benchmarks find it.
 ifneq ($(wildcard .venv-dali/bin/python),)

@@ -42,11 +42,13 @@ CCACHE_LINK_DIRS = ("/usr/lib/ccache", "/usr/lib64/ccache", "/usr/lib/ccache/bin
 MIN_NVCC = (12, 0)
 
 # Casts of numbers out of range are checked too, which "undefined" leaves out. Not so vptr: it wants
-# the type information of torch's classes, of which some are hidden.
+# the type information of torch's classes, of which some are hidden. Python's own flags bring
+# -fwrapv, which makes signed overflow defined, and hides it.
 SANITIZERS = {
     "address": [
         "-fsanitize=address,undefined,float-cast-overflow",
         "-fno-sanitize=vptr",
+        "-fno-wrapv",
         "-fno-sanitize-recover=all",
         "-fno-omit-frame-pointer",
     ]

@@ -18,11 +18,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "asan"
+THROWING_NEW = BUILD / "throwing_new.so"
+COMPILER = os.environ.get("CXX", "g++")
 ENVIRONMENT = {
     # What is too large for the allocator is an error of the operator, as without memory. Python and
     # torch keep memory until the end.
-    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=3000:"
-    "hard_rss_limit_mb=8000:strict_string_checks=1",
+    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=300:"
+    "hard_rss_limit_mb=8000:strict_string_checks=1:"
+    # For throwing_new.cpp, which intercepts nothing that the sanitizer wants first.
+    "verify_asan_link_order=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
 OPERATORS = "from helpers import fuzz; print(*fuzz.operators())"
@@ -35,14 +39,16 @@ def build() -> None:
     command = [sys.executable, "setup.py", "-q", "build", "--build-lib", str(BUILD)]
     environment = {**os.environ, "TORCHDALI_SANITIZE": "address"}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    source = ROOT / "tools" / "throwing_new.cpp"
+    command = [COMPILER, "-std=c++20", "-O1", "-fPIC", "-shared", str(source)]
+    subprocess.run([*command, "-o", str(THROWING_NEW)], check=True)
 
 
 def environment() -> dict[str, str]:
     """Returns the environment of a process that loads the build."""
-    compiler = os.environ.get("CXX", "g++")
     libraries = [
         subprocess.run(
-            [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+            [COMPILER, f"-print-file-name={name}"], capture_output=True, text=True, check=True
         ).stdout.strip()
         # The sanitizer finds the C++ library's __cxa_throw at its start, before Python loads it.
         for name in ("libasan.so", "libubsan.so", "libstdc++.so")
@@ -50,7 +56,7 @@ def environment() -> dict[str, str]:
     return {
         **ENVIRONMENT,
         **os.environ,
-        "LD_PRELOAD": " ".join(libraries),
+        "LD_PRELOAD": " ".join([str(THROWING_NEW), *libraries]),
         "PYTHONPATH": os.pathsep.join([str(BUILD), str(ROOT / "tests")]),
         "PYTHONMALLOC": "malloc",
     }

@@ -36,7 +36,8 @@ class Shape {
   const int64_t* begin() const { return extents_.data(); }
   const int64_t* end() const { return extents_.data() + ndim_; }
   std::span<const int64_t> span() const { return {extents_.data(), static_cast<size_t>(ndim_)}; }
-  // Number of elements. Extents are checked where they enter the engine, so this cannot overflow.
+  // Number of elements. Extents are checked where they enter the engine and where operators make
+  // tensors (checked_size_bytes() in view.h), so this cannot overflow.
   int64_t volume() const {
     int64_t n = 1;
     for (int64_t e : *this) n *= e;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -120,6 +121,7 @@ class SampleContext {
   }
   // Makes output i a view of (a part of) input `of` without copying. `view` must be contiguous.
   SampleView& share_input(int i, int of, const SampleView& view) {
+    (void)checked_size_bytes(view);  // an empty input may be given any extents beside that of 0
     values_[outputs_[i]] = view;
     memory_->alias_output(i, of);
     return values_[outputs_[i]];
@@ -129,7 +131,9 @@ class SampleContext {
   // Temporary memory, 64-byte aligned, uninitialised, gone when run() returns.
   template <class T>
   std::span<T> scratch(size_t count) {
-    return {static_cast<T*>(memory_->allocate_scratch(count * sizeof(T))), count};
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, sizeof(T), &bytes)) throw std::bad_array_new_length();
+    return {static_cast<T*>(memory_->allocate_scratch(bytes)), count};
   }
 
   void copy_to_output(int i, void* to, const void* from, int64_t bytes) {

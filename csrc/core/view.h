@@ -21,19 +21,23 @@ struct SampleView {
   }
 };
 
-// size_bytes() of a tensor that is to be made; raises where no machine could hold it.
+// size_bytes() of a tensor that is to be made or comes from outside; raises where no machine could
+// hold it. An extent of 0 is no excuse for the others: products of some of them are strides, here
+// and in torch.
 inline size_t checked_size_bytes(const SampleView& view) {
   constexpr int64_t kMaxBytes = int64_t{1} << 46;
   int64_t bytes = itemsize(view.dtype);
-  bool fits = true;
-  for (int64_t extent : view.shape) {
+  bool fits = true, empty = false;
+  for (const int64_t extent : view.shape) {
     TORCHDALI_ASSERT(extent >= 0, "negative extent in ", view.shape);
-    if (extent == 0) return 0;
-    fits = fits && !__builtin_mul_overflow(bytes, extent, &bytes) && bytes <= kMaxBytes;
+    if (extent == 0) empty = true;
+    else fits = fits && !__builtin_mul_overflow(bytes, extent, &bytes) && bytes <= kMaxBytes;
   }
-  TORCHDALI_CHECK_KIND(kRuntime, fits, "out of memory: a tensor of ", dtype_name(view.dtype),
-                       " and shape ", view.shape, " is too large");
-  return static_cast<size_t>(bytes);
+  TORCHDALI_CHECK_KIND(kRuntime, fits, "a tensor of ", dtype_name(view.dtype), " and shape ",
+                       view.shape, " is too large: its extents",
+                       empty ? ", those of 0 left out," : "", " make more than ", kMaxBytes,
+                       " bytes");
+  return empty ? 0 : static_cast<size_t>(bytes);
 }
 
 }  // namespace torchdali

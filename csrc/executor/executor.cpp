@@ -266,23 +266,34 @@ void Executor::deal(const EpochPlan& plan) {
   dealt_position_ = 0;
 }
 
-Operator& Executor::find(const std::string& name) {
+int Executor::find(const std::string& name) const {
   for (size_t n = 0; n < plan_.graph.nodes.size(); ++n)
-    if (plan_.graph.nodes[n].name == name) return *plan_.operators[n];
+    if (plan_.graph.nodes[n].name == name) return static_cast<int>(n);
   raise(ErrorKind::kValue, "the pipeline has no operator named `", name, "`");
 }
 
 void Executor::feed(const std::string& name, std::unique_ptr<FedBatch> batch) {
-  auto* source = dynamic_cast<FedSource*>(&find(name));
+  const int node = find(name);
+  auto* source = dynamic_cast<FedSource*>(plan_.operators[node].get());
   TORCHDALI_CHECK(source != nullptr, "`", name, "` is not an external_source");
   TORCHDALI_CHECK(batch->size <= options_.max_batch_size, "`", name, "`: a batch of ", batch->size,
                   " samples was fed to a pipeline whose batch size is at most ",
                   options_.max_batch_size);
+  for (int i = 0; i < batch->size; ++i) {
+    try {
+      (void)checked_size_bytes(batch->samples[i]);
+    } catch (const Error& e) {
+      OperatorError error(e, plan_.graph.nodes[node]);
+      error.sample = i;
+      error.batch_size = batch->size;
+      throw error;
+    }
+  }
   source->feed(std::move(batch));
 }
 
 std::optional<ReaderMeta> Executor::reader_meta(const std::string& name) {
-  auto* source = dynamic_cast<Source*>(&find(name));
+  auto* source = dynamic_cast<Source*>(plan_.operators[find(name)].get());
   return source == nullptr ? std::nullopt : source->meta();
 }
 

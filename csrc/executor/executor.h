@@ -99,7 +99,7 @@ class Executor {
     uint64_t samples = 0;
     std::vector<int64_t> positions;  // per source of the plan
   };
-  Operator& find(const std::string& name);
+  int find(const std::string& name) const;  // the node of that name
   Source& source(int node) { return static_cast<Source&>(*plan_.operators[node]); }
   // The oldest iteration in flight is the user's now.
   void mark_taken();

@@ -6,7 +6,8 @@
 namespace torchdali {
 namespace {
 
-void verify_node(const Graph& graph, int index) {
+// `num_outputs`: of the nodes before it.
+void verify_node(const Graph& graph, int index, const std::vector<int>& num_outputs) {
   const Node& node = graph.nodes[index];
   const Schema& schema = *node.schema;
   const auto required = std::count_if(schema.inputs.begin(), schema.inputs.end(),
@@ -19,9 +20,9 @@ void verify_node(const Graph& graph, int index) {
                        "has no implementation for the ", node.on_gpu ? "GPU" : "CPU");
   const auto check_edge = [&](Edge e) {
     TORCHDALI_ASSERT(e.node >= 0 && e.node < index, "an edge leads to node ", e.node);
-    const OpSpec spec = make_spec(graph.nodes[e.node], 1, 1, nullptr);
-    TORCHDALI_CHECK(e.output >= 0 && e.output < count_outputs(spec), "input comes from output ",
-                    e.output, " of an operator that has ", count_outputs(spec));
+    const int outputs = num_outputs[static_cast<size_t>(e.node)];
+    TORCHDALI_CHECK(e.output >= 0 && e.output < outputs, "input comes from output ", e.output,
+                    " of an operator that has ", outputs);
   };
   for (Edge e : node.inputs) check_edge(e);
   for (const Guard& g : node.guards) check_edge(g.predicate);
@@ -69,9 +70,11 @@ int count_outputs(const OpSpec& spec) {
 }
 
 void verify(const Graph& graph) {
+  std::vector<int> num_outputs;
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
     try {
-      verify_node(graph, i);
+      verify_node(graph, i, num_outputs);
+      num_outputs.push_back(count_outputs(make_spec(graph.nodes[i], 1, 1, nullptr)));
     } catch (const Error& e) {
       throw OperatorError(e, graph.nodes[i]);
     }

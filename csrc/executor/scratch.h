@@ -8,9 +8,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 #include <vector>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(begin, size) ((void)(begin), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(begin, size) ((void)(begin), (void)(size))
+#endif
 
 namespace torchdali {
 
@@ -18,7 +26,10 @@ namespace torchdali {
 // would leave holes in it.
 struct Unmap {
   size_t size = 0;
-  void operator()(std::byte* p) const { munmap(p, size); }
+  void operator()(std::byte* p) const {
+    ASAN_UNPOISON_MEMORY_REGION(p, size);
+    munmap(p, size);
+  }
 };
 
 // One worker thread only.
@@ -44,9 +55,14 @@ class ScratchPool {
     if (best == nullptr) best = add(size);
     best->users = 1;
     best->last_used = acquisitions_;
+    // The sanitizer sees accesses beyond what was asked for, as it does on the heap.
+    ASAN_POISON_MEMORY_REGION(best->memory.get(), best->size);
+    ASAN_UNPOISON_MEMORY_REGION(best->memory.get(), size);
     return best;
   }
-  void release(Block* block) { --block->users; }
+  void release(Block* block) {
+    if (--block->users == 0) ASAN_POISON_MEMORY_REGION(block->memory.get(), block->size);
+  }
   // Of all blocks, in use or not.
   size_t size_bytes() const {
     size_t sum = 0;
@@ -72,6 +88,7 @@ class ScratchPool {
     });
   }
   Block* add(size_t size) {
+    if (size > std::numeric_limits<size_t>::max() / 2) throw std::bad_alloc();  // rounded up below
     // A block that no longer fits is dropped where it is idle: the pool keeps about one per live
     // value.
     const auto idle = std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& b) {

@@ -13,7 +13,7 @@ template <class T>
 constexpr int64_t class_of(T number, int64_t classes) {
   if constexpr (is_floating_type<T>) {
     const auto x = static_cast<double>(number);
-    return x > -1 && x < static_cast<double>(classes) ? static_cast<int64_t>(x) : -1;
+    return classes > 0 && x > -1 && x < static_cast<double>(classes) ? static_cast<int64_t>(x) : -1;
   } else {
     const auto c = static_cast<int64_t>(number);  // past the limit it is negative
     return c >= 0 && c < classes ? c : -1;

@@ -77,7 +77,7 @@ class Flip final : public Operator {
     const char* from = in.as<const char>();
     char* to = ctx.output(0, in.dtype, in.shape, layout).as<char>();
     const int64_t row = v.w * v.pixel, plane = v.h * row;
-    if (row == 0) return;
+    if (in.volume() == 0) return;
     const kernels::MirrorFn mirror = kernels::mirror_function(v.pixel);
     for (int64_t od = 0; od < v.outer * v.d; ++od) {
       const int64_t source = flip_d ? od + v.d - 1 - 2 * (od % v.d) : od;

@@ -20,6 +20,12 @@ class FrameValues {
     given_ = spec.has(name);
   }
   bool given() const { return given_; }
+  // Whether frames of this sample may have different values.
+  bool per_frame(const SampleContext& ctx) const {
+    if (slot_ < 0) return false;
+    const SampleView& from = ctx.argument_input(slot_);
+    return is_per_frame(from) && from.shape[0] > 1;
+  }
   // `width` numbers of frame `f` of `frames`.
   void read(const SampleContext& ctx, int64_t frame, int64_t frames, float* values) const {
     if (slot_ < 0) {
@@ -28,8 +34,8 @@ class FrameValues {
       return;
     }
     const SampleView& from = ctx.argument_input(slot_);
-    const bool per_frame = !from.layout.empty() && from.layout[0] == 'F' && from.shape.ndim() > 0;
-    const int64_t count = per_frame ? from.shape[0] : 1, width = static_cast<int64_t>(width_);
+    const int64_t count = is_per_frame(from) ? from.shape[0] : 1,
+                  width = static_cast<int64_t>(width_);
     check(from.volume() == count * width, from.shape);
     TORCHDALI_CHECK(count == 1 || count == frames, "argument `", name_, "` has values for ", count,
                     " frames, and the sample has ", frames);
@@ -40,6 +46,9 @@ class FrameValues {
   }
 
  private:
+  static bool is_per_frame(const SampleView& values) {
+    return !values.layout.empty() && values.layout[0] == 'F' && values.shape.ndim() > 0;
+  }
   void read_constant(const OpSpec& spec) {
     if (width_ == 1) constant_ = {spec.get<float>(name_)};
     else constant_ = spec.get<std::vector<float>>(name_);

@@ -72,7 +72,9 @@ class MultiPaste final : public Operator {
     if (out.volume() == 0 && images.empty()) return;
     SampleView frame = out;
     frame.shape = frame_shape;
-    for (int64_t f = 0; f < frames; ++f) {
+    // Of frames without pixels, of which there may be 2^40, the regions of the first are checked.
+    const int64_t pasted = out.volume() == 0 ? std::min<int64_t>(frames, 1) : frames;
+    for (int64_t f = 0; f < pasted; ++f) {
       paste_frame(ctx, images, f, frames, frame);
       frame.data = frame.as<char>() + frame.size_bytes();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.reshape: other extents for the same elements; fn.reinterpret: the same bytes as elements of
 // another type. Views.
+#include <algorithm>
 #include <cstring>
 
 #include "core/operator.h"
@@ -12,9 +13,9 @@ namespace {
 
 // The product of the extents and a factor, or -1 where it is beyond all memory.
 int64_t checked_volume(const Shape& shape, int64_t factor) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   int64_t volume = factor;
   for (const int64_t extent : shape) {
-    if (extent == 0) return 0;
     if (__builtin_mul_overflow(volume, extent, &volume)) volume = -1;
     if (volume < 0) return -1;
   }

@@ -82,7 +82,8 @@ class RotateArgs {
     std::array<int64_t, 3> extents = size_.given() ? size_(ctx, volume) : source.extents;
     if (!size_.given() && !keep_size_) {
       extents = {0, 0, 0};
-      for (int64_t f = 0; f < frames; ++f) {
+      const bool per_frame = angle_.per_frame(ctx) || axis_.per_frame(ctx);
+      for (int64_t f = 0; f < (per_frame ? frames : 1); ++f) {
         const auto one = canvas(rotation(turn(ctx, f, frames, volume), volume), source.extents);
         for (size_t a = 0; a < 3; ++a) extents[a] = std::max(extents[a], one[a]);
       }

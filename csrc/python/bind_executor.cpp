@@ -91,7 +91,8 @@ std::unique_ptr<FedBatch> to_fed_batch(const py::object& data, const std::string
                       .dtype = whole.dtype,
                       .shape = Shape(whole.shape.span().subspan(1)),
                       .layout = {}};
-    const int64_t bytes = sample.size_bytes();
+    // Executor::feed() checks extents that torch lets pass, beside one of 0.
+    const int64_t bytes = owner->tensors[0].numel() == 0 ? 0 : sample.size_bytes();
     for (int64_t i = 0; i < whole.shape[0];
          ++i, sample.data = static_cast<char*>(sample.data) + bytes)
       batch->samples.push_back(sample);

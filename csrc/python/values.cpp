@@ -87,6 +87,7 @@ ForeignView from_tensor(const at::Tensor& given) {
   out.view.data = t.data_ptr();
   out.view.dtype = from_scalar_type(t.scalar_type());
   out.view.shape = Shape({t.sizes().data(), t.sizes().size()});
+  (void)checked_size_bytes(out.view);
   out.strides = Shape({t.strides().data(), t.strides().size()});
   out.packed = t.is_contiguous();
   out.owner = py::cast(t);

@@ -85,6 +85,19 @@ void layouts_and_shapes_refuse_what_does_not_fit() {
   EXPECT_THROW(Error, s.push_back(1), EXPECT(e.kind() == ErrorKind::kValue));
 }
 
+void tensors_beyond_all_memory_are_refused_even_without_elements() {
+  const auto bytes = [](std::initializer_list<int64_t> extents) {
+    return checked_size_bytes(
+        {.data = nullptr, .dtype = DType::kInt32, .shape = extents, .layout = {}});
+  };
+  EXPECT(bytes({}) == 4 && bytes({2, 3}) == 24 && bytes({int64_t{1} << 44}) == size_t{1} << 46);
+  EXPECT(bytes({int64_t{1} << 44, 0}) == 0 && bytes({0}) == 0);
+  const int64_t huge = int64_t{1} << 62;
+  EXPECT_THROW(Error, bytes({(int64_t{1} << 44) + 1}), EXPECT(e.kind() == ErrorKind::kRuntime));
+  EXPECT_THROW(Error, bytes({huge, huge, 0}), EXPECT(e.kind() == ErrorKind::kRuntime));
+  EXPECT_THROW(Error, bytes({0, huge, huge}), EXPECT(e.kind() == ErrorKind::kRuntime));
+}
+
 class Nothing final : public Operator {
  public:
   explicit Nothing(const OpSpec& spec) : factor_(spec, "factor"), weights_(spec, "weights") {
@@ -272,7 +285,7 @@ void scratch_blocks_are_reused_and_stale_ones_given_back() {
   auto* a = pool.acquire(100000);
   auto* b = pool.acquire(10);
   EXPECT(reinterpret_cast<uintptr_t>(a->memory.get()) % 64 == 0 && a->size >= 100000 && a != b);
-  std::memset(a->memory.get(), 1, a->size);
+  std::memset(a->memory.get(), 1, 100000);
   pool.release(a);
   EXPECT(pool.acquire(90000) == a);
   EXPECT(pool.acquire(0) != nullptr);
@@ -282,11 +295,12 @@ void scratch_blocks_are_reused_and_stale_ones_given_back() {
   pool.release(a);
   // What was not asked for in a while is given back; what is in use stays.
   auto* giant = pool.acquire(size_t{65} << 20);
-  auto* held = pool.acquire(size_t{9} << 20);
-  std::memset(held->memory.get(), 7, held->size);
+  constexpr size_t kHeld = size_t{9} << 20;
+  auto* held = pool.acquire(kHeld);
+  std::memset(held->memory.get(), 7, kHeld);
   pool.release(giant);
   for (int i = 0; i < 2000; ++i) pool.release(pool.acquire(10));
-  EXPECT(held->memory[held->size - 1] == std::byte{7});
+  EXPECT(held->memory[kHeld - 1] == std::byte{7});
   EXPECT(pool.size_bytes() < size_t{20} << 20);
 }
 
@@ -305,5 +319,6 @@ int main() {
   decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image();
   steps_that_only_an_expression_needs_become_a_part_of_it();
   scratch_blocks_are_reused_and_stale_ones_given_back();
+  tensors_beyond_all_memory_are_refused_even_without_elements();
   std::puts("core_test: ok");
 }

@@ -52,6 +52,8 @@ DTYPES = [
     torch.bool,
 ]
 EXTENTS = [0, 1, 2, 3, 4, 5, 7, 16, 17, 33, 64]
+# Beside an extent of 0, which makes them cost nothing.
+HUGE_EXTENTS = [1 << 31, 1 << 40, 1 << 50]
 MOST_ELEMENTS = 1 << 16
 INTS = [-1, 0, 1, 2, 3, 4, 5, 7, 10, 100, -2, -100, 255, 256, 1 << 16, (1 << 31) - 1, -(1 << 31)]
 INTS += [1 << 31, 1 << 32, (1 << 63) - 1, -(1 << 63)]
@@ -107,7 +109,8 @@ class Use:
     def __repr__(self) -> str:
         def described(batch: Sequence[torch.Tensor]) -> str:
             kind = str(batch[0].dtype).removeprefix("torch.")
-            values = f" {[t.tolist() for t in batch]}" if batch[0].numel() <= 8 else ""
+            shown = 0 < max(t.numel() for t in batch) <= 8
+            values = f" {[t.tolist() for t in batch]}" if shown else ""
             return f"{kind}{[tuple(t.shape) for t in batch]}{values}"
 
         inputs = [
@@ -240,16 +243,25 @@ def nudge_argument(draw: Any, use: Use, argument: Argument) -> None:
 
 def nudge_input(draw: Any, batch: list[torch.Tensor]) -> list[torch.Tensor]:
     """Changes one extent of all samples, or some values where they are floating."""
-    if not batch[0].ndim:
+    if not batch[0].ndim or any(t.ndim != batch[0].ndim for t in batch):
         return batch
     axis = draw(st.integers(0, batch[0].ndim - 1))
     extent = draw(st.sampled_from(EXTENTS))
+    beside = draw(st.integers(0, batch[0].ndim - 1))
+    huge = draw(st.sampled_from([0, 0, *HUGE_EXTENTS])) if extent == 0 else 0
     made = []
     for i, tensor in enumerate(batch):
         shape = list(tensor.shape)
+        if huge:
+            shape[beside] = huge
         shape[axis] = extent
-        if math.prod(shape) > MOST_ELEMENTS or tensor.ndim != batch[0].ndim:
+        if math.prod(shape) > MOST_ELEMENTS:
             return batch
+        if math.prod(shape) == 0:  # with extents that NumPy has not, and not beyond torch's
+            if math.prod(e for e in shape if e) >= 1 << 59:
+                return batch
+            made.append(torch.empty(shape, dtype=tensor.dtype))
+            continue
         made.append(random_tensor(tuple(shape), tensor.dtype, i))
         if tensor.dtype.is_floating_point and made[-1].numel():
             value = torch.tensor(draw(st.sampled_from(FLOATS)), dtype=torch.float64)

@@ -65,3 +65,8 @@ def test_flipping_twice_is_the_identity(center, seed):
 def test_what_it_does_not_take_is_named(x, args, message):
     with pytest.raises(RuntimeError, match=message):
         run_case(OpCase(OP, args=args, make=lambda _: x, batch=1))
+
+
+@pytest.mark.timeout(60)
+def test_points_without_coordinates_take_no_time():
+    assert run_op("coord_flip", torch.empty(2**36, 0)).shape == (2**36, 0)

@@ -72,3 +72,25 @@ def test_values_of_no_frame_alone_are_refused():
     angles = {"angle": ("F", [[torch.zeros(0)]])}
     with pytest.raises(ValueError, match="a sequence without frames"):
         run_batches("transforms.rotation", angles, 0, {}, batch_sizes=[1])
+
+
+EMPTY = torch.empty(2**36, 0, 4, 3, dtype=torch.uint8)
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("equalize", {}),  # by the engine, frame by frame
+        ("jpeg_compression_distortion", {}),
+        ("warp_affine", {"matrix": [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]}),
+        ("flip", {}),  # by loops of their own
+        ("multi_paste", {}),
+        ("rotate", {"angle": 0.0}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+@pytest.mark.timeout(60)
+def test_frames_without_data_take_no_time(op, args):
+    out = run_op(op, EMPTY, layout="FHWC", **args)
+    assert out.shape[0] == EMPTY.shape[0]
+    assert out.numel() == 0

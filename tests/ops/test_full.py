@@ -90,11 +90,12 @@ def test_a_value_is_repeated_as_numpy_repeats_it(shape, data):
     [
         ("zeros", [], {"shape": [2, -1]}, "negative extent: -1"),
         ("zeros", [], {"shape": [2**30, 2**30]}, "too large|out of memory"),
+        ("zeros", [], {"shape": [2**62, 2**62, 0]}, "too large: its extents, those of 0 left out"),
         ("full", [ramp((3,))], {"shape": [2, 4]}, "cannot be repeated"),
         ("full", [ramp((3, 1))], {"shape": [3]}, "cannot be repeated"),
         ("full_like", [ramp((2,)), ramp((3,))], {}, "cannot be repeated"),
     ],
-    ids=["negative", "huge", "extent", "rank", "like"],
+    ids=["negative", "huge", "huge-empty", "extent", "rank", "like"],
 )
 def test_errors(op, inputs, args, message):
     with pytest.raises((ValueError, RuntimeError), match=message) as caught:

@@ -85,6 +85,10 @@ def test_what_is_no_number_is_no_class():
     x = torch.tensor([float("nan"), float("inf"), -float("inf"), 1e30])
     assert not run_op("one_hot", x, num_classes=2).any()
     assert not run_op("one_hot", torch.tensor([2**64 - 1, 2**63], dtype=torch.uint64)).any()
+    # Their fractions cut off they are 0, which is no class either.
+    assert run_op("one_hot", torch.tensor([-0.5, 0.5]), num_classes=0).shape == (2, 0)
+    x = torch.tensor([[-0.5], [0.25]])
+    assert run_op("one_hot", x, num_classes=1).tolist() == [[[1]], [[1]]]
 
 
 def test_values_saturate_where_dali_wraps_around():

@@ -146,6 +146,15 @@ def test_errors(op, args, message):
     assert str(caught.value).startswith(f"fn.{op}: ")
 
 
+@pytest.mark.parametrize("op", ["reshape", "reinterpret"])
+@pytest.mark.parametrize("shape", [[2**62, 2**62, 0], [0, 2**62, 2**62]], ids=str)
+def test_extents_beside_0_have_a_limit(op, shape):
+    with pytest.raises(RuntimeError, match="too large: its extents, those of 0 left out") as caught:
+        run_op(op, torch.empty(3, 0), shape=shape)
+    assert str(caught.value).startswith(f"fn.{op}: ")
+    assert run_op(op, torch.empty(3, 0), shape=[2**40, 0]).shape == (2**40, 0)
+
+
 @pytest.mark.parametrize(
     ("shape", "args", "message"),
     [

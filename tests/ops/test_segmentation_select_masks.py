@@ -88,6 +88,12 @@ def test_selecting_all_and_back_is_the_identity(order):
         (ids(0), POLYGONS, ramp((10,)), r"input `vertices` has shape \[10\]"),
         (ids(0).reshape(1, 1), POLYGONS, ramp((10, 2)), r"input `mask_ids` has shape \[1, 1\]"),
         (ids(0).long(), POLYGONS, ramp((10, 2)), "input `mask_ids` is int64"),
+        (
+            ids(1, 2),
+            [[1, 0, 2**31 - 1], [2, 0, 1]],
+            torch.empty(2**31 - 1, 0),
+            "have 2147483648 vertices together, more than int32 can number",
+        ),
     ],
 )
 def test_what_does_not_fit_together_is_named(chosen, polygons, vertices, message):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.segmentation.select_masks: the polygons of some masks, and their vertices.
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "core/operator.h"
@@ -53,6 +54,8 @@ class SelectMasks final : public Operator {
         count += p.end - p.begin;
       }
     }
+    TORCHDALI_CHECK(count <= std::numeric_limits<int32_t>::max(), "the masks of `mask_ids` have ",
+                    count, " vertices together, more than int32 can number");
     auto* out =
         ctx.output(0, DType::kInt32, {static_cast<int64_t>(chosen.size()), 3}).as<Polygon>();
     const int64_t row = vertices.shape[1] * itemsize(vertices.dtype);

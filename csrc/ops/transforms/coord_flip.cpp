@@ -29,6 +29,7 @@ class CoordFlip final : public Operator {
     TORCHDALI_CHECK(layout_.empty() || layout_.size() >= ndim, "`layout` is ", layout_,
                     ", and the points have ", ndim, " coordinates");
     const SampleView& out = ctx.output(0, DType::kFloat, in.shape);
+    if (in.volume() == 0) return;
     // x -> add + factor * x
     float factor[3], add[3];
     for (int i = 0; i < ndim; ++i) {
