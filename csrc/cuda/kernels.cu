@@ -1,50 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of gpu/grids as CUDA grids: y over tasks, x over the elements of a task. A batch is
-// one launch, whatever the sizes of its samples.
+// The kernels of this library. It is of the same build as the engine; `table_bytes` tells others.
 #include <cuda_runtime.h>
 
-#include <algorithm>
-#include <cstdint>
+#include "cuda/families.h"
 
-#include "gpu/grids/grid.h"
-
-namespace torchdali::gpu {
-namespace {
-
-constexpr int kThreads = 256;
-constexpr int kMaxTasks = 65535;      // along y
-constexpr int64_t kMaxBlocks = 65536;  // along x; threads go on behind the last one
-
-template <class Grid>
-__global__ void __launch_bounds__(kThreads) run(const Grid grid, int first) {
-  const int t = first + static_cast<int>(blockIdx.y);
-  const int64_t calls = count_calls<Grid>(grid.tasks[t].size);
-  const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < calls; i += step)
-    grid(t, i);
-}
-
-template <class Grid>
-int launch(const Grid& grid, int count, int64_t most, void* stream) {
-  if (most == 0) return cudaSuccess;
-  const int64_t blocks = std::min((count_calls<Grid>(most) + kThreads - 1) / kThreads, kMaxBlocks);
-  for (int first = 0; first < count; first += kMaxTasks) {
-    const dim3 size(static_cast<unsigned>(blocks),
-                    static_cast<unsigned>(std::min(count - first, kMaxTasks)));
-    run<<<size, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(grid, first);
-  }
-  return cudaGetLastError();
-}
-
-}  // namespace
-}  // namespace torchdali::gpu
-
-#include "gpu/table.h"
-
-// The kernels of this library. It is of the same build as the engine; `table_bytes` tells others.
 extern "C" __attribute__((visibility("default"))) const torchdali::gpu::GpuKernels*
 torchdali_gpu_kernels() {
-  static const torchdali::gpu::GpuKernels table = torchdali::gpu::make_table(
-      [](int error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); });
+  static const torchdali::gpu::GpuKernels table = [] {
+    torchdali::gpu::GpuKernels made;
+    torchdali::gpu::add_cuda_images(made);
+    torchdali::gpu::add_cuda_numbers(made);
+    torchdali::gpu::add_cuda_filters(made);
+    made.error_text = [](int error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); };
+    return made;
+  }();
   return &table;
 }

@@ -18,12 +18,21 @@ int launch(const Grid& grid, int count, int64_t /*most*/, void* /*stream*/) {
 }  // namespace
 }  // namespace torchdali::gpu
 
-#include "gpu/table.h"
+#include "gpu/table_filters.h"
+#include "gpu/table_images.h"
+#include "gpu/table_numbers.h"
 
 namespace torchdali::gpu {
 
 const GpuKernels& emulated_kernels() {
-  static const GpuKernels table = make_table([](int) { return "an error of the emulation"; });
+  static const GpuKernels table = [] {
+    GpuKernels made;
+    add_images(made);
+    add_numbers(made);
+    add_filters(made);
+    made.error_text = [](int) { return "an error of the emulation"; };
+    return made;
+  }();
   return table;
 }
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The .cu files with kernels, each of which adds its own to the table.
+#pragma once
+
+#include "gpu/kernels.h"
+
+namespace torchdali::gpu {
+
+void add_cuda_images(GpuKernels& table);
+void add_cuda_numbers(GpuKernels& table);
+void add_cuda_filters(GpuKernels& table);
+
+}  // namespace torchdali::gpu

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table's kernels of images, of whatever `launch` turns functors into: gpu/table.h.
+#pragma once
+
+#include "gpu/grids/copy.h"
+#include "gpu/grids/elements.h"
+#include "gpu/grids/mask.h"
+#include "gpu/grids/resample.h"
+#include "gpu/grids/window.h"
+#include "gpu/table.h"
+
+namespace torchdali::gpu {
+
+inline void add_images(GpuKernels& table) {
+  table.copy = &launch_tasks<CopyGrid, CopyTask>;
+  table.convert = &launch_tasks<ConvertGrid, ConvertTask>;
+  table.linear = &launch_tasks<LinearGrid, LinearTask>;
+  table.colour = &launch_tasks<ColourGrid, ColourTask>;
+  table.window = &launch_with_blob<WindowGrid, WindowTask>;
+  table.normalize = &launch_with_blob<NormalizeGrid, NormalizeTask>;
+  table.resample = &launch_with_blob<ResampleGrid, ResampleTask>;
+  table.erase = &launch_with_blob<EraseGrid, EraseTask>;
+  table.grid_mask = &launch_tasks<GridMaskGrid, GridMaskTask>;
+}
+
+}  // namespace torchdali::gpu
