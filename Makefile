@@ -19,7 +19,7 @@ endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
-  fuzz-jpeg bench docs build clean lint-tools dali
+  fuzz-jpeg bench bench-gpu docs build clean lint-tools dali
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -99,6 +99,11 @@ fuzz-jpeg: $(SETUP) ## the JPEG decoder under libFuzzer; needs clang (ARGS="--se
 bench: $(BUILT) ## benchmark against the peers found (DATA=DIR); one JSON and one table
 	@test -n "$(DATA)" || { echo 'make bench DATA=DIR: a folder of (folders of) JPEG files'; exit 2; }
 	$(PY) -m benchmarks.run --data $(DATA) $(ARGS)
+
+bench-gpu: $(SETUP) ## the same on a GPU, into benchmarks/results/gpu (DATA=DIR)
+	@test -n "$(DATA)" || { echo 'make bench-gpu DATA=DIR: a folder of JPEG files'; exit 2; }
+	TORCHDALI_CUDA=1 tools/install_editable.sh $(PY)
+	$(PY) -m benchmarks.gpu --data $(DATA) --out benchmarks/results/gpu/$$(date -u +%Y%m%dT%H%M%S).json $(ARGS)
 
 docs: $(BUILT) ## reference pages, and the tables of README and docs from benchmarks/results
 	$(PY) -m torchdali._generate

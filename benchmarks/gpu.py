@@ -9,6 +9,7 @@ fed by the pipeline and by one tensor that is there.
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import statistics
@@ -285,6 +286,9 @@ def main() -> None:
     found = (file for file in options.data.rglob("*") if file.suffix.lower() in (".jpg", ".jpeg"))
     files = sorted(map(str, found))
     document = {
+        "created": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "torch": torch.__version__,
+        "task": f"files → random resized crop {SIZE} → flip → float CHW on the GPU",
         "machine": {**machine(), "gpu": torch.cuda.get_device_name(0)},
         "threads": options.threads,
         "batch": BATCH,

@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape
 
 from benchmarks.tables import SECTIONS, setup_text
 from benchmarks.tables.cells import median, of, title
+from benchmarks.tables.gpu import gpu_table
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -62,11 +63,19 @@ def newest() -> dict[str, Any] | None:
     return max(documents, key=lambda d: d["created"], default=None)
 
 
+def on_gpu() -> str:
+    """Returns the table of the newest result of benchmarks/gpu.py."""
+    documents = [json.loads(p.read_text()) for p in (RESULTS / "gpu").glob("*.json")]
+    return gpu_table(max(documents, key=lambda d: d["created"]))
+
+
 def filled(text: str, document: dict[str, Any]) -> str:
     """Returns a page with its tables replaced."""
 
     def replace(match: re.Match[str]) -> str:
         name = match[2]
+        if name == "gpu":
+            return f"{match[1]}{on_gpu()}\n{match[3]}"
         content = setup_text(document) if name == "setup" else SECTIONS[name][1](document)
         return f"{match[1]}{content}\n{match[3]}"
 

@@ -218,3 +218,14 @@ def test_no_other_gpu_is_touched():
         assert pipe.run()[0].device_id() == 0
     for other in range(1, torch.cuda.device_count()):
         assert torch.cuda.memory_reserved(other) == 0
+
+
+def test_the_data_loader_delivers_to_the_device():
+    from torchdali import DataLoader
+
+    data = [(torch.full((4, 4), i), i) for i in range(40)]
+    loader = DataLoader(data, batch_size=8, num_workers=2, device="cuda")
+    for number, (image, label) in enumerate(loader):
+        assert image.is_cuda
+        assert label.tolist() == list(range(8 * number, 8 * number + 8))
+        assert torch.equal(image[:, 0, 0], label)

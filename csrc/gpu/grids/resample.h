@@ -57,16 +57,77 @@ struct ResampleGrid {
   }
   // Pixels `x` to `x + count` of a row.
   template <class T, int kChannels>
-  TORCHDALI_HOST_DEVICE void run(const ResampleTask& task, const float* const* weights,
-                                 const T* in, int64_t x, int count, int64_t pixel) const {
+  TORCHDALI_HOST_DEVICE void run(const ResampleTask& task, const float* const* weights, const T* in,
+                                 int64_t x, int count, int64_t pixel) const {
     float sums[kResampleRun * kChannels] = {};
     for (int k = 0; k < kResampleRun; ++k)
-      if (k < count) box<T, kChannels>(task, weights, in, x + k, sums + k * kChannels);
+      if (k < count) short_box<T, kChannels>(task, weights, in, x + k, sums + k * kChannels);
     store_run(task.out, task.out_dtype, pixel * kChannels, (pixel + count) * kChannels, sums);
   }
+  // Bytes are read in words, where a row of the box is short: that is what takes the time.
+  template <class T, int kChannels>
+  TORCHDALI_HOST_DEVICE void short_box(const ResampleTask& task, const float* const* weights,
+                                       const T* in, int64_t x, float* sums) const {
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      const int taps = task.axes[2].in_stride == kChannels ? task.axes[2].taps : 100;
+      if (taps <= 2) return bytes<kChannels, 2>(task, weights, in, x, sums);
+      if (taps <= 4) return bytes<kChannels, 4>(task, weights, in, x, sums);
+      if (taps <= 6) return bytes<kChannels, 6>(task, weights, in, x, sums);
+      if (taps <= 8) return bytes<kChannels, 8>(task, weights, in, x, sums);
+    }
+    box<T, kChannels>(task, weights, in, x, sums);
+  }
+  // A box at most kTaps wide: first the sums of its columns, then that of its columns' sums.
+  template <int kChannels, int kTaps>
+  TORCHDALI_HOST_DEVICE void bytes(const ResampleTask& task, const float* const* weights,
+                                   const uint8_t* in, int64_t x, float* sums) const {
+    const ResampleAxisTable& axis = task.axes[2];
+    in += list_of<int32_t>(blob, axis.start)[x] * kChannels;
+    const int wanted = axis.taps * kChannels;
+    float columns[kTaps * kChannels] = {};
+    for (int z = 0; z < task.axes[0].taps; ++z)
+      for (int y = 0; y < task.axes[1].taps; ++y) {
+        const float weight = weights[0][z] * weights[1][y];
+        uint8_t row[kTaps * kChannels];
+        load_unaligned(in + z * task.axes[0].in_stride + y * task.axes[1].in_stride, wanted, row);
+        for (int k = 0; k < kTaps * kChannels; ++k)
+          columns[k] = multiply_add(weight, static_cast<float>(row[k]), columns[k]);
+      }
+    const float* across = list_of<float>(blob, axis.weights) + x * axis.taps;
+    for (int tap = 0; tap < kTaps; ++tap) {
+      const float weight = tap < axis.taps ? across[tap] : 0;
+      for (int c = 0; c < kChannels; ++c)
+        sums[c] = multiply_add(weight, columns[tap * kChannels + c], sums[c]);
+    }
+  }
+  // `wanted` bytes, by way of the aligned words that they lie in; what is behind them is anything.
+  template <int kCount>
+  TORCHDALI_HOST_DEVICE static void load_unaligned(const uint8_t* in, int wanted,
+                                                   uint8_t (&x)[kCount]) {
+    constexpr int kWords = (kCount + 3) / 4;
+    const auto offset = static_cast<int>(reinterpret_cast<uintptr_t>(in) % 4);
+    const auto* words = reinterpret_cast<const uint32_t*>(in - offset);
+    uint32_t low = words[0];
+    for (int w = 0; w < kWords; ++w) {
+      const uint32_t high = 4 * (w + 1) < offset + wanted ? words[w + 1] : 0;
+      const auto both = static_cast<uint64_t>(high) << 32 | low;
+      const auto word = static_cast<uint32_t>(both >> (8 * offset));
+      for (int k = 0; k < 4 && 4 * w + k < kCount; ++k)
+        x[4 * w + k] = static_cast<uint8_t>(word >> (8 * k));
+      low = high;
+    }
+  }
+  // Rounded once on the device, where that is one instruction.
+  TORCHDALI_HOST_DEVICE static float multiply_add(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+    return __fmaf_rn(a, b, c);
+#else
+    return a * b + c;
+#endif
+  }
   template <class T, int kCount>
-  TORCHDALI_HOST_DEVICE void box(const ResampleTask& task, const float* const* weights,
-                                 const T* in, int64_t x, float* sums) const {
+  TORCHDALI_HOST_DEVICE void box(const ResampleTask& task, const float* const* weights, const T* in,
+                                 int64_t x, float* sums) const {
     const ResampleAxisTable& axis = task.axes[2];
     const int64_t step = axis.in_stride;
     const float* across = list_of<float>(blob, axis.weights) + x * axis.taps;
@@ -77,8 +138,9 @@ struct ResampleGrid {
         const float weight = weights[0][z] * weights[1][y];
         float line[kCount] = {};
         for (int tap = 0; tap < axis.taps; ++tap, row += step)
-          for (int k = 0; k < kCount; ++k) line[k] += across[tap] * static_cast<float>(row[k]);
-        for (int k = 0; k < kCount; ++k) sums[k] += weight * line[k];
+          for (int k = 0; k < kCount; ++k)
+            line[k] = multiply_add(across[tap], static_cast<float>(row[k]), line[k]);
+        for (int k = 0; k < kCount; ++k) sums[k] = multiply_add(weight, line[k], sums[k]);
       }
   }
 };
