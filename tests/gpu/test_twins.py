@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from helpers.ops import OpCase, PerSample, Run, all_cases, run_case
+from helpers.ops import Input, OpCase, PerSample, Run, all_cases, run_case
 
 from torchdali._schema import registry
-from torchdali.errors import UnsupportedError
+from torchdali.errors import TorchdaliError, UnsupportedError
 
 SCHEMAS = registry()
 CASES = [case for case in all_cases() if SCHEMAS[case.op].has_kernel]
@@ -79,3 +79,44 @@ def test_frames_that_are_handed_on_as_they_are(backend):
     flips = PerSample([[0, 0, 1], [0, 0, 0], [1, 0, 0]], torch.int32, layout="F")
     case = OpCase("flip", "FHWC", (3, 4, 5, 3), {"horizontal": flips})
     assert_alike(case, run_case(case, device="gpu"), run_case(case))
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (2,), (0, 2), (0, 1, 2)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float64], ids=str)
+@pytest.mark.parametrize("op", ["reductions.mean", "reductions.max", "normalize"])
+def test_many_threads_share_a_result(op, dtype, axes, backend):
+    del backend
+    shapes = [(201, 303, 3), (1, 70000, 3)]
+    case = OpCase(op, "HWC", shapes, {"axes": axes}, dtype, batch=2)
+    assert_alike(case, run_case(case, device="gpu"), run_case(case))
+
+
+TWO = (Input(lambda _: torch.zeros(2, 5)),)
+ERRORS = [
+    OpCase("pad", "", [(3, 4, 3), (5, 2)]),
+    OpCase("pad", "", (3, 4), {"align": [0]}),
+    OpCase("cat", "", (3, 4), {"axis": 5}),
+    OpCase("cat", "", (3, 4), dtype=torch.float32, more_inputs=TWO),
+    OpCase("stack", "", (2, 5), more_inputs=TWO),
+    OpCase("lookup_table", "", (3, 4), dtype=torch.float32),
+    OpCase("one_hot", "", (3, 4), {"axis": 5, "num_classes": 3}),
+    OpCase("erase", "", (3, 4), {"shape": [1.0, 2.0], "fill_value": [1.0, 2.0]}),
+    OpCase("color_space_conversion", "HWC", (3, 4, 1), {"image_type": 0, "output_type": 2}),
+    OpCase("reductions.sum", "HWC", (3, 4, 3), {"axes": (7,)}),
+    OpCase("reductions.variance", "HWC", (3, 4, 3), {"axes": (0,)}, more_inputs=TWO),
+    OpCase("normalize", "HWC", [(3, 4, 3), (3, 4, 4)], {"axes": (0, 1), "batch": True}),
+    OpCase("sequence_rearrange", "FHWC", (3, 4, 3, 2), {"new_order": [5]}),
+    OpCase("element_extract", "FHWC", (3, 4, 3, 2), {"element_map": [5]}),
+    OpCase("full_like", "", (3, 4), more_inputs=TWO),
+    OpCase("grid_mask", "HWC", (3, 4, 3), {"tile": PerSample([0])}),
+]
+
+
+@pytest.mark.parametrize("case", ERRORS, ids=str)
+def test_errors_are_those_of_the_cpu(case, backend):
+    del backend
+    with pytest.raises(TorchdaliError) as on_cpu:
+        run_case(case)
+    with pytest.raises(type(on_cpu.value)) as on_gpu:
+        run_case(case, device="gpu")
+    assert str(on_gpu.value) == str(on_cpu.value)

@@ -62,6 +62,17 @@ TORCHDALI_HOST_DEVICE inline float load_float(const void* in, DType dtype, int64
 TORCHDALI_HOST_DEVICE inline void store_float(void* out, DType dtype, int64_t i, float x) {
   with_type(dtype, [&]<class T>() { static_cast<T*>(out)[i] = kernels::convert<T>(x); });
 }
+// itemsize() without a table, which would lie in a thread's memory: a digit each, from the last.
+TORCHDALI_HOST_DEVICE constexpr int64_t size_of(DType t) {
+  return static_cast<int64_t>(0x1842'8421'8421 >> (4 * static_cast<int>(t)) & 0xf);
+}
+constexpr bool sizes_agree() {
+  for (int t = 0; t < kNumDTypes; ++t)
+    if (size_of(static_cast<DType>(t)) != itemsize(static_cast<DType>(t))) return false;
+  return true;
+}
+static_assert(sizes_agree());
+
 // An element of 1, 2, 4 or 8 bytes from its bytes.
 TORCHDALI_HOST_DEVICE inline void store_bytes(void* out, int64_t itemsize, int64_t i,
                                               uint64_t bytes) {

@@ -18,7 +18,7 @@ struct OneHotGrid {
     with_type(task.in_dtype, [&]<class T>() {
       const bool on =
           kernels::class_of(static_cast<const T*>(task.in)[from], task.classes) == position;
-      store_bytes(task.out, itemsize(task.out_dtype), i, on ? task.on : task.off);
+      store_bytes(task.out, size_of(task.out_dtype), i, on ? task.on : task.off);
     });
   }
 };
@@ -28,7 +28,7 @@ struct LookupGrid {
   const void* blob;
   TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
     const LookupTask& task = tasks[t];
-    const int64_t size = itemsize(task.out_dtype);
+    const int64_t size = size_of(task.out_dtype);
     with_type(task.in_dtype, [&]<class T>() {
       if constexpr (!is_floating_type<T>) {
         // Negative ones become large ones.

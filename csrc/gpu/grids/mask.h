@@ -12,17 +12,20 @@ struct EraseGrid {
   const void* blob;
   TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
     const EraseTask& task = tasks[t];
-    int64_t at[kMaxAxes];
+    // Loops of a known length: so the index stays in registers.
+    int64_t at[kMaxAxes], channel = 0;
     Unravel index(i);
-    for (int a = task.ndim - 1; a >= 0; --a) at[a] = index.axis(task.extent[a]);
+    for (int a = kMaxAxes - 1; a >= 0; --a) {
+      at[a] = a < task.ndim ? index.axis(task.extent[a]) : 0;
+      if (a == task.channel_axis) channel = at[a];
+    }
     const int64_t* bounds = list_of<int64_t>(blob, task.bounds);
     bool inside = false;
     for (int64_t b = 0; b < task.boxes && !inside; ++b, bounds += 2 * task.ndim) {
       inside = true;
-      for (int a = 0; a < task.ndim; ++a)
-        inside = inside && at[a] >= bounds[2 * a] && at[a] < bounds[2 * a + 1];
+      for (int a = 0; a < kMaxAxes; ++a)
+        if (a < task.ndim) inside = inside && at[a] >= bounds[2 * a] && at[a] < bounds[2 * a + 1];
     }
-    const int64_t channel = task.channel_axis < 0 ? 0 : at[task.channel_axis];
     store_bytes(task.out, task.itemsize, i,
                 inside ? list_of<uint64_t>(blob, task.fill)[channel]
                        : load_bytes(task.in, task.itemsize, i));

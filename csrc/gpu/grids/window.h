@@ -20,7 +20,7 @@ struct WindowElement {
     }
   }
   TORCHDALI_HOST_DEVICE void fill(const WindowTask& task, const void* blob, int64_t i) const {
-    store_bytes(task.out, itemsize(task.out_dtype), i, list_of<uint64_t>(blob, task.fill)[channel]);
+    store_bytes(task.out, size_of(task.out_dtype), i, list_of<uint64_t>(blob, task.fill)[channel]);
   }
 };
 
