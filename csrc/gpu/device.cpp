@@ -50,8 +50,15 @@ Device::Device(const DeviceOptions& options)
       kernels_(options.emulated ? &emulated_kernels() : load(options.library)) {}
 
 void Device::check(int error, const char* what) const {
-  TORCHDALI_CHECK_KIND(kRuntime, error == 0, what, " failed on the GPU: ",
-                       kernels_->error_text(error));
+  TORCHDALI_CHECK_KIND(kRuntime, error == 0, what,
+                       " failed on the GPU: ", kernels_->error_text(error));
+}
+
+std::shared_ptr<void> Device::workspace(int64_t bytes) const {
+  auto memory = std::make_shared<at::Tensor>(
+      at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(device_)));
+  void* data = memory->mutable_data_ptr();
+  return {std::move(memory), data};
 }
 
 at::Tensor Device::upload(std::span<const std::byte> bytes) const {
@@ -64,8 +71,7 @@ at::Tensor Device::upload(std::span<const std::byte> bytes) const {
   return made;
 }
 
-void Device::copy_to_device(const c10::Storage& to, const c10::Storage& from,
-                            int64_t bytes) const {
+void Device::copy_to_device(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const {
   bytes_of(to, bytes).copy_(bytes_of(from, bytes), /*non_blocking=*/true);
 }
 

@@ -2,8 +2,6 @@
 // The batch stage of a GPU operator: describe, make the outputs, launch.
 #include <vector>
 
-#include <ATen/ops/empty.h>
-
 #include "gpu/device.h"
 #include "gpu/operator.h"
 
@@ -58,10 +56,7 @@ void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
 }
 
 std::shared_ptr<void> workspace(const BatchContext& ctx, int64_t bytes) {
-  auto memory = std::make_shared<at::Tensor>(
-      at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(ctx.device().torch_device())));
-  void* data = memory->mutable_data_ptr();
-  return {std::move(memory), data};
+  return ctx.device().workspace(bytes);
 }
 
 std::unique_ptr<Operator> make_stage(std::unique_ptr<Operator> op, const GpuOperator& gpu) {
