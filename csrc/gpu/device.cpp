@@ -54,8 +54,11 @@ void Device::check(int error, const char* what) const {
                        " failed on the GPU: ", kernels_->error_text(error));
 }
 
-at::Tensor Device::allocate(int64_t bytes) const {
-  return at::empty({bytes}, at::TensorOptions(at::kByte).device(device_));
+std::shared_ptr<void> Device::workspace(int64_t bytes) const {
+  auto memory = std::make_shared<at::Tensor>(
+      at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(device_)));
+  void* data = memory->mutable_data_ptr();
+  return {std::move(memory), data};
 }
 
 at::Tensor Device::upload(std::span<const std::byte> bytes) const {
@@ -63,7 +66,7 @@ at::Tensor Device::upload(std::span<const std::byte> bytes) const {
   at::Tensor host = at::detail::empty_cpu({size}, at::kByte, /*pin_memory=*/!emulated_);
   std::memcpy(host.mutable_data_ptr(), bytes.data(), bytes.size());
   if (emulated_) return host;
-  at::Tensor made = allocate(size);
+  at::Tensor made = at::empty({size}, at::TensorOptions(at::kByte).device(device_));
   made.copy_(host, /*non_blocking=*/true);
   return made;
 }

@@ -48,12 +48,11 @@ class Device {
   // Raises where a kernel could not be queued, or one before it failed.
   void check(int error, const char* what) const;
 
-  // Uninitialised, for what is queued until it is let go.
-  at::Tensor allocate(int64_t bytes) const;
   // A copy of `bytes`, ready for what is queued next. Let it go when that is queued.
   at::Tensor upload(std::span<const std::byte> bytes) const;
-  // Queues a copy from pinned memory, on the stream for copies. Kernels queued after ready() see
-  // it.
+  // Memory of the kernels' stream. Let it go when the last kernel that uses it is queued.
+  std::shared_ptr<void> workspace(int64_t bytes) const;
+  // Queues a copy from pinned memory, on the stream for copies. Kernels queued after ready() see it.
   void copy_to_device(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const;
   // `allocate` makes the memory that is copied to.
   template <class Fn>

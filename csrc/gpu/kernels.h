@@ -227,7 +227,7 @@ struct CorrelateTask : ConvertTask {
 };
 
 // Where in the source the pixels of a result come from.
-enum class WarpMap : uint8_t { kAffine, kPerspective, kLists, kWaves, kSphere };
+enum class WarpMap : uint8_t { kAffine, kPerspective, kLists, kWaves, kSphere, kJitter };
 // kernels/warp.h; `size` counts pixels. Extents are D, H, W.
 struct WarpTask : ConvertTask {
   WarpMap map = WarpMap::kAffine;
@@ -243,7 +243,9 @@ struct WarpTask : ConvertTask {
   const void* lists[2] = {};  // kLists: x and y of each pixel, to which `shift` is added
   DType list_dtypes[2] = {DType::kFloat, DType::kFloat};
   float shift = 0;
-  BlobOffset waves[2] = {};  // kWaves: float[H] is added to x, float[W] to y
+  BlobOffset waves[2] = {};       // kWaves: float[H] is added to x, float[W] to y
+  uint64_t seed = 0, sample = 0;  // kJitter
+  int64_t degree = 0;
 };
 
 // Queued on `stream`; `tasks` and `blob` are device memory. Returns 0, or an error number.

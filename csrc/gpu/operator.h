@@ -48,10 +48,6 @@ class Workspace {
   int64_t bytes_ = 0;
   std::shared_ptr<char> memory_;
 };
-// Device memory for what kernels queued from now on leave to one another. Let it go when the last
-// of them is queued.
-std::shared_ptr<void> workspace(const BatchContext& ctx, int64_t bytes);
-
 // The tasks of one batch.
 template <class Task>
 class Tasks final : public BatchState {

@@ -2,8 +2,6 @@
 // The batch stage of a GPU operator: describe, make the outputs, launch.
 #include <vector>
 
-#include <ATen/ops/empty.h>
-
 #include "gpu/device.h"
 #include "gpu/operator.h"
 
@@ -45,8 +43,7 @@ const GpuKernels& kernels_of(const BatchContext& ctx) { return ctx.device().kern
 
 void Workspace::allocate(const BatchContext& ctx) {
   if (bytes_ == 0) return;
-  const at::Tensor memory = ctx.device().allocate(bytes_);
-  memory_ = {static_cast<char*>(memory.mutable_data_ptr()), [memory](char*) {}};
+  memory_ = std::static_pointer_cast<char>(ctx.device().workspace(bytes_));
 }
 
 void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
@@ -61,13 +58,6 @@ void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
   const at::Tensor there = device.upload(all);
   const auto* address = static_cast<const std::byte*>(there.const_data_ptr());
   device.check(queue(address, address + begin, device.stream()), "a kernel");
-}
-
-std::shared_ptr<void> workspace(const BatchContext& ctx, int64_t bytes) {
-  auto memory = std::make_shared<at::Tensor>(
-      at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(ctx.device().torch_device())));
-  void* data = memory->mutable_data_ptr();
-  return {std::move(memory), data};
 }
 
 std::unique_ptr<Operator> make_stage(std::unique_ptr<Operator> op, const GpuOperator& gpu) {

@@ -111,6 +111,13 @@ struct SphereMap {
   constexpr float scale(float x, float y) const { return std::sqrt(x * x + y * y) / unit; }
 };
 
+// How far fn.jitter moves a pixel, by a draw: -degree / 2 to degree / 2; no number of these is more
+// likely by more than range / 2^32.
+constexpr int64_t jitter_shift(uint32_t draw, int64_t degree) {
+  const uint64_t range = static_cast<uint64_t>(degree / 2 * 2 + 1);
+  return static_cast<int64_t>(draw * range >> 32) - degree / 2;
+}
+
 // In fixed point: weights of the four taps and of the filling, which sum to 2^14.
 inline constexpr int kWarpWeightBits = 14;
 struct FixedWeight {

@@ -12,13 +12,6 @@ bool is_identity(const kernels::HalfWindow& window) {
 
 }  // namespace
 
-int64_t ConvolutionTasks::reserve(int64_t floats) {
-  constexpr int64_t kAlign = 256;
-  const int64_t at = workspace_;
-  workspace_ += (floats * static_cast<int64_t>(sizeof(float)) + kAlign - 1) / kAlign * kAlign;
-  return at;
-}
-
 gpu::BlobOffset ConvolutionTasks::keep(const kernels::HalfWindow& window) {
   const auto at = static_cast<gpu::BlobOffset>(weights_.size() * sizeof(float));
   weights_.insert(weights_.end(), window.begin(), window.end());
@@ -39,8 +32,12 @@ void ConvolutionTasks::add(const SampleContext& ctx, const ConvolutionAxes& axes
   int64_t stride = axes.channels;
   for (size_t a = 3; a-- > 0; stride *= axes.extents[a]) strides[a] = stride;
   // Two in turn, and one for the sum over the filters; made when they are needed.
-  int64_t buffers[2] = {-1, -1}, sum = -1;
-  const auto buffer = [&](int64_t& at) { return at < 0 ? at = reserve(volume) : at; };
+  float *buffers[2] = {}, *sum = nullptr;
+  const auto buffer = [&](float*& at) {
+    const auto bytes = volume * static_cast<int64_t>(sizeof(float));
+    if (at == nullptr) at = static_cast<float*>(workspace_.reserve(bytes));
+    return at;
+  };
   size_t number = 0;
   for (size_t f = 0; f < filters.size(); ++f) {
     std::vector<size_t> windows;
@@ -48,45 +45,41 @@ void ConvolutionTasks::add(const SampleContext& ctx, const ConvolutionAxes& axes
       if (!is_identity(filters[f][a])) windows.push_back(a);
     if (windows.empty()) windows.push_back(2);
     const bool first = f == 0, last = f + 1 == filters.size();
-    Place from;
+    const void* from = in.data;
     for (size_t k = 0; k < windows.size(); ++k, ++number) {
       const size_t axis = windows[k];
       const kernels::HalfWindow& window = filters[f][axis];
       const bool ends = k + 1 == windows.size();
       Pass pass;
       pass.sample = ctx.index_in_batch();
-      pass.in = from;
-      if (ends && last) pass.out = {};
-      else pass.out.at = ends ? buffer(sum) : buffer(buffers[k % 2]);
-      if (ends && !first) pass.sum = buffer(sum);
-      pass.task.in = in.data;
-      pass.task.out = out.data;
+      pass.to_output = ends && last;
+      pass.task.in = from;
+      pass.task.out = pass.to_output ? out.data : ends ? buffer(sum) : buffer(buffers[k % 2]);
+      if (ends && !first) pass.task.sum = buffer(sum);
       pass.task.in_dtype = k == 0 ? in.dtype : DType::kFloat;
-      pass.task.out_dtype = ends && last ? out.dtype : DType::kFloat;
+      pass.task.out_dtype = pass.to_output ? out.dtype : DType::kFloat;
       pass.task.size = volume;
       pass.task.extent = axes.extents[axis];
       pass.task.stride = strides[axis];
       pass.task.radius = static_cast<int64_t>(window.size()) - 1;
       pass.task.weights = keep(window);
       add_pass(number, pass);
-      from = pass.out;
+      from = pass.task.out;
     }
   }
 }
 
 void ConvolutionTasks::launch(const BatchContext& ctx) {
   if (passes_.empty()) return;
-  const std::shared_ptr<void> memory =
-      workspace_ > 0 ? gpu::workspace(ctx, workspace_) : std::shared_ptr<void>();
-  const auto in_workspace = [&](int64_t at) { return static_cast<std::byte*>(memory.get()) + at; };
+  workspace_.allocate(ctx);
   std::vector<gpu::ConvolveTask> all;
   for (const auto& passes : passes_)
     for (const Pass& pass : passes) {
       gpu::ConvolveTask& task = all.emplace_back(pass.task);
-      if (pass.in.at != Place::kSample) task.in = in_workspace(pass.in.at);
-      task.out = pass.out.at == Place::kSample ? ctx.address(0, pass.sample, task.out)
-                                               : in_workspace(pass.out.at);
-      if (pass.sum >= 0) task.sum = reinterpret_cast<const float*>(in_workspace(pass.sum));
+      workspace_.move(task.in);
+      workspace_.move(task.sum);
+      if (pass.to_output) task.out = ctx.address(0, pass.sample, task.out);
+      else workspace_.move(task.out);
     }
   gpu::queue_tasks(
       ctx, std::as_bytes(std::span(all)), std::as_bytes(std::span(weights_)),

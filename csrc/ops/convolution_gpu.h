@@ -21,24 +21,17 @@ class ConvolutionTasks final : public BatchState {
   void launch(const BatchContext& ctx);
 
  private:
-  // Where a pass finds what it reads, and puts what it makes.
-  struct Place {
-    static constexpr int64_t kSample = -1;
-    int64_t at = kSample;  // in the workspace, or the sample's own memory
-  };
   struct Pass {
-    gpu::ConvolveTask task;
-    Place in, out;
-    int64_t sum = -1;  // in the workspace; -1: there is none
+    gpu::ConvolveTask task;  // its memory is the sample's, or of the workspace
     int sample = 0;
+    bool to_output = false;
   };
-  int64_t reserve(int64_t floats);
   void add_pass(size_t number, const Pass& pass);
   gpu::BlobOffset keep(const kernels::HalfWindow& window);
 
   std::vector<std::vector<Pass>> passes_;  // by launch
   std::vector<float> weights_;
-  int64_t workspace_ = 0;  // bytes
+  gpu::Workspace workspace_;
 };
 
 // run() calls add().

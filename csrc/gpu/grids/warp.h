@@ -3,6 +3,7 @@
 // whose arithmetic it shares.
 #pragma once
 
+#include "core/random.h"
 #include "gpu/grids/grid.h"
 #include "kernels/warp_position.h"
 
@@ -72,8 +73,23 @@ struct WarpGrid {
         const float scale = map.scale(x, y);
         return {x * scale + map.middle_x, y * scale + map.middle_y, 0};
       }
+      case WarpMap::kJitter: {
+        // Two draws a pixel, of four that come at once.
+        const auto draws = draw_block(task.seed, task.sample, static_cast<uint64_t>(i) / 2);
+        const bool second = i % 2 == 1;
+        return {middle(w + kernels::jitter_shift(second ? draws[2] : draws[0], task.degree)),
+                middle(h + kernels::jitter_shift(second ? draws[3] : draws[1], task.degree)), 0};
+      }
     }
     return {};
+  }
+
+  // As RandomStream makes them.
+  static constexpr std::array<uint32_t, 4> draw_block(uint64_t seed, uint64_t sample,
+                                                      uint64_t number) {
+    const auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };
+    return philox4x32({low(sample), low(sample >> 32), low(number), low(number >> 32)},
+                      {low(seed), low(seed >> 32)});
   }
 
   TORCHDALI_HOST_DEVICE void fill(const WarpTask& task, int64_t first) const {
