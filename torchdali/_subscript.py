@@ -118,12 +118,19 @@ def _use(
     return cast(DataNode, graph.create(operator_schema(name), (node,), args, location=location))
 
 
+def _fact(operator: str, node: DataNode, args: dict[str, Any], device: str) -> DataNode:
+    """Returns what an operator tells about a batch, on `device`; the batch stays where it is."""
+    graph.check_device(operator_schema(operator), device, find_user_location())
+    made = _use(operator, node, {**args, "device": node.device})
+    return made.gpu() if device == "gpu" else made.cpu()
+
+
 def _shape(node: DataNode, dtype: DALIDataType | None, device: str) -> DataNode:
-    return _use("shapes", node, {"dtype": dtype, "device": device})
+    return _fact("shapes", node, {"dtype": dtype}, device)
 
 
 def _property(node: DataNode, key: str, device: str) -> DataNode:
-    return _use("get_property", node, {"key": key, "device": device})
+    return _fact("get_property", node, {"key": key}, device)
 
 
 language.subscript = _subscript

@@ -229,8 +229,7 @@ void Batch::mirror(const Batch& from, const Copy& copy) {
 at::Tensor Batch::view_of(const c10::Storage& storage, int64_t byte_offset,
                           const Shape& shape) const {
   const auto type = c10::scalarTypeToTypeMeta(to_scalar_type(first_.dtype));
-  const auto key =
-      storage.device().is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
+  const auto key = storage.device().is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
   at::Tensor t = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage),
                                                           c10::DispatchKeySet(key), type);
   t.unsafeGetTensorImpl()->set_sizes_contiguous(c10::IntArrayRef(shape.begin(), shape.end()));

@@ -12,7 +12,7 @@ namespace torchdali {
 
 // One block of Philox4x32-10: four 32-bit words from a 128-bit counter and a 64-bit key.
 constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
-                                          std::array<uint32_t, 2> key) {
+                                             std::array<uint32_t, 2> key) {
   constexpr uint32_t kMul0 = 0xD2511F53, kMul1 = 0xCD9E8D57, kWeyl0 = 0x9E3779B9,
                      kWeyl1 = 0xBB67AE85;
   for (int round = 0; round < 10; ++round) {

@@ -14,7 +14,7 @@ namespace torchdali::gpu {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kMaxTasks = 65535;      // along y
+constexpr int kMaxTasks = 65535;       // along y
 constexpr int64_t kMaxBlocks = 65536;  // along x; threads go on behind the last one
 
 template <class Grid>

@@ -6,8 +6,8 @@
 
 namespace torchdali {
 
-// Any thread; one stage of one iteration is run once. Throws OperatorError. `device`: where the plan
-// uses one.
+// Any thread; one stage of one iteration is run once. Throws OperatorError. `device`: where the
+// plan uses one.
 void run_batch_stage(const Plan& plan, IterationData& iteration, int stage, gpu::Device* device);
 
 }  // namespace torchdali

@@ -167,7 +167,8 @@ void Executor::hand_over(const IterationData& iteration) const {
   std::vector<c10::Storage> used;
   for (const Plan::Output& output : plan_.outputs) {
     if (output.batch < 0) continue;
-    for (c10::Storage& s : iteration.batches[output.batch]->storages()) used.push_back(std::move(s));
+    for (c10::Storage& s : iteration.batches[output.batch]->storages())
+      used.push_back(std::move(s));
   }
   options_.device->hand_over(*iteration.on_device, used);
 }

@@ -52,7 +52,8 @@ class Device {
   at::Tensor upload(std::span<const std::byte> bytes) const;
   // Memory of the kernels' stream. Let it go when the last kernel that uses it is queued.
   std::shared_ptr<void> workspace(int64_t bytes) const;
-  // Queues a copy from pinned memory, on the stream for copies. Kernels queued after ready() see it.
+  // Queues a copy from pinned memory, on the stream for copies. Kernels queued after ready() see
+  // it.
   void copy_to_device(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const;
   // `allocate` makes the memory that is copied to.
   template <class Fn>

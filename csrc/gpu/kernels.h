@@ -27,7 +27,9 @@ struct TaskBase {
 using BlobOffset = int64_t;
 
 // How many elements of so many bytes are copied at once: 16 bytes or less.
-constexpr int copy_run(int itemsize) { return itemsize == 3 ? 4 : itemsize > 8 ? 1 : 16 / itemsize; }
+constexpr int copy_run(int itemsize) {
+  return itemsize == 3 ? 4 : itemsize > 8 ? 1 : 16 / itemsize;
+}
 
 // out[i...] = in[i...], with distances of any sign between elements, in bytes. An element outside
 // [low, high) along an axis is `fill` instead, where there is a window at all. `size`

@@ -115,8 +115,8 @@ void ResampleArgs::run(SampleContext& ctx, const Task& task, const Layout& layou
   kernels::resample(task.job, in, out.data, ctx.scratch<std::byte>(bytes).data());
 }
 
-void ResampleArgs::run_gpu(SampleContext& ctx, const Layout& layout,
-                           const ResizeGeometry& geometry, const ResizeWindow& window) const {
+void ResampleArgs::run_gpu(SampleContext& ctx, const Layout& layout, const ResizeGeometry& geometry,
+                           const ResizeWindow& window) const {
   const SampleView& in = ctx.input(0);
   const Task planned = plan(ctx, in.dtype, in.shape, layout, geometry, window);
   const kernels::ResampleJob& job = planned.job;
@@ -129,8 +129,8 @@ void ResampleArgs::run_gpu(SampleContext& ctx, const Layout& layout,
   task.out_dtype = job.out_type;
   task.channels = job.channels;
   const int64_t width = job.axes[2].out;
-  task.size = out.volume() / job.channels / width *
-              ((width + gpu::kResampleRun - 1) / gpu::kResampleRun);
+  task.size =
+      out.volume() / job.channels / width * ((width + gpu::kResampleRun - 1) / gpu::kResampleRun);
   auto& tasks = ctx.batch_state<gpu::Tasks<gpu::ResampleTask>>();
   int64_t stride = job.channels;
   for (size_t a = 3; a-- > 0;) {

@@ -13,8 +13,8 @@ namespace {
 
 // The samples packed into pinned memory, where they do not lie there.
 std::shared_ptr<Batch> pin(const BatchContext& ctx, c10::Device device) {
-  auto batch = std::make_shared<Batch>(
-      ctx.batch_size(), std::make_shared<StoragePool>(0, Place::kPinned, device));
+  auto batch = std::make_shared<Batch>(ctx.batch_size(),
+                                       std::make_shared<StoragePool>(0, Place::kPinned, device));
   int64_t bytes = 0;
   std::vector<SampleView> views;
   std::vector<SampleView*> pointers;

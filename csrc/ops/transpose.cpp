@@ -22,7 +22,8 @@ class TransposeArgs {
     Shape shape;
     Layout layout;
   };
-  explicit TransposeArgs(const OpSpec& spec) : transpose_layout_(spec.get<bool>("transpose_layout")) {
+  explicit TransposeArgs(const OpSpec& spec)
+      : transpose_layout_(spec.get<bool>("transpose_layout")) {
     if (spec.has("perm")) perm_ = spec.get<std::vector<int64_t>>("perm");
     std::vector<int64_t> sorted = perm_;
     std::sort(sorted.begin(), sorted.end());

@@ -224,7 +224,8 @@ def test_the_data_loader_delivers_to_the_device():
     from torchdali import DataLoader
 
     data = [(torch.full((4, 4), i), i) for i in range(40)]
-    loader = DataLoader(data, batch_size=8, num_workers=2, device="cuda")
+    own = torch.Generator()
+    loader = DataLoader(data, batch_size=8, num_workers=2, device="cuda", generator=own)
     for number, (image, label) in enumerate(loader):
         assert image.is_cuda
         assert label.tolist() == list(range(8 * number, 8 * number + 8))

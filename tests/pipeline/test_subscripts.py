@@ -193,9 +193,9 @@ def test_shape_and_properties():
         lambda x: x.source_info(device="gpu"),
     ],
 )
-def test_there_is_no_gpu(node, call):
-    with pytest.raises(NotImplementedError, match='device="gpu"'):
-        call(node)
+def test_facts_about_a_batch_come_on_the_device_that_is_asked_for(node, call):
+    assert call(node).device == "gpu"
+    assert [input.device for input in call(node).source.inputs] == ["cpu"]
 
 
 def test_unknown_properties_are_errors_of_the_build(node):

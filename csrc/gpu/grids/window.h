@@ -78,8 +78,7 @@ struct NormalizeGrid {
     Unravel index(i);
     const int64_t x = index.axis((width + kPixels - 1) / kPixels) * kPixels, y = index.rest();
     const int64_t step = task.in_stride[2];
-    const uint8_t* from =
-        static_cast<const uint8_t*>(task.in) + y * task.in_stride[1] + x * step;
+    const uint8_t* from = static_cast<const uint8_t*>(task.in) + y * task.in_stride[1] + x * step;
     float* to = static_cast<float*>(task.out) + y * width + x;
     if (x + kPixels > width) {
       for (int k = 0; x + k < width; ++k)
