@@ -84,9 +84,9 @@ class StepContext final : public BatchContext, private SampleMemory {
   }
   void make_outputs() override {
     for (size_t i = 0; i < step_.outputs.size(); ++i) {
-      std::vector<SampleView*> views;
-      for (const int sample : samples_)
-        views.push_back(&kept(step_.outputs[i])[static_cast<size_t>(sample)]);
+      std::vector<SampleView*> views(samples_.size());
+      for (size_t k = 0; k < views.size(); ++k)
+        views[k] = &kept(step_.outputs[i])[static_cast<size_t>(samples_[k])];
       make_output(static_cast<int>(i), views);
       record_memory(static_cast<int>(i));
     }

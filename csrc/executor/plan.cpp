@@ -158,7 +158,8 @@ void add_places(Plan& plan) {
   }
   for (size_t stage = 0; stage < plan.batch_stages.size(); ++stage)
     for (const int step : plan.batch_stages[stage].steps)
-      if (plan.steps[static_cast<size_t>(step)].op->batch_traits()->on_device)
+      if (const auto traits = plan.steps[static_cast<size_t>(step)].op->batch_traits();
+          traits && traits->on_device)
         plan.last_device_stage = static_cast<int>(stage);
   for (int batch = 0; batch < plan.num_batches; ++batch)
     if (plan.places[static_cast<size_t>(batch)] == Place::kDevice &&

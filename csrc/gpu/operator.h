@@ -39,7 +39,7 @@ class Workspace {
   void move(T*& address) const {
     const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - kStandIn;
     if (offset >= static_cast<uintptr_t>(bytes_)) return;
-    address = static_cast<T*>(static_cast<void*>(memory_.get() + offset));
+    address = reinterpret_cast<T*>(memory_.get() + offset);
   }
 
  private:

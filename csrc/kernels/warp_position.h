@@ -127,7 +127,8 @@ constexpr FixedWeight fixed_weight(float x0, float x1, float y0, float y1) {
   constexpr int32_t kOne = 1 << kWarpWeightBits;
   constexpr float kScale = static_cast<float>(kOne);
   // Of a weight, which is never negative; std::lround is a call.
-  const auto rounded = [](float weight) { return static_cast<int32_t>(weight + 0.5f); };
+  constexpr float kHalf = 0.5f;
+  const auto rounded = [](float weight) { return static_cast<int32_t>(weight + kHalf); };
   const float left = x0 * kScale, right = x1 * kScale;
   FixedWeight w{rounded(y0 * left), rounded(y0 * right), rounded(y1 * left), rounded(y1 * right),
                 0};

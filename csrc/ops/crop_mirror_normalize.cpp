@@ -193,8 +193,9 @@ class CropMirrorNormalizeGpu final
     const NormalizeArgs::Plan plan = args_(ctx);
     const auto& [layout, out_layout, window, overlap, channels, out_shape, mirror] = plan;
     const SampleView& out = ctx.output(0, args_.dtype(), out_shape, out_layout);
-    std::vector<int> order;
-    for (int i = 0; i < layout.size(); ++i) order.push_back(out_layout.find(layout[i]));
+    std::vector<int> order(static_cast<size_t>(layout.size()));
+    for (int i = 0; i < layout.size(); ++i)
+      order[static_cast<size_t>(i)] = out_layout.find(layout[i]);
     gpu::Tasks<Task>& all = tasks(ctx);
     Task task;
     if (!gpu::set_window(all, task, in, out, window.anchor, window.shape, order,

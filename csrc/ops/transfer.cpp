@@ -15,21 +15,21 @@ namespace {
 std::shared_ptr<Batch> pin(const BatchContext& ctx, c10::Device device) {
   auto batch = std::make_shared<Batch>(ctx.batch_size(),
                                        std::make_shared<StoragePool>(0, Place::kPinned, device));
-  int64_t bytes = 0;
-  std::vector<SampleView> views;
-  std::vector<SampleView*> pointers;
-  std::vector<int> indices;
+  const auto count = static_cast<size_t>(ctx.size());
+  std::vector<SampleView> views(count);
+  std::vector<SampleView*> pointers(count);
+  std::vector<int> indices(count);
   for (int k = 0; k < ctx.size(); ++k) {
-    views.push_back(ctx.input(0, k));
-    indices.push_back(ctx.index_in_batch(k));
+    const auto i = static_cast<size_t>(k);
+    views[i] = ctx.input(0, k);
+    pointers[i] = &views[i];
+    indices[i] = ctx.index_in_batch(k);
   }
-  for (SampleView& view : views) pointers.push_back(&view);
   batch->allocate_all(indices, pointers);
   for (int k = 0; k < ctx.size(); ++k) {
-    bytes = views[static_cast<size_t>(k)].size_bytes();
-    if (bytes > 0)
-      std::memcpy(views[static_cast<size_t>(k)].data, ctx.input(0, k).data,
-                  static_cast<size_t>(bytes));
+    const SampleView& view = views[static_cast<size_t>(k)];
+    if (const int64_t bytes = view.size_bytes(); bytes > 0)
+      std::memcpy(view.data, ctx.input(0, k).data, static_cast<size_t>(bytes));
   }
   return batch;
 }

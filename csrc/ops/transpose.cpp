@@ -116,9 +116,8 @@ class TransposeGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKern
     const SampleView& out = ctx.output(0, in.dtype, plan.shape, plan.layout);
     const int64_t size = itemsize(in.dtype);
     const auto from = gpu::dense_axes(in.shape, size);
-    std::vector<gpu::CopyAxis> axes;
-    for (int i = 0; i < in.shape.ndim(); ++i)
-      axes.push_back(from[static_cast<size_t>(plan.perm[static_cast<size_t>(i)])]);
+    std::vector<gpu::CopyAxis> axes(from.size());
+    for (size_t i = 0; i < axes.size(); ++i) axes[i] = from[static_cast<size_t>(plan.perm[i])];
     gpu::make_dense(axes, size);
     tasks(ctx).add(ctx, gpu::make_copy(in.data, out.data, out.size_bytes(), size, axes));
   }

@@ -38,15 +38,17 @@ struct Accumulate {
   }
   // Integers modulo 2^64.
   TORCHDALI_HOST_DEVICE static Type merge(Type a, Type b) {
-    if constexpr (kExtreme) return (kMin ? b < a : b > a) ? b : a;  // passes NaN over
-    else if constexpr (kExact)
+    if constexpr (kExtreme) {  // passes NaN over
+      const bool better = kMin ? b < a : b > a;
+      return better ? b : a;
+    } else if constexpr (kExact) {
       return static_cast<Type>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-    else return a + b;
+    } else {
+      return a + b;
+    }
   }
   TORCHDALI_HOST_DEVICE static Type of(T x, double mean) {
-    if constexpr (kExtreme) {
-      return static_cast<Type>(x);
-    } else if constexpr (kDeviations) {
+    if constexpr (kDeviations) {
       const double deviation = static_cast<double>(x) - mean;
       return deviation * deviation;
     } else if constexpr (kSquares && kExact) {
