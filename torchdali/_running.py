@@ -20,7 +20,7 @@ from torchdali.errors import (
     TorchdaliError,
     _make,
 )
-from torchdali.tensors import TensorListCPU, wrap
+from torchdali.tensors import TensorListCPU, use_on_stream, wrap
 from torchdali.types import DALIDataType, PipelineAPIType
 
 __all__ = ["RunningPipeline"]
@@ -79,14 +79,17 @@ class RunningPipeline(PipelineOptions):
         """Returns the next iteration's outputs and lets the pipeline run on ahead.
 
         Args:
-            cuda_stream: without effect on CPU outputs.
+            cuda_stream: a stream in any form that waits for outputs on the GPU, too; torch's
+                current one always does. Without effect on CPU outputs.
             **pipeline_inputs: data for external sources by name, as in feed_input().
 
         Raises:
             StopIteration: the data is at its end; reset() begins the next epoch.
             TorchdaliError: the iteration failed. The next run() goes on with the one after it.
         """
-        check_gpu_options("Pipeline.run", cuda_stream)
+        if cuda_stream is not None:
+            check_gpu_options("Pipeline.run", cuda_stream)
+            return use_on_stream(self.run(**pipeline_inputs), cuda_stream)
         if self._steady and not pipeline_inputs:
             executor = self._executor
             try:
@@ -132,7 +135,7 @@ class RunningPipeline(PipelineOptions):
         check_gpu_options("Pipeline.share_outputs", cuda_stream)
         batches = self._take()
         self._pay()
-        return batches
+        return batches if cuda_stream is None else use_on_stream(batches, cuda_stream)
 
     def release_outputs(self) -> None:
         """Does nothing: memory goes back when nothing refers to it any more."""
@@ -381,7 +384,7 @@ class RunningPipeline(PipelineOptions):
         found.feed(data, layout, cuda_stream)
 
     def output_stream(self) -> None:
-        """Returns None: outputs on the CPU are ready on no stream."""
+        """Returns None: outputs are ready on the stream that is torch's current one in run()."""
 
     def input_feed_count(self, input_name: str) -> int:
         """Returns how many batches an external source can take in before the first run().

@@ -11,7 +11,7 @@ import torch
 from torchdali._tensor_input import address, stream_handle
 from torchdali.errors import UnsupportedError, _make
 
-__all__ = ["copy_out", "require_gpu", "wait_for"]
+__all__ = ["copy_out", "require_gpu", "wait_for", "wait_on"]
 
 
 def require_gpu(what: str) -> None:
@@ -73,3 +73,14 @@ def wait_for(stream: Any, device: torch.device) -> None:
     """Lets torch's current stream wait for what is queued on another one; None: on none."""
     if stream is not None:
         torch.cuda.current_stream(device).wait_stream(_external(stream, device))
+
+
+def wait_on(stream: Any, tensors: Sequence[torch.Tensor]) -> None:
+    """Lets a stream wait for what is queued on torch's current one, and use tensors of it."""
+    if not tensors:
+        return
+    device = tensors[0].device
+    waiting = _external(stream, device)
+    waiting.wait_stream(torch.cuda.current_stream(device))
+    for tensor in tensors:
+        tensor.record_stream(waiting)

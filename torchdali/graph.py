@@ -82,7 +82,8 @@ def check_device(schema: OperatorSchema, device: str, location: SourceLocation |
             f"{', '.join(schema.devices)}",
             operator=schema.fn_name,
             location=location,
-            fix='leave out `device`, and move the batch with `.to("cuda", non_blocking=True)`',
+            fix="leave out `device`, pass .cpu() of inputs that are on the GPU, and take .gpu() of "
+            "the result",
         )
 
 

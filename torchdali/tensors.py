@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 
 from torchdali._extension import _C
-from torchdali._tensor_gpu import copy_out, require_gpu, wait_for
+from torchdali._tensor_gpu import copy_out, require_gpu, wait_for, wait_on
 from torchdali._tensor_input import address
 from torchdali._tensors import TensorBase, TensorListBase
 
@@ -354,3 +354,12 @@ def wrap(data: _Tensor | list[_Tensor], layout: str, names: Any = None) -> Any:
     batch._layout = layout
     batch._names = names
     return batch
+
+
+def use_on_stream(batches: tuple[Any, ...], cuda_stream: Any) -> tuple[Any, ...]:
+    """Returns outputs of a pipeline after a stream was made to wait for those on the GPU."""
+    for batch in batches:
+        if isinstance(batch, TensorListGPU):
+            data = batch._data
+            wait_on(cuda_stream, [data] if isinstance(data, _Tensor) else data)
+    return batches

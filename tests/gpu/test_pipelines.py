@@ -236,6 +236,35 @@ def test_deep_queues_and_kept_outputs_keep_their_values(backend):
     del backend
 
 
+def test_branches_that_would_join_on_the_gpu_are_refused(backend):
+    del backend
+
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None, enable_conditionals=True)
+    def define():
+        x = fn.external_source(batches(1, 2), layout="HWC").gpu()
+        if fn.random.coin_flip(dtype=types.BOOL):
+            x = fn.flip(x)
+        return x
+
+    with pytest.raises(errors.UnsupportedError, match=r"branches join on the CPU"):
+        define().build()
+
+
+def test_a_resumed_pipeline_goes_on(backend):
+    del backend
+    data = batches(4)
+
+    def define(**options):
+        return training("gpu", data, enable_checkpointing=True, **options)
+
+    whole = run(define(), 6)
+    with define() as first:
+        for _ in range(3):
+            first.run()
+        checkpoint = first.checkpoint()
+    assert_equal(run(define(checkpoint=checkpoint), 3), whole[3:])
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_the_error_names_the_operator_and_the_line(monkeypatch):
     monkeypatch.delenv("TORCHDALI_EMULATE_GPU", raising=False)

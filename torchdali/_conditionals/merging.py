@@ -98,6 +98,14 @@ class Merge:
         graph.check_guards(if_true, self.true_guards)
         graph.check_guards(if_false, self.false_guards)
         inputs = [if_true, if_false, self.predicate]
+        if any(node.device != "cpu" for node in inputs):
+            raise _make(
+                UnsupportedError,
+                "a batch that depends on a condition is on the GPU: branches join on the CPU in this "
+                "version",
+                location=find_user_location(),
+                fix="pass .cpu() of it in the branches, and take .gpu() of what comes out",
+            )
         merged = graph.create(operator_schema("conditional.merge"), inputs, {})
         assert isinstance(merged, DataNode)
         return merged
