@@ -101,8 +101,8 @@ class Merge:
         if any(node.device != "cpu" for node in inputs):
             raise _make(
                 UnsupportedError,
-                "a batch that depends on a condition is on the GPU: in this version branches join on "
-                "the CPU",
+                "a batch that depends on a condition is on the GPU: in this version branches join "
+                "on the CPU",
                 location=find_user_location(),
                 fix="pass .cpu() of it in the branches, and take .gpu() of what comes out",
             )
