@@ -38,7 +38,8 @@ def _environment_paths() -> list[str]:
         paths += [*site.getsitepackages([sys.base_prefix]), site.getusersitepackages()]
     # Others that .pth files name: tools/setup_env.sh shares a torch in that way.
     for file in [file for path in paths for file in sorted(Path(path).glob("*.pth"))]:
-        paths += [line for line in file.read_text().splitlines() if Path(line).is_dir()]
+        lines = file.read_text().splitlines()
+        paths += [line for line in lines if line and Path(line).is_dir()]
     return list(dict.fromkeys(paths))
 
 

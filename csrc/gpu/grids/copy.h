@@ -52,13 +52,16 @@ struct CopyGrid {
       constexpr int kWord = kBytes == 2 ? 2 : 4;
       using Word = std::conditional_t<kWord == 2, uint16_t, uint32_t>;
       if (is_aligned(from, kWord)) {
+        TORCHDALI_UNROLL
         for (int w = 0; w < kBytes / kWord; ++w) {
           const Word word = reinterpret_cast<const Word*>(from)[w];
+          TORCHDALI_UNROLL
           for (int k = 0; k < kWord; ++k) x[kWord * w + k] = static_cast<uint8_t>(word >> (8 * k));
         }
         return;
       }
     }
+    TORCHDALI_UNROLL
     for (int k = 0; k < kBytes; ++k) x[k] = static_cast<uint8_t>(from[k]);
   }
 
@@ -73,11 +76,13 @@ struct CopyGrid {
       constexpr int kRun = copy_run(kBytes), kAll = kBytes * kRun;
       if (out_stride == kBytes && run.first + kRun <= run.end) {
         uint8_t bytes[kAll];
+        TORCHDALI_UNROLL
         for (int k = 0; k < kRun; ++k) {
           const int64_t at = run.first + k;
           if (is_inside(task, run, at)) {
             load<kBytes>(run.from + at * in_stride, bytes + k * kBytes);
           } else {
+            TORCHDALI_UNROLL
             for (int b = 0; b < kBytes; ++b) bytes[k * kBytes + b] = fill_byte(task, b);
           }
         }

@@ -51,6 +51,7 @@ struct ColourGrid {
     if (task.in_channels == 3 && task.out_channels == 3) {
       float x[3 * kPerCall], y[3 * kPerCall];
       load_run(task.in, task.in_dtype, 3 * pixel, 3 * task.size, x);
+      TORCHDALI_UNROLL
       for (int p = 0; p < kPerCall; ++p)
         for (int c = 0; c < 3; ++c) y[3 * p + c] = map(task, c, x + 3 * p);
       store_run(task.out, task.out_dtype, 3 * pixel, 3 * task.size, y);

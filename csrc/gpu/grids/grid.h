@@ -10,8 +10,11 @@
 
 #ifdef __CUDACC__
 #define TORCHDALI_HOST_DEVICE __host__ __device__
+// In front of a loop over an array whose elements are to stay in registers.
+#define TORCHDALI_UNROLL _Pragma("unroll")
 #else
 #define TORCHDALI_HOST_DEVICE
+#define TORCHDALI_UNROLL
 #endif
 
 namespace torchdali::gpu {

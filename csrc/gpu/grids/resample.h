@@ -60,6 +60,7 @@ struct ResampleGrid {
   TORCHDALI_HOST_DEVICE void run(const ResampleTask& task, const float* const* weights, const T* in,
                                  int64_t x, int count, int64_t pixel) const {
     float sums[kResampleRun * kChannels] = {};
+    TORCHDALI_UNROLL
     for (int k = 0; k < kResampleRun; ++k)
       if (k < count) short_box<T, kChannels>(task, weights, in, x + k, sums + k * kChannels);
     store_run(task.out, task.out_dtype, pixel * kChannels, (pixel + count) * kChannels, sums);
@@ -90,12 +91,15 @@ struct ResampleGrid {
         const float weight = weights[0][z] * weights[1][y];
         uint8_t row[kTaps * kChannels];
         load_unaligned(in + z * task.axes[0].in_stride + y * task.axes[1].in_stride, wanted, row);
+        TORCHDALI_UNROLL
         for (int k = 0; k < kTaps * kChannels; ++k)
           columns[k] = multiply_add(weight, static_cast<float>(row[k]), columns[k]);
       }
     const float* across = list_of<float>(blob, axis.weights) + x * axis.taps;
+    TORCHDALI_UNROLL
     for (int tap = 0; tap < kTaps; ++tap) {
       const float weight = tap < axis.taps ? across[tap] : 0;
+      TORCHDALI_UNROLL
       for (int c = 0; c < kChannels; ++c)
         sums[c] = multiply_add(weight, columns[tap * kChannels + c], sums[c]);
     }
@@ -108,10 +112,12 @@ struct ResampleGrid {
     const auto offset = static_cast<int>(reinterpret_cast<uintptr_t>(in) % 4);
     const auto* words = reinterpret_cast<const uint32_t*>(in - offset);
     uint32_t low = words[0];
+    TORCHDALI_UNROLL
     for (int w = 0; w < kWords; ++w) {
       const uint32_t high = 4 * (w + 1) < offset + wanted ? words[w + 1] : 0;
       const auto both = static_cast<uint64_t>(high) << 32 | low;
       const auto word = static_cast<uint32_t>(both >> (8 * offset));
+      TORCHDALI_UNROLL
       for (int k = 0; k < 4 && 4 * w + k < kCount; ++k)
         x[4 * w + k] = static_cast<uint8_t>(word >> (8 * k));
       low = high;
@@ -137,9 +143,12 @@ struct ResampleGrid {
         const T* row = in + z * task.axes[0].in_stride + y * task.axes[1].in_stride;
         const float weight = weights[0][z] * weights[1][y];
         float line[kCount] = {};
-        for (int tap = 0; tap < axis.taps; ++tap, row += step)
+        for (int tap = 0; tap < axis.taps; ++tap, row += step) {
+          TORCHDALI_UNROLL
           for (int k = 0; k < kCount; ++k)
             line[k] = multiply_add(across[tap], static_cast<float>(row[k]), line[k]);
+        }
+        TORCHDALI_UNROLL
         for (int k = 0; k < kCount; ++k) sums[k] = multiply_add(weight, line[k], sums[k]);
       }
   }

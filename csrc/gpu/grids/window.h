@@ -89,8 +89,10 @@ struct NormalizeGrid {
     const bool back = step < 0;
     uint8_t bytes[3 * kPixels];
     load_bytes_run(back ? from + (kPixels - 1) * step : from, bytes);
+    TORCHDALI_UNROLL
     for (int c = 0; c < 3; ++c) {
       float line[kPixels];
+      TORCHDALI_UNROLL
       for (int k = 0; k < kPixels; ++k) {
         const uint8_t ahead = bytes[3 * k + c], behind = bytes[3 * (kPixels - 1 - k) + c];
         line[k] = normalized(task, c, static_cast<float>(back ? behind : ahead));
