@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/place.h"
 #include "core/view.h"
 
 namespace torchdali {
@@ -20,13 +21,6 @@ namespace torchdali {
 at::ScalarType to_scalar_type(DType dtype);
 // Fails for types that DALI has not (bfloat16, complex, ...).
 DType from_scalar_type(at::ScalarType type);
-
-// Where the memory of a batch lies.
-enum class Place : int8_t {
-  kHost,
-  kPinned,  // the device copies from it without the host's help
-  kDevice,  // allocated on torch's current stream; the host reads and writes none of it
-};
 
 // Memory of one output from iteration to iteration. A storage is used again only when nobody else
 // holds it, so what the user keeps stays the user's. Any thread. Of pinned and device memory torch

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/batch.h"
 #include "core/operator.h"
+#include "core/place.h"
 #include "executor/graph.h"
 
 namespace torchdali {
