@@ -10,10 +10,13 @@
 
 #ifdef __CUDACC__
 #define TORCHDALI_HOST_DEVICE __host__ __device__
-// In front of a loop over an array whose elements are to stay in registers.
-#define TORCHDALI_UNROLL _Pragma("unroll")
 #else
 #define TORCHDALI_HOST_DEVICE
+#endif
+// In front of a loop over an array whose elements are to stay in registers.
+#ifdef __CUDA_ARCH__
+#define TORCHDALI_UNROLL _Pragma("unroll")
+#else
 #define TORCHDALI_UNROLL
 #endif
 
