@@ -404,7 +404,7 @@ def test_an_error_of_a_source_keeps_its_type_and_comes_in_its_turn(depth):
         ({"batch": False}, ValueError, "needs a `source`"),
         ({"source": [0], "repeat_last": True}, ValueError, "feed_input"),
         ({"parallel": True}, ValueError, "needs a `source`"),
-        ({"device": "gpu"}, NotImplementedError, "gpu"),
+        ({"device": "mixed"}, NotImplementedError, "mixed"),
         ({"unknown": 1}, TypeError, "unexpected argument `unknown`"),
     ],
     ids=lambda v: "-".join(v) if isinstance(v, dict) else "",
