@@ -140,7 +140,7 @@ def make_device(
         raise _make(
             UnsupportedError,
             f"runs on a GPU, and {reason}",
-            operator=first.schema.fn_name,
+            operator="DataNode.gpu()" if first.schema.hidden else first.schema.fn_name,
             location=first.location,
             fix='leave out `device` and .gpu(), and move the batch with `.to("cuda")` where there '
             "is a GPU",
