@@ -55,10 +55,10 @@ quickstart: $(BUILT) ## train a classifier on handwritten digits, end to end (DA
 test: $(BUILT) ## all tests that this machine can run
 	$(PY) -m pytest -n $(JOBS) -m "not cuda" $(ARGS)
 	@if $(PY) -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then \
-	  $(PY) -m pytest -n $(JOBS) -m cuda $(ARGS); fi
+	  $(PY) -m pytest -n $(JOBS) -m cuda $(ARGS) || [ $$? = 5 ]; fi  # 5: ARGS choose none of them
 
 test-fast: $(BUILT) ## under a minute: no stress, no slow tests
-	$(PY) -m pytest -n $(JOBS) -m "not slow and not stress" $(ARGS)
+	$(PY) -m pytest -n $(JOBS) -m "not slow and not stress and not cuda" $(ARGS)
 
 test-gpu: $(SETUP) ## the CUDA tests; needs nvcc and a GPU
 	TORCHDALI_CUDA=1 tools/install_editable.sh $(PY)

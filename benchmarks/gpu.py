@@ -14,7 +14,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def _everything_on_the_cpu(files: list[str]) -> Any:
     return _normalize(x).gpu(), labels.gpu()
 
 
-def _batches(define: Any, files: list[str], threads: int) -> Iterator[int]:
+def _batches(define: Any, files: list[str], threads: int) -> Generator[int, None, None]:
     """Yields the size of each batch that is on the GPU."""
     with define(files, num_threads=threads, prefetch_queue_depth=3) as pipe:
         while True:
@@ -65,7 +65,7 @@ def _batches(define: Any, files: list[str], threads: int) -> Iterator[int]:
             yield len(images)
 
 
-class _Images(torch.utils.data.Dataset):  # type: ignore[type-arg]
+class _Images(torch.utils.data.Dataset[torch.Tensor]):
     def __init__(self, files: list[str]) -> None:
         from torchvision import transforms
 
@@ -90,7 +90,7 @@ class _Images(torch.utils.data.Dataset):  # type: ignore[type-arg]
         return result
 
 
-def _torchvision(files: list[str], threads: int) -> Iterator[int]:
+def _torchvision(files: list[str], threads: int) -> Generator[int, None, None]:
     loader: Any = torch.utils.data.DataLoader(
         _Images(files), BATCH, num_workers=threads, pin_memory=True, multiprocessing_context="spawn"
     )
@@ -100,7 +100,7 @@ def _torchvision(files: list[str], threads: int) -> Iterator[int]:
         yield len(there)
 
 
-def _nvjpeg_alone(files: list[str], threads: int) -> Iterator[int]:
+def _nvjpeg_alone(files: list[str], threads: int) -> Generator[int, None, None]:
     del threads
     from torchvision import io
 
@@ -114,7 +114,7 @@ def _nvjpeg_alone(files: list[str], threads: int) -> Iterator[int]:
         yield BATCH
 
 
-PEERS: dict[str, Callable[[list[str], int], Iterator[int]]] = {
+PEERS: dict[str, Callable[[list[str], int], Generator[int, None, None]]] = {
     'torchdali, `decoders.image(device="mixed")`, the rest on the GPU': lambda f, t: _batches(
         _everything_on_the_gpu, f, t
     ),
@@ -129,7 +129,7 @@ PEERS: dict[str, Callable[[list[str], int], Iterator[int]]] = {
 
 def pipelines(files: list[str], threads: int, rounds: int, seconds: float) -> list[dict[str, Any]]:
     """Returns images a second of each peer."""
-    running: dict[str, Iterator[int]] = {}
+    running: dict[str, Generator[int, None, None]] = {}
     values: dict[str, list[float]] = {}
     absent: dict[str, str] = {}
     for name, make in PEERS.items():
@@ -149,7 +149,7 @@ def pipelines(files: list[str], threads: int, rounds: int, seconds: float) -> li
                 count += next(batches)
             values.setdefault(name, []).append(count / (time.perf_counter() - start))
     for batches in running.values():
-        batches.close()  # type: ignore[attr-defined]
+        batches.close()
     results = [{"peer": name, "images_per_s": spread(rounds_)} for name, rounds_ in values.items()]
     return results + [{"peer": name, "absent": reason} for name, reason in absent.items()]
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from torchdali import _build_info
 from torchdali._extension import _C
+from torchdali._tensor_gpu import external_stream, no_gpu
 from torchdali._tensor_input import DaliData, stream_handle
 from torchdali.errors import UnsupportedError, _make
 from torchdali.graph import OpNode
+from torchdali.info import CUDA_LIBRARY
 from torchdali.tensors import TensorGPU, TensorListGPU
 
-__all__ = ["CUDA_LIBRARY", "PipelineDevice", "make_device", "on_gpu"]
+__all__ = ["PipelineDevice", "make_device", "on_gpu"]
 
-CUDA_LIBRARY = Path(__file__).with_name("_cuda.so")
 _DLPACK_CUDA = 2  # DLDeviceType
 
 
@@ -85,13 +85,12 @@ class PipelineDevice:
                 UnsupportedError,
                 f"data on GPU {device.index} is fed to a pipeline on GPU {self.index}",
             )
-        handle = None if cuda_stream is None else stream_handle(cuda_stream)
-        if handle is None:
+        if cuda_stream is None:
             stream = torch.cuda.current_stream(device)
-        elif handle == -1:
+        elif stream_handle(cuda_stream) == -1:
             stream = self._kernels
         else:
-            stream = torch.cuda.ExternalStream(handle, device=device)  # type: ignore[no-untyped-call]
+            stream = external_stream(cuda_stream, device)
         if copy:
             with torch.cuda.stream(stream):
                 samples = [sample.clone() for sample in samples]
@@ -129,12 +128,10 @@ def make_device(
         return None
     if _emulated():
         return _EmulatedDevice()
-    reason = ""
-    if not torch.cuda.is_available():
-        reason = "torch finds none" if torch.version.cuda else "this torch is built without CUDA"
-    elif not CUDA_LIBRARY.exists():
+    reason = no_gpu()
+    if not reason and not CUDA_LIBRARY.exists():
         reason = f"torchdali was built without kernels: {_build_info.CUDA_LIBRARY_MISSING}"
-    elif device_id is not None and device_id >= torch.cuda.device_count():
+    elif not reason and device_id is not None and device_id >= torch.cuda.device_count():
         reason = f"`device_id` is {device_id}, and torch finds {torch.cuda.device_count()} GPUs"
     if reason:
         raise _make(

@@ -11,13 +11,19 @@ import torch
 from torchdali._tensor_input import address, stream_handle
 from torchdali.errors import UnsupportedError, _make
 
-__all__ = ["copy_out", "require_gpu", "wait_for", "wait_on"]
+__all__ = ["copy_out", "external_stream", "no_gpu", "require_gpu", "wait_for", "wait_on"]
+
+
+def no_gpu() -> str:
+    """Returns why torch has no GPU to work with, "" where it has one."""
+    if torch.cuda.is_available():
+        return ""
+    return "torch finds none" if torch.version.cuda else "this torch is built without CUDA"
 
 
 def require_gpu(what: str) -> None:
     """Raises where torch has no GPU to work with."""
-    if not torch.cuda.is_available():
-        reason = "torch finds none" if torch.version.cuda else "this torch is built without CUDA"
+    if reason := no_gpu():
         raise _make(UnsupportedError, f"{what} needs a GPU, and {reason}")
 
 
@@ -34,7 +40,8 @@ class _DeviceMemory:
         }
 
 
-def _external(stream: Any, device: torch.device) -> torch.cuda.Stream:
+def external_stream(stream: Any, device: torch.device) -> torch.cuda.Stream:
+    """Returns a stream in any form as torch's."""
     handle = stream_handle(stream)
     return torch.cuda.ExternalStream(handle, device=device)  # type: ignore[no-untyped-call]
 
@@ -56,7 +63,7 @@ def copy_out(
     device = samples[0].device
     current = stream = torch.cuda.current_stream(device)
     if cuda_stream is not None:
-        stream = _external(cuda_stream, device)
+        stream = external_stream(cuda_stream, device)
         stream.wait_stream(current)  # what made the samples
     with torch.cuda.stream(stream):
         for sample in samples:
@@ -72,7 +79,7 @@ def copy_out(
 def wait_for(stream: Any, device: torch.device) -> None:
     """Lets torch's current stream wait for what is queued on another one; None: on none."""
     if stream is not None:
-        torch.cuda.current_stream(device).wait_stream(_external(stream, device))
+        torch.cuda.current_stream(device).wait_stream(external_stream(stream, device))
 
 
 def wait_on(stream: Any, tensors: Sequence[torch.Tensor]) -> None:
@@ -80,7 +87,7 @@ def wait_on(stream: Any, tensors: Sequence[torch.Tensor]) -> None:
     if not tensors:
         return
     device = tensors[0].device
-    waiting = _external(stream, device)
+    waiting = external_stream(stream, device)
     waiting.wait_stream(torch.cuda.current_stream(device))
     for tensor in tensors:
         tensor.record_stream(waiting)

@@ -114,7 +114,7 @@ class DataNode:
         self.layout = layout
 
     def gpu(self) -> DataNode:
-        """Returns the batch on the GPU; needs a build with a GPU stage, which build() checks."""
+        """Returns the batch on the GPU. Whether there is one, build() finds out."""
         return self if self.device == "gpu" else language.transfer(self, "gpu")
 
     def cpu(self) -> DataNode:

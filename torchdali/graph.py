@@ -273,7 +273,7 @@ def create(
     seed = _universal(schema, "seed", values, location)
     preserve = _universal(schema, "preserve", values, location)
     _universal(schema, "bytes_per_sample_hint", values, location)
-    if not device_given and any(on_gpu(value) for value in inputs):
+    if not device_given and any(_on_gpu(value) for value in inputs):
         device = "gpu"  # as in DALI: an operator runs where its inputs are
     check_device(schema, device, location)
     _check_name(schema, name or made_up_name or "", location)
@@ -387,10 +387,10 @@ def create(
     return results
 
 
-def on_gpu(value: Any) -> bool:
+def _on_gpu(value: Any) -> bool:
     """Returns whether a value is a data node on the GPU, or a list with one."""
     if isinstance(value, (list, tuple)):
-        return any(on_gpu(item) for item in value)
+        return any(_on_gpu(item) for item in value)
     return isinstance(value, DataNode) and value.device == "gpu"
 
 

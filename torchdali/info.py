@@ -17,7 +17,7 @@ from torchdali._extension import _C
 
 __all__ = ["CudaDevice", "CudaState", "cuda_state", "describe", "load_cuda_library"]
 
-_CUDA_LIBRARY = Path(__file__).with_name("_cuda.so")
+CUDA_LIBRARY = Path(__file__).with_name("_cuda.so")
 _NAME_BYTES = 256  # cudaDeviceProp::name
 
 
@@ -53,10 +53,10 @@ def load_cuda_library() -> ctypes.CDLL:
     Raises:
         OSError: there is none in this build, or it could not be loaded.
     """
-    if not _CUDA_LIBRARY.exists():
+    if not CUDA_LIBRARY.exists():
         reason = _build_info.CUDA_LIBRARY_MISSING or "it was deleted"
         raise OSError(f"torchdali was built without its GPU library: {reason}")
-    return ctypes.CDLL(str(_CUDA_LIBRARY))
+    return ctypes.CDLL(str(CUDA_LIBRARY))
 
 
 def _version(number: int) -> str:

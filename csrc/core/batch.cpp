@@ -30,7 +30,11 @@ c10::Storage allocate_storage(size_t size_bytes, Place place, c10::Device device
       return at::detail::empty_cpu({bytes}, at::kByte, pinned).storage();
     }
     return at::empty({bytes}, at::TensorOptions(at::kByte).device(device)).storage();
-  } catch (const c10::Error&) {  // torch has no class of its own for it
+  } catch (const c10::Error& e) {  // torch has no class of its own for it on the host
+    // With a GPU it may also be what a kernel did before.
+    if (place == Place::kDevice && !device.is_cpu() &&
+        dynamic_cast<const c10::OutOfMemoryError*>(&e) == nullptr)
+      raise(ErrorKind::kRuntime, "CUDA failed: ", e.what_without_backtrace());
     const char* what = place == Place::kHost     ? "out of memory"
                        : place == Place::kPinned ? "out of pinned memory"
                                                  : "out of GPU memory";

@@ -129,7 +129,7 @@ class StepContext final : public BatchContext, private SampleMemory {
   void* allocate_scratch(size_t bytes) override {
     scratch_.push_back(std::make_unique<std::byte[]>(bytes + 64));
     const auto address = reinterpret_cast<uintptr_t>(scratch_.back().get());
-    return reinterpret_cast<void*>((address + 63) / 64 * 64);  // NOLINT
+    return reinterpret_cast<void*>((address + 63) / 64 * 64);  // NOLINT(performance-no-int-to-ptr)
   }
 
   void make_output(int i, std::span<SampleView* const> views) {

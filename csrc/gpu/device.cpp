@@ -61,10 +61,14 @@ std::shared_ptr<void> Device::workspace(int64_t bytes) const {
   return {std::move(memory), data};
 }
 
-at::Tensor Device::upload(std::span<const std::byte> bytes) const {
-  const auto size = static_cast<int64_t>(bytes.size());
+at::Tensor Device::upload(std::span<const std::byte> first,
+                          std::span<const std::byte> second) const {
+  const size_t at = second_at(first.size());
+  const auto size = static_cast<int64_t>(at + second.size());
   at::Tensor host = at::detail::empty_cpu({size}, at::kByte, /*pin_memory=*/!emulated_);
-  std::memcpy(host.mutable_data_ptr(), bytes.data(), bytes.size());
+  auto* to = static_cast<std::byte*>(host.mutable_data_ptr());
+  std::memcpy(to, first.data(), first.size());
+  if (!second.empty()) std::memcpy(to + at, second.data(), second.size());
   if (emulated_) return host;
   at::Tensor made = at::empty({size}, at::TensorOptions(at::kByte).device(device_));
   made.copy_(host, /*non_blocking=*/true);

@@ -48,8 +48,10 @@ class Device {
   // Raises where a kernel could not be queued, or one before it failed.
   void check(int error, const char* what) const;
 
-  // A copy of `bytes`, ready for what is queued next. Let it go when that is queued.
-  at::Tensor upload(std::span<const std::byte> bytes) const;
+  // A copy of two lists of bytes, the second from second_at(first.size()) on, ready for what is
+  // queued next. Let it go when that is queued.
+  at::Tensor upload(std::span<const std::byte> first, std::span<const std::byte> second = {}) const;
+  static size_t second_at(size_t first) { return (first + 63) / 64 * 64; }
   // Memory of the kernels' stream. Let it go when the last kernel that uses it is queued.
   std::shared_ptr<void> workspace(int64_t bytes) const;
   // Queues a copy from pinned memory, on the stream for copies. Kernels queued after ready() see

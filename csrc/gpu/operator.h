@@ -48,6 +48,7 @@ class Workspace {
   int64_t bytes_ = 0;
   std::shared_ptr<char> memory_;
 };
+
 // The tasks of one batch.
 template <class Task>
 class Tasks final : public BatchState {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The batch stage of a GPU operator: describe, make the outputs, launch.
-#include <vector>
-
 #include "gpu/device.h"
 #include "gpu/operator.h"
 
@@ -49,15 +47,11 @@ void Workspace::allocate(const BatchContext& ctx) {
 void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
                  std::span<const std::byte> blob,
                  const std::function<int(const void*, const void*, void*)>& queue) {
-  constexpr size_t kAlign = 64;
-  const size_t begin = (tasks.size() + kAlign - 1) / kAlign * kAlign;
-  std::vector<std::byte> all(begin + blob.size());
-  std::copy(tasks.begin(), tasks.end(), all.begin());
-  std::copy(blob.begin(), blob.end(), all.begin() + static_cast<ptrdiff_t>(begin));
   const Device& device = ctx.device();
-  const at::Tensor there = device.upload(all);
+  const at::Tensor there = device.upload(tasks, blob);
   const auto* address = static_cast<const std::byte*>(there.const_data_ptr());
-  device.check(queue(address, address + begin, device.stream()), "a kernel");
+  device.check(queue(address, address + Device::second_at(tasks.size()), device.stream()),
+               "a kernel");
 }
 
 std::unique_ptr<Operator> make_stage(std::unique_ptr<Operator> op, const GpuOperator& gpu) {

@@ -350,13 +350,14 @@ void bind_executor(py::module_& m) {
   py::class_<gpu::Device, std::shared_ptr<gpu::Device>>(m, "Device")
       .def(py::init([](int index, int64_t kernel_stream, int64_t copy_stream, uintptr_t handle,
                        const std::string& library, bool emulated) {
-             return std::make_shared<gpu::Device>(
-                 gpu::DeviceOptions{.index = index,
-                                    .kernel_stream = kernel_stream,
-                                    .copy_stream = copy_stream,
-                                    .stream_handle = reinterpret_cast<void*>(handle),  // NOLINT
-                                    .library = library,
-                                    .emulated = emulated});
+             return std::make_shared<gpu::Device>(gpu::DeviceOptions{
+                 .index = index,
+                 .kernel_stream = kernel_stream,
+                 .copy_stream = copy_stream,
+                 .stream_handle =
+                     reinterpret_cast<void*>(handle),  // NOLINT(performance-no-int-to-ptr)
+                 .library = library,
+                 .emulated = emulated});
            }),
            py::kw_only(), py::arg("index") = 0, py::arg("kernel_stream") = 0,
            py::arg("copy_stream") = 0, py::arg("handle") = 0, py::arg("library") = "",

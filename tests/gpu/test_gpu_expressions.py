@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.expressions import LIBRARY_FUNCTIONS
 
 import torchdali
 from torchdali import Pipeline, errors, fn, math, pipeline_def, types
@@ -25,26 +26,6 @@ COMPARISONS = ["a == b", "a != b", "a < b", "a <= b", "a > b", "a >= b"]
 BITWISE = ["a & b", "a | b", "a ^ b"]
 # What a GPU rounds as a CPU does.
 EXACT_FUNCTIONS = ["abs", "fabs", "floor", "ceil", "sqrt", "rsqrt"]
-# Functions of the C library there, of CUDA here.
-FUNCTIONS = [
-    "cbrt",
-    "exp",
-    "log",
-    "log2",
-    "log10",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-]
 
 
 def evaluate(device: str, codes: list[str], operands: Mapping[str, Any]) -> list[torch.Tensor]:
@@ -126,7 +107,9 @@ def test_functions_of_one_operand(dtype, backend):
     check(exact + (["~x"] if x.dtype.kind in "iu" else []), {"x": x})
     # float16 is rounded from float.
     tolerance = {"float16": 2e-3, "float64": 1e-12}.get(dtype, 1e-5)
-    check([f"math.{name}(x)" for name in FUNCTIONS], {"x": x[abs(x) < 80]}, backend, tolerance)
+    check(
+        [f"math.{name}(x)" for name in LIBRARY_FUNCTIONS], {"x": x[abs(x) < 80]}, backend, tolerance
+    )
 
 
 def test_booleans(backend):

@@ -16,6 +16,26 @@ from torchdali import Pipeline, fn, types
 from . import dali_oracle
 from .dali_oracle import DaliOutput
 
+# Of `math`; those of the C library, whose last bits differ from one to another.
+LIBRARY_FUNCTIONS = [
+    "cbrt",
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+]
 # name -> (layout, one list of samples for each iteration)
 Sources = Mapping[str, tuple[str, Sequence[Sequence[torch.Tensor]]]]
 

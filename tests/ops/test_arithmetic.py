@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import dali_oracle, expressions
+from helpers.expressions import LIBRARY_FUNCTIONS
 
 from torchdali import errors
 
@@ -28,30 +29,7 @@ FLOATING_OF_TWO = ["math.fpow(a, b)", "math.atan2(a, b)"]
 COMPARISONS = ["a == b", "a != b", "a < b", "a <= b", "a > b", "a >= b"]
 BITWISE = ["a & b", "a | b", "a ^ b"]
 ALL_OF_TWO = ARITHMETIC + FUNCTIONS_OF_TWO + FLOATING_OF_TWO + COMPARISONS + BITWISE
-FUNCTIONS_OF_ONE = [
-    "abs",
-    "fabs",
-    "floor",
-    "ceil",
-    "sqrt",
-    "cbrt",
-    "exp",
-    "log",
-    "log2",
-    "log10",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-]
+FUNCTIONS_OF_ONE = ["abs", "fabs", "floor", "ceil", "sqrt", *LIBRARY_FUNCTIONS]
 
 
 @dataclass(frozen=True)
