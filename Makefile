@@ -16,10 +16,13 @@ export PYTHON TORCH
 ifneq ($(wildcard .venv-dali/bin/python),)
 export TORCHDALI_DALI_PYTHON ?= $(CURDIR)/.venv-dali/bin/python
 endif
+ifneq ($(wildcard .venv-peers/bin/python),)
+export TORCHDALI_PEERS_PYTHON ?= $(CURDIR)/.venv-peers/bin/python
+endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
-  fuzz-jpeg bench bench-gpu docs build clean lint-tools dali
+  fuzz-jpeg bench bench-gpu docs build clean lint-tools dali peers
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -60,9 +63,10 @@ test: $(BUILT) ## all tests that this machine can run
 test-fast: $(BUILT) ## under a minute: no stress, no slow tests
 	$(PY) -m pytest -n $(JOBS) -m "not slow and not stress and not cuda" $(ARGS)
 
-test-gpu: $(SETUP) ## the CUDA tests; needs nvcc and a GPU
+test-gpu: $(SETUP) ## the CUDA tests; needs nvcc and a GPU; notes what ran, for `make generate`
 	TORCHDALI_CUDA=1 tools/install_editable.sh $(PY)
-	TORCHDALI_REQUIRE=cuda $(PY) -m pytest -n $(JOBS) -m cuda $(ARGS)
+	TORCHDALI_REQUIRE=cuda $(PY) -m pytest -n $(JOBS) -m cuda \
+	  $(if $(ARGS),$(ARGS),--gpu-record tests/gpu/ran_on_gpu.json)
 	@if command -v compute-sanitizer >/dev/null; then TORCHDALI_REQUIRE=cuda compute-sanitizer \
 	  --error-exitcode 1 $(PY) -m pytest -q -m cuda tests/gpu/test_twins.py -k any_size; fi
 
@@ -110,7 +114,10 @@ docs: $(BUILT) ## reference pages, and the tables of README and docs from benchm
 	$(PY) -m benchmarks.report
 
 dali: ## .venv-dali with real DALI 1.35.0, for parity tests and as a peer of the benchmarks
-	@tools/setup_dali.sh .venv-dali
+	@tools/setup_peer.sh .venv-dali dali
+
+peers: ## .venv-peers with torchvision and SPDL (which wants FFmpeg), peers of the benchmarks
+	@tools/setup_peer.sh .venv-peers rivals
 
 clean: ## remove what was built; .venv stays
 	rm -rf build dist out *.egg-info torchdali/*.so torchdali/_build_info.py $(BUILT)

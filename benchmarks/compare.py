@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 # Metrics where less is better; of the others more is.
-LESS_IS_BETTER = {"us_per_iteration", "growth_mb", "resident_mb"}
+LESS_IS_BETTER = {"us_per_iteration", "growth_mb", "resident_mb", "peak_mb", "added_mb"}
+LESS_IS_BETTER |= {"wait_percent", "wake_ns", "claim_ns", "claim_overhead_ns"}
 # Growth around zero has no meaningful ratio: a difference below this is none.
-SLACK = {"growth_mb": 5.0, "resident_mb": 20.0, "us_per_iteration": 1.0}
+SLACK = {"growth_mb": 5.0, "resident_mb": 20.0, "us_per_iteration": 1.0, "wait_percent": 0.5}
 
 Key = tuple[str, str, str, str]
 

@@ -56,6 +56,29 @@ def _everything_on_the_cpu(files: list[str]) -> Any:
     return _normalize(x).gpu(), labels.gpu()
 
 
+def _mixed(decoder: str, fuse: bool = True) -> Callable[..., Generator[int, None, None]]:
+    """Returns a peer whose device="mixed" decodes by one of TORCHDALI_MIXED_DECODER's ways.
+
+    Args:
+        decoder: "cpu", "hybrid" or "nvjpeg".
+        fuse: only what random_resized_crop reads is decoded, and one kernel resizes and normalises.
+    """
+
+    def batches(files: list[str], threads: int) -> Generator[int, None, None]:
+        # Read when the pipeline is built, before the first batch.
+        os.environ["TORCHDALI_MIXED_DECODER"] = decoder
+        os.environ["TORCHDALI_FUSION"] = str(int(fuse))
+        running = _batches(_everything_on_the_gpu, files, threads)
+        try:
+            first = next(running)
+        finally:
+            del os.environ["TORCHDALI_MIXED_DECODER"], os.environ["TORCHDALI_FUSION"]
+        yield first
+        yield from running
+
+    return batches
+
+
 def _batches(define: Any, files: list[str], threads: int) -> Generator[int, None, None]:
     """Yields the size of each batch that is on the GPU."""
     with define(files, num_threads=threads, prefetch_queue_depth=3) as pipe:
@@ -115,9 +138,14 @@ def _nvjpeg_alone(files: list[str], threads: int) -> Generator[int, None, None]:
 
 
 PEERS: dict[str, Callable[[list[str], int], Generator[int, None, None]]] = {
-    'torchdali, `decoders.image(device="mixed")`, the rest on the GPU': lambda f, t: _batches(
-        _everything_on_the_gpu, f, t
+    'torchdali, `decoders.image(device="mixed")`, the rest on the GPU, nothing fused': (
+        _mixed("cpu", fuse=False)
     ),
+    "the same, fused: regions decoded on the CPU, one kernel for the rest": _mixed("cpu"),
+    "the same, hybrid decoder, nothing fused": _mixed("hybrid", fuse=False),
+    "the same, hybrid decoder, fused": _mixed("hybrid"),
+    "the same, nvJPEG, nothing fused": _mixed("nvjpeg", fuse=False),
+    "the same, nvJPEG, fused": _mixed("nvjpeg"),
     "torchdali, regions decoded and resized on the CPU, normalised on the GPU": lambda f, t: (
         _batches(_regions_decoded_on_the_cpu, f, t)
     ),
@@ -154,18 +182,28 @@ def pipelines(files: list[str], threads: int, rounds: int, seconds: float) -> li
     return results + [{"peer": name, "absent": reason} for name, reason in absent.items()]
 
 
-def _kernel_us(define: Any) -> float:
-    """Returns the median time of the only kernel of a pipeline."""
+def _kernels_us(define: Any) -> float:
+    """Returns the median times of a pipeline's kernels, added up."""
+    runs = 20
     with define(batch_size=64, num_threads=2, device_id=0) as pipe:
         for _ in range(5):
             pipe.run()
         kinds = [torch.profiler.ProfilerActivity.CUDA]
         with torch.profiler.profile(activities=kinds) as profile:
-            for _ in range(20):
+            for _ in range(runs):
                 pipe.run()
             torch.cuda.synchronize()
-    found = [e for e in profile.events() if "Grid" in e.name]
-    return statistics.median(e.device_time for e in found)
+    times: dict[str, list[float]] = {}
+    for event in profile.events():
+        if "Grid" in event.name:
+            times.setdefault(event.name, []).append(event.device_time)
+    return sum(statistics.median(t) * len(t) / runs for t in times.values())
+
+
+def _whole_chain(x: Any) -> Any:
+    x = fn.random_resized_crop(x, size=SIZE)
+    x = fn.color_twist(x, saturation=fn.random.uniform(range=[0.6, 1.4]))
+    return _normalize(x)
 
 
 def kernels() -> list[dict[str, Any]]:
@@ -224,11 +262,20 @@ def kernels() -> list[dict[str, Any]]:
     peak = 20 * source.numel() / (begin.elapsed_time(end) / 1e3)
     results = [{"kernel": "a copy by torch", "bytes_per_s": peak, "share": 1.0}]
     for name, (make, batch, size) in cases.items():
-        microseconds = _kernel_us(pipeline(make, batch))
+        microseconds = _kernels_us(pipeline(make, batch))
         rate = size / (microseconds / 1e6)
         results.append(
             {"kernel": name, "us": microseconds, "bytes_per_s": rate, "share": rate / peak}
         )
+    # Of other sizes in every batch: times alone.
+    for name, fuse in (("in one kernel", "1"), ("one by one", "0")):
+        os.environ["TORCHDALI_FUSION"] = fuse
+        try:
+            microseconds = _kernels_us(pipeline(_whole_chain, data))
+        finally:
+            del os.environ["TORCHDALI_FUSION"]
+        chain = "random_resized_crop, color_twist, crop_mirror_normalize of 480x640"
+        results.append({"kernel": f"{chain}, {name}", "us": microseconds})
     return results
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks import harness
 from benchmarks.peers import Peer, PeerError
 from benchmarks.pipelines import external_source, imagenet, loader
+from benchmarks.pipelines.files import find_files
 
 BENCHMARK = "benchmarks.memory"
 WORKERS = "benchmarks.workers"
@@ -24,7 +25,7 @@ METHODS = {
 
 def measure(peers: list[str], axes: dict[str, Any], *, epochs: int) -> list[dict[str, Any]]:
     """Returns one result a peer: the growth, and the resident memory at the end, in MB (10^6)."""
-    files = len(imagenet.find_files(axes["data"]))
+    files = len(find_files(axes["data"]))
     shown = {name: value for name, value in axes.items() if name != "data"} | {"epochs": epochs}
     results: list[dict[str, Any]] = []
     for name in peers:

@@ -4,16 +4,19 @@
 A benchmark is a module with ``make(peer, axes)``, which returns a function that makes one batch and
 returns its number of samples, or a tuple of that and the seconds that count. This file is both ends
 of the pipe: the harness uses ``Peer``; a peer's process runs the file and serves requests, one JSON
-a line. So all peers are measured by the same code, DALI in the Python of its own venv, and idle
-peers hold no threads of the one measured.
+a line. So all peers are measured by the same code, DALI in the Python of its own venv. One that is
+not asked is stopped, or it would fill its queues in another's time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.metadata
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -30,22 +33,31 @@ class PeerError(RuntimeError):
     """A peer that is absent, or failed; the text says why."""
 
 
+def _python_of(peer: str) -> str:
+    """Returns the interpreter with the peer: a venv of its own for what does not go together."""
+    if peer.startswith("dali"):
+        variable, command = "TORCHDALI_DALI_PYTHON", "make dali"
+    elif "torchvision" in peer or peer == "spdl":
+        variable, command = "TORCHDALI_PEERS_PYTHON", "make peers"
+    else:
+        return sys.executable
+    if variable not in os.environ:
+        raise PeerError(f"{variable} names no Python with it (`{command}`)")
+    return os.environ[variable]
+
+
 class Peer:
     """A peer in its process. One request at a time."""
 
     def __init__(self, name: str, benchmark: str, axes: dict[str, Any]) -> None:
         self.name = name
-        python = sys.executable
-        if name.startswith("dali"):
-            python = os.environ.get("TORCHDALI_DALI_PYTHON", "")
-            if not python:
-                raise PeerError("TORCHDALI_DALI_PYTHON names no Python with DALI (`make dali`)")
         self._process = subprocess.Popen(
-            [python, "-m", "benchmarks.peers"],
+            [_python_of(name), "-m", "benchmarks.peers"],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            preexec_fn=os.setpgrp,  # with its worker processes, a group to signal
         )
         try:
             self.make(benchmark, axes)
@@ -68,6 +80,7 @@ class Peer:
         """Returns the answer of the peer's process."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        self._signal(signal.SIGCONT)
         try:
             self._process.stdin.write(json.dumps({"request": request, **arguments}) + "\n")
             self._process.stdin.flush()
@@ -76,6 +89,7 @@ class Peer:
         line = self._process.stdout.readline()
         if not line:
             raise PeerError(f"{self.name}: its process ended with {self._process.wait()}")
+        self._signal(signal.SIGSTOP)
         answer = json.loads(line)
         if "error" in answer:
             raise PeerError(f"{self.name}: {answer['error']}")
@@ -86,8 +100,14 @@ class Peer:
         result: dict[str, float] = self.ask("measure", seconds=seconds, warm_up=warm_up)
         return result
 
+    def _signal(self, number: signal.Signals) -> None:
+        if self.is_alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+
     def close(self) -> None:
         """Ends the process."""
+        self._signal(signal.SIGCONT)
         with contextlib.suppress(BrokenPipeError):
             self._process.communicate(timeout=60)
 
@@ -150,10 +170,14 @@ def versions(peer: str) -> dict[str, str]:
         "dali": ["nvidia.dali", "numpy"],
         "opencv": ["cv2"],
         "numpy": ["numpy"],
+        "pillow": ["PIL"],
+        "torchvision": ["torch", "torchvision"],
+        "spdl": ["spdl"],
     }
     for name in names.get(peer.split("-")[0], ["torch", "torchvision", "PIL", "numpy"]):
         with contextlib.suppress(ImportError):
-            found[name] = str(importlib.import_module(name).__version__)
+            module = importlib.import_module(name)
+            found[name] = getattr(module, "__version__", None) or importlib.metadata.version(name)
     return found
 
 
@@ -193,14 +217,19 @@ class _Server:
         }
 
     def run(self, samples: int) -> dict[str, float]:
-        """Makes that many samples at least; returns resident memory before and after."""
+        """Makes that many samples at least; returns resident memory: before, after, the most."""
         step = self._step
         assert step is not None
         before, made = resident_bytes(), 0
         while made < samples:
             done = step()
             made += done[0] if isinstance(done, tuple) else done
-        return {"samples": made, "before_bytes": before, "after_bytes": resident_bytes()}
+        return {
+            "samples": made,
+            "before_bytes": before,
+            "after_bytes": resident_bytes(),
+            "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        }
 
     def children(self, samples: int) -> dict[str, Any]:
         """Makes that many samples at least; returns the private memory of each child."""

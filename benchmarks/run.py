@@ -12,20 +12,36 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness, memory, tables
+from benchmarks import harness, memory, microseconds, scheduler, tables
 from benchmarks.ops import (
     building,
     expressions,
+    jpeg,
+    jpeg_scaled,
     numba_function,
     operators,
     overhead,
     python_function,
 )
-from benchmarks.pipelines import auto_augment, external_source, imagenet, loader
+from benchmarks.pipelines import (
+    auto_augment,
+    cold,
+    external_source,
+    imagenet,
+    jpeg_index,
+    loader,
+    scale,
+)
+from benchmarks.pipelines.files import find_files
 
 RESULTS = Path(__file__).resolve().parent / "results"
 PARTS = (
     "imagenet",
+    "microseconds",
+    "jpeg",
+    "cold",
+    "jpeg_index",
+    "jpeg_scaled",
     "auto_augment",
     "overhead",
     "expressions",
@@ -37,6 +53,8 @@ PARTS = (
     "loader",
     "memory",
     "workers",
+    "scale",
+    "scheduler",
 )
 
 
@@ -51,8 +69,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "epochs": epochs,
         "batch": options.batch,
         "seed": options.seed,
-        "files": len(imagenet.find_files(options.data)),
-        "file_bytes": sum(Path(f).stat().st_size for f in imagenet.find_files(options.data)),
+        "files": len(find_files(options.data)),
+        "file_bytes": sum(Path(f).stat().st_size for f in find_files(options.data)),
     }
     axes = {"batch": options.batch, "seed": options.seed, "data": options.data}
     if "imagenet" in options.parts:
@@ -66,6 +84,46 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 seconds=seconds,
                 warm_up=4,
             )
+    if "microseconds" in options.parts:
+        results += microseconds.measure({"threads": 1, **axes}, rounds=rounds, seconds=2 * seconds)
+    if "jpeg" in options.parts:
+        for work, peers in jpeg.PEERS.items():
+            results += harness.measure(
+                jpeg.__name__,
+                [p for p in peers if p.startswith(tuple(options.peers))],
+                {"threads": 1, "work": work, **axes},
+                harness.throughput,
+                rounds=rounds,
+                seconds=min(seconds, 1.0),
+                warm_up=4,
+            )
+    for part, module, metrics, warm_up in (
+        ("cold", cold, cold.rate, 0),
+        ("jpeg_index", jpeg_index, harness.throughput, 4),
+    ):
+        for threads in options.threads if part in options.parts else ():
+            results += harness.measure(
+                module.__name__,
+                [p for p in module.PEERS if p.startswith(tuple(options.peers))],
+                {"threads": threads, **axes},
+                metrics,
+                rounds=rounds,
+                seconds=seconds,
+                warm_up=warm_up,
+            )
+    if "jpeg_scaled" in options.parts:
+        for work, size in jpeg_scaled.WORK:
+            work_axes = {"work": work, "size": size, "seed": options.seed, "data": options.data}
+            results += harness.measure(
+                jpeg_scaled.__name__,
+                [p for p in jpeg_scaled.PEERS if p.startswith(tuple(options.peers))],
+                work_axes,
+                harness.throughput,
+                rounds=rounds,
+                seconds=min(seconds, 1.0),
+                warm_up=4,
+            )
+            results += jpeg_scaled.quality(work_axes)
     if "auto_augment" in options.parts:
         for scheme in ("rand", "trivial"):
             results += harness.measure(
@@ -178,6 +236,29 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             [p for p in external_source.PEERS if p in options.peers],
             {"workers": 2, "data": options.data},
         )
+    if "scale" in options.parts:
+        results += harness.measure(
+            scale.__name__,
+            scale.THREADS,
+            axes,
+            harness.throughput,
+            rounds=rounds,
+            seconds=seconds,
+            warm_up=4,
+        )
+        results += harness.measure(
+            scale.__name__,
+            [scale.WAIT],
+            axes,
+            scale.waited,
+            rounds=rounds,
+            seconds=seconds,
+            warm_up=4,
+        )
+        peers = [p for p in scale.MEMORY if p.startswith(tuple(options.peers))]
+        results += scale.measure_memory(peers, axes, min(rounds, 3))
+    if "scheduler" in options.parts:
+        results += scheduler.measure(rounds=min(rounds, 3), seconds=min(seconds, 1.0))
     return harness.document(settings, results)
 
 
@@ -205,7 +286,10 @@ def main() -> None:
     parser.add_argument(
         "--peers",
         nargs="+",
-        default=["torchdali", "dali", "dataloader", "opencv", "numpy", "numba"],
+        default=[
+            *("torchdali", "dali", "dataloader", "spdl"),
+            *("opencv", "pillow", "torchvision", "numpy", "numba"),
+        ],
     )
     parser.add_argument(
         "--operators", nargs="+", choices=operators.CASES, default=list(operators.CASES)

@@ -19,6 +19,8 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["helpers.gpu_record"]
+
 REQUIRED = {name for name in os.environ.get("TORCHDALI_REQUIRE", "").split(",") if name}
 # A thread that was told to stop has this long to be gone.
 THREAD_EXIT_S = 2.0

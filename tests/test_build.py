@@ -130,7 +130,7 @@ def test_without_codecs_it_builds_and_says_at_use_which_package_is_missing(tmp_p
     run = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path)}}
     report = python("import torchdali.info as i; print(i.__file__); print(i.describe())", **run)
     assert str(tmp_path) in report.stdout, report.stderr
-    rest = "not in this build: progressive, arithmetic-coded, CMYK and damaged files"
+    rest = "not in this build: arithmetic-coded, CMYK and damaged files"
     assert f"built in; {rest}: install libjpeg-dev, rebuild" in report.stdout
     assert "PNG:                not in this build: install libpng-dev, rebuild" in report.stdout
     assert "left out by TORCHDALI_CUDA=0" in report.stdout
@@ -139,9 +139,10 @@ def test_without_codecs_it_builds_and_says_at_use_which_package_is_missing(tmp_p
     assert "this build has no libjpeg-turbo" in done.stderr
 
     image = pytest.importorskip("PIL.Image")
-    # Sequential files have a decoder of ours.
+    # What data sets hold has a decoder of ours.
     image.new("RGB", (8, 8), (128,) * 3).save(tmp_path / "sequential.jpg")
-    image.new("RGB", (8, 8)).save(tmp_path / "progressive.jpg", progressive=True)
+    image.new("RGB", (8, 8), (99,) * 3).save(tmp_path / "progressive.jpg", progressive=True)
+    image.new("CMYK", (8, 8)).save(tmp_path / "ink.jpg")
     use = python(
         """
 import numpy as np
@@ -153,10 +154,11 @@ def decode():
 
 pipe = decode()
 pipe.build()
-pipe.feed_input("bytes", [np.fromfile("sequential.jpg", np.uint8)])
-(pixels,) = pipe.run()
-print("pixels", pixels.as_array().min(), pixels.as_array().max())
-pipe.feed_input("bytes", [np.fromfile("progressive.jpg", np.uint8)])
+for kind in ("sequential", "progressive"):
+    pipe.feed_input("bytes", [np.fromfile(f"{kind}.jpg", np.uint8)])
+    (pixels,) = pipe.run()
+    print(kind, pixels.as_array().min(), pixels.as_array().max())
+pipe.feed_input("bytes", [np.fromfile("ink.jpg", np.uint8)])
 try:
     pipe.run()
 except RuntimeError as error:
@@ -164,5 +166,6 @@ except RuntimeError as error:
 """,
         **run,
     )
-    assert "pixels 128 128" in use.stdout, use.stdout + use.stderr
-    assert "without libjpeg-turbo it takes sequential" in use.stdout, use.stdout + use.stderr
+    assert "sequential 128 128\nprogressive 99 99" in use.stdout, use.stdout + use.stderr
+    lacking = "without libjpeg-turbo it takes undamaged, complete gray"
+    assert lacking in use.stdout, use.stdout + use.stderr

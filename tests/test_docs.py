@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -44,11 +45,15 @@ def test_a_changelog_has_its_unreleased_part():
 
 # Pages whose code blocks run one after the other, as one program.
 @pytest.mark.parametrize(
-    "name", ["pipelines.md", "numba.md", "training.md", "loader.md", "augmentation.md"]
+    "name",
+    ["pipelines.md", "numba.md", "training.md", "loader.md", "augmentation.md", "profiling.md"],
 )
 def test_the_code_of_a_page_runs(name, tmp_path):
     if name == "numba.md":
         pytest.importorskip("numba")
+    if name == "profiling.md":
+        (tmp_path / "photos" / "one").mkdir(parents=True)
+        Image.new("RGB", (64, 48), "red").save(tmp_path / "photos" / "one" / "red.jpg")
     text = (ROOT / "docs" / "guide" / name).read_text()
     # Blank lines keep the line numbers, so that a traceback names the line of the page.
     lines, inside = [], False

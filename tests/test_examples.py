@@ -124,6 +124,19 @@ def test_expressions_give_the_same_step_by_step(tmp_path):
     assert sheet.read_bytes().startswith(b"P6 120 20 255\n")
 
 
+def test_the_bottleneck_is_found(tmp_path):
+    script = ROOT / "examples" / "find_the_bottleneck.py"
+    text = run(script, "--profile", "trace.json", cwd=tmp_path)
+    fast, slow = text.split("-- a slow step")
+    assert "the training loop waits for the pipeline" in fast
+    # The first batch of the second loop is waited for: then it goes on.
+    assert "batches that were ready when it came: " in slow
+    assert (tmp_path / "trace.json").read_text().startswith("{")
+    make_photos(tmp_path / "photos", 20, ".png")
+    text = run(script, "--data", tmp_path / "photos", cwd=tmp_path)
+    assert text.count("decoders.image + random_resized_crop") >= 2
+
+
 @pytest.mark.parametrize("how", ["numpy", "dlpack", "torch"])
 def test_python_functions_draw_the_same_with_any_number_of_threads(how, tmp_path):
     script, sheet = ROOT / "examples" / "python_functions.py", "out/python_functions.ppm"

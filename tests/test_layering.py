@@ -21,8 +21,8 @@ CXX_RULES: dict[str, set[str]] = {
     "gpu": {"core", "kernels"},
     "ops": {"core", "kernels", "io", "gpu"},
     "executor": {"core", "gpu"},
-    # io: the list of codecs; kernels: the strides of what a Python function returns
-    "python": {"core", "executor", "io", "kernels"},
+    # io: the list of codecs; kernels, gpu: strides and streams of what a Python function returns
+    "python": {"core", "executor", "gpu", "io", "kernels"},
     "workers": {"core"},  # its std only part: torchdali._shm is not linked with torch
     "cuda": {"gpu"},
 }
@@ -37,22 +37,32 @@ VOCABULARY = {"core/dtype.h", "core/error.h", "core/layout.h", "core/view.h", "c
 # Modules of the package from the ground up: one may import those of the layers below its own. A
 # name stands for a package and everything in it.
 PY_LAYERS: list[set[str]] = [
-    {"_build_info", "_enums", "_infos", "_sample_context", "_source_location", "pickling"},
-    {"errors", "types"},
-    {"_workers"},
+    {"_build_info", "_enums", "_gpu_record", "_infos", "_plan_facts", "_sample_context"},
+    {"_source_location", "pickling"},
+    {"errors", "stats", "types"},
+    {"_counters", "_workers"},
     {"_tensor_input", "_tensor_repr"},
     {"_tensors", "_tensor_gpu"},
     {"data_node", "_document", "_references"},
     {"_extension", "_ranks", "_structure"},
     {"_functions", "_schema", "tensors", "info", "python_function_plugin"},
     {"_arguments", "_checkpoint", "_debug_node", "_op_schema", "_options"},
-    {"_nodes"},
+    {"_nodes", "_operator_use"},
     {"graph"},
-    {"_constants", "_devices", "_dot", "_expressions", "_pulling", "_sinking", "_subscript"},
+    {
+        "_clocks",
+        "_constants",
+        "_devices",
+        "_dot",
+        "_expressions",
+        "_pulling",
+        "_sinking",
+        "_subscript",
+    },
     {"_feeding", "_planning", "math"},
-    {"_parallel"},
+    {"_parallel", "_taking"},
     {"_calls", "_conditionals", "_process_functions", "external_source", "_restoring", "_running"},
-    {"_eager"},
+    {"_eager", "profiling"},
     {"_resuming"},
     {"_inspecting"},
     {"_debug", "_serialization"},

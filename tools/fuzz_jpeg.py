@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs libFuzzer over our JPEG decoder, under ASan and UBSan; needs clang.
 
-It starts from the committed corpus and from files that libjpeg's encoder writes. What it finds is
+``--target packer``: over the hybrid decoder for GPUs instead, whose kernels are emulated. Each has
+a corpus, and starts from both.
+
+It starts from the committed inputs and from files that libjpeg's encoder writes. What it finds is
 put into build/fuzz: inputs that fail as crash-*, and the exit status is then 1. ``--update`` keeps
 the smallest inputs that cover what the whole corpus covers, up to a size fit to be committed;
-tests/cpp/jpeg_corpus_test.cpp replays those with any compiler. ``--coverage`` reports the lines and
+tests/cpp/jpeg_*corpus_test.cpp replay those with any compiler. ``--coverage`` reports the lines and
 branches that the committed corpus reaches.
 """
 
@@ -18,21 +21,45 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from sanitize import COMMON, ENVIRONMENT, FLAGS, ROOT, pkg_config, programs
 
 BUILD = ROOT / "build" / "fuzz"
-TARGET = ROOT / "tests" / "fuzz" / "jpeg_decoder_fuzz.cpp"
-SEEDS = ROOT / "tests" / "fuzz" / "jpeg_seeds.cpp"
-# Each input as its length (32 bits, big-endian) and its bytes: hundreds of files would be noise.
-CORPUS = ROOT / "tests" / "fuzz" / "jpeg_corpus.bin"
-CORPUS_BYTES = 280_000
+FOLDER = ROOT / "tests" / "fuzz"
+SEEDS = FOLDER / "jpeg_seeds.cpp"
 MAX_INPUT_BYTES = 1 << 15
 # Scans are read through a window of 16 KiB: small inputs alone would never move it.
 WINDOW_BYTES, LARGE_INPUTS = 1 << 14, 3
-SEED_FILES = 400
-MEASURED = ("csrc/io/jpeg_decoder", "csrc/kernels/jpeg_")
+SEED_FILES = 800
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is fuzzed."""
+
+    source: Path
+    # Inputs, each as its length (32 bits, big-endian) and its bytes: hundreds of files are noise.
+    corpus: Path
+    corpus_bytes: int
+    measured: tuple[str, ...]  # beginnings of the paths of files whose coverage is reported
+
+
+TARGETS = {
+    "decoder": Target(
+        FOLDER / "jpeg_decoder_fuzz.cpp",
+        FOLDER / "jpeg_corpus.bin",
+        480_000,
+        ("csrc/io/jpeg_decoder", "csrc/kernels/jpeg_"),
+    ),
+    "packer": Target(
+        FOLDER / "jpeg_packer_fuzz.cpp",
+        FOLDER / "jpeg_packer_corpus.bin",
+        120_000,
+        ("csrc/io/jpeg_decoder/packer", "csrc/io/jpeg_decoder/scan_", "csrc/gpu", "csrc/ops"),
+    ),
+}
 
 
 def find(tool: str) -> str:
@@ -44,11 +71,16 @@ def find(tool: str) -> str:
     raise SystemExit(f"fuzz_jpeg.py: needs {tool} (Debian, Ubuntu: apt install clang llvm)")
 
 
-def build(compiler: str, name: str, flags: Iterable[str]) -> Path:
-    """Compiles the fuzz target in one go; returns the program."""
-    sources = [str(path) for path in programs(TARGET, "address")[0].sources]
+def sources_of(target: Target) -> list[str]:
+    """Returns the files that a target is made of."""
+    return [str(path) for path in programs(target.source, "address")[0].sources]
+
+
+def build(compiler: str, target: Target, name: str, flags: Iterable[str]) -> Path:
+    """Compiles a fuzz target in one go; returns the program."""
+    name = f"{target.source.stem.removesuffix('_fuzz')}_{name}"
     # -O2: the number of inputs a second is what counts here.
-    command = [compiler, *COMMON, "-O2", *flags, *sources, "-o", str(BUILD / name)]
+    command = [compiler, *COMMON, "-O2", *flags, *sources_of(target), "-o", str(BUILD / name)]
     subprocess.run(command, cwd=ROOT, check=True)
     return BUILD / name
 
@@ -63,9 +95,9 @@ def make_seeds(folder: Path) -> None:
     subprocess.run([str(program), str(folder), str(SEED_FILES)], check=True, capture_output=True)
 
 
-def unpack() -> Iterator[bytes]:
-    """Yields the committed inputs."""
-    packed = CORPUS.read_bytes() if CORPUS.exists() else b""
+def unpack(target: Target) -> Iterator[bytes]:
+    """Yields the committed inputs of a target."""
+    packed = target.corpus.read_bytes() if target.corpus.exists() else b""
     while packed:
         (size,) = struct.unpack(">I", packed[:4])
         yield packed[4 : 4 + size]
@@ -77,38 +109,40 @@ def contents(folder: Path) -> list[bytes]:
     return sorted((path.read_bytes() for path in folder.iterdir()), key=lambda b: (len(b), b))
 
 
-def pack(folder: Path, seeds: Path) -> None:
+def pack(target: Target, folder: Path, seeds: Path) -> None:
     """Writes a few large seeds, and the smallest inputs of a folder, as the committed corpus."""
     inputs = contents(folder)
     large = [data for data in contents(seeds) if len(data) > WINDOW_BYTES]
     out = b""
     for data in large[:LARGE_INPUTS] + inputs:
-        if len(out) + 4 + len(data) > CORPUS_BYTES:
+        if len(out) + 4 + len(data) > target.corpus_bytes:
             break
         out += struct.pack(">I", len(data)) + data
-    CORPUS.write_bytes(out)
-    print(f"{CORPUS.relative_to(ROOT)}: {len(list(unpack()))} inputs; {len(inputs)} cover all")
+    target.corpus.write_bytes(out)
+    kept = len(list(unpack(target)))
+    print(f"{target.corpus.relative_to(ROOT)}: {kept} inputs; {len(inputs)} cover all")
 
 
-def update(program: Path, folders: list[Path]) -> None:
+def update(target: Target, program: Path, folders: list[Path]) -> None:
     """Replaces the committed corpus by what covers the same as all of these folders."""
     with tempfile.TemporaryDirectory(dir=BUILD) as merged:
         options = ["-set_cover_merge=1", f"-max_len={MAX_INPUT_BYTES}", merged]
         subprocess.run([str(program), *options, *map(str, folders)], check=True)
-        pack(Path(merged), folders[-1])
+        pack(target, Path(merged), folders[-1])
 
 
-def report_coverage(compiler: str, folder: Path) -> None:
+def report_coverage(compiler: str, target: Target, folder: Path) -> None:
     """Prints lines and branches that the inputs of a folder reach."""
     flags = ["-fsanitize=fuzzer", "-fprofile-instr-generate", "-fcoverage-mapping"]
-    program = build(compiler, "jpeg_decoder_coverage", flags)
+    program = build(compiler, target, "coverage", flags)
     raw, data = BUILD / "jpeg.profraw", BUILD / "jpeg.profdata"
     environment = {**os.environ, "LLVM_PROFILE_FILE": str(raw)}
     subprocess.run([str(program), "-runs=0", str(folder)], check=True, env=environment)
     merge = [find("llvm-profdata"), "merge", "-sparse", str(raw), "-o", str(data)]
     subprocess.run(merge, check=True)
-    files = [str(p) for p in programs(TARGET, "address")[0].sources]
-    measured = [p for p in files if str(Path(p).relative_to(ROOT)).startswith(MEASURED)]
+    # Headers with code are no sources of the program.
+    files = [*sources_of(target), *map(str, (ROOT / "csrc" / "gpu" / "grids").glob("jpeg.h"))]
+    measured = [p for p in files if str(Path(p).relative_to(ROOT)).startswith(target.measured)]
     measured = [p for p in measured if not p.endswith("choice.cpp")]  # no part of the target
     report = [find("llvm-cov"), "report", str(program), f"-instr-profile={data}", *measured]
     subprocess.run(report, check=True)
@@ -117,30 +151,35 @@ def report_coverage(compiler: str, folder: Path) -> None:
 def main() -> int:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", choices=sorted(TARGETS), default="decoder")
     parser.add_argument("--seconds", type=int, default=60, help="how long to fuzz")
     parser.add_argument("--update", action="store_true", help="rewrite the committed corpus")
     parser.add_argument("--coverage", action="store_true", help="of the committed corpus")
     options = parser.parse_args()
 
-    compiler = find("clang++")
-    found, committed, seeds = (BUILD / name for name in ("corpus", "committed", "seeds"))
+    compiler, target = find("clang++"), TARGETS[options.target]
+    found = BUILD / ("corpus" if options.target == "decoder" else f"corpus-{options.target}")
+    committed, seeds = BUILD / "committed", BUILD / "seeds"
     shutil.rmtree(committed, ignore_errors=True)
     for folder in (found, committed, seeds):
         folder.mkdir(parents=True, exist_ok=True)
-    for index, data in enumerate(unpack()):
-        (committed / str(index)).write_bytes(data)
+    for name, other in TARGETS.items():
+        for index, data in enumerate(unpack(other)):
+            # Beside its own, a run starts from those of the others; its coverage is its own.
+            if other is target or not options.coverage:
+                (committed / f"{name}-{index}").write_bytes(data)
     if options.coverage:
-        report_coverage(compiler, committed)
+        report_coverage(compiler, target, committed)
         return 0
     make_seeds(seeds)
-    program = build(compiler, "jpeg_decoder_fuzz", ["-fsanitize=fuzzer", *FLAGS["address"]])
+    program = build(compiler, target, "fuzz", ["-fsanitize=fuzzer", *FLAGS["address"]])
     folders = [found, committed, seeds]
     limits = [f"-max_total_time={options.seconds}", f"-max_len={MAX_INPUT_BYTES}", "-timeout=10"]
     output = [f"-artifact_prefix={BUILD}/", "-print_final_stats=1", *map(str, folders)]
     command = [str(program), *limits, *output]
     status = subprocess.run(command, env={**ENVIRONMENT, **os.environ}, check=False).returncode
     if status == 0 and options.update:
-        update(program, folders)
+        update(target, program, folders)
     return int(status != 0)
 
 

@@ -11,13 +11,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchdali import backend, data_node, errors, fn, math, ops, pipeline, tensors, types
+    from torchdali import backend, data_node, errors, fn, math, ops, pipeline, stats, tensors, types
     from torchdali._build_info import VERSION as __version__
     from torchdali._sample_context import SampleContext, current_sample
     from torchdali.data_node import newaxis
     from torchdali.loader import DataLoader, get_worker_info
     from torchdali.loop import PipelineLoader
     from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
+    from torchdali.profiling import profile
 
 __all__ = [
     "DataLoader",
@@ -38,6 +39,8 @@ __all__ = [
     "ops",
     "pipeline",
     "pipeline_def",
+    "profile",
+    "stats",
     "tensors",
     "types",
 ]
@@ -55,6 +58,7 @@ _ELSEWHERE = {
     "get_worker_info": ("loader", "get_worker_info"),
     "newaxis": ("data_node", "newaxis"),
     "pipeline_def": ("pipeline", "pipeline_def"),
+    "profile": ("profiling", "profile"),
 }
 
 

@@ -135,6 +135,7 @@ class BuiltPipeline(SerializedPipeline):
                 set_affinity=self._set_affinity,
                 memory_stats=self._enable_memory_stats,
                 device=None if device is None else device.engine,
+                gpu_depth=self._gpu_depth if self.exec_separated else 0,
             )
             self._nodes, self._names = plan.nodes, plan.names
             self._make_inputs(plan.nodes, device)
@@ -146,6 +147,7 @@ class BuiltPipeline(SerializedPipeline):
                 executor.close()
             raise
         self._executor = executor
+        self._owners.append(executor.trace_owner)
         live_pipelines.add(self)
 
     def _make_plan(self) -> Plan:

@@ -12,12 +12,13 @@ from torchdali._debug_node import DataNodeDebug
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
 from torchdali._planning import engine_node
+from torchdali._schema import operator_schema
 from torchdali.data_node import DataNode
 from torchdali.errors import PipelineError, _make
-from torchdali.graph import OpNode
-from torchdali.tensors import TensorListCPU
+from torchdali.graph import OpNode, Scope
+from torchdali.tensors import TensorListCPU, TensorListGPU
 
-__all__ = ["Feed", "Latest", "Site", "bare", "changed", "difference"]
+__all__ = ["Feed", "Latest", "Site", "bare", "changed", "data_node", "difference"]
 
 
 class Latest:
@@ -45,12 +46,14 @@ class Site:
         seed: of its random values.
         executor: runs it; made when there is data to run it on.
         feed: what it gets its data from, where it is an external source.
+        device: the GPU of the pipeline, where it has one.
     """
 
     node: OpNode
     seed: int
     executor: Any = None
     feed: Feed | None = None
+    device: Any = None
 
     def renew(self, node: OpNode) -> None:
         """Takes the functions of this run."""
@@ -72,37 +75,55 @@ class Site:
             options: of the engine.
         """
         node = self.node
-        count, num_inputs = len(node.inputs) + len(node.arg_inputs), len(node.inputs)
+        given, num_inputs = (*node.inputs, *node.arg_inputs.values()), len(node.inputs)
         location = str(node.location) if node.location else ""
-        nodes: list[dict[str, Any]] = [
-            {
-                "op": "external_source",
-                "name": f"{node.name}.{i}",
-                "inputs": [],
-                "arg_inputs": {},
-                "guards": [],
-                "args": {},
-                "seed": 0,
-                "on_gpu": False,
-                "location": location,
-            }
-            for i in range(count)
-        ]
-        edges = [(i, 0) for i in range(count)]
+        nodes: list[dict[str, Any]] = []
+
+        def add(op: str, name: str, inputs: list[tuple[int, int]], on_gpu: bool) -> tuple[int, int]:
+            nodes.append(
+                {
+                    "op": op,
+                    "name": name,
+                    "inputs": inputs,
+                    "arg_inputs": {},
+                    "guards": [],
+                    "args": {},
+                    "seed": 0,
+                    "on_gpu": on_gpu,
+                    "location": location,
+                }
+            )
+            return len(nodes) - 1, 0
+
+        edges = []
+        for i, value in enumerate(given):
+            edge = add("external_source", f"{node.name}.{i}", [], False)
+            if value.device == "gpu":  # what was fed there is adopted, all else copied
+                edge = add("copy.to_gpu", f"{node.name}.{i}.gpu", [edge], True)
+            edges.append(edge)
         arguments = dict(zip(node.arg_inputs, edges[num_inputs:], strict=True))
         nodes.append(engine_node(node, node.name, self.seed, edges[:num_inputs], arguments))
-        outputs = [(count, i) for i in range(node.num_outputs)]
-        self.executor = _C.Executor(nodes, outputs, workers=workers, **options)
+        outputs = [(len(nodes) - 1, i) for i in range(node.num_outputs)]
+        engine = None if self.device is None else self.device.engine
+        # What comes before and behind it is not known.
+        self.executor = _C.Executor(
+            nodes, outputs, fuse=False, workers=workers, device=engine, **options
+        )
 
     def run(
-        self, inputs: Sequence[TensorListCPU] = (), sample_ids: Sequence[int] = ()
+        self,
+        inputs: Sequence[TensorListCPU | TensorListGPU] = (),
+        sample_ids: Sequence[int] = (),
     ) -> list[tuple[Any, str, Any]]:
         """Runs its operator on one batch; returns data, layout and names of each output."""
         executor = self.executor
         try:
             for index, batch in enumerate(inputs):
                 names = [os.fsencode(name) for name in batch._names or ()]
-                executor.feed(f"{self.node.name}.{index}", batch._data, batch._layout, names)
+                data = batch._data
+                if isinstance(batch, TensorListGPU):  # made by what is current in this thread
+                    data = self.device.adopt(data, None, copy=False)
+                executor.feed(f"{self.node.name}.{index}", data, batch._layout, names)
             executor.schedule(list(sample_ids))
             return executor.wait()  # type: ignore[no-any-return]
         except BaseException:
@@ -121,7 +142,7 @@ class Feed:
         self.nodes: list[OpNode] = []
         self.input: Input | None = None
         self.waiting: list[DataNodeDebug] = []  # of the calls of this run
-        self.taken: list[TensorListCPU] = []  # by this run, of what was fed
+        self.taken: list[TensorListCPU | TensorListGPU] = []  # by this run, of what was fed
 
 
 def bare(node: DataNode) -> DataNode:
@@ -174,4 +195,22 @@ def changed(first: OpNode | None, now: OpNode) -> Exception:
         location=now.location,
         fix="values that change from run to run go in as batches (fn.external_source, fn.random, "
         "arrays in a list); make a new pipeline after changes of the definition",
+    )
+
+
+def data_node(device: str, scope: Scope) -> OpNode:
+    """Returns what stands for the operator that would have made data of the user's."""
+    return OpNode(
+        schema=operator_schema("external_source"),
+        name="data",
+        named=False,
+        inputs=(),
+        arg_inputs={},
+        args={},
+        seed=None,
+        device=device,
+        preserve=False,
+        num_outputs=1,
+        location=None,
+        scope=scope.token,
     )

@@ -14,7 +14,7 @@ from torchdali._eager import EagerExecutor
 from torchdali._inspecting import InspectedPipeline
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentTypeError, PipelineError, UnsupportedError, _make
-from torchdali.tensors import TensorListCPU
+from torchdali.tensors import TensorListCPU, TensorListGPU
 
 __all__ = ["DebuggedPipeline"]
 
@@ -30,7 +30,9 @@ class DebuggedPipeline(InspectedPipeline):
     _executor: EagerExecutor | None
 
     def __init__(
-        self, define: Callable[[], Sequence[DataNode | TensorListCPU]], **options: Any
+        self,
+        define: Callable[[], Sequence[DataNode | TensorListCPU | TensorListGPU]],
+        **options: Any,
     ) -> None:
         if options.get("checkpoint") is not None:
             raise _make(UnsupportedError, "Pipeline: debug mode cannot go on from a `checkpoint`")
@@ -52,6 +54,8 @@ class DebuggedPipeline(InspectedPipeline):
             weakref.ref(self),
             batch_size=self.batch_size,
             seed=self._base_seed(),
+            device_id=self._device_id,
+            stream_priority=self._stream_priority,
             num_threads=self.num_threads,
             set_affinity=self._set_affinity,
         )
@@ -118,6 +122,10 @@ class DebuggedPipeline(InspectedPipeline):
         """Returns no figures: operators are not planned together."""
         return {}
 
+    def plan(self) -> NoReturn:
+        """Not in debug mode: operators are not planned together."""
+        self._refuse("plan()")
+
     def __enter__(self) -> NoReturn:
         """Not in debug mode: operators run only inside the function."""
         self._refuse("`with pipeline:`")
@@ -145,5 +153,11 @@ def _unavailable(name: str) -> Callable[..., NoReturn]:
     return method
 
 
-for _name in ("serialize", "deserialize_and_build", "checkpoint", "save_graph_to_dot_file"):
+for _name in (
+    "serialize",
+    "deserialize_and_build",
+    "checkpoint",
+    "save_graph_to_dot_file",
+    "stats",
+):
     setattr(DebuggedPipeline, _name, _unavailable(_name))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchdali.data_node import DataNode
-from torchdali.tensors import TensorListCPU, wrap
+from torchdali.tensors import TensorListCPU, TensorListGPU, wrap
 
 if TYPE_CHECKING:
     from torchdali.graph import OpNode
@@ -28,7 +28,7 @@ class Batch:
         adopted: the user passed the data to an operator.
     """
 
-    data: TensorListCPU
+    data: TensorListCPU | TensorListGPU
     present: tuple[int, ...] | None
     adopted: bool = False
 
@@ -67,9 +67,8 @@ class DataNodeDebug(DataNode):
 
     def __init__(self, source: OpNode, index: int, batch: Batch) -> None:
         several = source.num_outputs > 1
-        super().__init__(
-            f"{source.name}[{index}]" if several else source.name, "cpu", source, index
-        )
+        name = f"{source.name}[{index}]" if several else source.name
+        super().__init__(name, "cpu" if source.device == "cpu" else "gpu", source, index)
         self.hold(batch)
 
     def hold(self, batch: Batch) -> None:
@@ -79,7 +78,7 @@ class DataNodeDebug(DataNode):
         self.layout = data.layout() or None
         self.ndim, self.dtype = (data.ndim(), data.dtype) if len(data) else (None, None)
 
-    def get(self) -> TensorListCPU:
+    def get(self) -> TensorListCPU | TensorListGPU:
         """Returns the samples; inside a conditional those that took the branch. No copy."""
         return self.batch.data
 

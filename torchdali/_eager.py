@@ -16,20 +16,22 @@ import numpy as np
 import torch
 
 from torchdali import graph
-from torchdali._calls import Feed, Latest, Site, bare, changed, difference
+from torchdali._calls import Feed, Latest, Site, bare, changed, data_node, difference
 from torchdali._debug_node import Batch, DataNodeDebug
+from torchdali._devices import make_device, on_gpu
 from torchdali._extension import _C
 from torchdali._feeding import Group, Input
 from torchdali._planning import seed_of
-from torchdali._schema import operator_schema
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, PipelineError, _make
 from torchdali.graph import OpNode, Scope
-from torchdali.tensors import TensorCPU, TensorListCPU, wrap
+from torchdali.tensors import TensorCPU, TensorListCPU, TensorListGPU, wrap
 
 __all__ = ["EagerExecutor"]
 
 _ARRAYS = (np.ndarray, torch.Tensor, TensorCPU)
+_BATCHES = (TensorListCPU, TensorListGPU)
+_Data = TensorListCPU | TensorListGPU
 
 
 class EagerExecutor:
@@ -43,17 +45,21 @@ class EagerExecutor:
         owner: the pipeline, for Pipeline.current().
         batch_size: the greatest number of samples in a batch.
         seed: of the pipeline.
+        device_id: its GPU, where an operator runs on one.
+        stream_priority: of the stream of its kernels.
         threads: num_threads and set_affinity for the engine.
     """
 
     def __init__(
         self,
-        define: Callable[[], Sequence[DataNode | TensorListCPU]],
+        define: Callable[[], Sequence[DataNode | _Data]],
         scope: Scope,
         owner: weakref.ref[Any],
         *,
         batch_size: int,
         seed: int,
+        device_id: int | None,
+        stream_priority: int | None,
         **threads: Any,
     ) -> None:
         self.nodes: list[OpNode] = []  # of the operators, shared with the pipeline
@@ -63,7 +69,9 @@ class EagerExecutor:
         self.num_outputs = 0  # where known
         self._define, self._scope, self._owner = define, scope, owner
         self._batch_size, self._seed, self._threads = batch_size, seed, threads
-        self._early: dict[str, list[TensorListCPU]] = {}  # fed before the first run
+        self._device_options = device_id, stream_priority
+        self._device: Any = None  # the GPU, from the first operator there on
+        self._early: dict[str, list[_Data]] = {}  # fed before the first run
         self._sites: list[Site] = []
         self._next_site = 0
         self._workers: Any = None  # the executor whose threads all others use
@@ -104,7 +112,7 @@ class EagerExecutor:
         graph.push_scope(self._scope, self._owner())
         try:
             outputs = [
-                value if isinstance(value, TensorListCPU) else self._checked(value).get()
+                value if isinstance(value, _BATCHES) else self._checked(value).get()
                 for value in self._define()
             ]
         except StopIteration:
@@ -161,8 +169,13 @@ class EagerExecutor:
 
     def feed_early(self, name: str, data: Any, layout: str | None) -> None:
         """Keeps a batch for an external source that the first run may show."""
-        group = Group(None, None, False, False, False, None)
-        batch = Input(group, [None], self._batch_size).convert(data, layout, 0)
+        group = Group(
+            None, None, False, False, False, None, device="gpu" if on_gpu(data) else "cpu"
+        )
+        device = None
+        if on_gpu(data):
+            device = self._gpu(data_node("gpu", self._scope))
+        batch = Input(group, [None], self._batch_size, device).convert(data, layout, 0)
         self._early.setdefault(name, []).append(wrap(*batch))
 
     # -- as graph.create drives it
@@ -173,38 +186,24 @@ class EagerExecutor:
         TensorListCPU and lists of arrays are batches; so is an array that stands where an input
         does. A list of batches or nodes stands for several calls.
         """
-        if isinstance(value, TensorListCPU):
+        if isinstance(value, _BATCHES):
             return self._adopted(value)
         if isinstance(value, (list, tuple)) and value:
             if all(isinstance(item, _ARRAYS) for item in value):
-                return self._adopted(TensorListCPU(list(value)))
-            if not argument and all(isinstance(item, (DataNode, TensorListCPU)) for item in value):
+                there = all(on_gpu(item) for item in value)
+                return self._adopted((TensorListGPU if there else TensorListCPU)(list(value)))
+            if not argument and all(isinstance(item, (DataNode, *_BATCHES)) for item in value):
                 return [self.adopt(item, argument=False) for item in value]
         if not argument and isinstance(value, (np.ndarray, torch.Tensor)) and value.ndim:
-            return self._adopted(TensorListCPU(value))
+            return self._adopted((TensorListGPU if on_gpu(value) else TensorListCPU)(value))
         return value
 
-    def _adopted(self, batch: TensorListCPU) -> DataNodeDebug:
-        source = OpNode(
-            schema=operator_schema("external_source"),
-            name="data",
-            named=False,
-            inputs=(),
-            arg_inputs={},
-            args={},
-            seed=None,
-            device="cpu",
-            preserve=False,
-            num_outputs=1,
-            location=None,
-            scope=self._scope.token,
-        )
-        return DataNodeDebug(source, 0, Batch(batch, None, adopted=True))
+    def _adopted(self, batch: _Data) -> DataNodeDebug:
+        device = "gpu" if isinstance(batch, TensorListGPU) else "cpu"
+        return DataNodeDebug(data_node(device, self._scope), 0, Batch(batch, None, adopted=True))
 
     def run(self, node: OpNode) -> tuple[DataNode, ...]:
         """Runs an operator that the definition calls."""
-        if node.device != "cpu":
-            raise graph.no_gpu_in_debug_mode(node)
         site = self._site(node)
         wanted = self._wanted(node)
         if site.feed is not None:
@@ -272,7 +271,7 @@ class EagerExecutor:
         for site in self._sites[start:]:
             site.stop()
             if site.feed is not None and site.feed.input is not None:
-                self._early[site.node.name] = site.feed.taken + site.feed.input.drain()
+                self._early[site.node.name] = [*site.feed.taken, *site.feed.input.drain()]
             del self.names[site.node.ordinal]
             self.inputs.pop(site.node.name, None)
         del self._sites[start:], self.nodes[start:]
@@ -300,6 +299,13 @@ class EagerExecutor:
                 continue
 
     # -- one operator
+
+    def _gpu(self, node: OpNode) -> Any:
+        """Returns the GPU that an operator runs on or reads data of; None for one on the CPU."""
+        if self._device is None:
+            parents = [parent.source for parent in node.parents if parent.source is not None]
+            self._device = make_device([node, *parents], *self._device_options)
+        return self._device
 
     def _wanted(self, node: OpNode) -> tuple[int, ...] | None:
         """Returns the samples that the call is for; None: all."""
@@ -343,6 +349,7 @@ class EagerExecutor:
             options = {"batch_size": self._batch_size, **self._threads}
             if self._workers is None:
                 self._workers = _C.Executor([], [], **options)
+            site.device = self._gpu(node)
             site.start(self._workers, options)
         ids = range(self._size or self._batch_size) if wanted is None else wanted
         results = site.run(inputs, [self._first_id + i for i in ids])
@@ -366,7 +373,10 @@ class EagerExecutor:
             return (made,)
         if feed.input is None:
             entries = [(member.name, member) for member in feed.nodes]
-            feed.input = Input(feed.group, entries, self._batch_size)
+            device = None
+            if feed.group.device == "gpu":
+                device = self._gpu(dataclasses.replace(node, device="gpu"))
+            feed.input = Input(feed.group, entries, self._batch_size, device)
             for name, _ in entries:
                 self.inputs[name] = feed.input
                 for early in self._early.pop(name, []):

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from torchdali._clocks import SourceClock
 from torchdali._devices import on_gpu
 from torchdali._pulling import OWNER, Puller
 from torchdali._source_location import SourceLocation
@@ -30,7 +31,7 @@ from torchdali.graph import OpNode
 from torchdali.tensors import TensorListCPU, TensorListGPU, wrap
 from torchdali.types import DALIDataType, to_dali_type
 
-__all__ = ["Batches", "Group", "Input", "take_all"]
+__all__ = ["Batches", "Group", "Input"]
 
 
 _POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input notices Ctrl-C
@@ -108,6 +109,7 @@ class Input:
         self._held: Batches | None = None  # what take() gives next
         self._iteration = 0
         self._epoch = 0
+        self.clock = SourceClock("callback")
 
     @property
     def pulls(self) -> bool:
@@ -347,41 +349,6 @@ class Input:
                 LayoutError, f'`{name}` has layout "{declared}", got data with "{layout}"'
             )
         return name
-
-
-def take_all(inputs: Sequence[Input]) -> Batches:
-    """Returns the data of the next iteration, asking each source once.
-
-    Where one fails or ends, the others are asked all the same, so that all stay at one iteration.
-    What was fed waits for an iteration behind the end.
-
-    Raises:
-        StopIteration: one of them is at its end.
-        Exception: what the first that failed has raised.
-    """
-    taken: list[tuple[Input, Batches]] = []
-    failure: Exception | None = None
-    try:
-        for source in inputs:
-            try:
-                taken.append((source, source.take()))
-            except Exception as error:
-                # Behind the end of one source, it does not matter that another fails.
-                if failure is None or isinstance(error, StopIteration):
-                    failure = error
-        if isinstance(failure, StopIteration):
-            for source, batches in taken:
-                if not source.pulls:
-                    source.put_back(batches)
-        if failure is not None:
-            raise failure
-    except KeyboardInterrupt:
-        for source, batches in taken:
-            source.put_back(batches)
-        raise
-    finally:
-        failure = None  # it would make a cycle with its traceback
-    return [item for _, batches in taken for item in batches]
 
 
 def _copied(batch: _Batch) -> _Batch:

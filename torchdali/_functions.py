@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib
 import random
 import traceback
 from collections.abc import Callable
@@ -13,23 +16,74 @@ import torch
 
 from torchdali import _source_location
 from torchdali._sample_context import SampleContext
+from torchdali._tensor_input import as_tensor
 
 __all__: list[str] = []
 
 
-def _generator_states() -> tuple[Any, ...]:
+def _generator_states(gpu: int) -> tuple[Any, ...]:
+    """Returns the states of the global generators, with that of a GPU; -1: of none."""
     numpy = np.random.get_state()  # noqa: NPY002
-    return random.getstate(), numpy, torch.default_generator.get_state()
+    on_gpu = (gpu, torch.cuda.get_rng_state(gpu)) if gpu >= 0 else None
+    return random.getstate(), numpy, torch.default_generator.get_state(), on_gpu
 
 
 def _restore_generators(states: tuple[Any, ...]) -> None:
     random.setstate(states[0])
     np.random.set_state(states[1])  # noqa: NPY002
     torch.default_generator.set_state(states[2])
+    if states[3] is not None:
+        gpu, state = states[3]
+        torch.cuda.set_rng_state(state, gpu)
 
 
-def _seed_generators(seed: int) -> None:
+def _seed_generators(seed: int, gpu: int) -> None:
     SampleContext(seed, 0, 0).seed_global_generators()
+    if gpu >= 0:
+        torch.cuda.default_generators[gpu].manual_seed(seed)
+
+
+@functools.cache
+def _cupy() -> Any:
+    """Returns CuPy, or None where it is not installed."""
+    try:
+        return importlib.import_module("cupy")
+    except ImportError:
+        return None
+
+
+def _device_array(tensor: torch.Tensor) -> Any:
+    """Returns a tensor on the GPU as DALI's python_function has it: as an array of CuPy's.
+
+    It shares the memory and keeps it. Without CuPy it is the tensor itself.
+    """
+    cupy = _cupy()
+    return tensor if cupy is None else cupy.asarray(tensor)
+
+
+def _enter_cupy_stream(handle: int, gpu: int) -> contextlib.ExitStack:
+    """Makes a stream CuPy's current one, until what is returned is closed."""
+    stack = contextlib.ExitStack()
+    cupy = _cupy()
+    if cupy is not None:
+        stack.enter_context(cupy.cuda.Device(gpu))
+        stack.enter_context(cupy.cuda.ExternalStream(handle, gpu))
+    return stack
+
+
+def _as_tensor(data: Any, gpu: int) -> torch.Tensor:
+    """Returns what a function returned that is no tensor, as one.
+
+    Args:
+        data: all that external_source takes.
+        gpu: where it must lie; -1: on the CPU.
+    """
+    if gpu < 0:
+        return as_tensor(data)[0]
+    layout = getattr(data, "__cuda_array_interface__", {})
+    if any(stride < 0 for stride in layout.get("strides") or ()):  # torch has none
+        data = data.copy()
+    return as_tensor(data, device="cuda", device_id=gpu)[0]
 
 
 def _describe_function(function: Callable[..., Any]) -> str:

@@ -24,8 +24,12 @@ from torchdali import (
     errors,
     loop,
     pipeline,
+    profiling,
+    stats,
     tensors,
 )
+from torchdali._gpu_record import PATH as RECORD_PATH
+from torchdali._gpu_record import Record, fingerprint
 from torchdali._schema import ENUMS, Argument, OperatorSchema, registry
 from torchdali.plugin.numba.fn import experimental as numba
 
@@ -241,12 +245,14 @@ def files() -> dict[Path, str]:
     result = dict(_stubs("fn"))
     result.update(_stubs("ops"))
     facts = json.loads((ROOT / "tests" / "data" / "dali_operators.json").read_text())
-    result[reference / "operators.md"] = _operator_states.page(facts)
+    result[reference / "operators.md"] = _operator_states.page(
+        facts, Record.read(ROOT / RECORD_PATH), fingerprint(ROOT / "csrc")
+    )
     result[reference / "README.md"] = _reference.index_page()
     for schema in registry().values():
         result[reference / "fn" / f"{schema.name}.md"] = _reference.operator_page(schema)
     result[reference / "types.md"] = _reference.types_page().rstrip() + "\n"
-    pages = {module: list(module.__all__) for module in (tensors, errors)}
+    pages = {module: list(module.__all__) for module in (tensors, errors, profiling, stats)}
     pages[backend] = [name for name in backend.__all__ if name not in tensors.__all__]
     pages[pipeline] = ["pipeline_def", "Pipeline", "DataNode"]
     pages[loop] = list(loop.__all__)

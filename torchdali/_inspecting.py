@@ -8,15 +8,19 @@ import os
 from collections.abc import Callable
 from typing import Any, cast
 
+from torchdali._counters import difference, from_counters
 from torchdali._dot import Picture, svg
+from torchdali._plan_facts import PipelinePlan, describe_plan
 from torchdali._planning import Plan, reachable
 from torchdali._process_functions import FunctionProcesses
 from torchdali._resuming import ResumablePipeline
 from torchdali._structure import Structure
+from torchdali._taking import source_stats
 from torchdali._workers.pool import Pool
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, FileError, PipelineError, TorchdaliError, _make
 from torchdali.graph import OpNode, Scope
+from torchdali.stats import PipelineStats
 
 __all__ = ["InspectedPipeline"]
 
@@ -38,6 +42,9 @@ class InspectedPipeline(ResumablePipeline):
         self._structure: Structure | None = None
         self._remake: Callable[..., Any] | None = None
         self._nodes: list[OpNode] = []  # of the plan
+        # The engine's counters when stats() was told to begin anew, and whose they are.
+        self._counted_before: tuple[Any, dict[str, Any]] | None = None
+        self._owners: list[int] = []  # of events in a profile: one an engine
 
     def _check_buildable(self) -> None:
         if self._closed:
@@ -131,6 +138,81 @@ class InspectedPipeline(ResumablePipeline):
             }
             for operator, outputs in self._executor.memory_statistics().items()
         }
+
+    def stats(self, reset: bool = False) -> PipelineStats:
+        """Returns where the time goes: operators, worker threads, the queue, who waits for whom.
+
+        ``print(pipeline.stats())`` says what the bottleneck is. The counters are always there; what
+        they cost and how exact they are: docs/guide/profiling.md.
+
+        Args:
+            reset: begin to count anew, behind what is returned.
+
+        Returns:
+            Figures since the first batch was asked for, or since the last `reset`. While the
+            pipeline runs ahead, there is more in them than was taken.
+
+        Raises:
+            PipelineError: the pipeline is closed.
+        """
+        self.build()
+        executor = self._executor
+        counters = executor.measures()
+        kept = self._counted_before
+        if kept is not None and kept[0] is executor:
+            begin, shown = kept[1]["now_ns"], difference(counters, kept[1])
+        else:
+            # The first batch is scheduled when the sources have given it.
+            began = [counters["began_ns"], *(source.clock.began_ns for source in self._inputs)]
+            begin, shown = min(filter(None, began), default=counters["now_ns"]), counters
+        wall = counters["now_ns"] - begin
+        stats = from_counters(shown, source_stats(self._inputs), wall)
+        if reset:
+            self._counted_before = executor, counters
+            executor.reset_greatest()
+            for source in self._inputs:
+                source.clock.reset()
+        return stats
+
+    def _trace_owners(self) -> list[int]:
+        """Returns whose events in a profile are those of this pipeline."""
+        return list(self._owners)
+
+    def plan(self) -> PipelinePlan:
+        """Returns what runs, step by step, and which operators were fused into one step.
+
+        Builds the pipeline where that has not been done. Operators that were merged or pruned are
+        not in it.
+
+        Returns:
+            The plan, which prints as a table. Its `steps`, in the order in which a sample passes
+            them, each have:
+
+            * ``operators``: whose work it is, each with ``op``, ``name`` and ``location`` (file,
+              line and text of the definition); several where they were fused, which ``fused`` says;
+            * ``saves``: what fusing them saves, sentences;
+            * ``stage`` and ``runs``: what is done together: "samples" (each worker takes a sample
+              through all steps of the stage), "batches" (a worker does it for a whole batch),
+              "batches in order" (one batch after the other) or "GPU" (a worker queues it on the GPU
+              for a whole batch);
+            * ``outputs``: where each output lies: "output" of the pipeline, "scratch" of the worker
+              (used again by the next sample), "batch" (kept for a later stage) or "memory of the
+              source"; with ", pinned" or ", GPU" where that is;
+            * ``conditional``: whether only samples in a branch of a condition pass it.
+
+            Beside the steps it has ``num_threads``, the workers, and ``prefetch_queue_depth``.
+
+        Raises:
+            TorchdaliError: the pipeline cannot be built.
+            PipelineError: in debug mode, where operators are not planned together.
+
+        Note:
+            Fusion changes no result. Within a fused step, what cannot take part for a sample, such
+            as a sequence, is run operator by operator. TORCHDALI_FUSION=0 in the environment, when
+            the pipeline is built, switches fusion off.
+        """
+        self.build()
+        return describe_plan(self._executor.plan(), self._num_threads or 1, self._depth)
 
     def save_graph_to_dot_file(
         self,

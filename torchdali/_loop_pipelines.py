@@ -305,6 +305,15 @@ class Pipelines:
                 fix="resume with as many ranks, or read with a reader",
             )
 
+    def stats(self, reset: bool) -> Any:
+        """Returns the figures of the pipeline, or a list of those of several."""
+        found = [pipeline.stats(reset=reset) for pipeline in self._made]
+        return found if self.many else found[0]
+
+    def trace_owners(self) -> list[int]:
+        """Returns whose events in a profile are those of the pipelines."""
+        return [number for pipeline in self._made for number in pipeline._trace_owners()]
+
     def close(self) -> None:
         """Closes the pipelines that were made here."""
         for given, pipeline in zip(self._given, self._made, strict=False):

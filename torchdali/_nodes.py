@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias, cast
 from torchdali._schema import OperatorSchema
 from torchdali._source_location import SourceLocation
 from torchdali.data_node import DataNode
-from torchdali.errors import OutOfRangeError, PipelineError, UnsupportedError, _make
+from torchdali.errors import OutOfRangeError, PipelineError, _make
 
 __all__ = [
     "Guards",
@@ -26,7 +26,6 @@ __all__ = [
     "current_scope",
     "foreign",
     "free_names",
-    "no_gpu_in_debug_mode",
     "pop_scope",
     "push_scope",
     "same_node",
@@ -226,19 +225,5 @@ def foreign(source: OpNode) -> PipelineError:
             operator=source.schema.fn_name,
             location=source.location,
             fix="make the operator in the pipeline that uses it",
-        ),
-    )
-
-
-def no_gpu_in_debug_mode(node: OpNode) -> UnsupportedError:
-    """Returns the error for an operator on the GPU of a pipeline in debug mode."""
-    return cast(
-        UnsupportedError,
-        _make(
-            UnsupportedError,
-            "runs on the GPU, which debug mode does not in this version",
-            operator=node.schema.fn_name,
-            location=node.location,
-            fix="leave out debug=True",
         ),
     )

@@ -7,8 +7,9 @@ import collections
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from torchdali._gpu_record import NO_KERNEL, NOT_RUN, Record
 from torchdali._reference import MARK, cell
-from torchdali._schema import ALIASES, OperatorSchema, registry
+from torchdali._schema import ALIASES, OperatorSchema, every_operator, registry
 
 __all__ = ["missing", "page"]
 
@@ -48,8 +49,14 @@ def missing(schema: OperatorSchema, facts: Mapping[str, Any]) -> Iterator[str]:
     yield from schema.lacks
 
 
-def page(facts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Returns the page that lists all operators with their state on the CPU and the GPU."""
+def page(facts: Mapping[str, Mapping[str, Any]], record: Record | None, kernels: str) -> str:
+    """Returns the page that lists all operators with their state on the CPU and the GPU.
+
+    Args:
+        facts: of DALI's operators, as tests/data/make_dali_operators.py writes them.
+        record: what ran on a GPU; None where nothing did.
+        kernels: the fingerprint of those that there are.
+    """
     rows = []
     counts = {device: collections.Counter[str]() for device in ("cpu", "gpu")}
     for name, theirs in sorted(facts.items()):
@@ -59,8 +66,9 @@ def page(facts: Mapping[str, Mapping[str, Any]]) -> str:
             count[state.partition(":")[0]] += 1
         title = f"`fn.{name}`" if not name.startswith("plugin.") else f"`{name}`"
         if schema:
-            title = f"[{title}](fn/{schema.name}.md)"
-        rows.append(f"| {title} | {cell(states[0])} | {cell(states[1])} |")
+            title = f"[{title}]({_page_of(schema)})"
+        ran = _ran(schema, record, kernels)
+        rows.append(f"| {title} | {cell(states[0])} | {cell(states[1])} | {ran} |")
     known = [_found(name) for name in facts]
     more = [schema for schema in registry().values() if schema not in known]
     summary = "; ".join(
@@ -79,8 +87,10 @@ def page(facts: Mapping[str, Mapping[str, Any]]) -> str:
         "",
         f"Of {len(facts)} operators, {summary}.",
         "",
-        "| operator | CPU | GPU |",
-        "|---|---|---|",
+        *_about(record, kernels),
+        "",
+        "| operator | CPU | GPU | ran on a GPU |",
+        "|---|---|---|---|",
         *rows,
         "",
         "What DALI writes in another way, as a subscript or as a constant, and what only torchdali "
@@ -92,7 +102,49 @@ def page(facts: Mapping[str, Mapping[str, Any]]) -> str:
 def _found(name: str) -> OperatorSchema | None:
     """Returns ours for the name of one of DALI's operators, which may be an old one."""
     own = name.removeprefix(_PLUGIN)
-    return registry().get(ALIASES.get(own, own))
+    # Of the hidden ones, those of plugins are behind functions of the same name.
+    operators = every_operator() if own.startswith("plugin.") else registry()
+    return operators.get(ALIASES.get(own, own))
+
+
+def _page_of(schema: OperatorSchema) -> str:
+    return "numba.md" if schema.hidden else f"fn/{schema.name}.md"
+
+
+def _on_gpu(schema: OperatorSchema) -> bool:
+    return set(schema.devices) != {"cpu"}
+
+
+def _ran(schema: OperatorSchema | None, record: Record | None, kernels: str) -> str:
+    """Returns where an operator ran, "" where it has no GPU part."""
+    if schema is None or not _on_gpu(schema):
+        return ""
+    # "mixed" hands work to an operator of another name (docs/design/gpu_jpeg.md).
+    if not schema.has_kernel and "mixed" not in schema.devices:
+        return NO_KERNEL
+    return record.state(schema.name, kernels) if record else NOT_RUN
+
+
+def _about(record: Record | None, kernels: str) -> Iterator[str]:
+    """Yields what the last column is about."""
+    yield (
+        f"The last column is what is known of GPUs. `{NOT_RUN}`: the kernels, if any, are "
+        "compiled, and the operator is tested against the CPU by "
+        "[emulation](../design/gpu.md#without-a-gpu), but no GPU has run it. "
+        f"`{NO_KERNEL}`: the CPU makes the values, which are then copied, or they "
+        "are the user's."
+    )
+    if record is None:
+        return
+    changed = ""
+    if kernels != record.kernels:
+        changed = " Sources of the GPU library have changed since; of which kernels is unknown."
+    yield ""
+    yield (
+        f"Of {record.gpu}: all CUDA tests of these operators passed on {record.date}, at commit "
+        f"{record.commit or 'unknown'}, with torch {record.torch} and CUDA {record.cuda} "
+        "([record](../../tests/gpu/ran_on_gpu.json))." + changed
+    )
 
 
 def _state(schema: OperatorSchema | None, facts: Mapping[str, Any], device: str) -> str:

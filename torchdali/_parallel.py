@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torchdali._clocks import SourceClock
 from torchdali._feeding import Batches, Group, Input
 from torchdali._pulling import OWNER, source_kind, takes_info, unstorable, warn_of_skip
 from torchdali._source_location import SourceLocation
@@ -115,6 +116,7 @@ class ParallelInput(Input):
         number: int,
     ) -> None:
         super().__init__(group, nodes, batch_size)
+        self.clock = SourceClock("worker processes")
         assert group.parallel is not None
         self._source: ParallelSource = group.parallel
         self._pool = pool

@@ -70,7 +70,8 @@ def index_page() -> str:
         "# Reference",
         "",
         "[Pipeline](pipeline.md) · [PipelineLoader](loop.md) · "
-        "[batches and tensors](tensors.md) · [types](types.md) · "
+        "[batches and tensors](tensors.md) · [types](types.md) · [stats](stats.md) · "
+        "[profile](profiling.md) · "
         "[errors](errors.md) · [backend](backend.md) · [Numba functions](numba.md) · "
         "[what there is of DALI's operators](operators.md)",
         "",

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torchdali._feeding import Input, take_all
+from torchdali._feeding import Input
 from torchdali._options import PipelineOptions
+from torchdali._taking import take_all
 from torchdali._tensor_input import check_gpu_options
 from torchdali.data_node import DataNode
 from torchdali.errors import (
@@ -40,7 +41,7 @@ class RunningPipeline(PipelineOptions):
         self._checks_outputs = False
         self._has_iter_setup = type(self).iter_setup is not RunningPipeline.iter_setup
         # The run. `_steady`: one schedule and one wait are all there is to a run().
-        # As in DALI, stages with queues of their own add up.
+        # As in DALI, stages with queues of their own add up; the engine bounds those on the GPU.
         ahead = self._cpu_depth + self._gpu_depth if self.exec_separated else self._cpu_depth
         self._depth = ahead if self._exec_pipelined else 1
         self._steady = False

@@ -205,7 +205,9 @@ def external_source(
             group_index=index,
             location=location,
         )
-        nodes.append(graph.transfer(node, "gpu", location) if device == "gpu" else node)
+        nodes.append(node)
+    if device == "gpu":
+        nodes = [graph.transfer(node, "gpu", location) for node in nodes]
     return nodes[0] if num_outputs is None else nodes
 
 

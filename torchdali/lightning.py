@@ -208,6 +208,19 @@ class DataModule(LightningDataModule):
             return batch
         return _moved(batch, device)
 
+    def stats(self, reset: bool = False) -> dict[str, list[Any]]:
+        """Returns by stage where the time goes: what each of its loaders says.
+
+        Loaders that have no stats() (other datasets' with a loader of the user's) are left out.
+
+        Args:
+            reset: begin to count anew, behind what is returned.
+        """
+        return {
+            stage: [loader.stats(reset=reset) for loader in loaders if hasattr(loader, "stats")]
+            for stage, loaders in self._loaders.items()
+        }
+
     # -- states
 
     def state_dict(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from torchdali._loop_state import read_state, write_state
 from torchdali._ranks import Ranks, find_ranks
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.pipeline import Pipeline
+from torchdali.stats import PipelineStats
 
 __all__ = ["Padded", "PipelineLoader"]
 
@@ -311,6 +312,22 @@ class PipelineLoader:
         """
         self._state = read_state(state_dict)
         self._loop, self._chosen = None, False
+
+    def stats(self, reset: bool = False) -> PipelineStats | list[PipelineStats]:
+        """Returns where the time goes: see Pipeline.stats().
+
+        Args:
+            reset: begin to count anew, behind what is returned.
+
+        Returns:
+            The figures of the pipeline, or a list of them where the loader has a list of pipelines.
+        """
+        self._ready()
+        stats: PipelineStats | list[PipelineStats] = self._pipelines.stats(reset)
+        return stats
+
+    def _trace_owners(self) -> list[int]:
+        return self._pipelines.trace_owners()
 
     def close(self) -> None:
         """Ends the pipelines that the loader has made, and the loop over them."""

@@ -23,7 +23,7 @@ from torchdali.errors import (
     ArgumentTypeError,
     _make,
 )
-from torchdali.tensors import TensorListCPU
+from torchdali.tensors import TensorListCPU, TensorListGPU
 from torchdali.types import DALIDataType
 
 __all__ = [
@@ -52,8 +52,9 @@ class Pipeline(BuiltPipeline):
         device_id: GPU of the pipeline; without effect on CPU operators.
         seed: of all random values; None or negative: a new one each time.
         exec_pipelined: run ahead of the user, `prefetch_queue_depth` iterations in all.
-        prefetch_queue_depth: iterations in flight, or {"cpu_size": int, "gpu_size": int}; 1 does
-            not run ahead.
+        prefetch_queue_depth: iterations in flight; 1 does not run ahead. With {"cpu_size": int,
+            "gpu_size": int} their sum is in flight, and at most `gpu_size` of them come to the
+            GPU and hold memory there.
         exec_async: accepted; workers never hold up the caller, batches are waited for when taken.
         bytes_per_sample: accepted; memory is sized by what samples need.
         set_affinity: bind worker i to the i-th processor that the process may use.
@@ -160,7 +161,7 @@ def _debug_outputs(pipeline: _PipelineDebug | None, made: Any) -> list[Any]:
     if pipeline is not None:
         pipeline._structure = structure
     return [
-        value if isinstance(value, TensorListCPU) else as_output(index, value)
+        value if isinstance(value, (TensorListCPU, TensorListGPU)) else as_output(index, value)
         for index, value in enumerate(outputs)
     ]
 

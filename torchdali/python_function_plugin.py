@@ -8,15 +8,18 @@ from typing import Any
 import numpy.typing as npt
 import torch
 
+from torchdali._extension import _C
+
 __all__ = ["ArrayToDLTensor", "DLTensorToArray", "current_dali_stream"]
 
 
 def current_dali_stream() -> int:
     """Returns the handle of the CUDA stream that the running function belongs to.
 
-    It is 0, the default stream, for functions on the CPU and where no function is running.
+    On the GPU it is the pipeline's, which is torch's current stream during the call. It is 0, the
+    default stream, for functions on the CPU and where no function is running.
     """
-    return 0
+    return _C.current_stream()
 
 
 def ArrayToDLTensor(array: npt.NDArray[Any]) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.peers import api
-from benchmarks.pipelines.imagenet import find_files
+from benchmarks.pipelines.files import find_files
 
 PEERS = ["torchdali", "dali", "dataloader"]
 BATCH = 64

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from benchmarks import harness
-from benchmarks.pipelines.imagenet import find_files
+from benchmarks.pipelines.files import find_files
 
 PEERS = ["torchdali", "dataloader"]
 BATCH = 64

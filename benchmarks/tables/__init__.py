@@ -5,13 +5,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.tables import operators, pipelines
+from benchmarks.tables import operators, pipelines, reading, scaling
 from benchmarks.tables.cells import of
 
 __all__ = ["SECTIONS", "setup_text", "tables"]
 
 SECTIONS = {
     "pipeline": ("imagenet", pipelines.pipeline_table),
+    "microseconds": ("microseconds", pipelines.microseconds_table),
+    "jpeg": ("jpeg", operators.jpeg_table),
+    "cold": ("cold", reading.cold_table),
+    "jpeg_index": ("jpeg_index", reading.jpeg_index_table),
+    "jpeg_scaled": ("jpeg_scaled", operators.jpeg_scaled_table),
     "auto_augment": ("auto_augment", pipelines.auto_augment_table),
     "operators": ("operators", operators.operators_table),
     "overhead": ("overhead", operators.overhead_table),
@@ -23,6 +28,8 @@ SECTIONS = {
     "loader": ("loader", pipelines.loader_table),
     "memory": ("memory", pipelines.memory_table),
     "workers": ("workers", pipelines.workers_table),
+    "scale": ("scale", scaling.scale_table),
+    "scheduler": ("scheduler", scaling.scheduler_table),
 }
 
 

@@ -10,10 +10,16 @@ TITLES = {
     "torchdali": "torchdali",
     "torchdali-plain": "torchdali",
     "torchdali-fused": "torchdali, `decoders.image_random_crop`",
+    "torchdali-index": "torchdali, `jpeg_index`",
     "dali": "DALI",
     "dali-plain": "DALI",
     "dali-fused": "DALI, `decoders.image_random_crop`",
     "dataloader": "torch `DataLoader`",
+    "dataloader-torchvision": "torch `DataLoader`",
+    "spdl": "SPDL",
+    "torchdali-libjpeg": "libjpeg-turbo (in torchdali)",
+    "pillow": "Pillow",
+    "torchvision": "torchvision",
     "numpy": "NumPy",
     "opencv": "OpenCV",
     "numba": "Numba alone, one thread",
@@ -22,6 +28,8 @@ TITLES = {
 REFERENCES = {"dali-plain": "torchdali-plain", "dali-fused": "torchdali-fused"}
 REFERENCES |= {
     "dataloader": "torchdali-plain",
+    "dataloader-torchvision": "torchdali-plain",
+    "spdl": "torchdali-plain",
     "dali": "torchdali",
     "numpy": "torchdali",
     "opencv": "torchdali",
@@ -35,8 +43,12 @@ def title(result: dict[str, Any]) -> str:
     name = TITLES.get(result["peer"], result["peer"])
     if "nvidia.dali" in versions:
         return name.replace("DALI", f"DALI {versions['nvidia.dali']}", 1)
-    if result["peer"] == "dataloader" and versions:
-        return f"{name}, {'torchvision' if 'torchvision' in versions else 'Pillow'}"
+    if result["peer"] == "dataloader-torchvision":
+        return f"{name}, torchvision {versions.get('torchvision', '')}".rstrip()
+    if result["peer"] == "dataloader":
+        return f"{name}, Pillow"
+    if "spdl" in versions:
+        return f"{name} {versions['spdl']}"
     return name
 
 

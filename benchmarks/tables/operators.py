@@ -39,6 +39,67 @@ def overhead_table(document: dict[str, Any]) -> str:
     return markdown(header, rows)
 
 
+def jpeg_table(document: dict[str, Any]) -> str:
+    """JPEG files decoded a second of CPU time; the ratio is torchdali to the peer."""
+    results = of(document, "jpeg")
+    if not results:
+        return "Not measured."
+    by_key = {(r["peer"], r["axes"]["work"]): r for r in results}
+    metric, rows = "images_per_cpu_s", []
+    for peer in dict.fromkeys(r["peer"] for r in results):
+        row = [title(by_key[peer, "whole"])]
+        for work in ("whole", "region"):
+            result, ours = by_key.get((peer, work)), by_key["torchdali", work]
+            if result is None or "absent" in result or "absent" in ours:
+                row.append("" if result is None else "absent")
+                continue
+            cell = number(result, metric)
+            if peer != "torchdali":
+                cell += f" ({paired_ratio(ours, result, metric):.2f})"
+            row.append(cell)
+        rows.append(row)
+    note = (
+        "One thread, files in memory, to RGB. Regions are those of a random resized crop. In "
+        "brackets: how many times as much torchdali does."
+    )
+    header = ["JPEG decoding, images per CPU-second", "whole images", "regions"]
+    return f"{markdown(header, rows)}\n\n{note}"
+
+
+def jpeg_scaled_table(document: dict[str, Any]) -> str:
+    """Files decoded at a reduced size and resized: how fast and how exact."""
+    results = of(document, "jpeg_scaled")
+    if not results:
+        return "Not measured."
+    metric, rows = "images_per_cpu_s", []
+    found = {(r["axes"]["work"], r["axes"]["size"], r["peer"], "quality" in r): r for r in results}
+    peers = list(dict.fromkeys(r["peer"] for r in results))
+    for work, size in dict.fromkeys((r["axes"]["work"], r["axes"]["size"]) for r in results):
+        full = found[work, size, peers[0], False]
+        what = "random resized crop" if work == "crop" else "whole, shorter side"
+        row = [f"{what} to {size}", number(full, metric)]
+        for peer in peers[1:]:
+            speed, quality = (
+                found[work, size, peer, False],
+                found[work, size, peer, True]["quality"],
+            )
+            cell = f"{1 / paired_ratio(full, speed, metric):.2f}x"
+            if quality["scaled"]:
+                share = 100 * quality["scaled"] / quality["images"]
+                cell += f"; {share:.0f} %, {quality['mean_db']:.1f} ({quality['p5_db']:.1f}) dB"
+            row.append(cell)
+        rows.append(row)
+    note = (
+        "Decode and resize with the default filter, one thread, files in memory. For each "
+        "`scaled_margin`: how many times as fast as decoding at full size; how many pictures were "
+        "decoded smaller, and their PSNR against the others: the mean and (in brackets) what 95 % "
+        "of them exceed."
+    )
+    header = ["JPEG decoding at a reduced size", "full size, images per CPU-second"]
+    header += [f"`scaled_margin={peer.rpartition('-')[2]}`" for peer in peers[1:]]
+    return f"{markdown(header, rows)}\n\n{note}"
+
+
 def expressions_table(document: dict[str, Any]) -> str:
     """Images a second of CPU time for each type; the ratio is torchdali to the peer."""
     results = of(document, "expressions")

@@ -43,6 +43,23 @@ def pipeline_table(document: dict[str, Any]) -> str:
     return f"{markdown(header, rows)}\n\n{note}"
 
 
+def microseconds_table(document: dict[str, Any]) -> str:
+    """What an image's time is spent on."""
+    results = [r for r in of(document, "microseconds") if "absent" not in r]
+    if not results:
+        return "Not measured."
+    metrics = results[0]["metrics"]
+    total = sum(values["median"] for values in metrics.values())
+    rows = [
+        [part, number(results[0], part), f"{100 * values['median'] / total:.1f} %"]
+        for part, values in sorted(metrics.items(), key=lambda item: -item[1]["median"])
+    ]
+    return markdown(
+        ["where the time of an image goes", "µs", "share"],
+        [*rows, ["all", f"{total:.0f}", ""]],
+    )
+
+
 def external_source_table(document: dict[str, Any]) -> str:
     """The user's Python as the source; the ratio is of torchdali to the peer, more is better."""
     results = of(document, "external_source")

@@ -173,24 +173,25 @@ void Batch::allocate_all(std::span<const int> indices, std::span<SampleView* con
   }
 }
 
-void Batch::share(const Batch& from, std::span<const int> indices,
+void Batch::share(std::span<const Batch* const> from, std::span<const int> indices,
                   std::span<SampleView* const> views) {
   if (views.empty()) return;
   first_ = *views[0];
   started_ = true;
-  bool whole = static_cast<bool>(from.shared_) && static_cast<int>(views.size()) == size();
-  for (const SampleView* view : views) whole = whole && view->shape == first_.shape;
+  const Batch& first = *from[0];
+  bool whole = static_cast<bool>(first.shared_) && static_cast<int>(views.size()) == size();
   const int64_t bytes = first_.size_bytes();
   for (size_t k = 0; k < views.size(); ++k) {
     check_alike(*views[k]);
-    whole = whole && views[k]->data == at_offset(from.shared_, indices[k] * bytes);
+    whole = whole && from[k] == &first && views[k]->shape == first_.shape &&
+            views[k]->data == at_offset(first.shared_, indices[k] * bytes);
   }
-  if (whole) shared_ = from.shared_;
+  if (whole) shared_ = first.shared_;
   for (size_t k = 0; k < views.size(); ++k) {
     const auto index = static_cast<size_t>(indices[k]);
     if (!whole) {
-      const c10::Storage& storage =
-          from.own_[index].storage ? from.own_[index].storage : from.shared_;
+      const Slice& own = from[k]->own_[index];
+      const c10::Storage& storage = own.storage ? own.storage : from[k]->shared_;
       own_[index] = {storage, static_cast<char*>(views[k]->data) - at_offset(storage, 0)};
     }
     samples_[index] = *views[k];
@@ -253,12 +254,14 @@ std::optional<at::Tensor> Batch::dense() const {
 std::vector<at::Tensor> Batch::tensors() const {
   std::vector<at::Tensor> out;
   out.reserve(samples_.size());
-  for (int i = 0; i < size(); ++i) {
-    const Slice& own = own_[i];
-    out.push_back(own.storage ? view_of(own.storage, own.offset, samples_[i].shape)
-                              : view_of(shared_, i * first_.size_bytes(), samples_[i].shape));
-  }
+  for (int i = 0; i < size(); ++i) out.push_back(tensor(i));
   return out;
+}
+
+at::Tensor Batch::tensor(int index) const {
+  const Slice& own = own_[index];
+  return own.storage ? view_of(own.storage, own.offset, samples_[index].shape)
+                     : view_of(shared_, index * first_.size_bytes(), samples_[index].shape);
 }
 
 std::vector<c10::Storage> Batch::storages() const {

@@ -57,8 +57,9 @@ class Batch {
   void allocate(int index, SampleView& view);
   // The same for all samples at once: one block of memory. `indices[k]` is the sample of views[k].
   void allocate_all(std::span<const int> indices, std::span<SampleView* const> views);
-  // Makes all samples views of those of `from`; `views` have their data pointers.
-  void share(const Batch& from, std::span<const int> indices, std::span<SampleView* const> views);
+  // Makes sample indices[k] a view of that of the batch from[k]; `views` have their data pointers.
+  void share(std::span<const Batch* const> from, std::span<const int> indices,
+             std::span<SampleView* const> views);
   // Lays the batch out as `from` is, and calls copy(to, from, bytes) for each block of its memory.
   using Copy = std::function<void(const c10::Storage& to, const c10::Storage& from, int64_t bytes)>;
   void mirror(const Batch& from, const Copy& copy);
@@ -71,6 +72,8 @@ class Batch {
   std::optional<at::Tensor> dense() const;
   // One tensor a sample; slices of dense() where there is one.
   std::vector<at::Tensor> tensors() const;
+  // The tensor of one sample, which was made. It shares the storage.
+  at::Tensor tensor(int index) const;
   // The blocks of memory that samples lie in.
   std::vector<c10::Storage> storages() const;
   // Bytes of the memory that the samples lie in: of all, and the greatest of one sample. Where all

@@ -27,8 +27,9 @@ namespace torchdali {
 
 class Batch;  // core/batch.h
 namespace gpu {
-class Device;  // gpu/device.h
-}
+class Device;       // gpu/device.h
+class ChainMember;  // gpu/chain.h
+}  // namespace gpu
 
 // Where the samples of one batch come from (paths, keys). Nothing else of the batch hangs on it, so
 // whoever keeps it keeps text and no data. Filled by next_batch(), then immutable.
@@ -155,6 +156,8 @@ class SampleContext {
     outputs_ = slots.subspan(second);
     memory_ = &memory;
   }
+  // For one who runs several operators: whose draws random() gives.
+  void set_seed(uint64_t seed) { seed_ = seed; }
 
   int index_in_batch() const { return index_in_batch_; }
   int batch_size() const { return batch_size_; }
@@ -433,6 +436,7 @@ SchemaBuilder& SchemaBuilder::gpu() {
   schema_->make_gpu = [](const OpSpec& spec) -> std::unique_ptr<Operator> {
     return std::make_unique<Op>(spec);
   };
+  schema_->chains_on_gpu = std::is_base_of_v<gpu::ChainMember, Op>;
   return *this;
 }
 

@@ -281,6 +281,10 @@ SchemaBuilder& SchemaBuilder::mixed() {
   schema_->mixed = true;
   return *this;
 }
+SchemaBuilder& SchemaBuilder::image_role(ImageRole role) {
+  schema_->image_role = role;
+  return *this;
+}
 SchemaBuilder& SchemaBuilder::host_input(int index) {
   schema_->inputs.at(static_cast<size_t>(index)).host = true;
   return *this;

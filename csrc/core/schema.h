@@ -63,6 +63,19 @@ using ArgValue =
     std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
                  std::vector<double>, std::vector<std::string>, Bytes, Function, Code>;
 
+// How the result for an image (layout "HWC") hangs on the input: what operators can be fused by
+// (core/image_part.h has what each of them implements).
+enum class ImageRole : int8_t {
+  kNone,
+  kDecoder,     // makes any window of its image
+  kResampler,   // makes any part of its result, row by row, from a window of the input
+  kWindow,      // a window of the input
+  kFlip,        // the input, mirrored
+  kPixelwise,   // each pixel from that pixel of one input, wherever it stands; what the others hold
+                // is broadcast, as in arithmetic
+  kNormalizer,  // as a window and then pixelwise, in any order of axes
+};
+
 enum class Arity : int8_t {
   kConstant,   // one value for the whole run
   kPerSample,  // may also be a tensor with one value (or one list) a sample
@@ -102,14 +115,16 @@ struct Schema {
   std::vector<ArgSchema> args;
   // Number of outputs of one use; empty: outputs.size().
   std::function<int(const OpSpec&)> num_outputs;
-  bool random = false;             // draws random values: `seed` matters
-  bool side_effects = false;       // never pruned, never merged
-  bool source = false;             // creates batches (derives from Source)
-  bool fed = false;                // derives from FedSource
-  bool hidden = false;             // made by the engine's rewrites; no Python name
-  bool sequences = false;          // takes frame sequences
-  bool each_frame = false;         // knows single frames: the engine takes sequences apart
-  bool volumes = false;            // takes volumes
+  bool random = false;        // draws random values: `seed` matters
+  bool side_effects = false;  // never pruned, never merged
+  bool source = false;        // creates batches (derives from Source)
+  bool fed = false;           // derives from FedSource
+  bool hidden = false;        // made by the engine's rewrites; no Python name
+  bool sequences = false;     // takes frame sequences
+  bool each_frame = false;    // knows single frames: the engine takes sequences apart
+  bool volumes = false;       // takes volumes
+  ImageRole image_role = ImageRole::kNone;
+  bool chains_on_gpu = false;      // the GPU operator can be fused by its role, too (gpu/chain.h)
   bool mixed = false;              // has device="mixed": runs on the CPU, and its output is copied
   std::vector<std::string> lacks;  // what it cannot do yet, though DALI's can; says so when asked
   std::function<std::unique_ptr<Operator>(const OpSpec&)> make_cpu, make_gpu;
@@ -124,12 +139,12 @@ struct OpSpec {
   int num_inputs = 0;
   int max_batch_size = 1;
   int num_threads = 1;
-  uint64_t seed = 0;                                       // of this operator's draws
+  uint64_t seed = 0;  // of this operator's draws
+  // Of an image decoder: false where it is known that no operator that resamples the image runs
+  // together with it.
+  bool resampled = true;
   std::map<std::string, ArgValue, std::less<>> constants;  // given by the user
   std::map<std::string, int, std::less<>> tensors;  // argument -> index of the argument input
-
-  // Of a fused operator (executor/rewrite.h): the operators whose work it also does.
-  std::vector<std::shared_ptr<const OpSpec>> producers;
 
   // Given by the user, as a constant or as a tensor.
   bool has(std::string_view arg) const { return constants.contains(arg) || tensors.contains(arg); }
@@ -202,6 +217,7 @@ class SchemaBuilder {
   SchemaBuilder& each_frame();
   SchemaBuilder& volumes();
   SchemaBuilder& mixed();
+  SchemaBuilder& image_role(ImageRole role);
   // What it cannot do yet though DALI's can, for the list of operators: "TIFF files".
   SchemaBuilder& lacks(std::string what);
   // The CPU implementation: a class derived from Operator, made from an OpSpec at build.

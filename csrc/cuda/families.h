@@ -9,5 +9,7 @@ namespace torchdali::gpu {
 void add_cuda_images(GpuKernels& table);
 void add_cuda_numbers(GpuKernels& table);
 void add_cuda_filters(GpuKernels& table);
+void add_cuda_codecs(GpuKernels& table);
+void add_cuda_augmentations(GpuKernels& table);
 
 }  // namespace torchdali::gpu

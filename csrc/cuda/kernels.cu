@@ -11,6 +11,8 @@ torchdali_gpu_kernels() {
     torchdali::gpu::add_cuda_images(made);
     torchdali::gpu::add_cuda_numbers(made);
     torchdali::gpu::add_cuda_filters(made);
+    torchdali::gpu::add_cuda_codecs(made);
+    torchdali::gpu::add_cuda_augmentations(made);
     made.error_text = [](int error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); };
     return made;
   }();

@@ -17,8 +17,17 @@ constexpr int kThreads = 256;
 constexpr int kMaxTasks = 65535;       // along y
 constexpr int64_t kMaxBlocks = 65536;  // along x; threads go on behind the last one
 
+// How many blocks of a grid's threads a multiprocessor is to hold at least, so that some wait for
+// memory while others compute: what limits the registers of one.
 template <class Grid>
-__global__ void __launch_bounds__(kThreads) run(const Grid grid, int first) {
+constexpr int blocks_at_once() {
+  if constexpr (requires { Grid::kBlocks; }) return Grid::kBlocks;
+  else return 1;
+}
+
+template <class Grid>
+__global__ void __launch_bounds__(kThreads, blocks_at_once<Grid>())
+    run(const Grid grid, int first) {
   const int t = first + static_cast<int>(blockIdx.y);
   const int64_t calls = count_calls<Grid>(grid.tasks[t].size);
   const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;

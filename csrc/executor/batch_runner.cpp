@@ -48,6 +48,16 @@ class StepContext final : public BatchContext, private SampleMemory {
     const int fed = input_place(i).fed_node;
     return fed >= 0 && static_cast<const FedBatch&>(*iteration_.source_batches[fed]).on_device;
   }
+  // What the step has made, where that is the stage's work.
+  int64_t output_bytes() const {
+    int64_t bytes = 0;
+    const auto traits = step_.op->batch_traits();
+    if (!traits || !traits->makes_outputs) return bytes;
+    for (const int slot : step_.outputs)
+      for (const int sample : samples_)
+        bytes += kept(slot)[static_cast<size_t>(sample)].size_bytes();
+    return bytes;
+  }
   Batch& output_batch(int i) override {
     return *iteration_.batches[static_cast<size_t>(step_.batches[static_cast<size_t>(i)])];
   }
@@ -87,7 +97,15 @@ class StepContext final : public BatchContext, private SampleMemory {
       std::vector<SampleView*> views(samples_.size());
       for (size_t k = 0; k < views.size(); ++k)
         views[k] = &kept(step_.outputs[i])[static_cast<size_t>(samples_[k])];
-      make_output(static_cast<int>(i), views);
+      try {
+        make_output(static_cast<int>(i), views);
+      } catch (const Error& e) {
+        if (plan_.graph.nodes[static_cast<size_t>(step_.node)].schema->name != "conditional.merge")
+          throw;
+        throw Error(e.kind(), e.message() +
+                                  "; both branches of a condition give one type, number "
+                                  "of dimensions and layout");
+      }
       record_memory(static_cast<int>(i));
     }
     std::vector<gpu::CopyTask> tasks;
@@ -98,7 +116,7 @@ class StepContext final : public BatchContext, private SampleMemory {
                 .shape = Shape{one.bytes},
                 .layout = {}},
                tasks);
-    copy(tasks);
+    gpu::queue_copies(*device_, tasks);
   }
   void* address(int i, int index_in_batch, const void* stand_in) const override {
     const SampleView& view =
@@ -137,16 +155,16 @@ class StepContext final : public BatchContext, private SampleMemory {
         shared_from_.empty() ? std::vector<int>() : shared_from_[static_cast<size_t>(i)];
     Batch& batch = output_batch(i);
     const auto is_view = [](int input) { return input >= 0; };
-    const Batch* whole = nullptr;
-    const bool all = !from.empty() && std::all_of(from.begin(), from.end(), [&](int input) {
-      return input == from.front() && is_view(input);
-    });
-    if (all) whole = input_batch(from.front());
     // What the user gets has memory of its own: it may be changed.
     const bool own = plan_.is_output[static_cast<size_t>(step_.batches[static_cast<size_t>(i)])];
-    if (all && whole != nullptr && !own) {
-      batch.share(*whole, samples_, views);
-      return;
+    if (!own && !from.empty() && std::all_of(from.begin(), from.end(), is_view)) {
+      std::vector<const Batch*> wholes;
+      wholes.reserve(from.size());
+      for (const int input : from) wholes.push_back(input_batch(input));
+      if (std::find(wholes.begin(), wholes.end(), nullptr) == wholes.end()) {
+        batch.share(wholes, samples_, views);
+        return;
+      }
     }
     std::vector<const void*> sources;
     for (const SampleView* view : views) sources.push_back(view->data);
@@ -155,22 +173,12 @@ class StepContext final : public BatchContext, private SampleMemory {
     std::vector<gpu::CopyTask> tasks;
     for (size_t k = 0; k < views.size(); ++k)
       if (is_view(from[k])) add_copy(sources[k], *views[k], tasks);
-    copy(tasks);
+    gpu::queue_copies(*device_, tasks);
   }
   static void add_copy(const void* from, const SampleView& to, std::vector<gpu::CopyTask>& tasks) {
     const int64_t bytes = to.size_bytes(), size = itemsize(to.dtype);
     if (bytes > 0)
       tasks.push_back(gpu::make_copy(from, to.data, bytes, size, gpu::dense_axes(to.shape, size)));
-  }
-  void copy(const std::vector<gpu::CopyTask>& tasks) {
-    if (tasks.empty()) return;
-    int64_t most = 0;
-    for (const auto& task : tasks) most = std::max(most, task.size);
-    const at::Tensor there = device_->upload(std::as_bytes(std::span(tasks)));
-    device_->check(
-        device_->kernels().copy(static_cast<const gpu::CopyTask*>(there.const_data_ptr()),
-                                static_cast<int>(tasks.size()), most, nullptr, device_->stream()),
-        "a copy");
   }
   void record_memory(int i) {
     if (iteration_.memory.empty()) return;
@@ -214,7 +222,9 @@ class StepContext final : public BatchContext, private SampleMemory {
 
 namespace {
 
-void run_step(const Plan& plan, const Step& step, IterationData& iteration, gpu::Device* device) {
+void run_step(const Plan& plan, int index, IterationData& iteration, gpu::Device* device,
+              Meters& meters, int worker) {
+  const Step& step = plan.steps[static_cast<size_t>(index)];
   const auto fail = [&](const Error& cause) {
     OperatorError error(cause, plan.graph.nodes[step.node]);
     error.batch_size = iteration.batch_size;
@@ -224,10 +234,26 @@ void run_step(const Plan& plan, const Step& step, IterationData& iteration, gpu:
     return error;
   };
   try {
+    const int64_t start = now_ns();
     StepContext ctx(plan, step, iteration, device);
     if (ctx.size() > 0)
       iteration.states[static_cast<size_t>(step.node)] =
           plan.operators[static_cast<size_t>(step.node)]->prepare_batch(ctx);
+    const int64_t ns = now_ns() - start, bytes = ctx.output_bytes();
+    StepMeter& meter =
+        meters.workers[static_cast<size_t>(worker)]->steps[static_cast<size_t>(index)];
+    meter.batches.add(1);
+    meter.batch_samples.add(ctx.size());
+    meter.batch_ns.add(ns);
+    meter.batch_bytes.add(bytes);
+    meter.max_batch_ns.raise(ns);
+    if (trace::enabled())
+      trace::add({.start_ns = start,
+                  .ns = ns,
+                  .bytes = bytes > 0 ? bytes : -1,
+                  .iteration = iteration.number,
+                  .label = meters.stages[static_cast<size_t>(index)],
+                  .owner = meters.owner});
   } catch (const Error& e) {
     throw fail(e);
   } catch (const std::bad_alloc&) {
@@ -239,9 +265,10 @@ void run_step(const Plan& plan, const Step& step, IterationData& iteration, gpu:
 
 }  // namespace
 
-void run_batch_stage(const Plan& plan, IterationData& iteration, int stage, gpu::Device* device) {
+void run_batch_stage(const Plan& plan, IterationData& iteration, int stage, gpu::Device* device,
+                     Meters& meters, int worker) {
   for (int step : plan.batch_stages[static_cast<size_t>(stage)].steps)
-    run_step(plan, plan.steps[static_cast<size_t>(step)], iteration, device);
+    run_step(plan, step, iteration, device, meters, worker);
   if (stage != plan.last_device_stage) return;
   iteration.on_device = device->mark();
   // What is queued is done before this memory is used again: it goes back to the stream's.

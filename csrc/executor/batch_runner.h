@@ -7,7 +7,9 @@
 namespace torchdali {
 
 // Any thread; one stage of one iteration is run once. Throws OperatorError. `device`: where the
-// plan uses one.
-void run_batch_stage(const Plan& plan, IterationData& iteration, int stage, gpu::Device* device);
+// plan uses one. `worker`: which adds up how long it takes; of operators on the GPU it is the time
+// to queue the work.
+void run_batch_stage(const Plan& plan, IterationData& iteration, int stage, gpu::Device* device,
+                     Meters& meters, int worker);
 
 }  // namespace torchdali

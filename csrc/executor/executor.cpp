@@ -3,9 +3,13 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <new>
+#include <numeric>
 
+#include "core/sized_batch.h"
 #include "executor/batch_runner.h"
+#include "executor/mixed_decoders.h"
 #include "executor/rewrite.h"
 
 namespace torchdali {
@@ -30,6 +34,8 @@ Plan prepare(Graph graph, const ExecutorOptions& options) {
                   options.num_threads);
   verify(graph);
   if (options.fuse) graph = rewrite(std::move(graph));
+  graph = split_mixed_decoders(std::move(graph), options.fuse);
+  if (options.fuse) graph = rewrite_on_gpu(std::move(graph));
   return make_plan(std::move(graph), options.max_batch_size, options.num_threads);
 }
 
@@ -46,19 +52,35 @@ class Executor::Iteration final : public Job, public IterationData {
     if (stage % 2 == 0) return plan.segments[index].steps.empty() ? 0 : batch_size;
     return batch_size == 0 ? 0 : 1;
   }
+  std::span<const int> order(int stage) const override {
+    if (stage % 2 == 0) return largest_first_;
+    return {};
+  }
+  void order_by(const std::vector<uint32_t>& sizes) {
+    largest_first_.resize(static_cast<size_t>(batch_size));
+    std::iota(largest_first_.begin(), largest_first_.end(), 0);
+    std::sort(largest_first_.begin(), largest_first_.end(), [&](int a, int b) {
+      const uint32_t size_a = sizes[static_cast<size_t>(a)], size_b = sizes[static_cast<size_t>(b)];
+      return size_a > size_b || (size_a == size_b && a < b);
+    });
+  }
   void run(int stage, int task, int worker) override {
     const Plan& plan = executor_.plan_;
-    const auto index = static_cast<size_t>(stage / 2);
-    if (stage % 2 == 0) executor_.runners_[worker]->run(*this, plan.segments[index], task);
-    else run_batch_stage(plan, *this, stage / 2, executor_.options_.device.get());
+    if (stage % 2 == 0) executor_.runners_[worker]->run(*this, stage / 2, task);
+    else
+      run_batch_stage(plan, *this, stage / 2, executor_.options_.device.get(), executor_.meters_,
+                      worker);
   }
 
  private:
   Executor& executor_;
+  std::vector<int> largest_first_;  // empty: sizes are not known
 };
 
 Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* workers)
-    : plan_(prepare(std::move(graph), options)), options_(options) {
+    : plan_(prepare(std::move(graph), options)),
+      options_(options),
+      meters_(plan_, options.num_threads) {
   taken_.positions.resize(plan_.sources.size());
   if (options.memory_stats) memory_.resize(plan_.num_slots);
   TORCHDALI_CHECK_KIND(kUnsupported, plan_.last_device_stage < 0 || options.device != nullptr,
@@ -68,12 +90,14 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
   for (const Place place : plan_.places)
     pools_.push_back(std::make_shared<StoragePool>(kKeptStorages, place, device));
   for (int i = 0; i < options.num_threads; ++i)
-    runners_.push_back(std::make_unique<SampleRunner>(plan_));
+    runners_.push_back(std::make_unique<SampleRunner>(plan_, meters_, i));
   std::vector<StageTraits> stages(1);
   for (const BatchStage& stage : plan_.batch_stages) {
     stages.push_back({.ordered = stage.ordered});
     stages.emplace_back();
   }
+  if (plan_.first_device_stage >= 0)
+    stages[2 * static_cast<size_t>(plan_.first_device_stage) + 1].most = options.gpu_depth;
   stages_ = std::make_shared<Stages>(std::move(stages));
   if (workers != nullptr) {
     TORCHDALI_ASSERT(workers->options_.num_threads == options.num_threads, "");
@@ -106,7 +130,9 @@ bool Executor::schedule(std::vector<uint64_t> sample_ids) {
     if (batch != nullptr) continue;
     const Node& node = plan_.graph.nodes[n];
     try {
+      const int64_t start = now_ns();
       batch = source(n).next_batch(options_.max_batch_size);
+      note_source(n, start);
     } catch (const Error& e) {
       throw OperatorError(e, node);
     } catch (const std::bad_alloc&) {
@@ -131,7 +157,14 @@ bool Executor::schedule(std::vector<uint64_t> sample_ids) {
   TORCHDALI_ASSERT(
       sample_ids.empty() || static_cast<int>(sample_ids.size()) >= iteration->batch_size, "");
   iteration->sample_ids = std::move(sample_ids);
+  for (int n : plan_.sources) {
+    const auto* sized = dynamic_cast<const SizedBatch*>(iteration->source_batches[n].get());
+    if (sized == nullptr || sized->sizes.empty()) continue;
+    iteration->order_by(sized->sizes);
+    break;
+  }
   iteration->first_sample_id = next_sample_id_;
+  iteration->number = scheduled_++;
   next_sample_id_ += iteration->batch_size;
   for (const auto& pool : pools_)
     iteration->batches.push_back(std::make_shared<Batch>(iteration->batch_size, pool));
@@ -141,8 +174,22 @@ bool Executor::schedule(std::vector<uint64_t> sample_ids) {
   if (options_.memory_stats)
     iteration->memory = std::vector<IterationMemory>(static_cast<size_t>(plan_.num_slots));
   in_flight_.push_back(iteration);
-  scheduler_->submit(iteration, stages_);
+  scheduler_->submit(iteration, stages_, meters_.owner);
   return true;
+}
+
+void Executor::note_source(int node, int64_t start) {
+  const int64_t ns = now_ns() - start;
+  SourceMeter& meter = meters_.sources[node];
+  meter.batches.add(1);
+  meter.ns.add(ns);
+  meter.max_ns.raise(ns);
+  if (trace::enabled())
+    trace::add({.start_ns = start,
+                .ns = ns,
+                .iteration = scheduled_,
+                .label = meters_.source_labels[node],
+                .owner = meters_.owner});
 }
 
 std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds timeout) {

@@ -23,6 +23,8 @@ struct ExecutorOptions {
   bool fuse = true;           // docs/design/fusion.md
   bool memory_stats = false;  // record what memory_statistics() gives
   std::shared_ptr<gpu::Device> device = nullptr;  // of the operators that run on a GPU
+  // How many iterations that were not taken may be on the GPU, or have been; 0: all.
+  int gpu_depth = 0;
 };
 
 // Where a pipeline is: behind the last iteration that was taken, whatever is scheduled.
@@ -66,6 +68,7 @@ class Executor {
   }
   // Gives memory back that no iteration uses and the user has let go. Any thread.
   void release_unused_memory();
+  const Plan& plan() const { return plan_; }
   int num_outputs() const { return static_cast<int>(plan_.outputs.size()); }
   int pending() const { return scheduler_->pending(); }
   void cancel() {
@@ -89,6 +92,16 @@ class Executor {
   // source cannot go on with what is said about it.
   void restore(const ExecutorState& state);
   int64_t iterations_taken() const { return taken_.iterations; }
+  // Per operator that runs, since the start.
+  std::vector<OperatorMeasure> operator_measures() const { return meters_.read(plan_); }
+  SchedulerMeasure scheduler_measure() const { return scheduler_->measure(); }
+  // Of what is greatest, the greatest from now on counts.
+  void reset_greatest() {
+    meters_.reset_greatest();
+    scheduler_->reset_greatest();
+  }
+  // What its events in a trace are marked with.
+  uint32_t trace_owner() const { return meters_.owner; }
   // Per operator that the definition has, one it was fused with included (it has no memory).
   std::vector<OperatorMemory> memory_statistics() const;
 
@@ -104,14 +117,17 @@ class Executor {
   // The oldest iteration in flight is the user's now.
   void mark_taken();
   void add_memory(const IterationData& iteration);
+  void note_source(int node, int64_t start);
 
   Plan plan_;
   const ExecutorOptions options_;
+  Meters meters_;
   std::vector<std::shared_ptr<StoragePool>> pools_;     // per batch of the plan
   std::vector<std::unique_ptr<SampleRunner>> runners_;  // per worker
   std::shared_ptr<Iteration> next_;                     // not all sources have given their batch
   std::deque<std::shared_ptr<const IterationData>> in_flight_;  // oldest first
   uint64_t next_sample_id_ = 0;
+  int64_t scheduled_ = 0;
   Taken taken_;
   std::optional<EpochPlan> dealt_;    // only without sources
   int64_t dealt_position_ = 0;        // of the next batch

@@ -53,10 +53,8 @@ OpSpec make_spec(const Node& node, int max_batch_size, int num_threads,
   spec.max_batch_size = max_batch_size;
   spec.num_threads = num_threads;
   spec.seed = node.seed;
+  spec.resampled = node.resampled;
   spec.constants = node.args;
-  for (const auto& producer : node.producers)
-    spec.producers.push_back(
-        std::make_shared<const OpSpec>(make_spec(*producer, max_batch_size, num_threads, nullptr)));
   for (const auto& [name, edge] : node.argument_inputs) {
     spec.tensors.emplace(name, static_cast<int>(spec.tensors.size()));
     if (argument_edges != nullptr) argument_edges->push_back(edge);

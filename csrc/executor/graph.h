@@ -30,6 +30,16 @@ inline bool covers(const std::vector<Guard>& outer, const std::vector<Guard>& in
   return outer.size() <= inner.size() && std::equal(outer.begin(), outer.end(), inner.begin());
 }
 
+struct Node;
+// One operator of a chain.
+struct ChainMember {
+  std::shared_ptr<const Node> node;  // as it was before; its edges mean nothing any more
+  // Where each of its inputs comes from: an input of the chain, or (kChainValue) the member before
+  // it; of the first member, the chain's first input.
+  std::vector<int> inputs;
+};
+inline constexpr int kChainValue = -1;
+
 struct Node {
   const Schema* schema = nullptr;
   std::string name;
@@ -42,10 +52,15 @@ struct Node {
   bool on_gpu = false;
   std::string location;  // of the user's code that made it, several lines, for errors
 
-  // Set by a rewrite: this node also does the work of `producers`; the user called it
-  // `fused_schema`, where that is not `schema`.
+  // Set by a rewrite: this node also does the work of `producers`, in this order.
   std::vector<std::shared_ptr<const Node>> producers = {};
-  const Schema* fused_schema = nullptr;
+  // Set by mixed_decoders.h: this node does a part of the work of these, which Error::producer()
+  // numbers instead.
+  std::vector<std::shared_ptr<const Node>> part_of = {};
+  // Of a chain (executor/chain.h): the operators that it runs one after the other, of which this
+  // node was the last. Its inputs and argument inputs are those of all of them.
+  std::vector<ChainMember> members = {};
+  bool resampled = true;  // OpSpec::resampled
 };
 
 struct Graph {
@@ -65,12 +80,11 @@ class OperatorError : public Error {
  public:
   OperatorError(const Error& cause, const Node& node) : Error(cause) {
     const int producer = cause.producer();
-    const Node& culprit = producer >= 0 && producer < static_cast<int>(node.producers.size())
-                              ? *node.producers[producer]
-                              : node;
-    const Schema& schema = *(culprit.fused_schema ? culprit.fused_schema : culprit.schema);
-    op = schema.name;
-    hidden = schema.hidden;
+    const auto& named = node.part_of.empty() ? node.producers : node.part_of;
+    const Node& culprit =
+        producer >= 0 && producer < static_cast<int>(named.size()) ? *named[producer] : node;
+    op = culprit.schema->name;
+    hidden = culprit.schema->hidden;
     location = culprit.location;
     sample = cause.sample();
   }

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "executor/chain.h"
 #include "executor/frame_loop.h"
+#include "executor/gpu_chain.h"
 #include "gpu/operator.h"
 
 namespace torchdali {
@@ -12,7 +14,7 @@ namespace torchdali {
 namespace {
 
 // Values that are a pipeline output for the samples that have them, by way of `conditional.merge`:
-// the branches write them right into the batch.
+// the branches write them right into the batch, where they are made sample by sample.
 void add_merged(const Graph& graph, std::map<Edge, int>& batches) {
   for (int n = static_cast<int>(graph.nodes.size()) - 1; n >= 0; --n) {
     const Node& node = graph.nodes[n];
@@ -25,7 +27,9 @@ void add_merged(const Graph& graph, std::map<Edge, int>& batches) {
       const bool own = std::any_of(guards.begin(), guards.end(), [&](const Guard& g) {
         return g.predicate == node.inputs[2] && g.value == taken;
       });
-      if (own) batches.emplace(value, batch);
+      const Node& maker = graph.nodes[value.node];
+      const bool at_once = maker.on_gpu || maker.schema->name == "copy.to_cpu";
+      if (own && !at_once) batches.emplace(value, batch);
     }
   }
 }
@@ -159,8 +163,10 @@ void add_places(Plan& plan) {
   for (size_t stage = 0; stage < plan.batch_stages.size(); ++stage)
     for (const int step : plan.batch_stages[stage].steps)
       if (const auto traits = plan.steps[static_cast<size_t>(step)].op->batch_traits();
-          traits && traits->on_device)
+          traits && traits->on_device) {
         plan.last_device_stage = static_cast<int>(stage);
+        if (plan.first_device_stage < 0) plan.first_device_stage = plan.last_device_stage;
+      }
   for (int batch = 0; batch < plan.num_batches; ++batch)
     if (plan.places[static_cast<size_t>(batch)] == Place::kDevice &&
         !plan.is_output[static_cast<size_t>(batch)])
@@ -169,6 +175,8 @@ void add_places(Plan& plan) {
 
 // The operator of a node, as the executor runs it.
 std::unique_ptr<Operator> make_operator(const Node& node, const OpSpec& spec) {
+  if (!node.members.empty())
+    return node.on_gpu ? make_gpu_chain(node, spec) : make_chain(node, spec);
   if (!node.on_gpu) return over_frames(node.schema->make_cpu(spec), spec);
   auto made = node.schema->make_gpu(spec);
   const auto* gpu = dynamic_cast<const gpu::GpuOperator*>(made.get());

@@ -62,7 +62,8 @@ struct Plan {
   std::vector<Output> kept_in;  // where what is kept lies
   std::vector<Place> places;    // per batch
   std::vector<bool> is_output;  // per batch: of the pipeline
-  int last_device_stage = -1;   // of batch_stages; -1: the plan uses no GPU
+  int first_device_stage = -1;  // of batch_stages; -1: the plan uses no GPU
+  int last_device_stage = -1;
   // Batches on the device and in pinned memory that nothing needs after that stage.
   std::vector<int> intermediates;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewrites: pairs of nodes that one operator does for less work, with the same result to the bit.
+// Rewrites: nodes that run as one for less work, with the same result to the bit.
 #pragma once
 
 #include "executor/graph.h"
@@ -8,5 +8,7 @@ namespace torchdali {
 
 // Fuses what can be fused; see docs/design/fusion.md. `graph` was verified.
 Graph rewrite(Graph graph);
+// The same for chains on the GPU; behind split_mixed_decoders().
+Graph rewrite_on_gpu(Graph graph);
 
 }  // namespace torchdali

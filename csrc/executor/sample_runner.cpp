@@ -7,19 +7,81 @@
 
 namespace torchdali {
 
-SampleRunner::SampleRunner(const Plan& plan)
-    : plan_(plan), values_(plan.num_slots), owners_(plan.num_slots), block_bytes_(plan.num_slots) {
+SampleRunner::SampleRunner(const Plan& plan, Meters& meters, int worker)
+    : plan_(plan),
+      meters_(meters),
+      meter_(*meters.workers[worker]),
+      values_(plan.num_slots),
+      owners_(plan.num_slots),
+      block_bytes_(plan.num_slots) {
   ctx_.values_ = values_.data();
   ctx_.memory_ = this;
 }
 
-void SampleRunner::run(IterationData& iteration, const Segment& segment, int sample) {
+void SampleRunner::run(IterationData& iteration, int segment_index, int sample) {
+  const Segment& segment = plan_.segments[segment_index];
   iteration_ = &iteration;
   ctx_.index_in_batch_ = sample;
   ctx_.batch_size_ = iteration.batch_size;
   ctx_.sample_id_ = iteration.sample_id(sample);
   ctx_.source_batches_ = iteration.source_batches;
   for (const int slot : segment.loads) values_[slot] = iteration.kept[plan_.kept[slot]][sample];
+  SegmentMeter& meter = meter_.segments[segment_index];
+  if (meter.next() || trace::enabled()) run_timed(segment, meter);
+  else run_steps<false>(segment);
+}
+
+void SampleRunner::run_timed(const Segment& segment, SegmentMeter& meter) {
+  const int64_t start = stamp_ns_ = now_ns();
+  const auto trace_sample = [&] {
+    if (!trace::enabled()) return;
+    // What the samples of a segment that reads nothing descend from, its last steps know.
+    for (auto step = segment.steps.rbegin(); step != segment.steps.rend(); ++step) {
+      ctx_.sources_ = plan_.steps[*step].sources;
+      if (!ctx_.source_name().empty()) break;
+    }
+    trace::add({.start_ns = start,
+                .ns = now_ns() - start,
+                .iteration = iteration_->number,
+                .sample = ctx_.index_in_batch_,
+                .label = meters_.sample_label,
+                .owner = meters_.owner},
+               ctx_.source_name());
+  };
+  try {
+    run_steps<true>(segment);
+  } catch (...) {
+    trace_sample();
+    throw;
+  }
+  meter.was_timed(stamp_ns_ - start, segment.steps.size() + 1);
+  trace_sample();
+}
+
+void SampleRunner::note_step(int step, bool traced) {
+  const int64_t start = stamp_ns_;
+  stamp_ns_ = now_ns();
+  int64_t bytes = 0;
+  for (const int slot : step_->outputs) bytes += values_[slot].size_bytes();
+  StepMeter& meter = meter_.steps[step];
+  meter.timed.add(1);
+  meter.ns.add(stamp_ns_ - start);
+  meter.max_ns.raise(stamp_ns_ - start);
+  meter.bytes.add(bytes);
+  if (traced)
+    trace::add({.start_ns = start,
+                .ns = stamp_ns_ - start,
+                .bytes = bytes,
+                .iteration = iteration_->number,
+                .sample = ctx_.index_in_batch_,
+                .label = meters_.steps[step],
+                .owner = meters_.owner});
+}
+
+template <bool kTimed>
+void SampleRunner::run_steps(const Segment& segment) {
+  IterationData& iteration = *iteration_;
+  const bool traced = kTimed && trace::enabled();
   for (const int index : segment.steps) {
     const Step& step = plan_.steps[index];
     step_ = &step;
@@ -30,8 +92,10 @@ void SampleRunner::run(IterationData& iteration, const Segment& segment, int sam
     ctx_.sources_ = step.sources;
     ctx_.state_ = iteration.states.empty() ? nullptr : iteration.states[step.node].get();
     const auto fail = [&](const Error& cause) {
+      for (auto later = segment.steps.rbegin(); *later != index; ++later)
+        meter_.steps[*later].skipped.add(1);
       OperatorError error(cause, plan_.graph.nodes[step.node]);
-      error.sample = sample;
+      error.sample = ctx_.index_in_batch_;
       error.batch_size = iteration.batch_size;
       error.source = ctx_.source_name();
       release_scratch();
@@ -43,6 +107,9 @@ void SampleRunner::run(IterationData& iteration, const Segment& segment, int sam
         step.op->run(ctx_);
         if (!plan_.kept_in.empty()) keep(step);
         if (!iteration.memory.empty()) record_memory(step);
+        if constexpr (kTimed) note_step(index, traced);
+      } else {
+        meter_.steps[index].skipped.add(1);
       }
     } catch (const Error& e) {
       throw fail(e);

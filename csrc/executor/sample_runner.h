@@ -10,6 +10,7 @@
 
 #include "core/batch.h"
 #include "executor/memory_stats.h"
+#include "executor/meter.h"
 #include "executor/plan.h"
 #include "executor/scratch.h"
 
@@ -17,6 +18,7 @@ namespace torchdali {
 
 // What the runner needs of an iteration.
 struct IterationData {
+  int64_t number = 0;  // counted from the first that was scheduled
   int batch_size = 0;
   uint64_t first_sample_id = 0;
   std::vector<uint64_t> sample_ids;  // empty: consecutive, from first_sample_id
@@ -37,9 +39,9 @@ struct IterationData {
 // One worker thread only.
 class SampleRunner final : private SampleMemory {
  public:
-  explicit SampleRunner(const Plan& plan);
-  // Throws OperatorError.
-  void run(IterationData& iteration, const Segment& segment, int sample);
+  SampleRunner(const Plan& plan, Meters& meters, int worker);
+  // Takes a sample through a segment of the plan. Throws OperatorError.
+  void run(IterationData& iteration, int segment, int sample);
   // The largest block of this worker that value `slot` was given; 0 without memory statistics. Any
   // thread.
   int64_t largest_block(int slot) const {
@@ -47,6 +49,11 @@ class SampleRunner final : private SampleMemory {
   }
 
  private:
+  template <bool kTimed>
+  void run_steps(const Segment& segment);
+  void run_timed(const Segment& segment, SegmentMeter& meter);
+  // The step in hand was run, since the last stamp.
+  void note_step(int step, bool traced);
   void allocate_output(int output, SampleView& view) override;
   void alias_output(int output, int input) override;
   void* allocate_scratch(size_t bytes) override;
@@ -58,6 +65,9 @@ class SampleRunner final : private SampleMemory {
   void release_scratch();
 
   const Plan& plan_;
+  Meters& meters_;
+  WorkerMeter& meter_;
+  int64_t stamp_ns_ = 0;  // when the step in hand began, where the sample is timed
   ScratchPool pool_;
   std::vector<SampleView> values_;                 // per slot
   std::vector<ScratchPool::Block*> owners_;        // per slot: the block it lies in, or null

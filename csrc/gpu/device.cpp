@@ -6,6 +6,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/error.h"
@@ -90,7 +91,24 @@ void Device::join_copies(std::span<const c10::Storage> copied) const {
 
 void Device::copy_to_host(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const {
   bytes_of(to, bytes).copy_(bytes_of(from, bytes), /*non_blocking=*/true);
-  if (const auto done = mark()) done->synchronize();
+  synchronize();
+}
+
+void Device::use_on_kernels(const c10::Storage& storage) const {
+  if (emulated_) return;
+  const c10::impl::VirtualGuardImpl torch(c10::kCUDA);
+  torch.recordDataPtrOnStream(storage.data_ptr(), kernel_stream());
+}
+
+void queue_copies(const Device& device, std::span<const CopyTask> tasks) {
+  if (tasks.empty()) return;
+  int64_t most = 0;
+  for (const CopyTask& task : tasks) most = std::max(most, task.size);
+  const at::Tensor there = device.upload(std::as_bytes(tasks));
+  device.check(
+      device.kernels().copy(static_cast<const CopyTask*>(there.const_data_ptr()),
+                            static_cast<int>(tasks.size()), most, nullptr, device.stream()),
+      "a copy");
 }
 
 std::shared_ptr<c10::Event> Device::mark() const {

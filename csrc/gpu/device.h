@@ -69,6 +69,12 @@ class Device {
   // Copies what kernels queued before have made; returns when it is there.
   void copy_to_host(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const;
 
+  // The kernels' stream uses memory of torch's that was made on another one.
+  void use_on_kernels(const c10::Storage& storage) const;
+  // Waits for what the kernels' stream has in hand.
+  void synchronize() const {
+    if (const auto done = mark()) done->synchronize();
+  }
   // A point of the kernels' stream. Null where there is nothing to wait for.
   std::shared_ptr<c10::Event> mark() const;
   // The calling thread's current stream waits for `mark`; `used` is used on it from now on.
@@ -87,5 +93,8 @@ class Device {
   void* const stream_handle_;
   const GpuKernels* kernels_ = nullptr;
 };
+
+// Queues these copies.
+void queue_copies(const Device& device, std::span<const CopyTask> tasks);
 
 }  // namespace torchdali::gpu

@@ -18,6 +18,8 @@ int launch(const Grid& grid, int count, int64_t /*most*/, void* /*stream*/) {
 }  // namespace
 }  // namespace torchdali::gpu
 
+#include "gpu/table_augmentations.h"
+#include "gpu/table_codecs.h"
 #include "gpu/table_filters.h"
 #include "gpu/table_images.h"
 #include "gpu/table_numbers.h"
@@ -30,6 +32,8 @@ const GpuKernels& emulated_kernels() {
     add_images(made);
     add_numbers(made);
     add_filters(made);
+    add_codecs(made);
+    add_augmentations(made);
     made.error_text = [](int) { return "an error of the emulation"; };
     return made;
   }();

@@ -8,6 +8,7 @@
 #include "core/dtype.h"
 #include "kernels/arithmetic.h"
 #include "kernels/border.h"
+#include "kernels/clahe.h"
 #include "kernels/reduce.h"
 #include "kernels/warp.h"
 
@@ -92,9 +93,52 @@ struct ResampleAxisTable {
 // Sums over what the three tables (D, H, W) name. The output is dense; `size` counts
 // runs of up to kResampleRun pixels of a row.
 inline constexpr int kResampleRun = 4;
+
+// How bytes become bytes by positive weights: gpu/grids/strips.h. Weights of columns are whole
+// numbers that add up to kStripOne, two in 32 bits, those of rows float / kStripOne. Rows are in
+// the order of the source: rows `first_row`, `first_row + row_step` ... of the result.
+inline constexpr int kStripOne = 1 << 15;
+inline constexpr int kStripWords = 2;  // of a row of the result that a thread makes
+struct ResampleStrips {
+  int64_t count = 0;  // of strips; 0: not done so
+  int64_t lanes = 0;  // threads of a strip: whole warps, of which those behind `columns` are idle
+  int64_t columns = 0;
+  int64_t words = 0;  // of a row; where it is not 0 a column is kStripWords of them, else a pixel
+  int taps = 2;       // of a column; even
+  bool spreads = false;  // steps are SpreadRow, of the rows of the source, instead of GatherRow
+  int first_row = 0, row_step = 1;
+  int first_source = 0;                // the row of the first step
+  BlobOffset starts = 0, weights = 0;  // int32[columns], bytes; uint32[columns, taps / 2]
+                                       // or StripWord[words] and none
+  BlobOffset rows = 0, steps = 0;      // StripRows[count]; steps
+};
+struct alignas(16) StripWord {
+  int32_t at = 0;              // the first of eight bytes of the source's row
+  uint32_t selectors[2] = {};  // which two of them each byte is made of
+  uint32_t weights[4] = {};
+  uint32_t unused = 0;
+};
+struct alignas(16) StripRows {
+  int32_t begin = 0, end = 0;  // steps
+  // Of those that spread: the row of the result that the first step ends, and the strip's first.
+  int32_t made = 0, wanted = 0;
+};
+struct alignas(16) SpreadRow {
+  float weights[2] = {};  // in the row of the result that is being made, and the one behind
+  int32_t ends = 0;       // whether the former is complete
+  int32_t unused = 0;
+};
+// The two rows of the source that it is made of, one of even and one of odd number: thus neither
+// moves when the next takes the other's place.
+struct alignas(16) GatherRow {
+  int32_t even = 0, odd = 0;
+  float weights[2] = {};
+};
+
 struct ResampleTask : ConvertTask {
   ResampleAxisTable axes[3];
   int64_t channels = 1, outer_stride = 0;  // of the input, in elements
+  ResampleStrips strips;                   // where it has some, `size` counts their threads
 };
 
 // The input with boxes filled. kernels/window.h's fill, all boxes at once.
@@ -250,6 +294,186 @@ struct WarpTask : ConvertTask {
   int64_t degree = 0;
 };
 
+// Blocks of a JPEG whose coefficients are packed as kernels/jpeg_entropy.h says, to samples. `in`
+// is the packing; offsets in it are bytes. `size` counts blocks, in the order of the file.
+//
+// The files are anybody's, the packing is not: whatever the file, io/jpeg_decoder/packer.cpp makes
+// exactly mcus_across * mcus_down MCUs of blocks_per_mcu blocks, each with 1 to kJpegMaxUnits
+// units, one block's behind the other's, unit_count in all. So kernels do not look at numbers of
+// the packing before they use them as an index; places need no check, 6 bits cannot leave a block.
+// Emulation and the fuzzer do look (TORCHDALI_GRID_CHECK).
+struct JpegBlocksTask : TaskBase {
+  int64_t bases = 0, starts = 0, units = 0, unit_count = 0;
+  int mcus_across = 1, mcus_down = 1, blocks_per_mcu = 1;
+  // Where in an MCU a block belongs: which component, and which of its blocks.
+  struct Place {
+    uint8_t component = 0, x = 0, y = 0;
+  };
+  Place places[10] = {};
+  int h[3] = {1, 1, 1}, v[3] = {1, 1, 1};  // blocks of the components in an MCU
+  uint8_t* samples[3] = {};                // of all these MCUs, rows without gaps
+  BlobOffset quant[3] = {};                // int16[64]
+};
+// The samples to pixels: upsampling, colours, the region, orientation. `size` counts runs of up to
+// kJpegRun pixels of a row of the output, which is uint8 [height, width, channels].
+inline constexpr int kJpegRun = 4;
+struct JpegSamples {
+  const uint8_t* samples = nullptr;
+  int64_t stride = 0, rows = 0;  // bytes of a row; all that pixels of the region look at is there
+  int x = 0, y = 0;              // the sample in the picture that is the first here
+  int width = 0, height = 0;     // samples in the picture
+  int across = 1, down = 1;      // kernels::JpegUpsampling
+  bool smooth = false;
+};
+struct JpegPixelsTask : TaskBase {
+  int64_t width = 0;  // of the output
+  int channels = 3, components = 3;
+  bool rgb = false, bgr = false;
+  // The region in the picture, whose axes change places and are reversed on the way to the output.
+  int x = 0, y = 0, region_width = 0, region_height = 0;
+  bool transpose = false, flip_rows = false, flip_columns = false;
+  JpegSamples component[3] = {};
+};
+
+// Adds to uint32[copies, channels, 256] how often each byte occurs in each channel of the input,
+// [size, channels]. Threads take turns in the copies, so that fewer of them wait for each other.
+struct CountBytesTask : TaskBase {
+  int64_t channels = 1, copies = 1;
+};
+// uint8[channels, 256] from such counts: what values become where histograms are equalised.
+struct EqualizeTask : TaskBase {
+  int64_t channels = 1, copies = 1;
+  int64_t pixels = 0;
+};
+// out[i] = tables[i % channels][in[i]], of bytes.
+struct ByteTableTask : TaskBase {
+  const uint8_t* tables = nullptr;
+  int64_t channels = 1;
+};
+
+// add + factor * x for each coordinate of points; float32.
+struct FlipPointsTask : TaskBase {
+  int components = 1;
+  float factor[3] = {}, add[3] = {};
+};
+// kernels/flip_boxes.h; float32. `size` counts boxes.
+struct FlipBoxesTask : TaskBase {
+  bool ltrb = false;
+  bool flips[2] = {};  // x and y
+};
+// kernels/linear_points.h. `size` counts components of the output.
+struct TransformPointsTask : ConvertTask {
+  int64_t rows = 1, columns = 1;
+  BlobOffset matrix = 0, offset = 0;  // float[rows, columns], float[rows]
+};
+
+// Regions of images on a black canvas, [height, width, channels]; later ones lie over earlier ones.
+struct PastedRegion {
+  const void* image = nullptr;                       // of the region's first element
+  int64_t row = 0;                                   // elements from row to row of the image
+  int64_t top = 0, left = 0, height = 0, width = 0;  // on the canvas
+};
+struct PasteTask : ConvertTask {
+  int64_t width = 1, channels = 1;
+  int64_t regions = 0;
+  BlobOffset list = 0;  // PastedRegion
+};
+
+// What elements become by random words, in the order of kernels/random_block.h. `size` counts
+// draws of four words.
+struct NoiseTask : TaskBase {
+  DType dtype = DType::kNone;
+  int64_t count = 0;  // elements or pixels
+  uint64_t seed = 0, sample = 0;
+};
+struct GaussianNoiseTask : NoiseTask {
+  float mean = 0, stddev = 0;
+};
+// Pixels are [count / inner, channels, inner] elements.
+struct SaltAndPepperTask : NoiseTask {
+  int64_t channels = 1, inner = 1;
+  float salt_below = 0, either_below = 0;  // of a draw
+  uint64_t salt = 0, pepper = 0;           // the bytes of an element
+};
+struct ShotNoiseTask : NoiseTask {
+  float factor = 1;
+  bool by_tables = false;  // kernels::ByteDraws in the blob
+  BlobOffset rows = 0, ends = 0, results = 0;
+};
+
+// Boxes and anchors, one step after the other: kernels/box_match.h. Both are float[..., 4].
+enum class BoxStep : uint8_t {
+  kScan,   // BoxCandidate[boxes, parts]: the anchor among every `parts`-th that a box overlaps most
+  kTake,   // int32[boxes]: the best of them
+  kMatch,  // int32[anchors]: the box of each anchor, or -1
+  kBoxes,  // float[anchors, 4]
+  kLabels  // int32[anchors]
+};
+struct BoxTask : TaskBase {
+  BoxStep step = BoxStep::kScan;
+  DType label_dtype = DType::kNone;
+  bool offset = false;
+  int64_t boxes = 0, anchors = 0, parts = 1;
+  const void* taken = nullptr;
+  const void* matches = nullptr;
+  const void* labels = nullptr;
+  BlobOffset anchor_list = 0;
+  float criteria = 0, scale = 1;
+  float means[4] = {}, stds[4] = {};
+};
+
+// kernels/clahe.h, one step after the other. `planes` are the channels, or one, the luma of three.
+enum class ClaheStep : uint8_t {
+  kCount,   // adds to uint32[planes, tiles, bins]; `size` counts pixels of tiles
+  kTables,  // uint8[planes, tiles, bins] from the counts, which it changes; `size` counts tables
+  kApply    // `size` counts pixels
+};
+struct ClaheTask : TaskBase {
+  ClaheStep step = ClaheStep::kCount;
+  int channels = 1, planes = 1;
+  kernels::ClaheTiles tiles;
+  uint32_t* counts = nullptr;
+  uint8_t* tables = nullptr;
+};
+
+// RGB pixels to what a JPEG of them decodes to, kernels/jpeg_distortion.h, but for upsampling and
+// colours, which are JpegPixelsTask's.
+struct JpegDistortionTask : TaskBase {
+  bool blocks = false;  // in place, a thread a block; else the samples of the components
+  int64_t height = 0, width = 0;
+  // Y, Cb and Cr, in whole blocks.
+  struct Plane {
+    uint8_t* samples = nullptr;
+    int64_t rows = 0, columns = 0;
+  };
+  Plane planes[3] = {};
+  uint8_t quant[2][64] = {};  // of Y, and of both others
+};
+
+// A pixelwise operator of a chain: what the task of its own kernel says.
+struct PixelStep {
+  enum class Kind : uint8_t { kConvert, kLinear, kColour, kLookup };
+  Kind kind = Kind::kConvert;
+  DType dtype = DType::kNone;             // of the result
+  int channels = 0;                       // of the result
+  float m[3][3] = {{1}}, offset[3] = {};  // kColour; kLinear has the first of each
+  int64_t entries = 0;                    // kLookup: as LookupTask
+  BlobOffset table = 0;
+};
+// Several operators over one image, in one kernel: a resampling or, without one, what is loaded
+// (by strides of any sign, in elements); then the steps; then, maybe, normalisation. `size` and
+// the tables are those of a resampling; without one, axes[1] and axes[2] have the extents, and
+// the strides, alone. `out_dtype` is the resampling's.
+struct ChainTask : ResampleTask {
+  bool resampled = false, normalized = false;
+  int num_steps = 0;
+  BlobOffset steps = 0;  // PixelStep
+  float shift = 0;       // as NormalizeTask
+  BlobOffset mean = 0, scale = 0;
+  DType final_dtype = DType::kNone;
+  int64_t row_stride = 0, column_stride = 0, channel_stride = 0;  // of the output, in elements
+};
+
 // Queued on `stream`; `tasks` and `blob` are device memory. Returns 0, or an error number.
 template <class Task>
 using KernelFn = int (*)(const Task* tasks, int count, int64_t most, const void* blob,
@@ -263,7 +487,7 @@ struct GpuKernels {
   KernelFn<ColourTask> colour = nullptr;
   KernelFn<WindowTask> window = nullptr;
   KernelFn<NormalizeTask> normalize = nullptr;
-  KernelFn<ResampleTask> resample = nullptr;
+  KernelFn<ResampleTask> resample = nullptr, resample_strips = nullptr;
   KernelFn<EraseTask> erase = nullptr;
   KernelFn<GridMaskTask> grid_mask = nullptr;
   KernelFn<OneHotTask> one_hot = nullptr;
@@ -276,6 +500,23 @@ struct GpuKernels {
   KernelFn<ConvolveTask> convolve = nullptr;
   KernelFn<CorrelateTask> correlate = nullptr;
   KernelFn<WarpTask> warp = nullptr;
+  KernelFn<JpegBlocksTask> jpeg_blocks = nullptr;
+  KernelFn<JpegPixelsTask> jpeg_pixels = nullptr;
+  KernelFn<CountBytesTask> count_bytes = nullptr;
+  KernelFn<EqualizeTask> equalize = nullptr;
+  KernelFn<ByteTableTask> byte_table = nullptr;
+  KernelFn<FlipPointsTask> flip_points = nullptr;
+  KernelFn<FlipBoxesTask> flip_boxes = nullptr;
+  KernelFn<TransformPointsTask> transform_points = nullptr;
+  KernelFn<PasteTask> paste = nullptr;
+  KernelFn<GaussianNoiseTask> gaussian_noise = nullptr;
+  KernelFn<SaltAndPepperTask> salt_and_pepper = nullptr;
+  KernelFn<ShotNoiseTask> shot_noise = nullptr;
+  KernelFn<BoxTask> boxes = nullptr;
+  KernelFn<ClaheTask> clahe = nullptr;
+  KernelFn<JpegDistortionTask> jpeg_distortion = nullptr;
+
+  KernelFn<ChainTask> chain = nullptr, chain_strips = nullptr;  // those with strips
   const char* (*error_text)(int error) = nullptr;
 };
 

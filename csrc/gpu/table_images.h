@@ -2,10 +2,12 @@
 // The table's kernels of images, of whatever `launch` turns functors into: gpu/table.h.
 #pragma once
 
+#include "gpu/grids/chain.h"
 #include "gpu/grids/copy.h"
 #include "gpu/grids/elements.h"
 #include "gpu/grids/mask.h"
 #include "gpu/grids/resample.h"
+#include "gpu/grids/strips.h"
 #include "gpu/grids/window.h"
 #include "gpu/table.h"
 
@@ -19,6 +21,9 @@ inline void add_images(GpuKernels& table) {
   table.window = &launch_with_blob<WindowGrid, WindowTask>;
   table.normalize = &launch_with_blob<NormalizeGrid, NormalizeTask>;
   table.resample = &launch_with_blob<ResampleGrid, ResampleTask>;
+  table.resample_strips = &launch_with_blob<ResampleStripsGrid, ResampleTask>;
+  table.chain = &launch_with_blob<ChainGrid, ChainTask>;
+  table.chain_strips = &launch_with_blob<ChainStripsGrid, ChainTask>;
   table.erase = &launch_with_blob<EraseGrid, EraseTask>;
   table.grid_mask = &launch_tasks<GridMaskGrid, GridMaskTask>;
 }

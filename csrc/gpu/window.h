@@ -13,13 +13,12 @@
 
 namespace torchdali::gpu {
 
-// Sets all of `task` but what is for normalisation. `out` is the output that was made, whose axis
-// order[i] is axis i of the window; `reversed`: this axis of the window is mirrored, -1: none.
-// fill(channel, channels) gives the value outside the input, as a float. False: nothing to do.
-template <class Task, class Fill>
-bool set_window(Tasks<Task>& tasks, Task& task, const SampleView& in, const SampleView& out,
-                const Shape& anchor, const Shape& shape, const std::vector<int>& order,
-                int reversed, int channel_axis, Fill&& fill) {
+// Sets what `task` has of a window and of its data, but no fill. `out` is the output that was made,
+// whose axis order[i] is axis i of the window; `reversed`: this axis of the window is mirrored, -1:
+// none. False: nothing to do.
+inline bool set_window_place(WindowTask& task, const SampleView& in, const SampleView& out,
+                             const Shape& anchor, const Shape& shape, const std::vector<int>& order,
+                             int reversed, int channel_axis) {
   if (out.volume() == 0) return false;
   TORCHDALI_CHECK_KIND(kUnsupported, shape.ndim() <= kMaxAxes, "a tensor of ", shape.ndim(),
                        " dimensions, on the GPU at most ", kMaxAxes, " are possible");
@@ -44,9 +43,19 @@ bool set_window(Tasks<Task>& tasks, Task& task, const SampleView& in, const Samp
   // May point outside the input, where the window begins there; no such element is read.
   task.in = reinterpret_cast<const void*>(  // NOLINT(performance-no-int-to-ptr)
       reinterpret_cast<uintptr_t>(in.data) + static_cast<uintptr_t>(offset * itemsize(in.dtype)));
+  return true;
+}
+
+// All but what is for normalisation. fill(channel, channels) gives the value outside the input, as
+// a float.
+template <class Task, class Fill>
+bool set_window(Tasks<Task>& tasks, Task& task, const SampleView& in, const SampleView& out,
+                const Shape& anchor, const Shape& shape, const std::vector<int>& order,
+                int reversed, int channel_axis, Fill&& fill) {
+  if (!set_window_place(task, in, out, anchor, shape, order, reversed, channel_axis)) return false;
   const int64_t channels = channel_axis < 0 ? 1 : shape[channel_axis];
   std::vector<uint64_t> values(static_cast<size_t>(channels));
-  if (!(overlap.shape == shape))
+  if (!(kernels::Overlap(in.shape, anchor, shape).shape == shape))
     dispatch_dtype(out.dtype, [&]<class T>() {
       for (int64_t c = 0; c < channels; ++c) {
         const float value = fill(c, channels);

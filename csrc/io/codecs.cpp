@@ -22,7 +22,7 @@ constexpr Codec kCodecs[] = {
     {"JPEG", "built in; the rest by libjpeg-turbo " TORCHDALI_STRING(LIBJPEG_TURBO_VERSION), "",
      ""},
 #else
-    {"JPEG", "built in", "progressive, arithmetic-coded, CMYK and damaged files", "libjpeg-dev"},
+    {"JPEG", "built in", "arithmetic-coded, CMYK and damaged files", "libjpeg-dev"},
 #endif
 #ifdef TORCHDALI_HAVE_PNG
     {"PNG", "libpng " PNG_LIBPNG_VER_STRING, "", ""},

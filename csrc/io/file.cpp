@@ -63,24 +63,18 @@ File::File(const char* path) : path_(path), descriptor_(open_for_reading(path)) 
 
 File::~File() { ::close(descriptor_); }
 
-void File::read(void* to, int64_t count) const {
+void File::read(void* to, int64_t count, int64_t offset) const {
   auto* bytes = static_cast<std::byte*>(to);
   for (int64_t done = 0; done < count;) {
-    const ssize_t got = ::pread(descriptor_, bytes + done,
-                                static_cast<size_t>(std::min(count - done, kMaxRead)), done);
+    const ssize_t got =
+        ::pread(descriptor_, bytes + done, static_cast<size_t>(std::min(count - done, kMaxRead)),
+                offset + done);
     if (got < 0 && errno == EINTR) continue;
     TORCHDALI_CHECK_KIND(kFile, got >= 0, "cannot read \"", path_, "\": ", error_text(errno));
     TORCHDALI_CHECK_KIND(kFile, got > 0, "\"", path_, "\" ended after ", done, " of ", count,
                          " bytes: it was truncated while it was read");
     done += got;
   }
-}
-
-void read_ahead(const char* path) {
-  const int descriptor = open_for_reading(path);
-  if (descriptor < 0) return;
-  ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_WILLNEED);
-  ::close(descriptor);
 }
 
 }  // namespace torchdali::io

@@ -18,18 +18,14 @@ class File {
 
   // At the time of opening.
   int64_t size_bytes() const { return size_bytes_; }
-  // Fills `to` with the bytes from the start; raises kFile if the file has become shorter than
-  // `count` bytes.
-  void read(void* to, int64_t count) const;
+  // Fills `to` with the bytes from `offset` on; raises kFile if the file has become shorter than
+  // that.
+  void read(void* to, int64_t count, int64_t offset = 0) const;
 
  private:
   const char* path_;
   int descriptor_ = -1;
   int64_t size_bytes_ = 0;
 };
-
-// Asks the kernel to load the file into its cache, without waiting for the data. Errors are left to
-// the read that follows.
-void read_ahead(const char* path);
 
 }  // namespace torchdali::io

@@ -85,6 +85,14 @@ ImageInfo peek_image(Bytes bytes) {
         " bytes in all). Decoded are JPEG, PNG, BMP and PNM");
 }
 
+ImageInfo scaled_info(ImageInfo info, int scale) {
+  info.height = (info.height + scale - 1) / scale;
+  info.width = (info.width + scale - 1) / scale;
+  return info;
+}
+
+bool can_scale(const ImageInfo& info) { return info.format == ImageFormat::kJpeg; }
+
 ImageShape decoded_shape(const ImageInfo& info, ImageType type, bool adjust_orientation) {
   ImageShape shape{.height = info.height, .width = info.width, .channels = 3};
   if (adjust_orientation && info.orientation >= 5) std::swap(shape.height, shape.width);
@@ -95,10 +103,11 @@ ImageShape decoded_shape(const ImageInfo& info, ImageType type, bool adjust_orie
 
 void decode_image(Bytes bytes, const ImageInfo& info, const DecodeOptions& options, void* out,
                   int64_t row_stride, ScratchMemory& scratch) {
-  PixelTarget target(info, options, out, row_stride, scratch);
+  TORCHDALI_ASSERT(options.scale == 1 || can_scale(info), "a scale of ", options.scale);
+  PixelTarget target(scaled_info(info, options.scale), options, out, row_stride, scratch);
   if (target.region().height == 0 || target.region().width == 0) return;
   switch (info.format) {
-    case ImageFormat::kJpeg: return decode_jpeg(bytes, info, options.fast_idct, target);
+    case ImageFormat::kJpeg: return decode_jpeg(bytes, info, options, target);
     case ImageFormat::kPng: return decode_png(bytes, info, target);
     case ImageFormat::kBmp: return decode_bmp(bytes, info, target);
     case ImageFormat::kPnm: return decode_pnm(bytes, info, target);

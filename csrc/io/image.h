@@ -14,6 +14,10 @@
 
 namespace torchdali::io {
 
+namespace jpeg {
+class Index;  // io/jpeg_decoder/index.h
+}
+
 using Bytes = std::span<const uint8_t>;
 
 enum class ImageFormat : int8_t { kJpeg, kPng, kBmp, kPnm };
@@ -44,8 +48,12 @@ struct DecodeOptions {
   ImageType type = ImageType::kRGB;
   DType dtype = DType::kUInt8;  // uint8, int8, uint16, int16, uint32, int32 or float32
   bool adjust_orientation = true;
-  bool fast_idct = false;             // JPEG: a faster, less exact inverse DCT
+  bool fast_idct = false;  // JPEG: a faster, less exact inverse DCT
+  // JPEG: decode at 1 / scale of the size, 1, 2, 4 or 8; `region` is one of that smaller picture.
+  // Each of its pixels is the mean of scale x scale pixels, taken before upsampling and colour.
+  int scale = 1;
   std::optional<Region> region = {};  // whole image where absent
+  jpeg::Index* jpeg_index = nullptr;  // JPEG: makes regions faster the second time
 };
 
 // Height, width and channels of the decoded whole image.
@@ -67,10 +75,16 @@ class ScratchMemory {
 // a file cannot hold; kUnsupported for formats that are recognised but not decoded.
 ImageInfo peek_image(Bytes bytes);
 
+// What the header would say of the picture at 1 / scale: extents rounded up.
+ImageInfo scaled_info(ImageInfo info, int scale);
+// Can decode_image() scale this one?
+bool can_scale(const ImageInfo& info);
+
 ImageShape decoded_shape(const ImageInfo& info, ImageType type, bool adjust_orientation);
 
 // Writes the pixels of `options.region` as [height, width, channels] of `options.dtype`, rows
-// `row_stride` bytes apart, to `out`. `info` is what peek_image(bytes) gave. Integers span their
+// `row_stride` bytes apart, to `out`. `info` is what peek_image(bytes) gave, whatever the scale.
+// Integers span their
 // type's range (255 becomes the largest value), floats span 0 to 1. Alpha is kept by kAnyData only;
 // CMYK as kAnyData is ink coverage: 0 is none. A region gives exactly the pixels of the whole
 // image, and stops reading after its last row. Any thread.

@@ -13,7 +13,9 @@ ImageInfo peek_png(Bytes bytes);
 ImageInfo peek_bmp(Bytes bytes);
 ImageInfo peek_pnm(Bytes bytes);
 
-void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget& target);
+// `info` of the file; `target` is of the picture at 1 / options.scale.
+void decode_jpeg(Bytes bytes, const ImageInfo& info, const DecodeOptions& options,
+                 PixelTarget& target);
 void decode_png(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_bmp(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_pnm(Bytes bytes, const ImageInfo& info, PixelTarget& target);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JPEG (ITU-T T.81): what data sets hold through our own decoder (io/jpeg_decoder), everything else
-// through libjpeg-turbo: progressive, arithmetic coding, CMYK and YCCK, and whatever is broken. The
-// header is read here, so that peeking needs no library.
+// through libjpeg-turbo: arithmetic coding, CMYK and YCCK, and whatever is broken or incomplete.
+// The header is read here, so that peeking needs no library.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
@@ -172,6 +172,7 @@ struct Plan {
   J_DCT_METHOD dct;
   JDIMENSION height, width;  // expected
   int components;
+  unsigned scale;
   bool adobe;           // out: CMYK samples are inverted
   JDIMENSION first_x;   // out: column of the first decoded pixel
   JDIMENSION skip_y;    // out: rows to skip
@@ -206,6 +207,8 @@ bool start(Decoder& d, Bytes bytes, Plan& plan) {
   cinfo.out_color_space = plan.color;
   cinfo.dct_method = plan.dct;
   cinfo.do_fancy_upsampling = TRUE;
+  cinfo.scale_num = 1;
+  cinfo.scale_denom = plan.scale;
   jpeg_start_decompress(&cinfo);
 
   // Smooth chroma upsampling looks at neighbours; in a cropped decode the first and last pixels
@@ -216,8 +219,9 @@ bool start(Decoder& d, Bytes bytes, Plan& plan) {
   const auto y = static_cast<JDIMENSION>(plan.region->y);
   const auto end = static_cast<JDIMENSION>(plan.region->x + plan.region->width);
   // Where scans are missing, libjpeg smooths over the borders of blocks, with neighbours that a
-  // partial decode has not: everything above and beside the region is decoded too.
-  const bool partial = !lacks_scans(cinfo);
+  // partial decode has not: everything above and beside the region is decoded too. So it is at a
+  // smaller scale, where libjpeg's cropping rounds to other columns.
+  const bool partial = !lacks_scans(cinfo) && plan.scale == 1;
   // libjpeg does not upsample smoothly where a cropped component has less than three columns.
   const auto max_h = static_cast<JDIMENSION>(cinfo.max_h_samp_factor);
   const JDIMENSION margin_x = max_h > 2 ? 3 * max_h : subsampled_x ? kMarginX : 0;
@@ -269,8 +273,8 @@ void mix_inks(const uint8_t* in, uint8_t* out, int64_t count, bool inverted, boo
   }
 }
 
-void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model, bool fast_idct,
-                         PixelTarget& target) {
+void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model,
+                         const DecodeOptions& options, PixelTarget& target) {
   const Region& region = target.region();
   const bool gray = model == PixelModel::kGray;
   const bool ink = model == PixelModel::kCMYK;
@@ -287,10 +291,11 @@ void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model, b
                      : gray    ? JCS_GRAYSCALE
                      : bgr     ? JCS_EXT_BGR
                                : JCS_RGB,
-            .dct = fast_idct ? JDCT_IFAST : JDCT_ISLOW,
+            .dct = options.fast_idct ? JDCT_IFAST : JDCT_ISLOW,
             .height = static_cast<JDIMENSION>(info.height),
             .width = static_cast<JDIMENSION>(info.width),
             .components = info.channels,
+            .scale = static_cast<unsigned>(options.scale),
             .adobe = false,
             .first_x = 0,
             .skip_y = 0,
@@ -350,27 +355,29 @@ void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model, b
 #else
 namespace {
 
-void decode_with_library(Bytes, const ImageInfo&, PixelModel, bool, PixelTarget&) {
+void decode_with_library(Bytes, const ImageInfo&, PixelModel, const DecodeOptions&, PixelTarget&) {
   raise(ErrorKind::kUnsupported,
         "this build of torchdali cannot decode this JPEG file: without libjpeg-turbo it takes "
-        "sequential, undamaged gray, YCbCr and RGB files, without use_fast_idct. Install "
+        "undamaged, complete gray, YCbCr and RGB files with Huffman codes, without use_fast_idct. "
+        "Install "
         "libjpeg-turbo's headers (Debian, Ubuntu: libjpeg-dev) and build torchdali again");
 }
 
 }  // namespace
 #endif
 
-void decode_jpeg(Bytes bytes, const ImageInfo& info, bool fast_idct, PixelTarget& target) {
+void decode_jpeg(Bytes bytes, const ImageInfo& info, const DecodeOptions& options,
+                 PixelTarget& target) {
   const ImageType type = target.type();
   const PixelModel model = type == ImageType::kGray || info.channels == 1 ? PixelModel::kGray
                            : info.cmyk && type == ImageType::kAnyData     ? PixelModel::kCMYK
                            : !info.cmyk && type == ImageType::kBGR        ? PixelModel::kBGR
                                                                           : PixelModel::kRGB;
   target.open({.model = model});
-  if (!info.cmyk && !fast_idct && jpeg::active_choice() == jpeg::Choice::kOwn &&
-      jpeg::decode(bytes, info, model, target))
+  if (!info.cmyk && !options.fast_idct && jpeg::active_choice() == jpeg::Choice::kOwn &&
+      jpeg::decode(bytes, info, model, options.scale, target, options.jpeg_index))
     return;
-  decode_with_library(bytes, info, model, fast_idct, target);
+  decode_with_library(bytes, info, model, options, target);
 }
 
 }  // namespace torchdali::io

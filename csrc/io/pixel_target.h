@@ -33,6 +33,10 @@ class PixelTarget {
   // What has to be decoded, in stored pixels.
   const Region& region() const { return region_; }
   ImageType type() const { return type_; }
+  // From stored pixels to those of the output: the axes change places, then each may be reversed.
+  bool transposes() const { return transpose_; }
+  bool flips_rows() const { return flip_y_; }
+  bool flips_columns() const { return flip_x_; }
   ScratchMemory& scratch() const { return scratch_; }
 
   // Once, before any row.

@@ -9,10 +9,18 @@
 namespace torchdali::kernels {
 
 struct ClaheOptions {
-  int64_t tiles_y, tiles_x;  // 1 or more
-  int bins;                  // 1 to 256
-  float clip_limit;          // in units of the mean of a histogram; 0 or less: none
+  int64_t tiles_y = 1, tiles_x = 1;  // 1 or more
+  int bins = 256;                    // 1 to 256
+  float clip_limit = 0;              // in units of the mean of a histogram; 0 or less: none
 };
+// How an image is divided into tiles, which may reach beyond it.
+struct ClaheTiles {
+  ClaheOptions options = {};
+  int64_t height = 1, width = 1;
+  int64_t rows = 1, columns = 1;  // of a tile
+  constexpr int64_t count() const { return options.tiles_y * options.tiles_x; }
+};
+ClaheTiles clahe_tiles(int64_t height, int64_t width, const ClaheOptions& options);
 
 // A column of the image: the tiles whose middles are left and right of it.
 struct ClaheColumn {

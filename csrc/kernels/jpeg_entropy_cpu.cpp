@@ -3,6 +3,7 @@
 // beside it, and hardly a branch depends on the bits but the end of a block.
 #include "kernels/jpeg_entropy.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -16,14 +17,26 @@
 namespace torchdali::kernels {
 namespace {
 
-// Where in a group the k-th coefficient of a block goes. What moves past the end goes to the place
-// of the DC coefficient, which is written last.
+// Places in a group, and beyond: what moves past the end goes to the place of the DC coefficient,
+// which is written last.
 constexpr auto kPlaces = [] {
   std::array<uint8_t, 64 + kJpegEndOfBlock> places{};
-  for (size_t k = 0; k < 64; ++k)
-    places[k] = static_cast<uint8_t>(kJpegZigzag[k] / 8 * kJpegGroup * 8 + kJpegZigzag[k] % 8);
+  for (size_t k = 0; k < 64; ++k) places[k] = kJpegPlaces[k];
   return places;
 }();
+
+// The same for units: what moves past the end is dropped.
+constexpr auto kUnitPlaces = [] {
+  std::array<uint8_t, 64 + kJpegEndOfBlock> places{};
+  std::copy(kJpegZigzag.begin(), kJpegZigzag.end(), places.begin());
+  return places;
+}();
+
+// Values from -kUnitLimit to below kUnitLimit fit a unit.
+constexpr int kUnitOne = 1 << kJpegUnitPlaceBits, kUnitLimit = 1 << (15 - kJpegUnitPlaceBits);
+inline JpegUnit make_unit(int place, int value) {
+  return static_cast<JpegUnit>(value * kUnitOne + place);
+}
 
 }  // namespace
 }  // namespace torchdali::kernels
@@ -32,46 +45,7 @@ constexpr auto kPlaces = [] {
 namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
-struct Reader {
-  const uint8_t* next;
-  uint64_t bits;
-  int count;
-
-  // At least 56 bits: two AC symbols (16 + 10 bits each).
-  void refill() {
-    uint64_t word;
-    std::memcpy(&word, next, sizeof(word));
-    if constexpr (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
-    bits |= word >> count;
-    next += (63 - count) >> 3;
-    count |= 56;
-  }
-  void drop(JpegSymbol s) {
-    bits <<= s & 63;
-    count -= static_cast<int>(s & 0xFF);
-  }
-  // The value behind the code of `s` (T.81, F.2.2.1: EXTEND). No branch: its bits are random. A
-  // value whose top bit is 0 is negative: with the inverse of that bit as its sign it is one too
-  // small.
-  int value(JpegSymbol s) const {
-    const uint64_t after = bits << (s >> 16 & 63);
-    const int64_t sign = std::numeric_limits<int64_t>::min();
-    const int64_t top = (static_cast<int64_t>(after) >> 1) ^ sign;
-    return static_cast<int>(top >> (s >> 24)) + static_cast<int>(~after >> 63);
-  }
-};
-
-inline unsigned advance(JpegSymbol s) { return s >> 8 & 0xFF; }
-
-template <int kLookup>
-inline bool read_symbol(const Reader& in, const JpegHuffmanTable<kLookup>& table, JpegSymbol& s) {
-  s = table.lookup[in.bits >> (64 - kLookup)];
-  if ((s & 0xFF) == 0) [[unlikely]] {
-    s = jpeg_long_symbol(table, in.bits);
-    return s != 0;
-  }
-  return true;
-}
+#include "kernels/jpeg_reader.h"
 
 inline bool read_dc(Reader& in, const JpegMcuBlock& b, int& dc) {
   JpegSymbol s;
@@ -111,9 +85,8 @@ inline bool decode_block(Reader& in, const JpegMcuBlock& b, int16_t* block, uint
   return is_end(k);
 }
 
-// The same for a block that nobody wants: several symbols at once.
-inline bool skip_block(Reader& in, const JpegMcuBlock& b) {
-  int dc;
+// The same for a block of which nobody wants more than the DC: several symbols at once.
+inline bool skip_block(Reader& in, const JpegMcuBlock& b, int& dc) {
   if (!read_dc(in, b, dc)) return false;
   const JpegAcTable& ac = *b.ac;
   unsigned k = 0;
@@ -138,18 +111,115 @@ inline bool skip_block(Reader& in, const JpegMcuBlock& b) {
   return is_end(k);
 }
 
+// A block that is wanted, or not.
+inline bool next_block(Reader& in, const JpegMcuBlock& b, int at) {
+  int dc;
+  if (static_cast<unsigned>(at) >= static_cast<unsigned>(b.wanted)) return skip_block(in, b, dc);
+  int16_t* block = b.coefficients + jpeg_block_offset(at);
+  if (!b.dc_only) return decode_block(in, b, block, b.last + at);
+  if (!skip_block(in, b, dc)) return false;
+  block[0] = static_cast<int16_t>(dc);
+  b.last[at] = 0;
+  return true;
+}
+
+// A block with values that need several units: rare, so it is read again. Where that ended.
+struct Packed {
+  Reader in;
+  JpegUnit* to;
+  bool good;
+};
+[[gnu::noinline]] Packed pack_large_values(Reader in, const JpegAcTable& ac, JpegUnit* to) {
+  JpegSymbol s;
+  unsigned k = 0;
+  while (k < 63) {
+    in.refill();
+    if (!read_symbol(in, ac, s)) return {in, to, false};
+    k += advance(s);
+    int value = in.value(s);
+    in.drop(s);
+    for (; k < 64 && value != 0; ++to) {
+      const int part = std::clamp(value, -kUnitLimit, kUnitLimit - 1);
+      *to = make_unit(kUnitPlaces[k], part);
+      value -= part;
+    }
+  }
+  return {in, to, is_end(k)};
+}
+
+inline bool pack_block(Reader& in, const JpegMcuBlock& b, JpegUnit*& to) {
+  int dc;
+  if (!read_dc(in, b, dc)) return false;
+  *to++ = static_cast<JpegUnit>(dc);
+  const JpegAcTable& ac = *b.ac;
+  const Reader begin = in;
+  JpegUnit* const first = to;
+  JpegSymbol s;
+  unsigned k = 0, large = 0;
+  // Sixteen zeros have a unit too: one that adds nothing.
+  const auto put = [&] {
+    k += advance(s);
+    const int value = in.value(s);
+    *to++ = make_unit(kUnitPlaces[k], value);
+    large |= static_cast<unsigned>(value + kUnitLimit);
+    in.drop(s);
+  };
+  do {
+    in.refill();
+    if (!read_symbol(in, ac, s)) return false;
+    put();
+    if (k >= 63) break;
+    if (!read_symbol(in, ac, s)) return false;
+    put();
+  } while (k < 63);
+  to -= k >= kJpegEndOfBlock;
+  if (large >= 2 * kUnitLimit) [[unlikely]] {
+    const Packed packed = pack_large_values(begin, ac, first);
+    in = packed.in;
+    to = packed.to;
+    return packed.good;
+  }
+  return is_end(k);
+}
+
+int pack_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
+              const uint8_t* limit, int first, int wanted, JpegPacking& to) {
+  Reader in{bits.next, bits.bits, bits.count};
+  JpegUnit* units = to.end;
+  size_t count = to.blocks;
+  int mcu = begin;
+  do {
+    const bool inside = static_cast<unsigned>(mcu - first) < static_cast<unsigned>(wanted);
+    for (const JpegMcuBlock& b : blocks) {
+      bool good;
+      if (inside && b.wanted != 0) {
+        const auto at = static_cast<uint32_t>(units - to.begin);
+        const size_t base = count / kJpegBlocksPerBase;
+        if (count % kJpegBlocksPerBase == 0) to.bases[base] = at;
+        to.starts[count++] = static_cast<uint16_t>(at - to.bases[base]);
+        good = pack_block(in, b, units);
+      } else {
+        int dc;
+        good = skip_block(in, b, dc);
+      }
+      if (!good) [[unlikely]]
+        return -1;
+    }
+    ++mcu;
+  } while (mcu < end && in.next <= limit);
+  bits = {in.next, in.bits, in.count};
+  to.end = units;
+  to.blocks = count;
+  return mcu;
+}
+
 int decode_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
                 const uint8_t* limit) {
   Reader in{bits.next, bits.bits, bits.count};
   int mcu = begin;
   do {
     for (const JpegMcuBlock& b : blocks) {
-      const int at = mcu * b.per_mcu + b.column - b.first;
-      const bool wanted = static_cast<unsigned>(at) < static_cast<unsigned>(b.wanted);
-      const bool good =
-          wanted ? decode_block(in, b, b.coefficients + jpeg_block_offset(at), b.last + at)
-                 : skip_block(in, b);
-      if (!good) [[unlikely]]
+      if (!next_block(in, b, mcu * b.per_mcu + b.column - b.first)) [[unlikely]]
         return -1;
     }
     ++mcu;
@@ -164,6 +234,11 @@ int decode_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin,
 int decode_jpeg_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
                      const uint8_t* limit) {
   return TORCHDALI_ISA_PICK(decode_mcus)(bits, blocks, begin, end, limit);
+}
+
+int pack_jpeg_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
+                   const uint8_t* limit, int first, int wanted, JpegPacking& to) {
+  return TORCHDALI_ISA_PICK(pack_mcus)(bits, blocks, begin, end, limit, first, wanted, to);
 }
 #endif
 

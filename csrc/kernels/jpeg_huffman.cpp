@@ -51,6 +51,11 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
   return make(counts, symbols, table);
 }
 
+bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
+                     JpegBandTable& table) {
+  return make(counts, symbols, table);
+}
+
 // What follows the first symbol looks the same whatever its value is: with n known bits, the
 // entries of a symbol are copies of those for the bits that it leaves, plus the symbol.
 void add_jpeg_skip(JpegAcTable& table) {

@@ -24,7 +24,7 @@ constexpr JpegSymbol make_jpeg_symbol(int code, int advance, int value) {
 inline constexpr int kJpegEndOfBlock = 128;
 // Values that 8-bit sequential JPEG can have; more is broken, or meant for another process.
 inline constexpr int kJpegMaxDcBits = 11, kJpegMaxAcBits = 10;
-inline constexpr int kJpegDcLookup = 9, kJpegAcLookup = 11;
+inline constexpr int kJpegDcLookup = 9, kJpegBandLookup = 10, kJpegAcLookup = 11;
 
 template <int kLookup>
 struct JpegHuffmanTable {
@@ -36,6 +36,9 @@ struct JpegHuffmanTable {
   std::array<uint8_t, 256> symbols;
 };
 using JpegDcTable = JpegHuffmanTable<kJpegDcLookup>;
+// AC of progressive files: the value of an end of band is how many blocks it ends besides (T.81,
+// G.1.2.2).
+using JpegBandTable = JpegHuffmanTable<kJpegBandLookup>;
 
 // For blocks that nobody wants: as many symbols as the lookup shows, at once. The low 6 bits are
 // their bits (at most 22), the others what they advance, and kJpegSkipsEnd where the last is an end
@@ -54,6 +57,8 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
                      JpegDcTable& table);
 bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
                      JpegAcTable& table);
+bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
+                     JpegBandTable& table);
 
 // What a symbol means, for a code of `length` bits. 0 where it has no meaning here.
 template <int kLookup>
@@ -62,8 +67,9 @@ inline JpegSymbol jpeg_symbol(uint8_t symbol, int length) {
   const int bits = kDc ? symbol : symbol & 15, run = kDc ? 0 : symbol >> 4;
   if (bits > (kDc ? kJpegMaxDcBits : kJpegMaxAcBits)) return 0;
   // A run without a value: 15 is sixteen zeros, everything else ends the block.
-  const int advance = kDc ? 0 : bits || run == 15 ? run + 1 : kJpegEndOfBlock;
-  return make_jpeg_symbol(length, advance, bits);
+  if (!kDc && bits == 0 && run < 15)
+    return make_jpeg_symbol(length, kJpegEndOfBlock, kLookup == kJpegBandLookup ? run : 0);
+  return make_jpeg_symbol(length, kDc ? 0 : run + 1, bits);
 }
 
 // The symbol at the top of `bits`, whatever its length; 0 where there is none. Inline: a call would

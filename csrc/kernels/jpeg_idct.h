@@ -16,4 +16,9 @@ namespace torchdali::kernels {
 void jpeg_idct(int16_t* coefficients, const uint8_t* last, int64_t groups, const int16_t* quant,
                uint8_t* out, int64_t stride);
 
+// The same at a reduced size: `size` x `size` samples of a block, 4, 2 or 1, each the mean of those
+// of the full transform that it covers. Groups have `size` rows of 4 * `size` samples.
+void jpeg_idct_scaled(int size, int16_t* coefficients, const uint8_t* last, int64_t groups,
+                      const int16_t* quant, uint8_t* out, int64_t stride);
+
 }  // namespace torchdali::kernels

@@ -4,10 +4,10 @@
 // constants and 2 more bits between the passes. Sums of two products are one pmaddwd: a rotation
 // (x, y) -> (x a + y b, x c + y d). Of additions before a product 16 bits are kept, results of a
 // pass saturate: that decides what overflows become.
-#include <algorithm>
 #include <cstring>
 
 #include "kernels/jpeg_idct.h"
+#include "kernels/jpeg_idct_scalar.h"
 
 #define TORCHDALI_ISA_FILE "kernels/jpeg_idct_cpu.cpp"
 #include "kernels/foreach_isa.h"
@@ -17,59 +17,7 @@
 namespace torchdali::kernels {
 namespace {
 
-constexpr int kFraction = 13, kBetween = 2;
-constexpr double kToNearest = 0.5;  // of positive numbers
-constexpr int16_t fix(double x) { return static_cast<int16_t>(x * (1 << kFraction) + kToNearest); }
-// cos and sin of multiples of pi/16, times sqrt(2), and their sums, as the algorithm wants them.
-constexpr int16_t k0298 = fix(0.298631336), k0390 = fix(0.390180644), k0541 = fix(0.541196100),
-                  k0765 = fix(0.765366865), k0899 = fix(0.899976223), k1175 = fix(1.175875602),
-                  k1501 = fix(1.501321110), k1847 = fix(1.847759065), k1961 = fix(1.961570560),
-                  k2053 = fix(2.053119869), k2562 = fix(2.562915447), k3072 = fix(3.072711026);
-
-// A rotation of two numbers; factors of the first result, then of the second.
-struct Rotation {
-  int16_t a, b, c, d;
-};
-constexpr Rotation kEven = {k0541, k0541 - k1847, k0541 + k0765, k0541};
-constexpr Rotation kOdd = {k1175 - k1961, k1175, k1175, k1175 - k0390};
-constexpr Rotation kOdd71 = {k0298 - k0899, -k0899, -k0899, k1501 - k0899};
-constexpr Rotation kOdd53 = {k2053 - k2562, -k2562, -k2562, k3072 - k2562};
-
-// Sums may overflow 32 bits where a file is broken; they wrap, as those of vectors do.
-struct Int {
-  uint32_t v;
-  friend Int operator+(Int a, Int b) { return {a.v + b.v}; }
-  friend Int operator-(Int a, Int b) { return {a.v - b.v}; }
-};
-inline Int product(int a, int b) { return {static_cast<uint32_t>(a) * static_cast<uint32_t>(b)}; }
-inline Int dot(int16_t x, int16_t y, int16_t a, int16_t b) { return product(x, a) + product(y, b); }
-inline int16_t wrap(int x) { return static_cast<int16_t>(x); }
-
-template <int kShift>
-inline int16_t descale(Int x) {
-  const int v = static_cast<int32_t>(x.v + (1u << (kShift - 1))) >> kShift;
-  return static_cast<int16_t>(std::clamp(v, -32768, 32767));
-}
-
-// One row or column, `step` numbers apart, in place. The definition of the transform.
-template <int kShift>
-void transform_one(int16_t* p, int step) {
-  int16_t in[8];
-  for (int i = 0; i < 8; ++i) in[i] = p[i * step];
-  const Int e2 = dot(in[2], in[6], kEven.a, kEven.b), e3 = dot(in[2], in[6], kEven.c, kEven.d);
-  const Int e0 = product(wrap(in[0] + in[4]), 1 << kFraction);
-  const Int e1 = product(wrap(in[0] - in[4]), 1 << kFraction);
-  const Int even[4] = {e0 + e3, e1 + e2, e1 - e2, e0 - e3};
-  const int16_t z3 = wrap(in[7] + in[3]), z4 = wrap(in[5] + in[1]);
-  const Int s3 = dot(z3, z4, kOdd.a, kOdd.b), s4 = dot(z3, z4, kOdd.c, kOdd.d);
-  const Int odd[4] = {
-      dot(in[7], in[1], kOdd71.c, kOdd71.d) + s4, dot(in[5], in[3], kOdd53.c, kOdd53.d) + s3,
-      dot(in[5], in[3], kOdd53.a, kOdd53.b) + s4, dot(in[7], in[1], kOdd71.a, kOdd71.b) + s3};
-  for (int i = 0; i < 4; ++i) {
-    p[i * step] = descale<kShift>(even[i] + odd[i]);
-    p[(7 - i) * step] = descale<kShift>(even[i] - odd[i]);
-  }
-}
+using namespace jpeg_idct_scalar;  // NOLINT(google-build-using-namespace)
 
 // One block of a group, one number at a time: where there are no vectors, and for numbers that
 // overflow.
@@ -84,25 +32,16 @@ void one_block(const int16_t* in, const int16_t* quant, uint8_t* out, int64_t st
   }
   for (int x = 0; x < 8; ++x) {
     if (flat) {
-      // libjpeg-turbo's short cut does not saturate.
-      const int16_t flat_column = wrap(work[x] * (1 << kBetween));
-      for (int y = 0; y < 8; ++y) work[y * 8 + x] = flat_column;
+      const int16_t same = flat_column(work[x]);
+      for (int y = 0; y < 8; ++y) work[y * 8 + x] = same;
     } else {
-      transform_one<kFraction - kBetween>(work + x, 8);
+      transform_one<kColumnShift>(work + x, 8);
     }
   }
   for (int y = 0; y < 8; ++y) {
-    transform_one<kFraction + kBetween + 3>(work + y * 8, 1);
-    for (int x = 0; x < 8; ++x)
-      out[y * stride + x] = static_cast<uint8_t>(std::clamp<int>(work[y * 8 + x], -128, 127) + 128);
+    transform_one<kRowShift>(work + y * 8, 1);
+    for (int x = 0; x < 8; ++x) out[y * stride + x] = to_sample(work[y * 8 + x]);
   }
-}
-
-// A block without AC is one grey: the transform's two roundings in a row.
-inline uint8_t dc_sample(int16_t dc, int16_t quant) {
-  constexpr int kHalf = 1 << (kBetween + 2);
-  const int between = wrap(wrap(dc * quant) * (1 << kBetween));
-  return static_cast<uint8_t>(std::clamp((between + kHalf) >> (kBetween + 3), -128, 127) + 128);
 }
 
 }  // namespace
@@ -287,9 +226,9 @@ inline void transform_group(int16_t* in, const int16_t* quant, uint8_t* out, int
     if (any_beyond(r[0], kBound)) [[unlikely]] {
       for (int i = 0; i < kBlocks; ++i) one_block(p + i * 8, quant, out + (b + i) * 8, stride);
     } else {
-      transform<kFraction - kBetween>(r);
+      transform<kColumnShift>(r);
       transpose(r);
-      transform<kFraction + kBetween + 3>(r);
+      transform<kRowShift>(r);
       store(r, out + b * 8, stride);
     }
     for (int i = 0; i < 8; ++i) clear(p + i * kRow);

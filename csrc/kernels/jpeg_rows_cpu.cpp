@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/jpeg_rows.h"
+#include "kernels/jpeg_rows_scalar.h"
 
 #define TORCHDALI_ISA_FILE "kernels/jpeg_rows_cpu.cpp"
 #include "kernels/foreach_isa.h"
@@ -14,23 +15,7 @@
 namespace torchdali::kernels {
 namespace {
 
-// R = Y + 1.402 Cr, G = Y - 0.34414 Cb - 0.71414 Cr, B = Y + 1.772 Cb; each sum of products is
-// rounded once. What is left of a factor beside a whole number fits 16 bits.
-constexpr int kBits = 16;
-constexpr double kToNearest = 0.5;  // of positive numbers
-constexpr int fix(double x) { return static_cast<int>(x * (1 << kBits) + kToNearest); }
-constexpr int kCrR = fix(1.40200), kCbB = fix(1.77200), kCbG = fix(0.34414), kCrG = fix(0.71414);
-constexpr int kOne = 1 << kBits, kHalf = kOne / 2;
-
-inline uint8_t clamp_byte(int x) { return static_cast<uint8_t>(std::clamp(x, 0, 255)); }
-
-inline void ycc_pixel(int y, int cb, int cr, bool bgr, uint8_t* out) {
-  cb -= 128;
-  cr -= 128;
-  out[bgr ? 2 : 0] = clamp_byte(y + ((kCrR * cr + kHalf) >> kBits));
-  out[1] = clamp_byte(y + ((-kCbG * cb - kCrG * cr + kHalf) >> kBits));
-  out[bgr ? 0 : 2] = clamp_byte(y + ((kCbB * cb + kHalf) >> kBits));
-}
+using namespace jpeg_rows_scalar;  // NOLINT(google-build-using-namespace)
 
 }  // namespace
 }  // namespace torchdali::kernels
@@ -160,9 +145,15 @@ void ycc_to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, int64_t 
 
 #else
 
+template <bool kBgr>
+void ycc_row(const uint8_t* __restrict y, const uint8_t* __restrict cb,
+             const uint8_t* __restrict cr, int64_t n, uint8_t* __restrict out) {
+  for (int64_t i = 0; i < n; ++i) ycc_pixel<kBgr>(y[i], cb[i], cr[i], out + 3 * i);
+}
+
 void ycc_to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, int64_t n, bool bgr,
                 uint8_t* out) {
-  for (int64_t i = 0; i < n; ++i) ycc_pixel(y[i], cb[i], cr[i], bgr, out + 3 * i);
+  (bgr ? ycc_row<true> : ycc_row<false>)(y, cb, cr, n, out);
 }
 
 #endif

@@ -7,7 +7,7 @@
 
 namespace torchdali::kernels {
 
-constexpr int64_t kRandomBlock = 256;  // values
+constexpr int64_t kRandomBlock = 256;  // values; word j of counter i is value j * 64 + i
 
 // Block `block` of the words of (seed, sample), kRandomBlock of them.
 void random_words(uint32_t* out, uint64_t seed, uint64_t sample, uint64_t block);

@@ -78,24 +78,41 @@ void gather_row(const std::byte* row, const AxisTable& t, int64_t bytes, std::by
   }
 }
 
-void run_nearest(const ResampleJob& job, const void* in, void* out, ScratchArena& arena) {
-  AxisTable t[3];
-  for (int a = 0; a < 3; ++a) t[a] = build_nearest_table(job.axes[a], a != kW, arena);
-  if (arena.counting()) return;
-  const int64_t size = itemsize(job.in_type), pixel = size * job.channels;
-  const Strides from = strides_of(job, true), to = strides_of(job, false);
-  for (int64_t o = 0; o < job.outer; ++o) {
-    for (int64_t d = 0; d < t[kD].out; ++d) {
-      const std::byte* slice =
-          static_cast<const std::byte*>(in) + (o * from.outer + t[kD].start[d] * from.slice) * size;
-      std::byte* target = static_cast<std::byte*>(out) + (o * to.outer + d * to.slice) * size;
-      for (int64_t h = 0; h < t[kH].out; ++h, target += to.row * size) {
-        if (h > 0 && t[kH].start[h] == t[kH].start[h - 1])
-          std::memcpy(target, target - to.row * size, static_cast<size_t>(t[kW].out * pixel));
-        else gather_row(slice + t[kH].start[h] * from.row * size, t[kW], pixel, target);
-      }
+// The pixels of a plane that are picked.
+class NearestPlane {
+ public:
+  NearestPlane(const ResampleJob& job, ScratchArena& arena)
+      : h_(build_nearest_table(job.axes[kH], true, arena)),
+        w_(build_nearest_table(job.axes[kW], false, arena)),
+        pixel_(itemsize(job.in_type) * job.channels) {}
+  // Rows [begin, end) of the result; strides in bytes.
+  void rows(const std::byte* in, int64_t in_stride, int64_t begin, int64_t end, std::byte* out,
+            int64_t out_stride) const {
+    for (int64_t h = begin; h < end; ++h, out += out_stride) {
+      if (h > begin && h_.start[h] == h_.start[h - 1])
+        std::memcpy(out, out - out_stride, static_cast<size_t>(w_.out * pixel_));
+      else gather_row(in + h_.start[h] * in_stride, w_, pixel_, out);
     }
   }
+  int64_t height() const { return h_.out; }
+
+ private:
+  AxisTable h_, w_;
+  int64_t pixel_;
+};
+
+void run_nearest(const ResampleJob& job, const void* in, void* out, ScratchArena& arena) {
+  const AxisTable depth = build_nearest_table(job.axes[kD], true, arena);
+  const NearestPlane plane(job, arena);
+  if (arena.counting()) return;
+  const int64_t size = itemsize(job.in_type);
+  const Strides from = strides_of(job, true), to = strides_of(job, false);
+  for (int64_t o = 0; o < job.outer; ++o)
+    for (int64_t d = 0; d < depth.out; ++d)
+      plane.rows(
+          static_cast<const std::byte*>(in) + (o * from.outer + depth.start[d] * from.slice) * size,
+          from.row * size, 0, plane.height(),
+          static_cast<std::byte*>(out) + (o * to.outer + d * to.slice) * size, to.row * size);
 }
 
 // --- Filters ----------------------------------------------------------------------------------
@@ -196,12 +213,16 @@ class PlaneResampler {
     vertical_first_ = h_.identity || is_vertical_first(job.axes[kH], job.axes[kW]);
   }
 
-  void run(const In* in, int64_t in_stride, Out* out, int64_t out_stride) {
+  int64_t height() const { return h_.out; }
+  // Before the first rows of a plane.
+  void begin_plane() { ring_.clear(); }
+  // Rows [begin, end) of the result of plane `in`.
+  void rows(const In* in, int64_t in_stride, int64_t begin, int64_t end, Out* out,
+            int64_t out_stride) {
     in += w_.source.begin * channels_;
     const int64_t in_width = (w_.source.end - w_.source.begin) * channels_;
     const int64_t out_width = w_.out * channels_;
-    ring_.clear();
-    for (int64_t y = 0; y < h_.out; ++y, out += out_stride) {
+    for (int64_t y = begin; y < end; ++y, out += out_stride) {
       const In* first = in + h_.start[y] * in_stride;
       const Mid* weights = weights_ + y * (kLead<Mid> + h_.taps) + kLead<Mid>;
       const Mid start = kLead<Mid> ? weights[-kLead<Mid>] : Mid(0);
@@ -273,9 +294,12 @@ void run_planes(const ResampleJob& job, const void* in, void* out, ScratchArena&
   if (arena.counting()) return;
   const Strides from = strides_of(job, true), to = strides_of(job, false);
   for (int64_t o = 0; o < job.outer; ++o)
-    for (int64_t d = 0; d < depth.out; ++d)
-      planes.run(static_cast<const In*>(in) + o * from.outer + depth.start[d] * from.slice,
-                 from.row, static_cast<Out*>(out) + o * to.outer + d * to.slice, to.row);
+    for (int64_t d = 0; d < depth.out; ++d) {
+      planes.begin_plane();
+      planes.rows(static_cast<const In*>(in) + o * from.outer + depth.start[d] * from.slice,
+                  from.row, 0, planes.height(),
+                  static_cast<Out*>(out) + o * to.outer + d * to.slice, to.row);
+    }
 }
 
 // Volumes whose depth changes: every slice that is needed is resampled once, then blended.
@@ -298,7 +322,8 @@ void run_volumes(const ResampleJob& job, const void* in, void* out, ScratchArena
       for (int k = 0; k < depth.taps; ++k) {
         const int64_t slice = depth.start[d] + k;
         rows[k] = slices.get(slice, [&](float* place) {
-          planes.run(source + slice * from.slice, from.row, place, width);
+          planes.begin_plane();
+          planes.rows(source + slice * from.slice, from.row, 0, height, place, width);
         });
       }
       Out* target = static_cast<Out*>(out) + o * to.outer + d * to.slice;
@@ -324,34 +349,85 @@ bool fits_fixed_point(const ResampleJob& job) {
          job.channels <= kMaxFixedChannels && fits(job.axes[kH]) && fits(job.axes[kW]);
 }
 
-template <class In, class Out>
-void run_float(const ResampleJob& job, bool flat, const void* in, void* out, ScratchArena& arena) {
-  if (flat) run_planes<In, float, Out>(job, in, out, arena);
-  else run_volumes<In, Out>(job, in, out, arena);
+// How a job is done: the tables of slices that can be picked are those of nearest neighbours,
+// which is exact whatever the order.
+enum class Way { kNearest, kPlanes, kVolumes };
+Way choose_way(ResampleJob& job) {
+  ResampleAxis& depth = job.axes[kD];
+  if (picks(depth)) depth.min_filter = depth.mag_filter = ResampleFilter::kNearest;
+  if (job.in_type == job.out_type && all_nearest(job)) return Way::kNearest;
+  // The depth is that of an image, or slices are picked.
+  return axis_filter(depth) == ResampleFilter::kNearest ? Way::kPlanes : Way::kVolumes;
 }
 
-template <class In>
-void run_from(const ResampleJob& job, bool flat, const void* in, void* out, ScratchArena& arena) {
-  if (job.out_type == job.in_type) run_float<In, In>(job, flat, in, out, arena);
-  else run_float<In, float>(job, flat, in, out, arena);
+// Calls fn.operator()<In, Mid, Out>().
+template <class Fn>
+auto with_types(const ResampleJob& job, Way way, Fn&& fn) {
+  const auto from = [&]<class In>() {
+    if (job.out_type == job.in_type) return fn.template operator()<In, float, In>();
+    return fn.template operator()<In, float, float>();
+  };
+  if (way == Way::kPlanes && fits_fixed_point(job))
+    return fn.template operator()<uint8_t, uint16_t, uint8_t>();
+  switch (job.in_type) {
+    case DType::kUInt8: return from.template operator()<uint8_t>();
+    case DType::kUInt16: return from.template operator()<uint16_t>();
+    case DType::kInt16: return from.template operator()<int16_t>();
+    default: return from.template operator()<float>();
+  }
 }
 
 void run_any(ResampleJob job, const void* in, void* out, ScratchArena& arena) {
-  ResampleAxis& depth = job.axes[kD];
-  // Slices that are copied can be picked, which is exact whatever the order.
-  if (picks(depth)) depth.min_filter = depth.mag_filter = ResampleFilter::kNearest;
-  if (job.in_type == job.out_type && all_nearest(job)) return run_nearest(job, in, out, arena);
-  // The depth is that of an image, or slices are picked.
-  const bool flat = axis_filter(depth) == ResampleFilter::kNearest;
-  if (flat && fits_fixed_point(job))
-    return run_planes<uint8_t, uint16_t, uint8_t>(job, in, out, arena);
-  switch (job.in_type) {
-    case DType::kUInt8: return run_from<uint8_t>(job, flat, in, out, arena);
-    case DType::kUInt16: return run_from<uint16_t>(job, flat, in, out, arena);
-    case DType::kInt16: return run_from<int16_t>(job, flat, in, out, arena);
-    default: return run_from<float>(job, flat, in, out, arena);
-  }
+  const Way way = choose_way(job);
+  if (way == Way::kNearest) return run_nearest(job, in, out, arena);
+  with_types(job, way, [&]<class In, class Mid, class Out>() {
+    if constexpr (std::is_same_v<Mid, float>)
+      if (way == Way::kVolumes) return run_volumes<In, Out>(job, in, out, arena);
+    run_planes<In, Mid, Out>(job, in, out, arena);
+  });
 }
+
+// --- Some rows at a time ----------------------------------------------------------------------
+
+class NearestRows final : public ResampledRows {
+ public:
+  NearestRows(const ResampleJob& job, const void* in, ScratchArena& arena)
+      : depth_(build_nearest_table(job.axes[kD], true, arena)),
+        plane_(job, arena),
+        in_(static_cast<const std::byte*>(in)),
+        size_(itemsize(job.in_type)),
+        in_stride_(strides_of(job, true).row * size_) {}
+  void make(int64_t begin, int64_t end, void* out, int64_t row_stride) override {
+    plane_.rows(in_, in_stride_, begin, end, static_cast<std::byte*>(out), row_stride * size_);
+  }
+
+ private:
+  AxisTable depth_;  // takes its scratch as run_nearest() does
+  NearestPlane plane_;
+  const std::byte* in_;
+  int64_t size_, in_stride_;
+};
+
+template <class In, class Mid, class Out>
+class FilteredRows final : public ResampledRows {
+ public:
+  FilteredRows(const ResampleJob& job, const void* in, ScratchArena& arena)
+      : depth_(build_table(job.axes[kD], true, arena)),
+        plane_(job, arena),
+        in_(static_cast<const In*>(in)),
+        in_stride_(strides_of(job, true).row) {
+    plane_.begin_plane();
+  }
+  void make(int64_t begin, int64_t end, void* out, int64_t row_stride) override {
+    plane_.rows(in_, in_stride_, begin, end, static_cast<Out*>(out), row_stride);
+  }
+
+ private:
+  AxisTable depth_;  // as in NearestRows
+  PlaneResampler<In, Mid, Out> plane_;
+  const In* in_;
+  int64_t in_stride_;
+};
 
 // False where there is nothing to do.
 bool check(const ResampleJob& job) {
@@ -383,6 +459,21 @@ void resample(const ResampleJob& job, const void* in, void* out, void* scratch) 
   if (!check(job)) return;
   ScratchArena arena(scratch);
   run_any(job, in, out, arena);
+}
+
+std::unique_ptr<ResampledRows> resample_rows(const ResampleJob& given, const void* in,
+                                             void* scratch) {
+  if (!check(given)) return nullptr;
+  TORCHDALI_ASSERT(given.outer == 1 && given.axes[kD].in == 1 && given.axes[kD].out == 1,
+                   "not one image");
+  ScratchArena arena(scratch);
+  ResampleJob job = given;
+  const Way way = choose_way(job);
+  if (way == Way::kNearest) return std::make_unique<NearestRows>(job, in, arena);
+  return with_types(job, way,
+                    [&]<class In, class Mid, class Out>() -> std::unique_ptr<ResampledRows> {
+                      return std::make_unique<FilteredRows<In, Mid, Out>>(job, in, arena);
+                    });
 }
 
 }  // namespace torchdali::kernels

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "core/dtype.h"
 
@@ -55,6 +56,13 @@ struct ResampleRange {
 };
 ResampleRange resample_source_range(const ResampleAxis& axis);
 
+// How many source pixels a result pixel is the average of, at least; 1 where the filter leaves some
+// out.
+float resample_reduction(const ResampleAxis& axis);
+// The same for a smaller source. That of `axis` begins at pixel `begin` of a picture; the new one
+// is `source` of that picture at 1 / `scale`, whose pixel i covers [i * scale, (i + 1) * scale).
+ResampleAxis resample_smaller(ResampleAxis axis, int64_t begin, int scale, ResampleRange source);
+
 // Temporary memory that resample() wants for this job, in bytes; at most some rows (slices, for
 // volumes that change their depth) and the filter tables.
 size_t resample_scratch_bytes(const ResampleJob& job);
@@ -65,5 +73,16 @@ size_t resample_scratch_bytes(const ResampleJob& job);
 // is not finite or more than 2^24 times as large as the result. Any thread, allocates nothing. The
 // result does not depend on the instruction set.
 void resample(const ResampleJob& job, const void* in, void* out, void* scratch);
+
+// The same result, some rows at a time: for a job of one image (`outer` and axis D are 1).
+class ResampledRows {
+ public:
+  virtual ~ResampledRows() = default;
+  // Writes rows [begin, end), `row_stride` elements apart. Costs least from the first to the last,
+  // since what two rows have in common is kept.
+  virtual void make(int64_t begin, int64_t end, void* out, int64_t row_stride) = 0;
+};
+// Null where the result is empty. `in` and `scratch` outlive it.
+std::unique_ptr<ResampledRows> resample_rows(const ResampleJob& job, const void* in, void* scratch);
 
 }  // namespace torchdali::kernels

@@ -287,4 +287,20 @@ ResampleRange resample_source_range(const ResampleAxis& axis) {
   return {begin, std::clamp<int64_t>(to_index(right), begin + 1, axis.in)};
 }
 
+float resample_reduction(const ResampleAxis& axis) {
+  const bool averages = axis.antialias && axis_filter(axis) != ResampleFilter::kNearest;
+  return averages ? std::max(axis_scale(axis), 1.0f) : 1.0f;
+}
+
+ResampleAxis resample_smaller(ResampleAxis axis, int64_t begin, int scale, ResampleRange source) {
+  const auto move = [&](float x) {
+    const double at = (static_cast<double>(x) + static_cast<double>(begin)) / scale;
+    return static_cast<float>(at - static_cast<double>(source.begin));
+  };
+  axis.low = move(axis.low);
+  axis.high = move(axis.high);
+  axis.in = source.end - source.begin;
+  return axis;
+}
+
 }  // namespace torchdali::kernels

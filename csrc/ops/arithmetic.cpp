@@ -221,6 +221,7 @@ TORCHDALI_OPERATOR("arithmetic")
     .hidden()
     .sequences()
     .volumes()
+    .image_role(ImageRole::kPixelwise)
     .cpu<Arithmetic>()
     .gpu<ArithmeticGpu>();
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/operator.h"
-#include "gpu/operator.h"
+#include "gpu/chain.h"
 #include "kernels/linear.h"
 #include "ops/input_layout.h"
 
@@ -83,7 +83,8 @@ class BrightnessContrast final : public Operator {
 };
 
 class BrightnessContrastGpu final
-    : public gpu::TaskOperator<gpu::LinearTask, &gpu::GpuKernels::linear> {
+    : public gpu::TaskOperator<gpu::LinearTask, &gpu::GpuKernels::linear>,
+      public gpu::MapsPixels {
  public:
   explicit BrightnessContrastGpu(const OpSpec& spec) : args_(spec) {}
   void run(SampleContext& ctx) const override {
@@ -98,6 +99,14 @@ class BrightnessContrastGpu final
     task.factor = factor;
     task.offset = offset;
     tasks(ctx).add(ctx, task);
+  }
+  gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& /*lists*/) const override {
+    const auto [dtype, layout, factor, offset] = args_(ctx);
+    return {.kind = gpu::PixelStep::Kind::kLinear,
+            .dtype = dtype,
+            .channels = static_cast<int>(ctx.input(0).shape[2]),
+            .m = {{factor}},
+            .offset = {offset}};
   }
 
  private:
@@ -141,6 +150,7 @@ TORCHDALI_OPERATOR("brightness_contrast")
     .with(add_input_and_output)
     .with(add_brightness)
     .with(add_contrast)
+    .image_role(ImageRole::kPixelwise)
     .cpu<BrightnessContrast>()
     .gpu<BrightnessContrastGpu>();
 
@@ -150,6 +160,7 @@ TORCHDALI_OPERATOR("brightness")
         "greatest value of the output's type, or 1 for floating types.")
     .with(add_input_and_output)
     .with(add_brightness)
+    .image_role(ImageRole::kPixelwise)
     .cpu<BrightnessContrast>()
     .gpu<BrightnessContrastGpu>();
 
@@ -157,6 +168,7 @@ TORCHDALI_OPERATOR("contrast")
     .doc("Adjusts contrast: contrast_center + contrast * (x - contrast_center).")
     .with(add_input_and_output)
     .with(add_contrast)
+    .image_role(ImageRole::kPixelwise)
     .cpu<BrightnessContrast>()
     .gpu<BrightnessContrastGpu>();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.cast: another element type. A view where the type is the one wanted.
 #include "core/operator.h"
-#include "gpu/operator.h"
+#include "gpu/chain.h"
 #include "kernels/convert.h"
 
 namespace torchdali {
@@ -25,7 +25,8 @@ class Cast final : public Operator {
   DType dtype_;
 };
 
-class CastGpu final : public gpu::TaskOperator<gpu::ConvertTask, &gpu::GpuKernels::convert> {
+class CastGpu final : public gpu::TaskOperator<gpu::ConvertTask, &gpu::GpuKernels::convert>,
+                      public gpu::MapsPixels {
  public:
   explicit CastGpu(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {}
 
@@ -43,6 +44,9 @@ class CastGpu final : public gpu::TaskOperator<gpu::ConvertTask, &gpu::GpuKernel
     task.out_dtype = dtype_;
     tasks(ctx).add(ctx, task);
   }
+  gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& /*lists*/) const override {
+    return {.dtype = dtype_, .channels = static_cast<int>(ctx.input(0).shape[2])};
+  }
 
  private:
   DType dtype_;
@@ -59,6 +63,7 @@ TORCHDALI_OPERATOR("cast")
     .required_arg("dtype", ArgType::kDType, "Element type of the output.")
     .sequences()
     .volumes()
+    .image_role(ImageRole::kPixelwise)
     .cpu<Cast>()
     .gpu<CastGpu>();
 

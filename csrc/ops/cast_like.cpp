@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.cast_like: the element type of another input. A view where it is the same.
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/convert.h"
 
 namespace torchdali {
@@ -22,6 +23,27 @@ class CastLike final : public Operator {
   }
 };
 
+class CastLikeGpu final : public gpu::TaskOperator<gpu::ConvertTask, &gpu::GpuKernels::convert> {
+ public:
+  explicit CastLikeGpu(const OpSpec&) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const DType dtype = ctx.input(1).dtype;
+    if (in.dtype == dtype) {
+      ctx.share_input(0, 0, in);
+      return;
+    }
+    Task task;
+    task.in = in.data;
+    task.out = ctx.output(0, dtype, in.shape, in.layout).data;
+    task.size = in.volume();
+    task.in_dtype = in.dtype;
+    task.out_dtype = dtype;
+    tasks(ctx).add(ctx, task);
+  }
+};
+
 TORCHDALI_OPERATOR("cast_like")
     .doc("Converts the elements to the type of another input, as fn.cast does.")
     .input("data", "Any layout, any element type.")
@@ -29,7 +51,8 @@ TORCHDALI_OPERATOR("cast_like")
     .output("converted", "Shape and layout of `data`.")
     .sequences()
     .volumes()
-    .cpu<CastLike>();
+    .cpu<CastLike>()
+    .gpu<CastLikeGpu>();
 
 }  // namespace
 }  // namespace torchdali

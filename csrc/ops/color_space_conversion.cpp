@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/operator.h"
-#include "gpu/operator.h"
+#include "gpu/chain.h"
 #include "kernels/colour_matrix.h"
 #include "ops/input_layout.h"
 
@@ -83,13 +83,7 @@ class ColourArgs {
   // Makes the output; null where it is a view of the input.
   const SampleView* make_output(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
-    const Layout layout = layout_(in);
-    TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8, "input `data` is ", dtype_name(in.dtype),
-                         ", expected uint8. To fix it: use fn.cast");
-    const int axis = in.shape.ndim() - 1;
-    TORCHDALI_CHECK(in.shape[axis] == channels_of(from_), "input `data` has ", in.shape[axis],
-                    in.shape[axis] == 1 ? " channel" : " channels", ", but `image_type` is ",
-                    name_of(from_), ", which has ", channels_of(from_));
+    const Layout layout = check(in);
     if (from_ == to_) {
       SampleView same = in;
       same.layout = layout;
@@ -97,11 +91,23 @@ class ColourArgs {
       return nullptr;
     }
     Shape shape = in.shape;
-    shape[axis] = channels_of(to_);
+    shape[shape.ndim() - 1] = channels_of(to_);
     return &ctx.output(0, in.dtype, shape, layout);
   }
 
  protected:
+  // Raises where the input is something else; returns its layout.
+  Layout check(const SampleView& in) const {
+    const Layout layout = layout_(in);
+    TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8, "input `data` is ", dtype_name(in.dtype),
+                         ", expected uint8. To fix it: use fn.cast");
+    const int axis = in.shape.ndim() - 1;
+    TORCHDALI_CHECK(in.shape[axis] == channels_of(from_), "input `data` has ", in.shape[axis],
+                    in.shape[axis] == 1 ? " channel" : " channels", ", but `image_type` is ",
+                    name_of(from_), ", which has ", channels_of(from_));
+    return layout;
+  }
+
   InputLayout layout_;
   ImageType from_, to_;
   kernels::ColourMatrix matrix_;
@@ -155,6 +161,7 @@ class ColorSpaceConversion final : public Operator, private ColourArgs {
 
 class ColorSpaceConversionGpu final
     : public gpu::TaskOperator<gpu::ColourTask, &gpu::GpuKernels::colour>,
+      public gpu::MapsPixels,
       private ColourArgs {
  public:
   explicit ColorSpaceConversionGpu(const OpSpec& spec) : ColourArgs(spec), linear_(matrix_) {
@@ -178,14 +185,26 @@ class ColorSpaceConversionGpu final
     task.out_channels = channels_of(to_);
     task.size = in.volume() / task.in_channels;
     task.in_dtype = task.out_dtype = in.dtype;
-    for (int i = 0; i < 3; ++i) {
-      std::copy_n(linear_.m[i], 3, task.m[i]);
-      task.offset[i] = linear_.offset[i];
-    }
+    set_matrix(task);
     tasks(ctx).add(ctx, task);
+  }
+  gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& /*lists*/) const override {
+    (void)check(ctx.input(0));
+    gpu::PixelStep step{.dtype = DType::kUInt8, .channels = channels_of(to_)};
+    if (from_ == to_) return step;
+    step.kind = gpu::PixelStep::Kind::kColour;
+    set_matrix(step);
+    return step;
   }
 
  private:
+  template <class To>
+  void set_matrix(To& to) const {
+    for (int i = 0; i < 3; ++i) {
+      std::copy_n(linear_.m[i], 3, to.m[i]);
+      to.offset[i] = linear_.offset[i];
+    }
+  }
   float weight(int i, int k) const {
     if (to_ == ImageType::kGray)
       return static_cast<float>((from_ == ImageType::kRGB ? kRgbToGray : kBgrToGray)[k]) / 32768;
@@ -209,6 +228,7 @@ TORCHDALI_OPERATOR("color_space_conversion")
                   "Colour space of the output; the same as `image_type` changes nothing.")
     .sequences()
     .volumes()
+    .image_role(ImageRole::kPixelwise)
     .cpu<ColorSpaceConversion>()
     .gpu<ColorSpaceConversionGpu>();
 

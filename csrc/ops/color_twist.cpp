@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/operator.h"
-#include "gpu/operator.h"
+#include "gpu/chain.h"
 #include "kernels/colour_matrix.h"
 #include "ops/input_layout.h"
 
@@ -119,7 +119,8 @@ class ColorTwist final : public Operator {
   ColorArgs args_;
 };
 
-class ColorTwistGpu final : public gpu::TaskOperator<gpu::ColourTask, &gpu::GpuKernels::colour> {
+class ColorTwistGpu final : public gpu::TaskOperator<gpu::ColourTask, &gpu::GpuKernels::colour>,
+                            public gpu::MapsPixels {
  public:
   explicit ColorTwistGpu(const OpSpec& spec) : args_(spec) {}
   void run(SampleContext& ctx) const override {
@@ -131,14 +132,24 @@ class ColorTwistGpu final : public gpu::TaskOperator<gpu::ColourTask, &gpu::GpuK
     task.size = in.volume() / 3;
     task.in_dtype = in.dtype;
     task.out_dtype = dtype;
-    for (int i = 0; i < 3; ++i) {
-      std::copy_n(matrix.m[i], 3, task.m[i]);
-      task.offset[i] = matrix.offset[i];
-    }
+    set(matrix, task);
     tasks(ctx).add(ctx, task);
+  }
+  gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& /*lists*/) const override {
+    const auto [dtype, layout, matrix] = args_(ctx);
+    gpu::PixelStep step{.kind = gpu::PixelStep::Kind::kColour, .dtype = dtype, .channels = 3};
+    set(matrix, step);
+    return step;
   }
 
  private:
+  template <class To>
+  static void set(const kernels::ColourMatrix& matrix, To& to) {
+    for (int i = 0; i < 3; ++i) {
+      std::copy_n(matrix.m[i], 3, to.m[i]);
+      to.offset[i] = matrix.offset[i];
+    }
+  }
   ColorArgs args_;
 };
 
@@ -176,6 +187,7 @@ TORCHDALI_OPERATOR("hsv")
     .arg("value", 1.0f, "Factor of all channels; 1 changes nothing, 0 gives black.",
          Arity::kPerSample)
     .arg("dtype", DType::kUInt8, "Element type of the output, whatever the input's is.")
+    .image_role(ImageRole::kPixelwise)
     .cpu<ColorTwist>()
     .gpu<ColorTwistGpu>();
 
@@ -184,6 +196,7 @@ TORCHDALI_OPERATOR("hue")
     .with(add_input_and_output)
     .with(add_hue)
     .with(add_dtype)
+    .image_role(ImageRole::kPixelwise)
     .cpu<ColorTwist>()
     .gpu<ColorTwistGpu>();
 
@@ -192,6 +205,7 @@ TORCHDALI_OPERATOR("saturation")
     .with(add_input_and_output)
     .with(add_saturation)
     .with(add_dtype)
+    .image_role(ImageRole::kPixelwise)
     .cpu<ColorTwist>()
     .gpu<ColorTwistGpu>();
 
@@ -208,6 +222,7 @@ TORCHDALI_OPERATOR("color_twist")
     .arg("brightness", 1.0f, "Factor of all channels; 1 changes nothing, 0 gives black.",
          Arity::kPerSample)
     .with(add_dtype)
+    .image_role(ImageRole::kPixelwise)
     .cpu<ColorTwist>()
     .gpu<ColorTwistGpu>();
 

@@ -2,6 +2,7 @@
 // What `if`, `and`, `or` and `not` on data nodes are made of (torchdali/_conditionals.py): a truth
 // value, and the choice between two values of which a sample has only one.
 #include "core/operator.h"
+#include "gpu/operator.h"
 
 namespace torchdali {
 namespace {
@@ -66,7 +67,9 @@ TORCHDALI_OPERATOR("conditional.merge")
     .input("predicate", "BOOL scalar.")
     .output("merged", "The value that the sample has.")
     .hidden()
-    .cpu<Merge>();
+    .cpu<Merge>()
+    .gpu<gpu::ViewOperator<Merge>>()
+    .host_input(2);
 
 }  // namespace
 }  // namespace torchdali

@@ -9,7 +9,7 @@
 namespace torchdali {
 namespace {
 
-class Crop final : public Operator {
+class Crop final : public Operator, public TakesImagePart {
  public:
   explicit Crop(const OpSpec& spec) : layout_(spec, 0), crop_(spec), copy_(spec) {}
 
@@ -17,6 +17,9 @@ class Crop final : public Operator {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     copy_(ctx, layout, layout.find('C'), crop_(ctx, in.shape, layout));
+  }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return copy_.part(in, crop_(ctx, in.shape, in.layout));
   }
 
  private:
@@ -32,6 +35,9 @@ class CropGpu final : public GpuWindow {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     copy_.run_gpu(ctx, layout, layout.find('C'), crop_(ctx, in.shape, layout));
+  }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return copy_.part(in, crop_(ctx, in.shape, in.layout));
   }
 
  private:
@@ -52,6 +58,7 @@ TORCHDALI_OPERATOR("crop")
     .with(add_window_copy_args)
     .sequences()
     .volumes()
+    .image_role(ImageRole::kWindow)
     .cpu<Crop>()
     .gpu<CropGpu>();
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "core/operator.h"
-#include "gpu/operator.h"
+#include "gpu/chain.h"
 #include "gpu/window.h"
 #include "kernels/convert.h"
 #include "kernels/normalize_box.h"
@@ -48,22 +48,22 @@ class NormalizeArgs {
     bool mirror;
     bool whole() const { return overlap.shape == window.shape; }
   };
-  Plan operator()(const SampleContext& ctx) const {
-    const SampleView& in = ctx.input(0);
+  // Of a sample like `in`, which stands for input 0.
+  Plan operator()(const SampleContext& ctx, const SampleView& in) const {
     const Layout layout = layout_(in);
-    const Layout out_layout = output_layout_.empty() ? layout : output_layout_;
     Window window = crop_(ctx, in.shape, layout);
     out_of_bounds_.apply(window, in.shape);
-    const kernels::Overlap overlap(in.shape, window.anchor, window.shape);
-    const int channel_axis = layout.find('C');
-    const int64_t channels = in.shape[channel_axis];
-    if (pad_output_ && channels > 0)
-      window.shape[channel_axis] = std::bit_ceil(static_cast<uint64_t>(channels));
-    Shape out_shape;
-    for (int i = 0; i < out_layout.size(); ++i)
-      out_shape.push_back(window.shape[find_axis(layout, out_layout, i)]);
-    check_permutation(layout, out_layout);
-    return {layout, out_layout, window, overlap, channels, out_shape, mirror_(ctx) != 0};
+    return plan(in, layout, window, mirror_(ctx) != 0);
+  }
+  // The whole of `in`.
+  Plan whole(const SampleView& in, bool mirror) const {
+    return plan(in, layout_(in), Window::whole(in.shape), mirror);
+  }
+  std::optional<ImagePart> part(const SampleContext& ctx, const SampleView& image) const {
+    const Plan plan = (*this)(ctx, image);
+    std::optional<ImagePart> part = image_part(plan.window, image.shape);
+    if (part) part->columns.mirror = plan.mirror;
+    return part;
   }
   DType dtype() const { return dtype_; }
   float shift() const { return shift_; }
@@ -95,6 +95,19 @@ class NormalizeArgs {
   }
 
  private:
+  Plan plan(const SampleView& in, const Layout& layout, Window window, bool mirror) const {
+    const Layout out_layout = output_layout_.empty() ? layout : output_layout_;
+    const kernels::Overlap overlap(in.shape, window.anchor, window.shape);
+    const int channel_axis = layout.find('C');
+    const int64_t channels = in.shape[channel_axis];
+    if (pad_output_ && channels > 0)
+      window.shape[channel_axis] = std::bit_ceil(static_cast<uint64_t>(channels));
+    Shape out_shape;
+    for (int i = 0; i < out_layout.size(); ++i)
+      out_shape.push_back(window.shape[find_axis(layout, out_layout, i)]);
+    check_permutation(layout, out_layout);
+    return {layout, out_layout, window, overlap, channels, out_shape, mirror};
+  }
   // Axis of the input that is axis `i` of the output.
   static int find_axis(const Layout& layout, const Layout& out_layout, int i) {
     const int axis = layout.find(out_layout[i]);
@@ -120,50 +133,85 @@ class NormalizeArgs {
   float scale_, shift_;
 };
 
-class CropMirrorNormalize final : public Operator {
+// The box that a plan stands for; the first elements of input and output are at the beginning.
+kernels::NormalizeBox make_box(SampleContext& ctx, const NormalizeArgs& args,
+                               const NormalizeArgs::Plan& plan, const SampleView& in,
+                               const SampleView& out) {
+  const auto& [layout, out_layout, window, overlap, channels, out_shape, mirror] = plan;
+  kernels::NormalizeBox box;
+  box.in_dtype = in.dtype;
+  box.out_dtype = args.dtype();
+  box.mirror = mirror;
+  box.shift = args.shift();
+  const std::span<float> values = ctx.scratch<float>(2 * channels);
+  args.set_channels(ctx, plan, values);
+  box.mean = values.first(channels);
+  box.scale = values.last(channels);
+  const int ndim = in.shape.ndim(), width_axis = layout.find('W');
+  int64_t in_offset = 0, out_offset = 0, in_stride = 1;
+  int64_t out_strides[kMaxDims];
+  for (int64_t i = ndim - 1, stride = 1; i >= 0; stride *= out_shape[i--]) out_strides[i] = stride;
+  for (int i = ndim - 1; i >= 0; in_stride *= in.shape[i--]) {
+    const kernels::Axis axis{.extent = overlap.shape[i],
+                             .in_stride = in_stride,
+                             .out_stride = out_strides[out_layout.find(layout[i])]};
+    int64_t to = overlap.to[i];
+    if (i == width_axis && box.mirror) to = window.shape[i] - to - axis.extent;
+    in_offset += overlap.from[i] * axis.in_stride;
+    out_offset += to * axis.out_stride;
+    switch (layout[i]) {
+      case 'W': box.w = axis; break;
+      case 'C': box.c = axis; break;
+      case 'H': box.h = axis; break;
+      default: box.outer[box.num_outer++] = axis;
+    }
+  }
+  box.in = in.as<const char>() + in_offset * itemsize(in.dtype);
+  box.out = out.as<char>() + out_offset * itemsize(args.dtype());
+  return box;
+}
+
+// An image of which some rows at a time are normalised.
+class NormalizedRows final : public ImageRowSink {
+ public:
+  NormalizedRows(SampleContext& ctx, const kernels::NormalizeBox& box)
+      : box_(box), scratch_(ctx.scratch<std::byte>(kernels::scratch_bytes(box)).data()) {}
+  void take_rows(int64_t begin, int64_t end, const void* rows, int64_t row_stride) override {
+    kernels::NormalizeBox some = box_;
+    some.h.extent = end - begin;
+    some.h.in_stride = row_stride;
+    some.in = static_cast<const char*>(rows);
+    some.out += begin * some.h.out_stride * itemsize(some.out_dtype);
+    kernels::normalize(some, scratch_);
+  }
+
+ private:
+  kernels::NormalizeBox box_;
+  std::byte* scratch_;
+};
+
+class CropMirrorNormalize final : public Operator, public NormalizesRows {
  public:
   explicit CropMirrorNormalize(const OpSpec& spec) : args_(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
-    const NormalizeArgs::Plan plan = args_(ctx);
-    const auto& [layout, out_layout, window, overlap, channels, out_shape, mirror] = plan;
-    SampleView& out = ctx.output(0, args_.dtype(), out_shape, out_layout);
-    if (!plan.whole()) fill(out, out_layout.find('C'));
-    if (overlap.empty) return;
-
-    kernels::NormalizeBox box;
-    box.in_dtype = in.dtype;
-    box.out_dtype = args_.dtype();
-    box.mirror = mirror;
-    box.shift = args_.shift();
-    const std::span<float> values = ctx.scratch<float>(2 * channels);
-    args_.set_channels(ctx, plan, values);
-    box.mean = values.first(channels);
-    box.scale = values.last(channels);
-    const int ndim = in.shape.ndim(), width_axis = layout.find('W');
-    int64_t in_offset = 0, out_offset = 0, in_stride = 1;
-    int64_t out_strides[kMaxDims];
-    for (int64_t i = ndim - 1, stride = 1; i >= 0; stride *= out_shape[i--])
-      out_strides[i] = stride;
-    for (int i = ndim - 1; i >= 0; in_stride *= in.shape[i--]) {
-      const kernels::Axis axis{.extent = overlap.shape[i],
-                               .in_stride = in_stride,
-                               .out_stride = out_strides[out_layout.find(layout[i])]};
-      int64_t to = overlap.to[i];
-      if (i == width_axis && box.mirror) to = window.shape[i] - to - axis.extent;
-      in_offset += overlap.from[i] * axis.in_stride;
-      out_offset += to * axis.out_stride;
-      switch (layout[i]) {
-        case 'W': box.w = axis; break;
-        case 'C': box.c = axis; break;
-        case 'H': box.h = axis; break;
-        default: box.outer[box.num_outer++] = axis;
-      }
-    }
-    box.in = in.as<const char>() + in_offset * itemsize(in.dtype);
-    box.out = out.as<char>() + out_offset * itemsize(args_.dtype());
+    const NormalizeArgs::Plan plan = args_(ctx, in);
+    SampleView& out = ctx.output(0, args_.dtype(), plan.out_shape, plan.out_layout);
+    if (!plan.whole()) fill(out, plan.out_layout.find('C'));
+    if (plan.overlap.empty) return;
+    const kernels::NormalizeBox box = make_box(ctx, args_, plan, in, out);
     kernels::normalize(box, ctx.scratch<std::byte>(kernels::scratch_bytes(box)).data());
+  }
+
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return args_.part(ctx, in);
+  }
+  std::unique_ptr<ImageRowSink> start(SampleContext& ctx, const SampleView& in,
+                                      bool mirror) const override {
+    const NormalizeArgs::Plan plan = args_.whole(in, mirror);
+    const SampleView& out = ctx.output(0, args_.dtype(), plan.out_shape, plan.out_layout);
+    return std::make_unique<NormalizedRows>(ctx, make_box(ctx, args_, plan, in, out));
   }
 
  private:
@@ -184,13 +232,14 @@ class CropMirrorNormalize final : public Operator {
 };
 
 class CropMirrorNormalizeGpu final
-    : public gpu::TaskOperator<gpu::NormalizeTask, &gpu::GpuKernels::normalize> {
+    : public gpu::TaskOperator<gpu::NormalizeTask, &gpu::GpuKernels::normalize>,
+      public gpu::NormalizesInChain {
  public:
   explicit CropMirrorNormalizeGpu(const OpSpec& spec) : args_(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
-    const NormalizeArgs::Plan plan = args_(ctx);
+    const NormalizeArgs::Plan plan = args_(ctx, in);
     const auto& [layout, out_layout, window, overlap, channels, out_shape, mirror] = plan;
     const SampleView& out = ctx.output(0, args_.dtype(), out_shape, out_layout);
     std::vector<int> order(static_cast<size_t>(layout.size()));
@@ -202,13 +251,7 @@ class CropMirrorNormalizeGpu final
                          mirror ? layout.find('W') : -1, layout.find('C'),
                          [&](int64_t c, int64_t count) { return args_.fill(c, count); }))
       return;
-    static thread_local std::vector<float> values;
-    values.assign(static_cast<size_t>(2 * channels), 0.0f);
-    args_.set_channels(ctx, plan, values);
-    const std::span<const float> both = values;
-    task.shift = args_.shift();
-    task.mean = all.keep(both.first(static_cast<size_t>(channels)));
-    task.scale = all.keep(both.last(static_cast<size_t>(channels)));
+    set_values(ctx, plan, all, task);
     const int64_t step = task.in_stride[2];
     if (in.dtype == DType::kUInt8 && out.dtype == DType::kFloat && task.ndim == 3 &&
         task.channel_axis == 0 && channels == 3 && plan.whole() && (step == 3 || step == -3)) {
@@ -217,8 +260,36 @@ class CropMirrorNormalizeGpu final
     }
     all.add(ctx, task);
   }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return args_.part(ctx, in);
+  }
+  void finish(SampleContext& ctx, const SampleView& in, gpu::ChainTasks& tasks,
+              gpu::ChainTask& task) const override {
+    const NormalizeArgs::Plan plan = args_.whole(in, false);
+    set_values(ctx, plan, tasks, task);
+    const SampleView& out = ctx.output(0, args_.dtype(), plan.out_shape, plan.out_layout);
+    task.out = out.data;
+    task.final_dtype = out.dtype;
+    for (int64_t i = out.shape.ndim() - 1, stride = 1; i >= 0; stride *= out.shape[i--])
+      (out.layout[i] == 'H'   ? task.row_stride
+       : out.layout[i] == 'W' ? task.column_stride
+                              : task.channel_stride) = stride;
+  }
 
  private:
+  template <class Tasks, class Task>
+  void set_values(const SampleContext& ctx, const NormalizeArgs::Plan& plan, Tasks& tasks,
+                  Task& task) const {
+    static thread_local std::vector<float> values;
+    const auto channels = static_cast<size_t>(plan.channels);
+    values.assign(2 * channels, 0.0f);
+    args_.set_channels(ctx, plan, values);
+    const std::span<const float> both = values;
+    task.shift = args_.shift();
+    task.mean = tasks.keep(both.first(channels));
+    task.scale = tasks.keep(both.last(channels));
+  }
+
   NormalizeArgs args_;
 };
 
@@ -254,6 +325,7 @@ TORCHDALI_OPERATOR("crop_mirror_normalize")
     .deprecated_arg("output_dtype", ArgType::kDType, "Old name of `dtype`.", "dtype")
     .sequences()
     .volumes()
+    .image_role(ImageRole::kNormalizer)
     .cpu<CropMirrorNormalize>()
     .gpu<CropMirrorNormalizeGpu>();
 

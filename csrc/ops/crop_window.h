@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/operator.h"
+#include "core/image_part.h"
 
 namespace torchdali {
 
@@ -33,6 +33,14 @@ struct Window {
                          ". Use a smaller window or another position");
   }
 };
+
+// A window of an image as the engine takes it; nothing where it reaches outside or lacks channels.
+inline std::optional<ImagePart> image_part(const Window& window, const Shape& image) {
+  constexpr int kRows = 0, kColumns = 1, kChannels = 2;
+  if (!window.inside(image) || window.shape[kChannels] != image[kChannels]) return std::nullopt;
+  return ImagePart{.rows = {.begin = window.anchor[kRows], .extent = window.shape[kRows]},
+                   .columns = {.begin = window.anchor[kColumns], .extent = window.shape[kColumns]}};
+}
 
 // The arguments of CropArgs, for SchemaBuilder::with().
 inline SchemaBuilder& add_crop_args(SchemaBuilder& schema) {

@@ -2,9 +2,8 @@
 // fn.flip: mirrors samples along W, H or D.
 #include <cstring>
 
-#include "core/operator.h"
 #include "gpu/axes.h"
-#include "gpu/operator.h"
+#include "gpu/chain.h"
 #include "kernels/mirror.h"
 #include "ops/input_layout.h"
 
@@ -49,6 +48,13 @@ class FlipArgs {
   Flips operator()(const SampleContext& ctx, const SampleView& in) const {
     return {layout_(in), horizontal_(ctx) != 0, vertical_(ctx) != 0, depthwise_(ctx) != 0};
   }
+  ImagePart part(const SampleContext& ctx, const SampleView& image) const {
+    const Flips flips = (*this)(ctx, image);
+    ImagePart part = ImagePart::whole(image.shape);
+    part.rows.mirror = flips.h;
+    part.columns.mirror = flips.w;
+    return part;
+  }
 
  private:
   InputLayout layout_;
@@ -64,7 +70,7 @@ bool share_unflipped(SampleContext& ctx, const Layout& layout, bool flipped) {
   return true;
 }
 
-class Flip final : public Operator {
+class Flip final : public Operator, public TakesImagePart {
  public:
   explicit Flip(const OpSpec& spec) : flips_(spec) {}
 
@@ -89,12 +95,16 @@ class Flip final : public Operator {
       }
     }
   }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return flips_.part(ctx, in);
+  }
 
  private:
   FlipArgs flips_;
 };
 
-class FlipGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+class FlipGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy>,
+                      public gpu::TakesPart {
  public:
   explicit FlipGpu(const OpSpec& spec) : flips_(spec) {}
 
@@ -116,6 +126,9 @@ class FlipGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::
     }
     tasks(ctx).add(ctx, gpu::make_copy(from, out.data, out.size_bytes(), size, axes));
   }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return flips_.part(ctx, in);
+  }
 
  private:
   FlipArgs flips_;
@@ -132,6 +145,7 @@ TORCHDALI_OPERATOR("flip")
          Arity::kPerSample)
     .sequences()
     .volumes()
+    .image_role(ImageRole::kFlip)
     .cpu<Flip>()
     .gpu<FlipGpu>();
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/operator.h"
-#include "gpu/operator.h"
+#include "gpu/chain.h"
 #include "kernels/byte_table.h"
 #include "kernels/convert.h"
 
@@ -42,10 +42,14 @@ class LookupArgs {
 
   const SampleView& make_output(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
-    TORCHDALI_CHECK_KIND(kType, !is_floating(in.dtype), "input `data` is ", dtype_name(in.dtype),
-                         ", expected integers. To fix it: use fn.cast");
+    check(in);
     return ctx.output(0, dtype_, in.shape, in.layout);
   }
+  static void check(const SampleView& in) {
+    TORCHDALI_CHECK_KIND(kType, !is_floating(in.dtype), "input `data` is ", dtype_name(in.dtype),
+                         ", expected integers. To fix it: use fn.cast");
+  }
+  DType dtype() const { return dtype_; }
   // Keys from 0 on that have an entry; entry keys() is for all others.
   int64_t keys() const { return size_; }
   const std::vector<char>& table() const { return table_; }
@@ -99,7 +103,8 @@ class LookupTable final : public Operator {
   LookupArgs args_;
 };
 
-class LookupTableGpu final : public gpu::TaskOperator<gpu::LookupTask, &gpu::GpuKernels::lookup> {
+class LookupTableGpu final : public gpu::TaskOperator<gpu::LookupTask, &gpu::GpuKernels::lookup>,
+                             public gpu::MapsPixels {
  public:
   explicit LookupTableGpu(const OpSpec& spec) : args_(spec) {}
 
@@ -115,6 +120,15 @@ class LookupTableGpu final : public gpu::TaskOperator<gpu::LookupTask, &gpu::Gpu
     task.entries = args_.keys();
     task.table = tasks(ctx).keep_once(std::span(args_.table()));
     tasks(ctx).add(ctx, task);
+  }
+  gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& lists) const override {
+    const SampleView& in = ctx.input(0);
+    LookupArgs::check(in);
+    return {.kind = gpu::PixelStep::Kind::kLookup,
+            .dtype = args_.dtype(),
+            .channels = static_cast<int>(in.shape[2]),
+            .entries = args_.keys(),
+            .table = lists.keep_once(std::span(args_.table()))};
   }
 
  private:
@@ -136,6 +150,7 @@ TORCHDALI_OPERATOR("lookup_table")
     .deprecated_arg("output_dtype", ArgType::kDType, "Old name of `dtype`.", "dtype")
     .sequences()
     .volumes()
+    .image_role(ImageRole::kPixelwise)
     .cpu<LookupTable>()
     .gpu<LookupTableGpu>();
 

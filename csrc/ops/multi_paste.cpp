@@ -4,9 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/convert.h"
 #include "kernels/window.h"
 #include "ops/input_layout.h"
@@ -22,9 +25,17 @@ struct Pasted {
   int64_t frames = 1, h = 0, w = 0, c = 0, frame_step = 0;  // step in bytes
 };
 
-class MultiPaste final : public Operator {
+// A region of one frame of an image, and where it goes.
+struct PastedPart {
+  const char* image = nullptr;
+  DType dtype = DType::kNone;
+  Shape source;
+  PasteRegion region;
+};
+
+class MultiPasteArgs {
  public:
-  explicit MultiPaste(const OpSpec& spec)
+  explicit MultiPasteArgs(const OpSpec& spec)
       : layout_(spec, 0),
         in_ids_(spec, "in_ids"),
         output_size_(spec, "output_size"),
@@ -35,16 +46,16 @@ class MultiPaste final : public Operator {
                     spec.num_inputs);
   }
 
-  std::optional<BatchTraits> batch_traits() const override {
-    return in_ids_.given() ? std::optional(BatchTraits{}) : std::nullopt;
-  }
-  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
-    return WholeBatch::of(ctx, 0);
-  }
+  // Whether images are taken from the whole batch.
+  bool sees_batch() const { return in_ids_.given(); }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output, and calls paste(frame, parts) for each of its frames; later parts lie over
+  // earlier ones. `batch` where sees_batch().
+  template <class Paste>
+  void operator()(SampleContext& ctx, const WholeBatch* batch, Paste&& paste) const {
     static thread_local std::vector<Pasted> images;
-    find_images(ctx, images);
+    static thread_local std::vector<PastedPart> parts;
+    find_images(ctx, batch, images);
     const Pasted own = taken_apart(ctx.input(0));
     const Pasted& first = images.empty() ? own : images[0];
     const Layout layout = layout_(first.view);
@@ -75,7 +86,8 @@ class MultiPaste final : public Operator {
     // Of frames without pixels, of which there may be 2^40, the regions of the first are checked.
     const int64_t pasted = out.volume() == 0 ? std::min<int64_t>(frames, 1) : frames;
     for (int64_t f = 0; f < pasted; ++f) {
-      paste_frame(ctx, images, f, frames, frame);
+      find_parts(ctx, images, f, frames, frame.shape, parts);
+      paste(std::as_const(frame), std::span<const PastedPart>(parts));
       frame.data = frame.as<char>() + frame.size_bytes();
     }
   }
@@ -95,16 +107,15 @@ class MultiPaste final : public Operator {
     return p;
   }
 
-  void find_images(SampleContext& ctx, std::vector<Pasted>& images) const {
+  void find_images(SampleContext& ctx, const WholeBatch* batch, std::vector<Pasted>& images) const {
     images.clear();
     if (!in_ids_.given()) {
       for (int i = 0; i < ctx.num_inputs(); ++i) images.push_back(taken_apart(ctx.input(i)));
       return;
     }
     static thread_local std::vector<int64_t> buffer;
-    const WholeBatch& batch = ctx.batch_state<WholeBatch>();
     for (const int64_t id : in_ids_(ctx, buffer))
-      images.push_back(taken_apart(batch.sample(id, "in_ids")));
+      images.push_back(taken_apart(batch->sample(id, "in_ids")));
   }
 
   std::pair<int64_t, int64_t> canvas(const SampleContext& ctx, const std::vector<Pasted>& images,
@@ -127,21 +138,50 @@ class MultiPaste final : public Operator {
     return {size[0], size[1]};
   }
 
-  void paste_frame(SampleContext& ctx, const std::vector<Pasted>& images, int64_t f, int64_t frames,
-                   const SampleView& out) const {
+  void find_parts(SampleContext& ctx, const std::vector<Pasted>& images, int64_t f, int64_t frames,
+                  const Shape& canvas, std::vector<PastedPart>& parts) const {
     static thread_local PasteRegions::Numbers numbers;
     regions_.read(ctx, f, frames, images.size(), numbers);
+    parts.clear();
     for (size_t i = 0; i < images.size(); ++i) {
       const Pasted& image = images[i];
       const Shape source{image.h, image.w, image.c};
-      const auto [anchor, extent, place] = regions_.region(i, numbers, source, out.shape);
-      // What the first one leaves free is black.
-      if (i == 0) clear(out, place, extent);
-      paste(image.view.as<const char>() + (image.frames > 1 ? f : 0) * image.frame_step,
-            image.view.dtype, source, anchor, extent, out, place);
+      parts.push_back(
+          {.image = image.view.as<const char>() + (image.frames > 1 ? f : 0) * image.frame_step,
+           .dtype = image.view.dtype,
+           .source = source,
+           .region = regions_.region(i, numbers, source, canvas)});
     }
-    if (images.empty()) std::memset(out.data, 0, static_cast<size_t>(out.size_bytes()));
   }
+
+  InputLayout layout_;
+  ListArg<int64_t> in_ids_, output_size_;
+  PasteRegions regions_;
+  DType dtype_ = DType::kNone;
+};
+
+class MultiPaste final : public Operator {
+ public:
+  explicit MultiPaste(const OpSpec& spec) : args_(spec) {}
+
+  std::optional<BatchTraits> batch_traits() const override {
+    return args_.sees_batch() ? std::optional(BatchTraits{}) : std::nullopt;
+  }
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+    return WholeBatch::of(ctx, 0);
+  }
+
+  void run(SampleContext& ctx) const override {
+    args_(ctx, args_.sees_batch() ? &ctx.batch_state<WholeBatch>() : nullptr,
+          [](const SampleView& out, std::span<const PastedPart> parts) {
+            if (parts.empty()) std::memset(out.data, 0, static_cast<size_t>(out.size_bytes()));
+            // What the first one leaves free is black.
+            else clear(out, parts[0].region.place, parts[0].region.extent);
+            for (const PastedPart& part : parts) paste(part, out);
+          });
+  }
+
+ private:
   static void clear(const SampleView& out, const Shape& place, const Shape& extent) {
     if (extent.volume() == 0) {
       if (out.volume() > 0) std::memset(out.data, 0, static_cast<size_t>(out.size_bytes()));
@@ -151,25 +191,66 @@ class MultiPaste final : public Operator {
       kernels::fill_outside(out.as<T>(), out.shape, place, extent, T{});
     });
   }
-  static void paste(const char* image, DType dtype, const Shape& source, const Shape& anchor,
-                    const Shape& extent, const SampleView& out, const Shape& place) {
+  static void paste(const PastedPart& part, const SampleView& out) {
+    const auto& [anchor, extent, place] = part.region;
     if (extent.volume() == 0) return;
-    const int64_t in_size = itemsize(dtype), out_size = itemsize(out.dtype);
-    const bool same = dtype == out.dtype;
-    const kernels::ConvertFn convert = same ? nullptr : kernels::converter(out.dtype, dtype);
-    kernels::for_each_run(source, anchor, out.shape, place, extent,
+    const int64_t in_size = itemsize(part.dtype), out_size = itemsize(out.dtype);
+    const bool same = part.dtype == out.dtype;
+    const kernels::ConvertFn convert = same ? nullptr : kernels::converter(out.dtype, part.dtype);
+    kernels::for_each_run(part.source, anchor, out.shape, place, extent,
                           [&](int64_t i, int64_t o, int64_t count) {
                             char* to = out.as<char>() + o * out_size;
-                            const char* from = image + i * in_size;
+                            const char* from = part.image + i * in_size;
                             if (same) std::memcpy(to, from, static_cast<size_t>(count * in_size));
                             else convert(to, from, count);
                           });
   }
 
-  InputLayout layout_;
-  ListArg<int64_t> in_ids_, output_size_;
-  PasteRegions regions_;
-  DType dtype_ = DType::kNone;
+  MultiPasteArgs args_;
+};
+
+class MultiPasteGpu final : public gpu::TaskOperator<gpu::PasteTask, &gpu::GpuKernels::paste> {
+ public:
+  explicit MultiPasteGpu(const OpSpec& spec) : args_(spec) {}
+
+  std::unique_ptr<BatchState> survey(BatchContext& ctx) const override {
+    return args_.sees_batch() ? WholeBatch::of(ctx, 0) : nullptr;
+  }
+
+  void run(SampleContext& ctx) const override {
+    args_(ctx, args_.sees_batch() ? &tasks(ctx).survey<WholeBatch>() : nullptr,
+          [&](const SampleView& out, std::span<const PastedPart> parts) {
+            static thread_local std::vector<gpu::PastedRegion> regions;
+            regions.clear();
+            for (const PastedPart& part : parts)
+              if (part.region.extent.volume() > 0) regions.push_back(region_of(part));
+            Task task;
+            task.out = out.data;
+            task.size = out.volume();
+            task.in_dtype = parts.empty() ? out.dtype : parts[0].dtype;
+            task.out_dtype = out.dtype;
+            task.width = out.shape[1];
+            task.channels = out.shape[2];
+            task.regions = static_cast<int64_t>(regions.size());
+            task.list = tasks(ctx).keep(std::span<const gpu::PastedRegion>(regions));
+            tasks(ctx).add(ctx, task);
+          });
+  }
+
+ private:
+  static gpu::PastedRegion region_of(const PastedPart& part) {
+    const auto& [anchor, extent, place] = part.region;
+    const int64_t row = part.source[1] * part.source[2];
+    const int64_t first = anchor[0] * row + anchor[1] * part.source[2];
+    return {.image = part.image + first * itemsize(part.dtype),
+            .row = row,
+            .top = place[0],
+            .left = place[1],
+            .height = extent[0],
+            .width = extent[1]};
+  }
+
+  MultiPasteArgs args_;
 };
 
 constexpr int kMaxInputs = 64;  // DALI's
@@ -195,7 +276,8 @@ TORCHDALI_OPERATOR("multi_paste")
                   Arity::kPerSample)
     .with(add_paste_region_args)
     .sequences()
-    .cpu<MultiPaste>();
+    .cpu<MultiPaste>()
+    .gpu<MultiPasteGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// plugin.numba.fn.experimental.numba_function: calls code that Numba has compiled. What the user
-// writes, and what stands between the calls here and the user's function, is in
-// torchdali/plugin/numba.
+// plugin.numba.fn.experimental.numba_function: calls code that Numba has compiled; on the GPU, what
+// launches a kernel of Numba's. What the user writes, and what stands between the calls here and
+// the user's function, is in torchdali/plugin/numba.
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/device.h"
 
 namespace torchdali {
 namespace {
@@ -23,6 +24,12 @@ using SetupFunction = int32_t (*)(void* result, void** error, int64_t* out_shape
                                   const int64_t* in_shapes, int64_t count);
 // Puts the exception of such a call into words. It takes the GIL.
 using DescribeFunction = void (*)(int32_t code, void* error, char* text, int64_t size);
+
+// Queues a kernel for each of `count` samples, whose outputs and inputs are listed one sample after
+// the other. `gpu`: which one; -1: the host stands for it. Returns 0, else what was raised as
+// `text`, and 1 + the sample that it is about, or -1. It takes the GIL.
+using LaunchFunction = int32_t (*)(const void* const* data, const int64_t* shapes, int64_t count,
+                                   void* stream, int64_t gpu, char* text, int64_t size);
 
 struct Tensors {
   std::vector<DType> dtypes;
@@ -58,10 +65,10 @@ struct Shapes : BatchState {
   }
 };
 
-class NumbaFunction final : public Operator {
+class NumbaFunction : public Operator {
  public:
-  explicit NumbaFunction(const OpSpec& spec)
-      : run_(spec.get<Code>("run")),
+  explicit NumbaFunction(const OpSpec& spec, std::string_view run = "run")
+      : run_(spec.get<Code>(run)),
         describe_(spec.get<Code>("describe")),
         ins_(spec, "in_types", "ins_ndim"),
         outs_(spec, "out_types", "outs_ndim"),
@@ -80,14 +87,7 @@ class NumbaFunction final : public Operator {
   }
 
   std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
-    for (int k = 0; k < ctx.size(); ++k) {
-      try {
-        for (int i = 0; i < ins_.size(); ++i) check_input(i, ctx.input(i, k));
-      } catch (Error& e) {
-        e.set_sample(ctx.index_in_batch(k));
-        throw;
-      }
-    }
+    check_inputs(ctx);
     auto shapes = setup_.address == nullptr ? nullptr : set_up(ctx);
     if (batch_processing_) {
       run_batch(ctx, shapes.get());
@@ -123,7 +123,18 @@ class NumbaFunction final : public Operator {
     call<SampleFunction>(run_, data.data(), extents.data());
   }
 
- private:
+ protected:
+  void check_inputs(const BatchContext& ctx) const {
+    for (int k = 0; k < ctx.size(); ++k) {
+      try {
+        for (int i = 0; i < ins_.size(); ++i) check_input(i, ctx.input(i, k));
+      } catch (Error& e) {
+        e.set_sample(ctx.index_in_batch(k));
+        throw;
+      }
+    }
+  }
+
   void check_input(int i, const SampleView& input) const {
     TORCHDALI_CHECK_KIND(
         kType, input.dtype == ins_.dtypes[i], "input ", i, " of ", run_.text, " has elements of ",
@@ -215,6 +226,62 @@ class NumbaFunction final : public Operator {
   const bool batch_processing_;
 };
 
+// On the GPU: outputs are made, then a kernel is launched for each sample on the pipeline's stream.
+class NumbaKernel final : public NumbaFunction {
+ public:
+  explicit NumbaKernel(const OpSpec& spec) : NumbaFunction(spec, "launch") {
+    TORCHDALI_ASSERT(!batch_processing_, "");
+  }
+
+  std::optional<BatchTraits> batch_traits() const override {
+    return BatchTraits{.ordered = true, .makes_outputs = true, .on_device = true};
+  }
+
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+    check_inputs(ctx);
+    const auto shapes = setup_.address == nullptr ? nullptr : set_up(ctx);
+    const gpu::Device& device = ctx.device();
+    const gpu::Device::Scope scope(ctx.device());
+    std::vector<const void*> data;
+    std::vector<int64_t> extents;
+    const auto add = [&](const SampleView& view) {
+      data.push_back(view.data);
+      extents.insert(extents.end(), view.shape.begin(), view.shape.end());
+    };
+    BatchState none;
+    for (int k = 0; k < ctx.size(); ++k) {
+      SampleContext& sample = ctx.sample(k, none);
+      for (int o = 0; o < outs_.size(); ++o)
+        add(sample.output(o, outs_.dtypes[o],
+                          shapes == nullptr ? ctx.input(o, k).shape : shapes->shape(outs_, o, k)));
+      for (int i = 0; i < ins_.size(); ++i) add(ctx.input(i, k));
+    }
+    ctx.make_outputs();
+    const auto tensors = outs_.dtypes.size() + ins_.dtypes.size();
+    for (int k = 0; k < ctx.size(); ++k)
+      for (int o = 0; o < outs_.size(); ++o) {
+        const void*& at = data[static_cast<size_t>(k) * tensors + static_cast<size_t>(o)];
+        at = ctx.address(o, ctx.index_in_batch(k), at);
+      }
+    launch(ctx, device, data, extents);
+    return nullptr;
+  }
+
+ private:
+  void launch(const BatchContext& ctx, const gpu::Device& device,
+              const std::vector<const void*>& data, const std::vector<int64_t>& extents) const {
+    std::vector<char> text(kMaxText);
+    const int64_t index = device.torch_device().is_cpu() ? -1 : device.torch_device().index();
+    const int32_t failed = reinterpret_cast<LaunchFunction>(run_.address)(
+        data.data(), extents.data(), ctx.size(), device.stream(), index, text.data(),
+        static_cast<int64_t>(text.size()));
+    if (failed == 0) return;
+    Error error(ErrorKind::kRuntime, str_cat(run_.text, " failed: ", text.data()));
+    if (failed > 0) error.set_sample(ctx.index_in_batch(failed - 1));
+    throw error;
+  }
+};
+
 TORCHDALI_OPERATOR("plugin.numba.fn.experimental.numba_function")
     .doc("Calls a function that Numba has compiled; see torchdali.plugin.numba.")
     .input("input0", "What the function reads; any layout.")
@@ -225,7 +292,10 @@ TORCHDALI_OPERATOR("plugin.numba.fn.experimental.numba_function")
     })
     .required_arg("run_fn", ArgType::kFunction, "What the user wrote.")
     .optional_arg("setup_fn", ArgType::kFunction, "What the user wrote.")
-    .required_arg("run", ArgType::kCode, "The compiled function.")
+    .optional_arg("run", ArgType::kCode, "The compiled function, on the CPU.")
+    .optional_arg("launch", ArgType::kCode, "What launches the kernel, on the GPU.")
+    .optional_arg("blocks", ArgType::kIntVec, "The grid of the kernel.")
+    .optional_arg("threads_per_block", ArgType::kIntVec, "Threads of the kernel.")
     .required_arg("describe", ArgType::kCode, "Puts an exception into words.")
     .optional_arg("setup", ArgType::kCode, "The compiled function that gives shapes.")
     .required_arg("in_types", ArgType::kIntVec, "Element types of the inputs.")
@@ -237,7 +307,8 @@ TORCHDALI_OPERATOR("plugin.numba.fn.experimental.numba_function")
     .side_effects()
     .sequences()
     .volumes()
-    .cpu<NumbaFunction>();
+    .cpu<NumbaFunction>()
+    .gpu<NumbaKernel>();
 
 }  // namespace
 }  // namespace torchdali

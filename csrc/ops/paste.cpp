@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/window.h"
 #include "kernels/convert.h"
 #include "kernels/window.h"
 #include "ops/input_layout.h"
@@ -20,9 +21,10 @@ float checked_position(const Arg<float>& arg, const SampleContext& ctx, const ch
   return position;
 }
 
-class Paste final : public Operator {
+// Where an image lies on its canvas.
+class PasteArgs {
  public:
-  explicit Paste(const OpSpec& spec)
+  explicit PasteArgs(const OpSpec& spec)
       : layout_(spec, 0),
         fill_value_(spec.get<std::vector<int64_t>>("fill_value")),
         channels_(spec.get<int64_t>("n_channels")),
@@ -35,7 +37,8 @@ class Paste final : public Operator {
                     channels_);
   }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output; returns where on it the image begins.
+  Shape operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     TORCHDALI_CHECK(in.shape[2] == channels_, "the input has ", in.shape[2],
@@ -46,32 +49,12 @@ class Paste final : public Operator {
     at[1] = place(checked_position(x_, ctx, "paste_x"), shape[1] - in.shape[1]);
     at[2] = 0;
     checked_size_bytes({.data = nullptr, .dtype = in.dtype, .shape = shape, .layout = {}});
-    const SampleView& out = ctx.output(0, in.dtype, shape, layout);
-    if (out.volume() == 0) return;
-    const int64_t size = itemsize(in.dtype), pixel = channels_ * size;
-    char* const to = out.as<char>();
-    const int64_t row = shape[1] * pixel, in_row = in.shape[1] * pixel;
-    // One row of the canvas is the pattern of all.
-    char* const pattern = ctx.scratch<char>(static_cast<size_t>(row)).data();
-    dispatch_dtype(in.dtype, [&]<class T>() {
-      kernels::fill_channels(reinterpret_cast<T*>(pattern), shape[1], channels_, 1, [&](int64_t c) {
-        return kernels::convert<T>(fill_value_[static_cast<size_t>(c)]);
-      });
-    });
-    const int64_t left = at[1] * pixel;
-    for (int64_t y = 0; y < shape[0]; ++y) {
-      char* const line = to + y * row;
-      const int64_t source = y - at[0];
-      if (source < 0 || source >= in.shape[0]) {
-        std::memcpy(line, pattern, static_cast<size_t>(row));
-        continue;
-      }
-      std::memcpy(line, pattern, static_cast<size_t>(left));
-      if (in_row > 0)
-        std::memcpy(line + left, in.as<const char>() + source * in_row,
-                    static_cast<size_t>(in_row));
-      std::memcpy(line + left + in_row, pattern, static_cast<size_t>(row - left - in_row));
-    }
+    ctx.output(0, in.dtype, shape, layout);
+    return at;
+  }
+  template <class T>
+  T fill(int64_t channel) const {
+    return kernels::convert<T>(fill_value_[static_cast<size_t>(channel)]);
   }
 
  private:
@@ -95,6 +78,70 @@ class Paste final : public Operator {
   Arg<float> ratio_, min_canvas_size_, x_, y_;
 };
 
+class Paste final : public Operator {
+ public:
+  explicit Paste(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const Shape at = args_(ctx);
+    const SampleView &in = ctx.input(0), &out = ctx.output_view(0);
+    if (out.volume() == 0) return;
+    const int64_t width = out.shape[1], channels = out.shape[2];
+    const int64_t pixel = channels * itemsize(in.dtype);
+    char* const to = out.as<char>();
+    const int64_t row = width * pixel, in_row = in.shape[1] * pixel;
+    // One row of the canvas is the pattern of all.
+    char* const pattern = ctx.scratch<char>(static_cast<size_t>(row)).data();
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      kernels::fill_channels(reinterpret_cast<T*>(pattern), width, channels, 1,
+                             [&](int64_t c) { return args_.fill<T>(c); });
+    });
+    const int64_t left = at[1] * pixel;
+    for (int64_t y = 0; y < out.shape[0]; ++y) {
+      char* const line = to + y * row;
+      const int64_t source = y - at[0];
+      if (source < 0 || source >= in.shape[0]) {
+        std::memcpy(line, pattern, static_cast<size_t>(row));
+        continue;
+      }
+      std::memcpy(line, pattern, static_cast<size_t>(left));
+      if (in_row > 0)
+        std::memcpy(line + left, in.as<const char>() + source * in_row,
+                    static_cast<size_t>(in_row));
+      std::memcpy(line + left + in_row, pattern, static_cast<size_t>(row - left - in_row));
+    }
+  }
+
+ private:
+  PasteArgs args_;
+};
+
+// The canvas is a window of the image that reaches outside.
+class PasteGpu final : public gpu::TaskOperator<gpu::WindowTask, &gpu::GpuKernels::window> {
+ public:
+  explicit PasteGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    Shape anchor = args_(ctx);
+    const SampleView &in = ctx.input(0), &out = ctx.output_view(0);
+    for (int i = 0; i < anchor.ndim(); ++i) anchor[i] = -anchor[i];
+    Task task;
+    if (!gpu::set_window_place(task, in, out, anchor, out.shape, {0, 1, 2}, -1, 2)) return;
+    std::vector<uint64_t> colour(static_cast<size_t>(out.shape[2]));
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      for (size_t c = 0; c < colour.size(); ++c) {
+        const T value = args_.fill<T>(static_cast<int64_t>(c));
+        std::memcpy(&colour[c], &value, sizeof(T));
+      }
+    });
+    task.fill = tasks(ctx).keep(std::span<const uint64_t>(colour));
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  PasteArgs args_;
+};
+
 TORCHDALI_OPERATOR("paste")
     .doc("Puts each image on a larger canvas of one colour.")
     .input("image", "Images; any element type.", {"HWC"})
@@ -112,7 +159,8 @@ TORCHDALI_OPERATOR("paste")
          Arity::kPerSample)
     .arg("paste_y", 0.5f, "Vertical position of the image, 0 (top) to 1 (bottom).",
          Arity::kPerSample)
-    .cpu<Paste>();
+    .cpu<Paste>()
+    .gpu<PasteGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -4,21 +4,18 @@
 #include <vector>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "ops/whole_batch.h"
 
 namespace torchdali {
 namespace {
 
-class PermuteBatch final : public Operator {
+// The sample that an output sample is.
+class PermuteBatchArgs {
  public:
-  explicit PermuteBatch(const OpSpec& spec) : indices_(spec, "indices") {}
+  explicit PermuteBatchArgs(const OpSpec& spec) : indices_(spec, "indices") {}
 
-  std::optional<BatchTraits> batch_traits() const override { return BatchTraits{}; }
-  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
-    return WholeBatch::of(ctx, 0);
-  }
-
-  void run(SampleContext& ctx) const override {
+  const SampleView& operator()(const SampleContext& ctx) const {
     const WholeBatch& batch = ctx.batch_state<WholeBatch>();
     static thread_local std::vector<int64_t> buffer;
     const auto indices = indices_(ctx, buffer);
@@ -31,11 +28,39 @@ class PermuteBatch final : public Operator {
                       " numbers, and the batch ", batch.samples.size(), " samples");
       own = static_cast<size_t>(batch.positions[static_cast<size_t>(ctx.index_in_batch())]);
     }
-    ctx.share_batch(0, batch.sample(indices[own], "indices"));
+    return batch.sample(indices[own], "indices");
   }
 
  private:
   ListArg<int64_t> indices_;
+};
+
+class PermuteBatch final : public Operator {
+ public:
+  explicit PermuteBatch(const OpSpec& spec) : args_(spec) {}
+
+  std::optional<BatchTraits> batch_traits() const override { return BatchTraits{}; }
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+    return WholeBatch::of(ctx, 0);
+  }
+  void run(SampleContext& ctx) const override { ctx.share_batch(0, args_(ctx)); }
+
+ private:
+  PermuteBatchArgs args_;
+};
+
+class PermuteBatchGpu final : public gpu::GpuOperator {
+ public:
+  explicit PermuteBatchGpu(const OpSpec& spec) : args_(spec) {}
+
+  std::unique_ptr<BatchState> make_tasks(BatchContext& ctx) const override {
+    return WholeBatch::of(ctx, 0);
+  }
+  void run(SampleContext& ctx) const override { ctx.share_input(0, 0, args_(ctx)); }
+  void launch(BatchContext& /*ctx*/, BatchState& /*state*/) const override {}
+
+ private:
+  PermuteBatchArgs args_;
 };
 
 TORCHDALI_OPERATOR("permute_batch")
@@ -48,7 +73,8 @@ TORCHDALI_OPERATOR("permute_batch")
                   "Numbers of samples in the batch, from 0: a list as long as the batch, or a "
                   "tensor with one number a sample, such as fn.batch_permutation gives.",
                   Arity::kPerSample)
-    .cpu<PermuteBatch>();
+    .cpu<PermuteBatch>()
+    .gpu<PermuteBatchGpu>();
 
 }  // namespace
 }  // namespace torchdali

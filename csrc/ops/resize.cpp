@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.resize: scales images, volumes and sequences.
+#include <algorithm>
+#include <array>
+
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "ops/input_layout.h"
 #include "ops/resize_attr.h"
 #include "ops/resize_filter.h"
@@ -8,49 +12,96 @@
 namespace torchdali {
 namespace {
 
-class Resize final : public Operator {
- public:
-  explicit Resize(const OpSpec& spec)
-      : layout_(spec, 0), size_(spec), resample_(spec), save_attrs_(spec.get<bool>("save_attrs")) {}
+// What `save_attrs` gives: the spatial extents of an input.
+struct Attrs {
+  explicit Attrs(const SampleView& in, const SpatialAxes& axes) : count(axes.ndim) {
+    for (int a = 0; a < count; ++a)
+      extents[static_cast<size_t>(a)] = static_cast<int32_t>(in.shape[axes.first + a]);
+  }
+  const SampleView& make_output(SampleContext& ctx) const {
+    return ctx.output(1, DType::kInt32, Shape{count});
+  }
+  std::array<int32_t, 3> extents{};
+  int count;
+};
 
-  void run(SampleContext& ctx) const override {
-    const SampleView& in = ctx.input(0);
+// The arguments, as what is resampled to what.
+class ResizeTask {
+ public:
+  explicit ResizeTask(const OpSpec& spec) : layout_(spec, 0), size_(spec), resample_(spec) {}
+  ResampleArgs::Task operator()(const SampleContext& ctx, const SampleView& in) const {
     const Layout layout = layout_(in);
     const SpatialAxes axes = SpatialAxes::of(layout);
     const auto extents = in.shape.span().subspan(axes.first, axes.ndim);
-    if (save_attrs_) {
-      int32_t* attrs = ctx.output(1, DType::kInt32, Shape{axes.ndim}).as<int32_t>();
-      for (int a = 0; a < axes.ndim; ++a) attrs[a] = static_cast<int32_t>(extents[a]);
-    }
-    resample_.run(ctx, layout, size_(ctx, extents));
+    return resample_.plan(ctx, in, layout, size_(ctx, extents));
   }
+  Attrs attrs(const SampleView& in) const { return Attrs(in, SpatialAxes::of(layout_(in))); }
 
  private:
   InputLayout layout_;
   ResizeArgs size_;
   ResampleArgs resample_;
+};
+
+class Resize final : public CpuResampler {
+ public:
+  explicit Resize(const OpSpec& spec) : task_(spec), save_attrs_(spec.get<bool>("save_attrs")) {}
+
+  void run(SampleContext& ctx) const override {
+    if (save_attrs_) {
+      const Attrs attrs = task_.attrs(ctx.input(0));
+      std::copy_n(attrs.extents.begin(), attrs.count, attrs.make_output(ctx).as<int32_t>());
+    }
+    CpuResampler::run(ctx);
+  }
+  ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
+    return task_(ctx, in);
+  }
+
+ private:
+  ResizeTask task_;
   bool save_attrs_;
 };
 
-class ResizeGpu final : public GpuResampler {
+class ResizeGpu final : public gpu::GpuOperator, public ResamplesOnGpu {
  public:
-  explicit ResizeGpu(const OpSpec& spec) : layout_(spec, 0), size_(spec), resample_(spec) {
-    TORCHDALI_CHECK_KIND(kUnsupported, !spec.get<bool>("save_attrs"),
-                         "`save_attrs` is not there on the GPU. To fix it: use fn.shapes of the "
-                         "input, before .gpu()");
+  explicit ResizeGpu(const OpSpec& spec) : task_(spec), save_attrs_(spec.get<bool>("save_attrs")) {}
+
+  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
+    return std::make_unique<Both>();
   }
   void run(SampleContext& ctx) const override {
+    auto& tasks = ctx.batch_state<Both>();
     const SampleView& in = ctx.input(0);
-    const Layout layout = layout_(in);
-    const SpatialAxes axes = SpatialAxes::of(layout);
-    const ResizeGeometry geometry = size_(ctx, in.shape.span().subspan(axes.first, axes.ndim));
-    resample_.run_gpu(ctx, layout, geometry, {.out = geometry.out});
+    if (save_attrs_) add_attrs(ctx, tasks.attrs, task_.attrs(in));
+    resample_on_gpu(ctx, tasks.resample, task(ctx, in));
+  }
+  ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
+    return task_(ctx, in);
+  }
+  void launch(BatchContext& ctx, BatchState& tasks) const override {
+    auto& both = static_cast<Both&>(tasks);
+    both.attrs.launch(ctx, gpu::kernels_of(ctx).bytes);
+    both.resample.launch(ctx);
   }
 
  private:
-  InputLayout layout_;
-  ResizeArgs size_;
-  ResampleArgs resample_;
+  struct Both : BatchState {
+    ResampleTasks resample;
+    gpu::Tasks<gpu::BytesTask> attrs;
+  };
+  static void add_attrs(SampleContext& ctx, gpu::Tasks<gpu::BytesTask>& tasks, const Attrs& attrs) {
+    const SampleView& out = attrs.make_output(ctx);
+    const std::span<const int32_t> extents(attrs.extents);
+    gpu::BytesTask task;
+    task.out = out.data;
+    task.size = out.size_bytes();
+    task.bytes = tasks.keep(extents.first(static_cast<size_t>(attrs.count)));
+    tasks.add(ctx, task, 1);
+  }
+
+  ResizeTask task_;
+  bool save_attrs_;
 };
 
 TORCHDALI_OPERATOR("resize")
@@ -70,6 +121,7 @@ TORCHDALI_OPERATOR("resize")
     .deprecated_arg("image_type", ArgType::kImageType, "Without effect.")
     .sequences()
     .volumes()
+    .image_role(ImageRole::kResampler)
     .cpu<Resize>()
     .gpu<ResizeGpu>();
 

@@ -15,16 +15,11 @@ constexpr int kHorizontal = 1, kVertical = 2, kDepthwise = 4;
 // The arguments, as what is resampled to what.
 class ResizeCropMirrorArgs {
  public:
-  struct Plan {
-    Layout layout;
-    ResizeGeometry geometry;
-    ResizeWindow window;
-  };
   explicit ResizeCropMirrorArgs(const OpSpec& spec)
-      : resample(spec), layout_(spec, 0), size_(spec), crop_(spec), mirror_(spec, "mirror") {}
+      : layout_(spec, 0), size_(spec), crop_(spec), mirror_(spec, "mirror"), resample_(spec) {}
 
-  Plan operator()(const SampleContext& ctx) const {
-    const SampleView& in = ctx.input(0);
+  // `in` stands for input 0.
+  ResampleArgs::Task operator()(const SampleContext& ctx, const SampleView& in) const {
     const Layout layout = layout_(in);
     const SpatialAxes axes = SpatialAxes::of(layout);
     const ResizeGeometry geometry = size_(ctx, in.shape.span().subspan(axes.first, axes.ndim));
@@ -39,23 +34,22 @@ class ResizeCropMirrorArgs {
       window.out[a] = resized[a] == 0 ? 0 : crop.shape[a];
       window.mirror[a] = (mirror & kBits[3 - axes.ndim + a]) != 0;
     }
-    return {layout, geometry, window};
+    return resample_.plan(ctx, in, layout, geometry, window);
   }
-  const ResampleArgs resample;
 
  private:
   InputLayout layout_;
   ResizeArgs size_;
   CropArgs crop_;
   Arg<int> mirror_;
+  ResampleArgs resample_;
 };
 
-class ResizeCropMirror final : public Operator {
+class ResizeCropMirror final : public CpuResampler {
  public:
   explicit ResizeCropMirror(const OpSpec& spec) : args_(spec) {}
-  void run(SampleContext& ctx) const override {
-    const auto [layout, geometry, window] = args_(ctx);
-    args_.resample.run(ctx, layout, geometry, window);
+  ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
+    return args_(ctx, in);
   }
 
  private:
@@ -65,9 +59,8 @@ class ResizeCropMirror final : public Operator {
 class ResizeCropMirrorGpu final : public GpuResampler {
  public:
   explicit ResizeCropMirrorGpu(const OpSpec& spec) : args_(spec) {}
-  void run(SampleContext& ctx) const override {
-    const auto [layout, geometry, window] = args_(ctx);
-    args_.resample.run_gpu(ctx, layout, geometry, window);
+  ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
+    return args_(ctx, in);
   }
 
  private:
@@ -89,6 +82,7 @@ TORCHDALI_OPERATOR("resize_crop_mirror")
     .with(add_resample_args)
     .sequences()
     .volumes()
+    .image_role(ImageRole::kResampler)
     .cpu<ResizeCropMirror>()
     .gpu<ResizeCropMirrorGpu>();
 

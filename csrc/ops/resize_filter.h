@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "core/operator.h"
-#include "gpu/operator.h"
+#include "core/image_part.h"
+#include "gpu/chain.h"
 #include "kernels/resample.h"
 #include "ops/resize_attr.h"
 
@@ -25,9 +25,6 @@ struct ResizeWindow {
   std::array<bool, 3> mirror{};
 };
 
-// What GPU operators that resample derive from.
-using GpuResampler = gpu::TaskOperator<gpu::ResampleTask, &gpu::GpuKernels::resample>;
-
 // The arguments of ResampleArgs, for SchemaBuilder::with().
 SchemaBuilder& add_resample_args(SchemaBuilder& schema);
 
@@ -36,28 +33,61 @@ class ResampleArgs {
  public:
   explicit ResampleArgs(const OpSpec& spec);
 
-  // Makes output 0 from input 0, whose layout is `layout`: the whole resized sample, or `window`.
-  void run(SampleContext& ctx, const Layout& layout, const ResizeGeometry& geometry) const;
-  void run(SampleContext& ctx, const Layout& layout, const ResizeGeometry& geometry,
-           const ResizeWindow& window) const;
-
-  // The same in two steps, for a source of which only a part is in memory.
+  // What there is to do for a sample.
   struct Task {
     kernels::ResampleJob job;
     Shape out_shape;
+    Layout layout;
   };
-  Task plan(const SampleContext& ctx, DType in_type, const Shape& in_shape, const Layout& layout,
+  // The whole resized sample, or `window` of it. `in` has the type and the shape of the sample;
+  // `layout` is its layout.
+  Task plan(const SampleContext& ctx, const SampleView& in, const Layout& layout,
+            const ResizeGeometry& geometry) const {
+    return plan(ctx, in, layout, geometry, {.out = geometry.out});
+  }
+  Task plan(const SampleContext& ctx, const SampleView& in, const Layout& layout,
             const ResizeGeometry& geometry, const ResizeWindow& window) const;
-  // Makes output 0. `in`: where the source's first element is, or would be.
-  static void run(SampleContext& ctx, const Task& task, const Layout& layout, const void* in);
-  // The same on the GPU: adds its task.
-  void run_gpu(SampleContext& ctx, const Layout& layout, const ResizeGeometry& geometry,
-               const ResizeWindow& window) const;
 
  private:
   Arg<InterpType> interp_type_, min_filter_, mag_filter_;
   bool antialias_;
   DType dtype_ = DType::kNone;
+};
+
+// What GPU operators that resample have to do for a batch: what goes by strips, and the rest.
+struct ResampleTasks : BatchState {
+  gpu::Tasks<gpu::ResampleTask> strips, boxes;
+  void launch(const BatchContext& ctx);
+};
+// Adds the task that makes output 0 of input 0.
+void resample_on_gpu(SampleContext& ctx, ResampleTasks& tasks, const ResampleArgs::Task& what);
+
+// What operators that resample derive from: they say what there is to do. On the CPU:
+class CpuResampler : public Operator, public ResamplesImage {
+ public:
+  // For a sample like `in`, which stands for input 0.
+  virtual ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const = 0;
+  void run(SampleContext& ctx) const override;
+  std::unique_ptr<ImageResampling> plan(SampleContext& ctx, const SampleView& in) const override;
+};
+// On the GPU, with other outputs beside, and with none.
+class ResamplesOnGpu : public gpu::ResamplesInChain {
+ public:
+  virtual ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const = 0;
+  std::unique_ptr<gpu::ChainResampling> plan(SampleContext& ctx,
+                                             const SampleView& in) const override;
+};
+class GpuResampler : public gpu::GpuOperator, public ResamplesOnGpu {
+ public:
+  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const final {
+    return std::make_unique<ResampleTasks>();
+  }
+  void run(SampleContext& ctx) const override {
+    resample_on_gpu(ctx, ctx.batch_state<ResampleTasks>(), task(ctx, ctx.input(0)));
+  }
+  void launch(BatchContext& ctx, BatchState& tasks) const final {
+    static_cast<ResampleTasks&>(tasks).launch(ctx);
+  }
 };
 
 }  // namespace torchdali

@@ -13,13 +13,16 @@ int channel_axis(const SampleView& in) {
   return in.layout.empty() && ndim >= 3 ? ndim - 1 : in.layout.find('C');
 }
 
-class Slice final : public Operator {
+class Slice final : public Operator, public TakesImagePart {
  public:
   explicit Slice(const OpSpec& spec) : slice_(spec), copy_(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
     copy_(ctx, in.layout, channel_axis(in), slice_(ctx, in.shape, in.layout));
+  }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return copy_.part(in, slice_(ctx, in.shape, in.layout));
   }
 
  private:
@@ -33,6 +36,9 @@ class SliceGpu final : public GpuWindow {
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
     copy_.run_gpu(ctx, in.layout, channel_axis(in), slice_(ctx, in.shape, in.layout));
+  }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return copy_.part(in, slice_(ctx, in.shape, in.layout));
   }
 
  private:
@@ -55,6 +61,7 @@ TORCHDALI_OPERATOR("slice")
     .with(add_window_copy_args)
     .sequences()
     .volumes()
+    .image_role(ImageRole::kWindow)
     .cpu<Slice>()
     .gpu<SliceGpu>()
     .host_input(1)

@@ -79,6 +79,12 @@ void WindowCopy::run_gpu(SampleContext& ctx, const Layout& layout, int channel_a
     tasks.add(ctx, task);
 }
 
+std::optional<ImagePart> WindowCopy::part(const SampleView& image, Window window) const {
+  if (checked_dtype(image.dtype) != image.dtype) return std::nullopt;
+  out_of_bounds_.apply(window, image.shape);
+  return image_part(window, image.shape);
+}
+
 void WindowCopy::operator()(SampleContext& ctx, const Layout& layout, int channel_axis,
                             Window window) const {
   const SampleView& in = ctx.input(0);

@@ -3,15 +3,16 @@
 // Shared by crop and slice.
 #pragma once
 
-#include "core/operator.h"
-#include "gpu/operator.h"
+#include "core/image_part.h"
+#include "gpu/chain.h"
 #include "kernels/window.h"
 #include "ops/out_of_bounds.h"
 
 namespace torchdali {
 
 // What GPU operators that cut windows out derive from.
-using GpuWindow = gpu::TaskOperator<gpu::WindowTask, &gpu::GpuKernels::window>;
+class GpuWindow : public gpu::TaskOperator<gpu::WindowTask, &gpu::GpuKernels::window>,
+                  public gpu::TakesPart {};
 
 // The arguments of WindowCopy, for SchemaBuilder::with().
 SchemaBuilder& add_window_copy_args(SchemaBuilder& schema);
@@ -23,6 +24,8 @@ class WindowCopy {
   // Makes output 0 from input 0, whose layout is `layout`. `channel_axis`: the one that
   // `fill_values` are for, or -1.
   void operator()(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
+  // The part of an image that it would copy, where that is all it would do.
+  std::optional<ImagePart> part(const SampleView& image, Window window) const;
   // The same on the GPU: adds its task.
   void run_gpu(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
 

@@ -15,6 +15,7 @@ void bind_registry(py::module_& m);
 void bind_executor(py::module_& m);
 void bind_buffer(py::module_& m);
 void bind_functions(py::module_& m);
+void bind_trace(py::module_& m);
 
 // Paths may hold any bytes: as Python's os.fsdecode has them.
 py::object decode_path(std::string_view text);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "python/bind.h"
+#include "python/plan_facts.h"
 
 namespace torchdali {
 namespace {
@@ -131,17 +132,18 @@ Undertaker& undertaker() {
 class PyExecutor {
  public:
   PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
-             bool set_affinity, bool memory_stats, const PyExecutor* workers,
-             std::shared_ptr<gpu::Device> device) {
+             bool set_affinity, bool memory_stats, bool fuse, const PyExecutor* workers,
+             std::shared_ptr<gpu::Device> device, int gpu_depth) {
     Graph graph;
     for (const auto d : nodes) graph.nodes.push_back(to_node(py::cast<py::dict>(d)));
     for (const auto e : outputs) graph.outputs.push_back(to_edge(e));
     const ExecutorOptions options{.max_batch_size = batch_size,
                                   .num_threads = num_threads,
                                   .set_affinity = set_affinity,
-                                  .fuse = fusion_enabled(),
+                                  .fuse = fuse && fusion_enabled(),
                                   .memory_stats = memory_stats,
-                                  .device = std::move(device)};
+                                  .device = std::move(device),
+                                  .gpu_depth = gpu_depth};
     const Executor* shared = workers == nullptr ? nullptr : &workers->executor();
     const py::gil_scoped_release release;
     executor_ = std::make_shared<Executor>(std::move(graph), options, shared);
@@ -255,6 +257,59 @@ class PyExecutor {
     }
     return all;
   }
+  py::dict measures() {
+    const Executor& e = executor();
+    py::list operators, workers;
+    const auto part = [](const OperatorMeasure::Part& p) {
+      return py::make_tuple(p.op, p.name, decode_path(p.location));
+    };
+    for (const OperatorMeasure& m : e.operator_measures()) {
+      py::list parts;
+      for (const auto& p : m.parts) parts.append(part(p));
+      py::dict d;
+      d["self"] = part(m.self);
+      d["parts"] = parts;
+      d["hidden"] = m.hidden;
+      d["on_gpu"] = m.on_gpu;
+      d["samples"] = m.samples;
+      d["timed"] = m.timed;
+      d["ns"] = m.ns;
+      d["max_ns"] = m.max_ns;
+      d["bytes"] = m.bytes;
+      d["batches"] = m.batches;
+      d["batch_samples"] = m.batch_samples;
+      d["batch_ns"] = m.batch_ns;
+      d["max_batch_ns"] = m.max_batch_ns;
+      d["batch_bytes"] = m.batch_bytes;
+      d["source_batches"] = m.source_batches;
+      d["source_ns"] = m.source_ns;
+      d["max_source_ns"] = m.max_source_ns;
+      operators.append(d);
+    }
+    const SchedulerMeasure measure = e.scheduler_measure();
+    for (const WorkerMeasure& w : measure.workers) {
+      py::dict d;
+      d["wall_ns"] = w.wall_ns;
+      d["busy_ns"] = w.busy_ns;
+      d["idle_ns"] = w.idle_ns;
+      d["waiting_ns"] = w.waiting_ns;
+      d["claims"] = w.claims;
+      workers.append(d);
+    }
+    py::dict all;
+    all["now_ns"] = now_ns();
+    all["began_ns"] = measure.began_ns;
+    all["operators"] = operators;
+    all["workers"] = workers;
+    all["ready"] = measure.ready;
+    all["waits"] = measure.waits;
+    all["wait_ns"] = measure.wait_ns;
+    all["max_wait_ns"] = measure.max_wait_ns;
+    return all;
+  }
+  void reset_greatest() { executor().reset_greatest(); }
+  uint32_t trace_owner() const { return executor().trace_owner(); }
+  py::list plan() const { return plan_facts(executor().plan()); }
   void reset() { executor().reset(); }
   void deal(const EpochPlan& plan) {
     Executor& e = executor();
@@ -363,11 +418,12 @@ void bind_executor(py::module_& m) {
            py::arg("copy_stream") = 0, py::arg("handle") = 0, py::arg("library") = "",
            py::arg("emulated") = false);
   py::class_<PyExecutor>(m, "Executor")
-      .def(py::init<const py::list&, const py::list&, int, int, bool, bool, const PyExecutor*,
-                    std::shared_ptr<gpu::Device>>(),
+      .def(py::init<const py::list&, const py::list&, int, int, bool, bool, bool, const PyExecutor*,
+                    std::shared_ptr<gpu::Device>, int>(),
            py::arg("nodes"), py::arg("outputs"), py::kw_only(), py::arg("batch_size"),
            py::arg("num_threads"), py::arg("set_affinity") = false, py::arg("memory_stats") = false,
-           py::arg("workers") = nullptr, py::arg("device") = nullptr)
+           py::arg("fuse") = true, py::arg("workers") = nullptr, py::arg("device") = nullptr,
+           py::arg("gpu_depth") = 0)
       .def("schedule", &PyExecutor::schedule, py::arg("sample_ids") = std::vector<uint64_t>())
       .def("wait", &PyExecutor::wait)
       .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "",
@@ -378,6 +434,10 @@ void bind_executor(py::module_& m) {
       .def("restore", &PyExecutor::restore, py::kw_only(), py::arg("iterations"),
            py::arg("samples"), py::arg("sources"))
       .def("memory_statistics", &PyExecutor::memory_statistics)
+      .def("measures", &PyExecutor::measures)
+      .def("reset_greatest", &PyExecutor::reset_greatest)
+      .def_property_readonly("trace_owner", &PyExecutor::trace_owner)
+      .def("plan", &PyExecutor::plan)
       .def("reset", &PyExecutor::reset)
       .def(
           "deal",

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.python_function, fn.dl_tensor_python_function and fn.torch_python_function: the user's Python
-// in the middle of a pipeline. The only code that takes the GIL on the engine's threads.
+// in the middle of a pipeline, on the CPU and on the GPU. With numba_function, the only code that
+// takes the GIL on the engine's threads.
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/clone.h>
+#include <ATen/ops/equal.h>
+#include <torch/csrc/autograd/python_variable.h>
 
 #include <cstdlib>
+#include <deque>
 
+#include "core/counters.h"
 #include "core/operator.h"
+#include "core/trace.h"
+#include "gpu/axes.h"
+#include "gpu/device.h"
+#include "gpu/operator.h"
 #include "kernels/strided_copy.h"
 #include "python/values.h"
 
@@ -60,6 +70,20 @@ class CurrentSampleScope {
   CurrentSample before_;
 };
 
+// The handle of the stream that the call of this thread belongs to; null on the CPU.
+thread_local void* current_stream = nullptr;
+
+class CurrentStreamScope {
+ public:
+  explicit CurrentStreamScope(void* stream) : before_(current_stream) { current_stream = stream; }
+  ~CurrentStreamScope() { current_stream = before_; }
+  CurrentStreamScope(const CurrentStreamScope&) = delete;
+  CurrentStreamScope& operator=(const CurrentStreamScope&) = delete;
+
+ private:
+  void* before_;
+};
+
 py::object helper(const char* name) {
   return py::module_::import("torchdali._functions").attr(name);
 }
@@ -81,6 +105,7 @@ struct Results final : BatchState {
   Results(const Results&) = delete;
   Results& operator=(const Results&) = delete;
 
+  c10::Device device{c10::kCPU};                    // where they lie
   std::vector<std::vector<ForeignView>> views;      // [output][index in the batch]
   std::vector<std::shared_ptr<const void>> owners;  // of the inputs, where run() calls the function
 };
@@ -90,11 +115,18 @@ class InputCheck {
  public:
   void add(const SampleView& view, int input, int sample) {
     const auto* bytes = view.as<const char>();
-    kept_.push_back({view, input, sample, {bytes, bytes + view.size_bytes()}});
+    kept_.push_back({view, input, sample, {bytes, bytes + view.size_bytes()}, {}, {}});
+  }
+  // One that may lie on the GPU: what is compared are bytes, so that NaN is what it was.
+  void add(const at::Tensor& tensor, int input, int sample) {
+    const at::Tensor bytes = tensor.reshape({-1}).view(at::kByte);
+    kept_.push_back({{}, input, sample, {}, bytes, at::clone(bytes)});
   }
   void verify() const {
     for (const Kept& k : kept_) {
-      if (k.bytes.empty() || std::memcmp(k.bytes.data(), k.view.data, k.bytes.size()) == 0)
+      if (k.tensor.defined()
+              ? at::equal(k.tensor, k.copy)
+              : k.bytes.empty() || std::memcmp(k.bytes.data(), k.view.data, k.bytes.size()) == 0)
         continue;
       Error error(ErrorKind::kRuntime,
                   str_cat("the function modified its input ", k.input,
@@ -109,8 +141,61 @@ class InputCheck {
     SampleView view;
     int input, sample;
     std::vector<char> bytes;
+    at::Tensor tensor, copy;
   };
   std::vector<Kept> kept_;
+};
+
+// What a function is called with: Python objects of the samples of a batch.
+class Values {
+ public:
+  Values() = default;
+  virtual ~Values() = default;
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  virtual py::object make(int input, int sample, const SampleView& view) const = 0;
+  virtual void watch(InputCheck& check, int input, int sample, const SampleView& view) const {
+    check.add(view, input, sample);
+  }
+};
+
+class HostValues final : public Values {
+ public:
+  // `owner(i)` keeps the memory of input i.
+  template <class Owner>
+  HostValues(ValueKind kind, int num_inputs, Owner&& owner) {
+    makers_.reserve(static_cast<size_t>(num_inputs));
+    for (int i = 0; i < num_inputs; ++i) makers_.emplace_back(kind, owner(i));
+  }
+  py::object make(int input, int /*sample*/, const SampleView& view) const override {
+    return makers_[static_cast<size_t>(input)](view);
+  }
+
+ private:
+  std::vector<ValueMaker> makers_;
+};
+
+class DeviceValues final : public Values {
+ public:
+  DeviceValues(ValueKind kind, const BatchContext& ctx) : kind_(kind) {
+    for (int i = 0; i < ctx.num_inputs(); ++i) {
+      TORCHDALI_ASSERT(ctx.input_batch(i) != nullptr, "");
+      batches_.push_back(ctx.input_batch(i));
+    }
+  }
+  py::object make(int input, int sample, const SampleView& /*view*/) const override {
+    return make_device_value(kind_, tensor(input, sample));
+  }
+  void watch(InputCheck& check, int input, int sample, const SampleView& /*view*/) const override {
+    check.add(tensor(input, sample), input, sample);
+  }
+
+ private:
+  at::Tensor tensor(int input, int sample) const {
+    return batches_[static_cast<size_t>(input)]->tensor(sample);
+  }
+  const ValueKind kind_;
+  std::vector<const Batch*> batches_;
 };
 
 bool check_functions() {
@@ -175,24 +260,8 @@ class PythonFunction : public Operator {
       call_processes(ctx, *results);
       return results;
     }
-    const Generators generators(seed_generators_);
-    if (whole_batch_) {
-      call_with_batch(ctx, generators, *results);
-      return results;
-    }
-    const auto make = makers([&](int i) { return ctx.input_owner(i); });
-    for (int k = 0; k < ctx.size(); ++k) {
-      const int sample = ctx.index_in_batch(k);
-      TORCHDALI_CHECK_KIND(kRuntime, !ctx.cancelled(), "the pipeline was closed");
-      try {
-        call_with_sample([&](int i) -> const SampleView& { return ctx.input(i, k); }, make,
-                         generators, ctx.sample_id(k), sample, *results);
-      } catch (Error& e) {
-        e.set_sample(sample);
-        throw;
-      }
-    }
-    check_uniform(ctx, *results);
+    call_all(ctx, HostValues(kind_, num_inputs_, [&](int i) { return ctx.input_owner(i); }),
+             *results);
     return results;
   }
 
@@ -201,9 +270,11 @@ class PythonFunction : public Operator {
     const int sample = ctx.index_in_batch();
     if (runs_on_threads()) {
       const WorkerGil gil;
-      const auto make = makers([&](int i) { return results.owners[static_cast<size_t>(i)]; });
-      call_with_sample([&](int i) -> const SampleView& { return ctx.input(i); }, make,
-                       Generators(false), ctx.sample_id(), sample, results);
+      const HostValues values(kind_, num_inputs_, [&](int i) -> const auto& {
+        return results.owners[static_cast<size_t>(i)];
+      });
+      call_with_sample([&](int i) -> const SampleView& { return ctx.input(i); }, values,
+                       Generators(false, results.device), ctx.sample_id(), sample, results);
     }
     for (int i = 0; i < num_outputs_; ++i) {
       const ForeignView& from = results.views[static_cast<size_t>(i)][static_cast<size_t>(sample)];
@@ -223,12 +294,12 @@ class PythonFunction : public Operator {
     }
   }
 
- private:
+ protected:
   // The states of the global generators, which are the user's again when this goes.
   class Generators {
    public:
-    explicit Generators(bool seeded) {
-      if (seeded) states_ = helper("_generator_states")();
+    Generators(bool seeded, c10::Device device) : gpu_(device.is_cpu() ? -1 : device.index()) {
+      if (seeded) states_ = helper("_generator_states")(gpu_);
     }
     ~Generators() {  // NOLINT(bugprone-exception-escape): but where Python itself is broken
       if (!states_) return;
@@ -241,19 +312,33 @@ class PythonFunction : public Operator {
     Generators(const Generators&) = delete;
     Generators& operator=(const Generators&) = delete;
     void seed(uint64_t operator_seed, uint64_t sample_id) const {
-      if (states_) helper("_seed_generators")(derive_seed(operator_seed, sample_id));
+      if (states_) helper("_seed_generators")(derive_seed(operator_seed, sample_id), gpu_);
     }
 
    private:
+    const int gpu_;  // whose generator is one of them; -1: none
     py::object states_;
   };
 
-  template <class Owner>
-  std::vector<ValueMaker> makers(Owner&& owner) const {
-    std::vector<ValueMaker> make;
-    make.reserve(static_cast<size_t>(num_inputs_));
-    for (int i = 0; i < num_inputs_; ++i) make.emplace_back(kind_, owner(i));
-    return make;
+  // Calls the function for all samples of a batch, one after the other or at once. With the GIL.
+  void call_all(const BatchContext& ctx, const Values& values, Results& results) const {
+    const Generators generators(seed_generators_, results.device);
+    if (whole_batch_) {
+      call_with_batch(ctx, values, generators, results);
+      return;
+    }
+    for (int k = 0; k < ctx.size(); ++k) {
+      const int sample = ctx.index_in_batch(k);
+      TORCHDALI_CHECK_KIND(kRuntime, !ctx.cancelled(), "the pipeline was closed");
+      try {
+        call_with_sample([&](int i) -> const SampleView& { return ctx.input(i, k); }, values,
+                         generators, ctx.sample_id(k), sample, results);
+      } catch (Error& e) {
+        e.set_sample(sample);
+        throw;
+      }
+    }
+    check_uniform(ctx, results);
   }
 
   // Calls `body`, which runs the user's code; what that throws becomes an Error.
@@ -286,42 +371,51 @@ class PythonFunction : public Operator {
     raw.reserve(arguments.size());
     for (const py::object& a : arguments) raw.push_back(a.ptr());
     return guarded([&] {
+      const int64_t start = trace::enabled() ? now_ns() : 0;
       PyObject* returned = PyObject_Vectorcall(function().ptr(), raw.data(), raw.size(), nullptr);
+      const int64_t end = start == 0 ? 0 : now_ns();
       if (returned == nullptr) throw py::error_already_set();
-      return py::reinterpret_steal<py::object>(returned);
+      auto result = py::reinterpret_steal<py::object>(returned);
+      if (start != 0)
+        trace::add({.start_ns = start,
+                    .ns = end - start,
+                    .label = trace::label(name(), workers_ == Workers::kProcesses
+                                                      ? "wait for worker processes"
+                                                      : "function")});
+      return result;
     });
   }
 
-  py::list make_list(const BatchContext& ctx, int input, ValueKind kind) const {
-    const ValueMaker make(kind, ctx.input_owner(input));
+  static py::list make_list(const BatchContext& ctx, const Values& values, int input) {
     py::list samples(static_cast<size_t>(ctx.size()));
     for (int k = 0; k < ctx.size(); ++k)
-      samples[static_cast<size_t>(k)] = make(ctx.input(input, k));
+      samples[static_cast<size_t>(k)] =
+          values.make(input, ctx.index_in_batch(k), ctx.input(input, k));
     return samples;
   }
 
   template <class Input>
-  void call_with_sample(Input&& input, const std::vector<ValueMaker>& make,
-                        const Generators& generators, uint64_t id, int sample,
-                        Results& results) const {
+  void call_with_sample(Input&& input, const Values& values, const Generators& generators,
+                        uint64_t id, int sample, Results& results) const {
     const CurrentSampleScope current(seed_, id, sample);
     generators.seed(seed_, id);
     InputCheck check;
     std::vector<py::object> arguments;
-    arguments.reserve(make.size());
+    arguments.reserve(static_cast<size_t>(num_inputs_));
     for (int i = 0; i < num_inputs_; ++i) {
       const SampleView& view = input(i);
-      if (check_) check.add(view, i, sample);
-      arguments.push_back(make[static_cast<size_t>(i)](view));
+      if (check_) values.watch(check, i, sample, view);
+      arguments.push_back(values.make(i, sample, view));
     }
     const py::object returned = call(arguments);
     check.verify();
     for_each_output(returned, [&](int i, py::handle value) {
-      results.views[static_cast<size_t>(i)][static_cast<size_t>(sample)] = to_result(value, i);
+      results.views[static_cast<size_t>(i)][static_cast<size_t>(sample)] =
+          to_result(value, i, results.device);
     });
   }
 
-  void call_with_batch(const BatchContext& ctx, const Generators& generators,
+  void call_with_batch(const BatchContext& ctx, const Values& values, const Generators& generators,
                        Results& results) const {
     const CurrentSampleScope current(seed_, ctx.sample_id(0), ctx.index_in_batch(0));
     generators.seed(seed_, ctx.sample_id(0));
@@ -330,8 +424,8 @@ class PythonFunction : public Operator {
     arguments.reserve(static_cast<size_t>(num_inputs_));
     for (int i = 0; i < num_inputs_; ++i) {
       for (int k = 0; check_ && k < ctx.size(); ++k)
-        check.add(ctx.input(i, k), i, ctx.index_in_batch(k));
-      arguments.push_back(make_list(ctx, i, kind_));
+        values.watch(check, i, ctx.index_in_batch(k), ctx.input(i, k));
+      arguments.push_back(make_list(ctx, values, i));
     }
     const py::object returned = call(arguments);
     check.verify();
@@ -348,7 +442,9 @@ class PythonFunction : public Operator {
       samples.append(py::make_tuple(derive_seed(seed_, id), id, ctx.index_in_batch(k)));
     }
     arguments.push_back(std::move(samples));
-    for (int i = 0; i < num_inputs_; ++i) arguments.push_back(make_list(ctx, i, ValueKind::kNumpy));
+    const HostValues values(ValueKind::kNumpy, num_inputs_,
+                            [&](int i) { return ctx.input_owner(i); });
+    for (int i = 0; i < num_inputs_; ++i) arguments.push_back(make_list(ctx, values, i));
     for_each_output(call(arguments), [&](int i, py::handle v) { spread(ctx, v, i, results); });
     check_uniform(ctx, results);
   }
@@ -389,7 +485,8 @@ class PythonFunction : public Operator {
       for (int k = 0; k < ctx.size(); ++k) {
         const int sample = ctx.index_in_batch(k);
         try {
-          to[static_cast<size_t>(sample)] = to_result(list[static_cast<size_t>(k)], output);
+          to[static_cast<size_t>(sample)] =
+              to_result(list[static_cast<size_t>(k)], output, results.device);
         } catch (Error& e) {
           e.set_sample(sample);
           throw;
@@ -397,7 +494,7 @@ class PythonFunction : public Operator {
       }
       return;
     }
-    const ForeignView whole = to_result(value, output);
+    const ForeignView whole = to_result(value, output, results.device);
     TORCHDALI_CHECK(whole.view.shape.ndim() > 0, name(), " returned a scalar as output ", output,
                     "; a batch is a list, or an array whose first axis is the samples");
     check_size(whole.view.shape[0]);
@@ -405,9 +502,9 @@ class PythonFunction : public Operator {
       to[static_cast<size_t>(ctx.index_in_batch(k))] = whole.slice(k);
   }
 
-  ForeignView to_result(py::handle value, int output) const {
+  ForeignView to_result(py::handle value, int output, c10::Device device) const {
     try {
-      return to_view(value);
+      return to_view(value, device);
     } catch (const Error& e) {
       throw Error(e.kind(), str_cat(name(), ": output ", output, ": ", e.message()));
     } catch (py::error_already_set& e) {
@@ -450,10 +547,164 @@ class PythonFunction : public Operator {
   std::vector<Layout> layouts_;
 };
 
+// Python objects whose memory the GPU may still read: kept until a point of its stream is behind
+// it.
+class Borrowed {
+ public:
+  Borrowed() = default;
+  ~Borrowed() {  // NOLINT(bugprone-exception-escape): but where CUDA or Python itself is broken
+    for (const auto& [until, objects] : kept_) until->synchronize();
+    if (Py_IsInitialized()) {
+      const py::gil_scoped_acquire gil;
+      kept_.clear();
+      return;
+    }
+    for (auto& [until, objects] : kept_)
+      for (py::object& object : objects) (void)object.release();
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  // With the GIL. `until` is null where nothing reads them any more.
+  void keep(std::shared_ptr<c10::Event> until, std::vector<py::object> objects) {
+    if (until != nullptr && !objects.empty())
+      kept_.emplace_back(std::move(until), std::move(objects));
+  }
+  void release_done() {
+    while (!kept_.empty() && kept_.front().first->query()) kept_.pop_front();
+  }
+
+ private:
+  std::deque<std::pair<std::shared_ptr<c10::Event>, std::vector<py::object>>> kept_;
+};
+
+// The stream is current for CuPy while this lives, where CuPy is installed.
+class CupyStream {
+ public:
+  CupyStream(const gpu::Device& device, bool wanted) {
+    if (wanted && !device.torch_device().is_cpu())
+      stack_ = helper("_enter_cupy_stream")(reinterpret_cast<uintptr_t>(device.stream()),
+                                            static_cast<int>(device.torch_device().index()));
+  }
+  ~CupyStream() {  // NOLINT(bugprone-exception-escape): but where Python itself is broken
+    if (!stack_) return;
+    try {
+      stack_.attr("close")();
+    } catch (py::error_already_set& e) {
+      e.discard_as_unraisable("torchdali: the current stream of CuPy");
+    }
+  }
+  CupyStream(const CupyStream&) = delete;
+  CupyStream& operator=(const CupyStream&) = delete;
+
+ private:
+  py::object stack_;
+};
+
+// A stage that queues work: the function is called with tensors of the GPU, on the stream of the
+// kernels, and what it returns is copied there. The host waits for nothing.
+class GpuPythonFunction : public PythonFunction {
+ public:
+  GpuPythonFunction(const OpSpec& spec, ValueKind kind)
+      : PythonFunction(spec, kind),
+        synchronize_(kind == ValueKind::kDlpack && spec.get<bool>("synchronize_stream")) {
+    TORCHDALI_CHECK_KIND(kUnsupported, workers_ == Workers::kNone,
+                         "`workers` is for functions on the CPU. To fix it: leave it out");
+  }
+
+  std::optional<BatchTraits> batch_traits() const override {
+    return BatchTraits{.ordered = true, .makes_outputs = true, .on_device = true};
+  }
+
+  std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
+    gpu::Device& device = ctx.device();
+    if (synchronize_) device.synchronize();
+    Results results(num_outputs_, ctx.batch_size());
+    results.device = device.torch_device();
+    {
+      const gpu::Device::Scope scope(device);
+      const CurrentStreamScope stream(device.stream());
+      const WorkerGil gil;
+      borrowed_.release_done();
+      const CupyStream cupy(device, kind_ == ValueKind::kNumpy);
+      call_all(ctx, DeviceValues(kind_, ctx), results);
+    }
+    const gpu::Device::Scope scope(device);  // again: the function may have chosen a stream
+    copy_results(ctx, results);
+    let_go(ctx, results);
+    return nullptr;
+  }
+  void run(SampleContext& /*ctx*/) const override {}
+
+ private:
+  void copy_results(BatchContext& ctx, const Results& results) const {
+    BatchState none;
+    gpu::Tasks<gpu::CopyTask> tasks;
+    for (int k = 0; k < ctx.size(); ++k) {
+      SampleContext& sample = ctx.sample(k, none);
+      const int index = ctx.index_in_batch(k);
+      try {
+        for (int i = 0; i < num_outputs_; ++i)
+          add_copy(sample, i, results.views[static_cast<size_t>(i)][static_cast<size_t>(index)],
+                   tasks);
+      } catch (Error& e) {
+        e.set_sample(index);
+        throw;
+      }
+    }
+    ctx.make_outputs();
+    tasks.launch(ctx, gpu::kernels_of(ctx).copy);
+  }
+
+  void add_copy(SampleContext& sample, int output, const ForeignView& from,
+                gpu::Tasks<gpu::CopyTask>& tasks) const {
+    const SampleView& to = sample.output(output, from.view.dtype, from.view.shape,
+                                         layouts_[static_cast<size_t>(output)]);
+    const int64_t item = itemsize(to.dtype);
+    std::vector<gpu::CopyAxis> axes = gpu::dense_axes(to.shape, item);
+    for (size_t a = 0; a < axes.size(); ++a)
+      axes[a].in_stride = from.strides[static_cast<int>(a)] * item;
+    if (to.volume() > 0)
+      tasks.add(sample, gpu::make_copy(from.view.data, to.data, to.size_bytes(), item, axes),
+                output);
+  }
+
+  // Memory of torch's allocator may go: that knows who uses it. Other memory is kept meanwhile.
+  void let_go(BatchContext& ctx, Results& results) {
+    const gpu::Device& device = ctx.device();
+    const WorkerGil gil;
+    std::vector<py::object> kept;
+    for (int i = 0; i < num_outputs_; ++i) {
+      const auto own = ctx.output_batch(i).storages();
+      for (ForeignView& from : results.views[static_cast<size_t>(i)]) {
+        if (!from.owner) continue;  // of a sample that does not take the operator
+        if (!own.empty() && THPVariable_Check(from.owner.ptr())) {
+          const c10::Storage storage = py::cast<at::Tensor>(from.owner).storage();
+          if (storage.data_ptr().get_deleter() == own[0].data_ptr().get_deleter()) {
+            device.use_on_kernels(storage);
+            continue;
+          }
+        }
+        kept.push_back(std::move(from.owner));
+      }
+    }
+    borrowed_.keep(kept.empty() ? nullptr : device.mark(), std::move(kept));
+    results.views.clear();
+  }
+
+  const bool synchronize_;
+  Borrowed borrowed_;
+};
+
 template <ValueKind kKind>
 class FunctionOf final : public PythonFunction {
  public:
   explicit FunctionOf(const OpSpec& spec) : PythonFunction(spec, kKind) {}
+};
+
+template <ValueKind kKind>
+class GpuFunctionOf final : public GpuPythonFunction {
+ public:
+  explicit GpuFunctionOf(const OpSpec& spec) : GpuPythonFunction(spec, kKind) {}
 };
 
 // What the three have in common; `array` is what they are called with.
@@ -504,14 +755,22 @@ constexpr const char* kDoc =
     "them; it must not write to them (with the environment variable TORCHDALI_CHECK_FUNCTIONS=1 "
     "that is an error). What it returns may have any strides, and samples of a batch may differ in "
     "shape, not in type and number of dimensions. What it raises ends the iteration with an error "
-    "that has it as its cause; the pipeline goes on.";
+    "that has it as its cause; the pipeline goes on."
+    "\n\nOn the GPU the inputs lie there, and so must what is returned, which is copied. The "
+    "stream of "
+    "the pipeline is torch's current one (and CuPy's) while the function runs, so work that it "
+    "queues there is in order with all before and behind it, and the host waits for none of it. "
+    "Where it uses another stream, the current one has to wait for that before it returns.";
 
 TORCHDALI_OPERATOR("python_function")
-    .doc(std::string("Calls a Python function with the samples as NumPy arrays, and takes NumPy "
-                     "arrays from it (or torch tensors, or objects with DLPack).") +
+    .doc(std::string(
+             "Calls a Python function with the samples as NumPy arrays, on the GPU as arrays "
+             "of CuPy's (as torch tensors where CuPy is not installed), and takes such "
+             "arrays from it, torch tensors, or objects with DLPack.") +
          kDoc)
     .with(function_args("NumPy array", false))
-    .cpu<FunctionOf<ValueKind::kNumpy>>();
+    .cpu<FunctionOf<ValueKind::kNumpy>>()
+    .gpu<GpuFunctionOf<ValueKind::kNumpy>>();
 
 // The default of `batch_processing` is what DALI does, not what its pages say.
 TORCHDALI_OPERATOR("dl_tensor_python_function")
@@ -521,16 +780,18 @@ TORCHDALI_OPERATOR("dl_tensor_python_function")
          kDoc)
     .with(function_args("DLPack capsule", true))
     .arg("synchronize_stream", true,
-         "On the GPU, wait for the pipeline's stream before the call. On the CPU there is nothing "
-         "to wait for.")
-    .cpu<FunctionOf<ValueKind::kDlpack>>();
+         "On the GPU, wait for the pipeline's stream before the call. What uses the current stream "
+         "does not need it. On the CPU there is nothing to wait for.")
+    .cpu<FunctionOf<ValueKind::kDlpack>>()
+    .gpu<GpuFunctionOf<ValueKind::kDlpack>>();
 
 TORCHDALI_OPERATOR("torch_python_function")
     .doc(std::string("Calls a Python function with the samples as torch tensors, under "
                      "torch.no_grad(), and takes torch tensors from it.") +
          kDoc)
     .with(function_args("torch tensor", false))
-    .cpu<FunctionOf<ValueKind::kTorch>>();
+    .cpu<FunctionOf<ValueKind::kTorch>>()
+    .gpu<GpuFunctionOf<ValueKind::kTorch>>();
 
 }  // namespace
 
@@ -544,6 +805,9 @@ void bind_functions(py::module_& m) {
       },
       "(seed of the sample, its id, index in the batch) of the call that this thread "
       "is in, or None.");
+  m.def(
+      "current_stream", [] { return reinterpret_cast<uintptr_t>(current_stream); },
+      "The handle of the CUDA stream of the call that this thread is in; 0: none.");
 }
 
 }  // namespace torchdali

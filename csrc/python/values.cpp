@@ -77,9 +77,10 @@ at::Tensor to_tensor(const SampleView& view, const std::shared_ptr<const void>& 
       view.data, sizes, [owner](void*) {}, at::TensorOptions().dtype(to_scalar_type(view.dtype)));
 }
 
-ForeignView from_tensor(const at::Tensor& given) {
-  TORCHDALI_CHECK_KIND(kUnsupported, given.is_cpu(), "a tensor on device ", given.device().str(),
-                       " was returned, the pipeline's is the CPU");
+ForeignView from_tensor(const at::Tensor& given, c10::Device device) {
+  TORCHDALI_CHECK_KIND(kUnsupported, given.device() == device, "a tensor on device ",
+                       given.device().str(), " was returned, the pipeline's is ",
+                       device.is_cpu() ? "the CPU" : device.str());
   const bool plain = given.layout() == at::kStrided && !given.is_neg() && !given.is_conj();
   const at::Tensor t = plain ? given : given.to_dense().resolve_neg().resolve_conj();
   TORCHDALI_CHECK_KIND(kType, t.dim() <= kMaxDims, "a tensor of ", t.dim(), " dimensions");
@@ -141,6 +142,18 @@ ForeignView from_capsule(py::handle capsule) {
   return out;
 }
 
+py::object to_capsule(const at::Tensor& tensor) {
+  DLManagedTensor* managed = at::toDLPack(tensor);
+  // The protocol: whoever takes it renames the capsule; the owner frees what nobody took.
+  PyObject* capsule = PyCapsule_New(managed, "dltensor", [](PyObject* self) {
+    if (PyCapsule_IsValid(self, "dltensor") == 0) return;
+    auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(self, "dltensor"));
+    if (m->deleter != nullptr) m->deleter(m);
+  });
+  if (capsule == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(capsule);
+}
+
 }  // namespace
 
 ValueMaker::ValueMaker(ValueKind kind, std::shared_ptr<const void> owner)
@@ -153,22 +166,18 @@ ValueMaker::ValueMaker(ValueKind kind, std::shared_ptr<const void> owner)
 py::object ValueMaker::operator()(const SampleView& view) const {
   switch (kind_) {
     case ValueKind::kTorch: return py::cast(to_tensor(view, owner_));
-    case ValueKind::kDlpack: {
-      DLManagedTensor* managed = at::toDLPack(to_tensor(view, owner_));
-      // The protocol: whoever takes it renames the capsule; the owner frees what nobody took.
-      PyObject* capsule = PyCapsule_New(managed, "dltensor", [](PyObject* self) {
-        if (PyCapsule_IsValid(self, "dltensor") == 0) return;
-        auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(self, "dltensor"));
-        if (m->deleter != nullptr) m->deleter(m);
-      });
-      if (capsule == nullptr) throw py::error_already_set();
-      return py::reinterpret_steal<py::object>(capsule);
-    }
+    case ValueKind::kDlpack: return to_capsule(to_tensor(view, owner_));
     case ValueKind::kNumpy: break;
   }
   return py::array(numpy_dtype(view.dtype),
                    py::array::ShapeContainer(view.shape.begin(), view.shape.end()), {}, view.data,
                    base_);
+}
+
+py::object make_device_value(ValueKind kind, const at::Tensor& tensor) {
+  if (kind == ValueKind::kDlpack) return to_capsule(tensor);
+  if (kind == ValueKind::kTorch || tensor.is_cpu()) return py::cast(tensor);
+  return py::module_::import("torchdali._functions").attr("_device_array")(tensor);
 }
 
 ForeignView ForeignView::slice(int64_t index) const {
@@ -180,9 +189,9 @@ ForeignView ForeignView::slice(int64_t index) const {
   return out;
 }
 
-ForeignView to_view(py::handle object) {
-  if (THPVariable_Check(object.ptr())) return from_tensor(py::cast<at::Tensor>(object));
-  if (py::isinstance<py::array>(object)) {
+ForeignView to_view(py::handle object, c10::Device device) {
+  if (THPVariable_Check(object.ptr())) return from_tensor(py::cast<at::Tensor>(object), device);
+  if (device.is_cpu() && py::isinstance<py::array>(object)) {
     const auto array = py::reinterpret_borrow<py::array>(object);
     const py::dtype type = array.dtype();
     ForeignView out;
@@ -202,12 +211,15 @@ ForeignView to_view(py::handle object) {
       return out;
     }
   }
-  if (PyCapsule_IsValid(object.ptr(), "dltensor_versioned") == 0 &&
+  if (device.is_cpu() && PyCapsule_IsValid(object.ptr(), "dltensor_versioned") == 0 &&
       PyCapsule_CheckExact(object.ptr()) != 0)
     return from_capsule(object);
   // All that external_source takes; what is refused is refused in its words.
-  const py::object convert = py::module_::import("torchdali._tensor_input").attr("as_tensor");
-  return from_tensor(py::cast<at::Tensor>(py::cast<py::tuple>(convert(object))[0]));
+  const py::object convert = py::module_::import("torchdali._functions").attr("_as_tensor");
+  ForeignView out = from_tensor(
+      py::cast<at::Tensor>(convert(object, device.is_cpu() ? -1 : device.index())), device);
+  if (!device.is_cpu()) out.owner = py::make_tuple(out.owner, object);
+  return out;
 }
 
 }  // namespace torchdali

@@ -3,6 +3,7 @@
 // capsules), and what it returns as memory that the engine reads. All with the GIL.
 #pragma once
 
+#include "core/batch.h"
 #include "core/view.h"
 #include "python/bind.h"
 
@@ -23,6 +24,10 @@ class ValueMaker {
   py::capsule base_;  // of arrays
 };
 
+// The same for a tensor of a batch on the GPU. For kNumpy: an array of CuPy's where that is
+// installed, else the tensor.
+py::object make_device_value(ValueKind kind, const at::Tensor& tensor);
+
 // An array of Python's. `view` has its shape and type; the elements lie `strides` (in elements)
 // apart.
 struct ForeignView {
@@ -38,6 +43,6 @@ struct ForeignView {
 
 // Throws kType where `object` is no array, or of elements that DALI has no type for; kUnsupported
 // where it lies on another device.
-ForeignView to_view(py::handle object);
+ForeignView to_view(py::handle object, c10::Device device = c10::Device(c10::kCPU));
 
 }  // namespace torchdali

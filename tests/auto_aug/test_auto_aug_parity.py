@@ -60,6 +60,8 @@ def test_what_moves_pixels_fills_and_interpolates_as_in_dali(name, options, fram
 def assert_equal(ours, theirs):
     if isinstance(theirs, dict):
         assert ours.keys() == theirs.keys()
+        if theirs.get("name") == "sharpness":  # fn.filter takes its kernel on the host
+            theirs = {**theirs, "device": "cpu"}
         for key, value in theirs.items():
             assert_equal(ours[key], value)
     elif isinstance(theirs, list):

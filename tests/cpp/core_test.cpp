@@ -2,7 +2,7 @@
 // core: binary16, Philox against its published test vectors, layouts, the registry; and the
 // executor's parts that need no torch: graph checks, plans, scratch memory.
 // sources: csrc/core/schema.cpp csrc/executor/graph.cpp csrc/executor/plan.cpp csrc/executor/rewrite.cpp
-// sources: csrc/executor/fuse_expressions.cpp csrc/executor/frame_loop.cpp
+// sources: csrc/executor/fuse_expressions.cpp csrc/executor/frame_loop.cpp csrc/executor/chain*.cpp
 // sanitizers: address
 #include <cmath>
 #include <cstring>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/operator.h"
+#include "executor/gpu_chain.h"
 #include "executor/plan.h"
 #include "executor/rewrite.h"
 #include "executor/scratch.h"
@@ -19,11 +20,14 @@
 namespace torchdali {
 
 namespace gpu {
-// The real one needs torch. No plan made here has an operator on the GPU.
+// The real ones need torch. No plan made here has an operator on the GPU.
 std::unique_ptr<Operator> make_stage(std::unique_ptr<Operator> op, const GpuOperator& /*gpu*/) {
   return op;
 }
 }  // namespace gpu
+std::unique_ptr<Operator> make_gpu_chain(const Node& /*node*/, const OpSpec& /*spec*/) {
+  return nullptr;
+}
 
 namespace {
 
@@ -137,18 +141,27 @@ TORCHDALI_OPERATOR("test.use")
     .required_arg("mode", ArgType::kString, "How.")
     .cpu<Nothing>();
 
-// Stand-ins under the names that the rewrites know.
-TORCHDALI_OPERATOR("decoders.image").input("data", "").output("image", "").cpu<Nothing>();
-TORCHDALI_OPERATOR("random_resized_crop").input("data", "").output("image", "").cpu<Nothing>();
-TORCHDALI_OPERATOR("fused.decode_random_resized_crop")
+// Stand-ins for what images go through.
+TORCHDALI_OPERATOR("test.decode")
     .input("data", "")
     .output("image", "")
-    .arg("count", 1, "")
-    .arg("factor", 1.f, "")
-    .optional_arg("weights", ArgType::kFloatVec, "")
-    .hidden()
+    .image_role(ImageRole::kDecoder)
+    .cpu<Nothing>();
+TORCHDALI_OPERATOR("test.resize")
+    .input("data", "")
+    .output("image", "")
+    .arg("factor", 1.f, "", Arity::kPerSample)
+    .image_role(ImageRole::kResampler)
+    .cpu<Nothing>();
+TORCHDALI_OPERATOR("test.add")
+    .input("first", "")
+    .input("second", "")
+    .output("sum", "")
+    .arg("factor", 1.f, "", Arity::kPerSample)
+    .image_role(ImageRole::kPixelwise)
     .cpu<Nothing>();
 
+// Under the name that the rewrites know.
 TORCHDALI_OPERATOR("arithmetic")
     .optional_input("first", "")
     .optional_input("second", "")
@@ -222,29 +235,42 @@ void plans_release_each_value_after_its_last_use() {
           plan.steps[2].arguments == std::vector<int>{0}));
 }
 
-void decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image() {
-  const Graph plain{
-      {node("test.make"), node("decoders.image", {{0, 0}}), node("test.use", {{0, 0}}),
-       node("random_resized_crop", {{1, 0}}), node("test.use", {{3, 0}})},
-      {{4, 0}, {2, 0}}};
+void operators_on_an_image_are_chained_where_nobody_sees_it_in_between() {
+  Graph plain{{node("test.make"), node("test.decode", {{0, 0}}), node("test.use", {{0, 0}}),
+               node("test.resize", {{1, 0}}), node("test.add", {{2, 0}, {3, 0}}),
+               node("test.use", {{4, 0}})},
+              {{5, 0}, {2, 0}}};
+  plain.nodes[3].argument_inputs["factor"] = {0, 0};
+  plain.nodes[4].argument_inputs["factor"] = {2, 0};
   const Graph fused = rewrite(plain);
-  EXPECT(fused.nodes.size() == 4 &&
-         fused.nodes[2].schema->name == "fused.decode_random_resized_crop");
-  EXPECT((fused.nodes[2].inputs == std::vector<Edge>{{0, 0}}));
+  EXPECT(fused.nodes.size() == 4);
+  const Node& chain = fused.nodes[2];
+  EXPECT(chain.schema->name == "test.add" && chain.members.size() == 3);
+  EXPECT((chain.inputs == std::vector<Edge>{{0, 0}, {1, 0}}));
+  EXPECT((chain.members[0].inputs == std::vector<int>{kChainValue}));
+  EXPECT((chain.members[2].inputs == std::vector<int>{1, kChainValue}));
+  std::vector<Edge> arguments;  // those of the first members come first
+  (void)make_spec(chain, 1, 1, &arguments);
+  EXPECT((arguments == std::vector<Edge>{{0, 0}, {1, 0}}));
   EXPECT((fused.nodes[3].inputs == std::vector<Edge>{{2, 0}}));
   EXPECT((fused.outputs == std::vector<Edge>{{3, 0}, {1, 0}}));
   // Errors name the operator that the user wrote.
-  EXPECT(OperatorError(Error(ErrorKind::kData, ""), fused.nodes[2]).op == "random_resized_crop");
+  EXPECT(OperatorError(Error(ErrorKind::kData, ""), chain).op == "test.add");
   Error of_producer(ErrorKind::kData, "");
   of_producer.set_producer(0);
-  EXPECT(OperatorError(of_producer, fused.nodes[2]).op == "decoders.image");
+  EXPECT(OperatorError(of_producer, chain).op == "test.decode");
 
   Graph shown = plain;
-  shown.outputs.push_back({1, 0});
+  shown.outputs.push_back({3, 0});
   EXPECT(rewrite(shown).nodes.size() == 5);
   Graph used_twice = plain;
-  used_twice.nodes[4].argument_inputs["factor"] = {1, 0};
+  used_twice.nodes[5].argument_inputs["factor"] = {1, 0};
   EXPECT(rewrite(used_twice).nodes.size() == 5);
+  Graph in_a_branch = plain;  // the decoder's value is there for all samples, the others' for some
+  for (const size_t n : {3, 4, 5}) in_a_branch.nodes[n].guards = {{{0, 0}, true}};
+  EXPECT(rewrite(in_a_branch).nodes.size() == 4);
+  in_a_branch.nodes[4].guards = {{{0, 0}, false}};
+  EXPECT(rewrite(in_a_branch).nodes.size() == 5);
 }
 
 Node step(const char* text, std::vector<Edge> inputs) {
@@ -308,7 +334,7 @@ void scratch_blocks_are_reused_and_stale_ones_given_back() {
   auto* held = pool.acquire(kHeld);
   std::memset(held->memory.get(), 7, kHeld);
   pool.release(giant);
-  for (int i = 0; i < 2000; ++i) pool.release(pool.acquire(10));
+  for (int i = 0; i < 10000; ++i) pool.release(pool.acquire(10));
   EXPECT(held->memory[kHeld - 1] == std::byte{7});
   EXPECT(pool.size_bytes() < size_t{20} << 20);
 }
@@ -325,7 +351,7 @@ int main() {
   argument_values_convert_or_say_why_not();
   graphs_with_mistakes_are_refused_with_the_users_line();
   plans_release_each_value_after_its_last_use();
-  decode_and_random_resized_crop_are_fused_where_nobody_sees_the_image();
+  operators_on_an_image_are_chained_where_nobody_sees_it_in_between();
   steps_that_only_an_expression_needs_become_a_part_of_it();
   scratch_blocks_are_reused_and_stale_ones_given_back();
   tensors_beyond_all_memory_are_refused_even_without_elements();

@@ -72,8 +72,6 @@ void test_no_descriptor_is_left_open(const fs::path& folder) {
     EXPECT_THROW(Error, torchdali::io::File((folder / "none").c_str()),
                  EXPECT(e.kind() == ErrorKind::kFile));
     torchdali::io::File((folder / "one").c_str());
-    torchdali::io::read_ahead((folder / "one").c_str());
-    torchdali::io::read_ahead((folder / "none").c_str());
     torchdali::list_labelled_folders(folder, NameFilter({"*"}, true), nullptr);
   }
   EXPECT(open_files() == before);

@@ -12,18 +12,16 @@
 #include <random>
 #include <string>
 #include <vector>
-// jpeglib.h needs <cstdio> before it.
-#include <jpeglib.h>
+// png.h needs <cstdio> before it.
 #include <png.h>
 
 #include "exact_scratch.h"
 #include "expect.h"
 #include "io/image.h"
+#include "jpeg_files.h"
 
 namespace torchdali::io {
 namespace {
-
-using File = std::vector<uint8_t>;
 
 int64_t decoded = 0, refused = 0;
 
@@ -37,9 +35,10 @@ void run(const File& file, std::mt19937& random) {
     EXPECT(info.height > 0 && info.width > 0 && info.channels >= 1 && info.channels <= 4);
     EXPECT(info.orientation >= 1 && info.orientation <= 8);
     DecodeOptions options{.type = static_cast<ImageType>(random() % 5)};
+    if (can_scale(info) && random() % 3 == 0) options.scale = 1 << random() % 4;
     constexpr DType kTypes[] = {DType::kUInt8, DType::kInt16, DType::kFloat};
     options.dtype = kTypes[random() % 3];
-    const ImageShape shape = decoded_shape(info, options.type, true);
+    const ImageShape shape = decoded_shape(scaled_info(info, options.scale), options.type, true);
     if (shape.height * shape.width > kMaxPixels) return;  // plausible, but slow to test
     Region r{0, 0, shape.height, shape.width};
     if (random() % 2) {
@@ -107,40 +106,14 @@ void mend_png(File& file) {
 
 uint8_t pattern(int x, int y, int c) { return static_cast<uint8_t>(x * 11 + y * 7 + c * 50); }
 
-File make_jpeg(int components, bool progressive, int sampling, int restart) {
-  constexpr int kWidth = 37, kHeight = 29;
-  jpeg_compress_struct c;
-  jpeg_error_mgr errors;
-  c.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&c);
-  unsigned char* out = nullptr;
-  unsigned long size = 0;  // NOLINT: libjpeg's type
-  jpeg_mem_dest(&c, &out, &size);
-  c.image_width = kWidth;
-  c.image_height = kHeight;
-  c.input_components = components;
-  c.in_color_space = components == 1 ? JCS_GRAYSCALE : components == 3 ? JCS_RGB : JCS_CMYK;
-  jpeg_set_defaults(&c);
-  c.comp_info[0].h_samp_factor = c.comp_info[0].v_samp_factor = sampling;
-  if (progressive) jpeg_simple_progression(&c);
-  c.restart_in_rows = restart;
-  jpeg_start_compress(&c, TRUE);
-  constexpr uint8_t kExif[] = {'E', 'x',  'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1,
-                               1,   0x12, 0,   3,   0, 0, 0,   1,   0, 6,  0, 0, 0, 0, 0, 0};
-  jpeg_write_marker(&c, JPEG_APP0 + 1, kExif, sizeof(kExif));
-  File row(static_cast<size_t>(kWidth * components));
-  for (int y = 0; y < kHeight; ++y) {
-    for (int x = 0; x < kWidth; ++x)
-      for (int k = 0; k < components; ++k)
-        row[static_cast<size_t>(x * components + k)] = pattern(x, y, k);
-    JSAMPROW rows[] = {row.data()};
-    jpeg_write_scanlines(&c, rows, 1);
-  }
-  jpeg_finish_compress(&c);
-  jpeg_destroy_compress(&c);
-  File file(out, out + size);
-  std::free(out);  // NOLINT: allocated by libjpeg
-  return file;
+File make_jpeg(int components, bool progressive, int sampling, int restart_rows) {
+  std::mt19937 random(3);
+  Encoding e{.width = 37, .height = 29, .components = components, .quality = 75, .content = 5};
+  e.h[0] = e.v[0] = sampling;
+  e.restart_rows = restart_rows;
+  e.progressive = progressive;
+  e.orientation = 6;
+  return encode(e, random);
 }
 
 File make_png(int depth, int type, bool interlaced) {

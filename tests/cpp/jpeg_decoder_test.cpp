@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our JPEG decoder against libjpeg-turbo, to the bit: sizes x samplings x qualities x restart
-// intervals x contents, whole images and regions, every instruction set; the same files damaged
-// (the same pixels, or an error from both); and the files of TORCHDALI_DATA where it is set.
-// Arguments: generated files, mutations of each, regions of each file of TORCHDALI_DATA.
+// Our JPEG decoder against libjpeg-turbo, to the bit: sequential (one scan or several) and
+// progressive (scan scripts) x sizes x scales x samplings x qualities x restart intervals x
+// contents, whole images and regions, every instruction set; the same files damaged (the same
+// pixels, or an error from both); and the files of TORCHDALI_DATA where it is set. Arguments:
+// generated files, mutations of each, regions of each file of TORCHDALI_DATA.
 // sources: csrc/io/*.cpp csrc/io/jpeg_decoder/*.cpp csrc/kernels/jpeg_*.cpp
 // sources: csrc/core/cpu_features.cpp
 // libs: libjpeg libpng
@@ -35,7 +36,8 @@ struct Result {
 Result decode(const File& bytes, const ImageInfo& info, const DecodeOptions& options,
               jpeg::Choice choice) {
   jpeg::set_active_choice(choice);
-  const ImageShape shape = decoded_shape(info, options.type, options.adjust_orientation);
+  const ImageShape shape =
+      decoded_shape(scaled_info(info, options.scale), options.type, options.adjust_orientation);
   const Region r = options.region.value_or(Region{0, 0, shape.height, shape.width});
   Result result;
   result.pixels.resize(static_cast<size_t>(r.height * r.width * shape.channels));
@@ -57,7 +59,7 @@ bool is_ours(const File& bytes, const ImageInfo& info) {
                      pixels.data(), info.width * channels, scratch);
   const PixelModel model = channels == 1 ? PixelModel::kGray : PixelModel::kRGB;
   target.open({.model = model});
-  return jpeg::decode(bytes, info, model, target);
+  return jpeg::decode(bytes, info, model, 1, target);
 }
 
 Region random_region(const ImageShape& shape, Random& random) {
@@ -76,20 +78,20 @@ void report(const std::string& name, const DecodeOptions& options, const Region&
   constexpr int kShown = 20;
   if (++failed > kShown) return;
   std::printf(
-      "%s: region %d %d %d %d type %d isa %s: first difference at byte %zu of %zu; "
+      "%s: scale 1/%d region %d %d %d %d type %d isa %s: first difference at byte %zu of %zu; "
       "errors \"%s\" and \"%s\"\n",
-      name.c_str(), static_cast<int>(r.y), static_cast<int>(r.x), static_cast<int>(r.height),
-      static_cast<int>(r.width), static_cast<int>(options.type), isa_name(active_isa()), at,
-      got.pixels.size(), expected.error.c_str(), got.error.c_str());
+      name.c_str(), options.scale, static_cast<int>(r.y), static_cast<int>(r.x),
+      static_cast<int>(r.height), static_cast<int>(r.width), static_cast<int>(options.type),
+      isa_name(active_isa()), at, got.pixels.size(), expected.error.c_str(), got.error.c_str());
 }
 
 // The whole image, and regions as cropped from it. What libjpeg-turbo makes of a region of a sound
 // file is another question (image_jpeg_region.cpp).
-void compare(const File& bytes, ImageType type, const std::string& name, int regions,
+void compare(const File& bytes, ImageType type, int scale, const std::string& name, int regions,
              Random& random) {
   const ImageInfo info = peek_image(bytes);
-  DecodeOptions options{.type = type};
-  const ImageShape shape = decoded_shape(info, type, true);
+  DecodeOptions options{.type = type, .scale = scale};
+  const ImageShape shape = decoded_shape(scaled_info(info, scale), type, true);
   const Region all{0, 0, shape.height, shape.width};
   const Result expected = decode(bytes, info, options, jpeg::Choice::kLibjpegTurbo);
   const Result got = decode(bytes, info, options, jpeg::Choice::kOwn);
@@ -121,7 +123,10 @@ void compare(const File& bytes, ImageType type, const std::string& name, int reg
 
 void compare_regions(const File& bytes, const std::string& name, int regions, Random& random) {
   for (const ImageType type : {ImageType::kRGB, ImageType::kBGR, ImageType::kGray})
-    compare(bytes, type, name, type == ImageType::kRGB ? regions : regions / 4, random);
+    compare(bytes, type, 1, name, type == ImageType::kRGB ? regions : regions / 4, random);
+  for (const int scale : {2, 4, 8})
+    compare(bytes, ImageType::kRGB, scale, name, regions / 2, random);
+  compare(bytes, ImageType::kGray, 2 << random() % 3, name, regions / 4, random);
 }
 
 void next_isa() {
@@ -162,7 +167,8 @@ void run_mutation(File file, const std::string& name, Random& random) {
     return;
   }
   if (info.format != ImageFormat::kJpeg || info.height * info.width > kMaxPixels) return;
-  compare(file, random() % 4 ? ImageType::kRGB : ImageType::kGray, name + " damaged", 0, random);
+  compare(file, random() % 4 ? ImageType::kRGB : ImageType::kGray,
+          random() % 2 ? 1 : 1 << random() % 4, name + " damaged", 0, random);
 }
 
 File read_file(const std::filesystem::path& path) {
@@ -195,7 +201,8 @@ int main(int argc, char** argv) {
   const int regions = argc > 3 ? std::atoi(argv[3]) : 2;
   Random random(5);
   for (int i = 0; i < files; ++i) {
-    const Encoding e = random_encoding(random);
+    Encoding e = random_encoding(random);
+    choose_scans(e, i, random);
     const std::string name = describe(e);
     const File file = encode(e, random);
     next_isa();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // executor/scheduler: order of delivery, errors, cancelling, closing; small enough for TSan.
-// sources: csrc/executor/scheduler.cpp
+// sources: csrc/executor/scheduler.cpp csrc/core/trace.cpp
 // sanitizers: address thread
 #include "executor/scheduler.h"
 
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <stdexcept>
@@ -57,6 +58,31 @@ class Scheduler : public torchdali::Scheduler {
  private:
   std::shared_ptr<Stages> stages_;
 };
+
+void a_limited_stage_admits_few_jobs() {
+  for (int threads : {1, 3}) {
+    Scheduler s(threads, {{}, {.ordered = true, .most = 2}, {}});
+    std::vector<std::shared_ptr<CountingJob>> jobs;
+    std::atomic<int> first = 0, limited = 0;
+    int taken = 0;
+    for (int i = 0; i < 20; ++i) {
+      jobs.push_back(std::make_shared<CountingJob>(i, std::vector<int>{3, 1, 2}));
+      jobs.back()->before = [&](int stage, int task) {
+        if (stage == 0 && task == 2) ++first;
+        if (stage == 1) ++limited;
+      };
+      s.submit(jobs.back());
+    }
+    for (; taken < 20; ++taken) {
+      for (int n = 0; n < 2000 && (first < 20 || limited < std::min(taken + 2, 20)); ++n)
+        std::this_thread::sleep_for(1ms);
+      EXPECT(first == 20);  // the others wait in front of it
+      EXPECT(limited == std::min(taken + 2, 20));
+      const auto job = std::static_pointer_cast<CountingJob>(s.wait(10s));
+      EXPECT(job == jobs[static_cast<size_t>(taken)] && job->all_ran_once());
+    }
+  }
+}
 
 std::shared_ptr<CountingJob> take(Scheduler& s) {
   return std::static_pointer_cast<CountingJob>(s.wait(10s));
@@ -156,6 +182,87 @@ void the_lowest_failing_task_is_reported_and_later_jobs_go_on() {
   }
 }
 
+// Tasks begin in an order of the job's.
+class OrderedJob : public CountingJob {
+ public:
+  OrderedJob(int id, std::vector<int> order)
+      : CountingJob(id, {static_cast<int>(order.size())}), order_(std::move(order)) {}
+  std::span<const int> order(int /*stage*/) const override { return order_; }
+
+ private:
+  std::vector<int> order_;
+};
+
+void tasks_begin_in_the_order_of_the_job() {
+  Scheduler s(1, {{}});
+  std::vector<int> order(50);
+  for (int i = 0; i < 50; ++i) order[i] = 49 - i;
+  for (int round = 0; round < 5; ++round) {
+    std::vector<int> seen;
+    auto job = std::make_shared<OrderedJob>(round, order);
+    job->before = [&](int, int task) { seen.push_back(task); };
+    s.submit(job);
+    EXPECT(take(s)->all_ran_once());
+    EXPECT(seen == order);
+  }
+}
+
+void the_lowest_failing_task_is_reported_in_any_order() {
+  std::mt19937 random(3);
+  for (int threads : {1, 2, 8}) {
+    for (int round = 0; round < 60; ++round) {
+      Scheduler s(threads, {{}});
+      std::vector<int> order(64);
+      for (int i = 0; i < 64; ++i) order[i] = i;
+      std::shuffle(order.begin(), order.end(), random);
+      auto bad = std::make_shared<OrderedJob>(0, order);
+      bad->before = [](int, int task) {
+        if (task % 10 == 7) throw std::runtime_error(std::to_string(task));
+      };
+      s.submit(bad);
+      s.submit(std::make_shared<OrderedJob>(1, order));
+      try {
+        take(s);
+        EXPECT(false);
+      } catch (const std::runtime_error& e) {
+        EXPECT(std::string(e.what()) == "7");
+      }
+      for (int t = 0; t < 7; ++t) EXPECT(bad->runs(0, t) == 1);
+      EXPECT(take(s)->all_ran_once() && s.pending() == 0);
+    }
+  }
+}
+
+void what_workers_and_the_consumer_do_adds_up() {
+  Scheduler s(2, {{}});
+  const auto add = [&](int id) {
+    auto job = std::make_shared<CountingJob>(id, std::vector<int>{4});
+    job->before = [](int, int) { std::this_thread::sleep_for(2ms); };
+    s.submit(job);
+  };
+  for (int i = 0; i < 5; ++i) {
+    add(i);
+    take(s);
+  }
+  std::this_thread::sleep_for(30ms);
+  add(5);
+  std::this_thread::sleep_for(50ms);
+  take(s);
+  const auto all = s.measure();
+  EXPECT(all.waits == 5 && all.ready[0] == 5 && all.ready[1] == 1);
+  EXPECT(all.wait_ns >= 5 * 4'000'000 / 2 && all.max_wait_ns <= all.wait_ns);
+  int64_t busy = 0, idle = 0;
+  for (const auto& w : all.workers) {
+    EXPECT(w.busy_ns >= 0 && w.idle_ns >= 0 && w.waiting_ns >= 0 && w.claims > 0);
+    EXPECT(w.busy_ns + w.idle_ns + w.waiting_ns <= w.wall_ns);
+    busy += w.busy_ns;
+    idle += w.idle_ns;
+  }
+  EXPECT(busy >= 24 * 2'000'000 && idle >= 2 * 30'000'000);
+  s.reset_greatest();
+  EXPECT(s.measure().max_wait_ns == 0);
+}
+
 void wait_gives_up_after_its_timeout() {
   Scheduler s(1, {{}});
   std::atomic<bool> go{false};
@@ -215,9 +322,13 @@ int main() {
   ordered_stage_sees_jobs_one_at_a_time_in_order();
   ordered_stages_are_passed_together();
   the_lowest_failing_task_is_reported_and_later_jobs_go_on();
+  tasks_begin_in_the_order_of_the_job();
+  the_lowest_failing_task_is_reported_in_any_order();
+  what_workers_and_the_consumer_do_adds_up();
   wait_gives_up_after_its_timeout();
   cancel_drops_all_and_leaves_the_scheduler_usable();
   closing_with_work_in_flight_is_prompt();
   empty_jobs_finish();
+  a_limited_stage_admits_few_jobs();
   std::puts("scheduler_test: ok");
 }

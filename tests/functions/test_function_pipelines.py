@@ -76,12 +76,6 @@ def test_capsules_to_arrays_and_back():
     np.testing.assert_array_equal(array, back)
 
 
-@pytest.mark.parametrize("operator", ["python_function", "torch_python_function"])
-def test_on_the_gpu_there_are_no_functions_yet(operator):
-    with Pipeline(**ARGS), pytest.raises(errors.UnsupportedError, match='device="gpu"'):
-        getattr(fn, operator)(function=lambda: 0, device="gpu")
-
-
 # -- conditions
 
 

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
     Encoding e = random_encoding(random);
     // Several MCUs in each direction, no more: small inputs are what a fuzzer is quick with. But
     // some are longer than the window that scans are read through.
+    choose_scans(e, i, random);
     const bool large = i % 20 == 0;
     e.width = large ? 110 : 1 + e.width % 40;
     e.height = large ? 90 : 1 + e.height % 40;

@@ -213,6 +213,7 @@ def test_ctrl_c_in_the_main_loop(options):
         import signal, sys, time, torch
         from helpers import datasets
         from torchdali import DataLoader
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
         loader = DataLoader(datasets.Harms("sleep", at=7), batch_size=1, **{options!r})
         try:
             for number, batch in enumerate(loader):

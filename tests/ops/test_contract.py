@@ -306,9 +306,15 @@ TYPE_NAMES = {"int_list": "int or list of int", "float_list": "float or list of 
 TYPE_NAMES |= {"str_list": "str or list of str", "layout": "layout str", "function": "object"}
 TYPE_NAMES |= {"layout_list": "layout str or list of layout str"}
 RENAMED_TYPES = {("output_dtype", "int"): "DALIDataType"}
-# What DALI has not: how functions are called in parallel, and seeded.
+# What DALI has not: how functions are called in parallel, and seeded; an index of JPEG files, and
+# decoding them smaller.
 _FUNCTION_ARGS = {"workers", "seed_generators"}
+_INDEX_ARGS = {"jpeg_index", "jpeg_index_size"}
 EXTRA_ARGS = {"python_function": _FUNCTION_ARGS, "dl_tensor_python_function": _FUNCTION_ARGS}
+EXTRA_ARGS |= {
+    f"decoders.{kind}": _INDEX_ARGS for kind in ("image_crop", "image_slice", "image_random_crop")
+}
+EXTRA_ARGS["decoders.image"] = _INDEX_ARGS | {"scaled_margin"}
 # DALI's pages say one thing, its operators do the other.
 DEFAULTS = {("dl_tensor_python_function", "batch_processing"): True}
 # 2 pi / 128 as a float32; the pages have six digits.

@@ -424,8 +424,8 @@ def test_a_file_that_vanished_after_the_listing_is_an_error(write, tmp_path):
     write("a/1.jpg", "a/2.jpg")
     (tmp_path / "a" / "3.jpg").symlink_to(tmp_path / "nowhere")
     pipe = reader(batch_size=1, file_root=str(tmp_path), depth=1)
+    os.remove(tmp_path / "a" / "2.jpg")  # before anything is read ahead
     pipe.run()
-    os.remove(tmp_path / "a" / "2.jpg")
     for name in ("2.jpg", "3.jpg"):
         with pytest.raises(OSError, match=f"{name}.: No such file"):
             pipe.run()

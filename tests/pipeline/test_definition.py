@@ -143,7 +143,7 @@ def test_a_data_node_gives_one_value_a_sample(node):
         (lambda _: fn.flip("images"), TypeError, "`data` takes a DataNode.* got str"),
         (lambda n: fn.flip(n, name=5), TypeError, "`name` takes a string"),
         (lambda n: fn.flip(n, device="tpu"), ValueError, '"cpu", "gpu" or "mixed"'),
-        (lambda n: fn.clahe(n, device="gpu"), NotImplementedError, 'device="gpu"'),
+        (lambda n: fn.peek_image_shape(n, device="gpu"), NotImplementedError, 'device="gpu"'),
         (lambda n: fn.flip(n, device="mixed"), NotImplementedError, 'device="mixed"'),
         (lambda _: fn.random.uniform(seed=1.5), ValueError, "whole number"),
         (lambda _: fn.random.uniform(seed="1"), TypeError, "`seed` takes an integer"),
@@ -240,7 +240,7 @@ def test_an_operator_object_checks_when_it_is_made(node):
     with pytest.raises(TypeError, match="`vertical` takes"):
         ops.Flip(vertical="x")
     with pytest.raises(NotImplementedError, match="gpu"):
-        ops.Clahe(device="gpu")
+        ops.PeekImageShape(device="gpu")
     with pytest.raises(TypeError, match="needs the argument `dtype`"):
         ops.Cast()(node)
 

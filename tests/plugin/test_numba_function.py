@@ -503,7 +503,7 @@ WRONG_ARGUMENTS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"outs_ndim": 2}, ArgumentError, "without `setup_fn` each output has the shape"),
     ({"blocks": [1, 2]}, ArgumentError, "`blocks` takes 3 positive numbers"),
     ({"threads_per_block": [1, 2, 0]}, ArgumentError, "`threads_per_block` takes 3 positive"),
-    ({"device": "gpu"}, UnsupportedError, 'no implementation for device="gpu" in this version'),
+    ({"device": "gpu"}, ArgumentError, "needs `blocks` and `threads_per_block`"),
     ({"device": "tpu"}, ArgumentError, "`device` takes"),
 ]  # fmt: skip
 

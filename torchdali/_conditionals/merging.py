@@ -21,7 +21,7 @@ from torchdali.errors import (
     UnsupportedError,
     _make,
 )
-from torchdali.graph import Scope
+from torchdali.graph import Guards, Scope
 
 __all__ = ["RETURNED", "Merge", "Undefined", "Values", "make_predicate"]
 
@@ -60,9 +60,9 @@ def make_predicate(
     if value.device != "cpu":
         raise _make(
             UnsupportedError,
-            f"`{expression}` takes a DataNode on the CPU",
+            f"`{expression}` takes a DataNode on the CPU, and {value!r} is on the GPU",
             location=find_user_location(),
-            fix="use .cpu()",
+            fix="pass .cpu() of it",
         )
     node = graph.create(operator_schema("conditional.predicate"), [value], args)
     assert isinstance(node, DataNode)
@@ -97,18 +97,23 @@ class Merge:
         """Returns the node that has either value. To be called with the guards set to its own."""
         graph.check_guards(if_true, self.true_guards)
         graph.check_guards(if_false, self.false_guards)
-        inputs = [if_true, if_false, self.predicate]
-        if any(node.device != "cpu" for node in inputs):
-            raise _make(
-                UnsupportedError,
-                "a batch that depends on a condition is on the GPU: in this version branches join "
-                "on the CPU",
-                location=find_user_location(),
-                fix="pass .cpu() of it in the branches, and take .gpu() of what comes out",
-            )
+        branches = [(if_true, self.true_guards), (if_false, self.false_guards)]
+        if "gpu" in (if_true.device, if_false.device):
+            branches = [(self._on_gpu(*branch), branch[1]) for branch in branches]
+        inputs = [*(node for node, _ in branches), self.predicate]
         merged = graph.create(operator_schema("conditional.merge"), inputs, {})
         assert isinstance(merged, DataNode)
         return merged
+
+    def _on_gpu(self, node: DataNode, guards: Guards) -> DataNode:
+        """Returns a value of a branch on the GPU, copied for the samples that take the branch."""
+        if node.device == "gpu":
+            return node
+        outside, self._scope.guards = self._scope.guards, guards
+        try:
+            return graph.transfer(node, "gpu", find_user_location())
+        finally:
+            self._scope.guards = outside
 
     def value(self, what: str, a: Any, b: Any) -> Any:
         """Returns the value that is `a` where the predicate holds, else `b`.

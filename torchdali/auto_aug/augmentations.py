@@ -200,9 +200,8 @@ def color(data: DataNode, parameter: Any) -> Any:
     return fn.saturation(data, saturation=parameter)
 
 
-@augmentation(
-    mag_range=(0, 0.9), randomly_negate=True, mag_to_param=sharpness_kernel, param_device="auto"
-)
+# fn.filter takes its kernel on the host.
+@augmentation(mag_range=(0, 0.9), randomly_negate=True, mag_to_param=sharpness_kernel)
 def sharpness(data: DataNode, kernel: Any) -> Any:
     """Moves away from a smoothed image, or towards it; Pillow leaves the outermost pixels."""
     return fn.filter(data, kernel)

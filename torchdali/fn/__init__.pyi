@@ -1202,6 +1202,11 @@ def dl_tensor_python_function(
     in shape, not in type and number of dimensions. What it raises ends the iteration with an
     error that has it as its cause; the pipeline goes on.
 
+    On the GPU the inputs lie there, and so must what is returned, which is copied. The stream
+    of the pipeline is torch's current one (and CuPy's) while the function runs, so work that it
+    queues there is in order with all before and behind it, and the host waits for none of it.
+    Where it uses another stream, the current one has to wait for that before it returns.
+
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
@@ -1226,7 +1231,8 @@ def dl_tensor_python_function(
             other threads that draw from them see it; torchdali.current_sample() has generators
             that nobody else sees. With workers="processes" they are those of the worker.
         synchronize_stream: bool, default True. On the GPU, wait for the pipeline's stream
-            before the call. On the CPU there is nothing to wait for.
+            before the call. What uses the current stream does not need it. On the CPU there is
+            nothing to wait for.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -2706,14 +2712,20 @@ def python_function(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> Any:
-    """Calls a Python function with the samples as NumPy arrays, and takes NumPy arrays from it (or
-    torch tensors, or objects with DLPack).
+    """Calls a Python function with the samples as NumPy arrays, on the GPU as arrays of CuPy's (as
+    torch tensors where CuPy is not installed), and takes such arrays from it, torch tensors, or
+    objects with DLPack.
 
     The inputs are views of the pipeline's memory, which stays as long as the function keeps
     them; it must not write to them (with the environment variable TORCHDALI_CHECK_FUNCTIONS=1
     that is an error). What it returns may have any strides, and samples of a batch may differ
     in shape, not in type and number of dimensions. What it raises ends the iteration with an
     error that has it as its cause; the pipeline goes on.
+
+    On the GPU the inputs lie there, and so must what is returned, which is copied. The stream
+    of the pipeline is torch's current one (and CuPy's) while the function runs, so work that it
+    queues there is in order with all before and behind it, and the host waits for none of it.
+    Where it uses another stream, the current one has to wait for that before it returns.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
@@ -4273,6 +4285,11 @@ def torch_python_function(
     that is an error). What it returns may have any strides, and samples of a batch may differ
     in shape, not in type and number of dimensions. What it raises ends the iteration with an
     error that has it as its cause; the pipeline goes on.
+
+    On the GPU the inputs lie there, and so must what is returned, which is copied. The stream
+    of the pipeline is torch's current one (and CuPy's) while the function runs, so work that it
+    queues there is in order with all before and behind it, and the host waits for none of it.
+    Where it uses another stream, the current one has to wait for that before it returns.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 

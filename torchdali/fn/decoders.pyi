@@ -26,6 +26,8 @@ def image(
     adjust_orientation: bool | None = True,
     use_fast_idct: bool | None = False,
     jpeg_fancy_upsampling: bool | None = False,
+    jpeg_index: str | os.PathLike[str] | None = "",
+    jpeg_index_size: int | None = 1073741824,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -35,6 +37,7 @@ def image(
     hybrid_huffman_threshold: int | None = 1000000,
     preallocate_height_hint: int | None = 0,
     preallocate_width_hint: int | None = 0,
+    scaled_margin: float | None = 0.0,
     cache_batch_copy: bool | None = True,
     cache_debug: bool | None = False,
     cache_size: int | None = 0,
@@ -64,23 +67,41 @@ def image(
             little less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        affine: bool, default True. Of decoding on a GPU only; accepted and without effect here.
-        device_memory_padding: int, default 16777216. Of decoding on a GPU only; accepted and
-            without effect here.
-        device_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
-            without effect here.
-        host_memory_padding: int, default 8388608. Of decoding on a GPU only; accepted and
-            without effect here.
-        host_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
-            without effect here.
-        hw_decoder_load: float, default 0.65. Of decoding on a GPU only; accepted and without
-            effect here.
-        hybrid_huffman_threshold: int, default 1000000. Of decoding on a GPU only; accepted and
-            without effect here.
-        preallocate_height_hint: int, default 0. Of decoding on a GPU only; accepted and without
-            effect here.
-        preallocate_width_hint: int, default 0. Of decoding on a GPU only; accepted and without
-            effect here.
+        jpeg_index: str, default "". Where to note places inside of JPEG files from which
+            windows of them can be decoded: "memory", or the path of a file that later runs use
+            too. Epochs after the first skip what lies before and beside a window, with the same
+            pixels. Helps decoders of windows, and decoders.image where it is fused with a crop;
+            whole images gain nothing, nor does what nvJPEG decodes. About 2 KB an image.
+            torchdali only.
+        jpeg_index_size: int, default 1073741824. The most bytes that what this process notes
+            for `jpeg_index` takes in memory; further images are decoded as without it.
+        affine: bool, default True. Of decoding by nvJPEG (docs/design/gpu_jpeg.md); without
+            effect elsewhere.
+        device_memory_padding: int, default 16777216. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        device_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        host_memory_padding: int, default 8388608. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        host_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        hw_decoder_load: float, default 0.65. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
+            without effect elsewhere.
+        hybrid_huffman_threshold: int, default 1000000. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        preallocate_height_hint: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        preallocate_width_hint: int, default 0. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
+            without effect elsewhere.
+        scaled_margin: float, default 0.0. JPEG: how many times a picture that is decoded at
+            1/2, 1/4 or 1/8 of its size has to be as large still as what it is resized to, along
+            both axes. 0 (the default) decodes at full size; 1 or more allows a smaller one,
+            which is faster and changes the result a little (1.5 is a good choice; the guide of
+            benchmarks has the figures). An operator that resizes has to follow, with at most
+            crops and slices between, and is the only one that takes the image; otherwise this
+            is an error. What counts is the region that it resizes. Other formats, filters that
+            do not average (nearest neighbour, `antialias=False`) and operators that are run one
+            by one (eagerly, in debug mode) decode at full size.
         cache_batch_copy: bool, default True. Of the GPU's cache of decoded images; without
             effect here.
         cache_debug: bool, default False. Of the GPU's cache of decoded images; without effect
@@ -114,6 +135,8 @@ def image(
     adjust_orientation: bool | None = True,
     use_fast_idct: bool | None = False,
     jpeg_fancy_upsampling: bool | None = False,
+    jpeg_index: str | os.PathLike[str] | None = "",
+    jpeg_index_size: int | None = 1073741824,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -123,6 +146,7 @@ def image(
     hybrid_huffman_threshold: int | None = 1000000,
     preallocate_height_hint: int | None = 0,
     preallocate_width_hint: int | None = 0,
+    scaled_margin: float | None = 0.0,
     cache_batch_copy: bool | None = True,
     cache_debug: bool | None = False,
     cache_size: int | None = 0,
@@ -146,6 +170,8 @@ def image_crop(
     adjust_orientation: bool | None = True,
     use_fast_idct: bool | None = False,
     jpeg_fancy_upsampling: bool | None = False,
+    jpeg_index: str | os.PathLike[str] | None = "",
+    jpeg_index_size: int | None = 1073741824,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -188,23 +214,32 @@ def image_crop(
             little less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        affine: bool, default True. Of decoding on a GPU only; accepted and without effect here.
-        device_memory_padding: int, default 16777216. Of decoding on a GPU only; accepted and
-            without effect here.
-        device_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
-            without effect here.
-        host_memory_padding: int, default 8388608. Of decoding on a GPU only; accepted and
-            without effect here.
-        host_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
-            without effect here.
-        hw_decoder_load: float, default 0.65. Of decoding on a GPU only; accepted and without
-            effect here.
-        hybrid_huffman_threshold: int, default 1000000. Of decoding on a GPU only; accepted and
-            without effect here.
-        preallocate_height_hint: int, default 0. Of decoding on a GPU only; accepted and without
-            effect here.
-        preallocate_width_hint: int, default 0. Of decoding on a GPU only; accepted and without
-            effect here.
+        jpeg_index: str, default "". Where to note places inside of JPEG files from which
+            windows of them can be decoded: "memory", or the path of a file that later runs use
+            too. Epochs after the first skip what lies before and beside a window, with the same
+            pixels. Helps decoders of windows, and decoders.image where it is fused with a crop;
+            whole images gain nothing, nor does what nvJPEG decodes. About 2 KB an image.
+            torchdali only.
+        jpeg_index_size: int, default 1073741824. The most bytes that what this process notes
+            for `jpeg_index` takes in memory; further images are decoded as without it.
+        affine: bool, default True. Of decoding by nvJPEG (docs/design/gpu_jpeg.md); without
+            effect elsewhere.
+        device_memory_padding: int, default 16777216. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        device_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        host_memory_padding: int, default 8388608. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        host_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        hw_decoder_load: float, default 0.65. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
+            without effect elsewhere.
+        hybrid_huffman_threshold: int, default 1000000. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        preallocate_height_hint: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        preallocate_width_hint: int, default 0. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
+            without effect elsewhere.
         crop: float or list of float or DataNode, optional. Size of the window, in pixels:
             (height, width) or (depth, height, width); fractions are cut off. Less than 1 keeps
             the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
@@ -248,6 +283,8 @@ def image_crop(
     adjust_orientation: bool | None = True,
     use_fast_idct: bool | None = False,
     jpeg_fancy_upsampling: bool | None = False,
+    jpeg_index: str | os.PathLike[str] | None = "",
+    jpeg_index_size: int | None = 1073741824,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -283,6 +320,8 @@ def image_random_crop(
     adjust_orientation: bool | None = True,
     use_fast_idct: bool | None = False,
     jpeg_fancy_upsampling: bool | None = False,
+    jpeg_index: str | os.PathLike[str] | None = "",
+    jpeg_index_size: int | None = 1073741824,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -321,23 +360,32 @@ def image_random_crop(
             little less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        affine: bool, default True. Of decoding on a GPU only; accepted and without effect here.
-        device_memory_padding: int, default 16777216. Of decoding on a GPU only; accepted and
-            without effect here.
-        device_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
-            without effect here.
-        host_memory_padding: int, default 8388608. Of decoding on a GPU only; accepted and
-            without effect here.
-        host_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
-            without effect here.
-        hw_decoder_load: float, default 0.65. Of decoding on a GPU only; accepted and without
-            effect here.
-        hybrid_huffman_threshold: int, default 1000000. Of decoding on a GPU only; accepted and
-            without effect here.
-        preallocate_height_hint: int, default 0. Of decoding on a GPU only; accepted and without
-            effect here.
-        preallocate_width_hint: int, default 0. Of decoding on a GPU only; accepted and without
-            effect here.
+        jpeg_index: str, default "". Where to note places inside of JPEG files from which
+            windows of them can be decoded: "memory", or the path of a file that later runs use
+            too. Epochs after the first skip what lies before and beside a window, with the same
+            pixels. Helps decoders of windows, and decoders.image where it is fused with a crop;
+            whole images gain nothing, nor does what nvJPEG decodes. About 2 KB an image.
+            torchdali only.
+        jpeg_index_size: int, default 1073741824. The most bytes that what this process notes
+            for `jpeg_index` takes in memory; further images are decoded as without it.
+        affine: bool, default True. Of decoding by nvJPEG (docs/design/gpu_jpeg.md); without
+            effect elsewhere.
+        device_memory_padding: int, default 16777216. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        device_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        host_memory_padding: int, default 8388608. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        host_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        hw_decoder_load: float, default 0.65. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
+            without effect elsewhere.
+        hybrid_huffman_threshold: int, default 1000000. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        preallocate_height_hint: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        preallocate_width_hint: int, default 0. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
+            without effect elsewhere.
         random_area: float or list of float, default [0.08, 1.0]. Range of the window's area, as
             a fraction of the image.
         random_aspect_ratio: float or list of float, default [0.75, 1.333333]. Range of the
@@ -371,6 +419,8 @@ def image_random_crop(
     adjust_orientation: bool | None = True,
     use_fast_idct: bool | None = False,
     jpeg_fancy_upsampling: bool | None = False,
+    jpeg_index: str | os.PathLike[str] | None = "",
+    jpeg_index_size: int | None = 1073741824,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -404,6 +454,8 @@ def image_slice(
     adjust_orientation: bool | None = True,
     use_fast_idct: bool | None = False,
     jpeg_fancy_upsampling: bool | None = False,
+    jpeg_index: str | os.PathLike[str] | None = "",
+    jpeg_index_size: int | None = 1073741824,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -450,23 +502,32 @@ def image_slice(
             little less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        affine: bool, default True. Of decoding on a GPU only; accepted and without effect here.
-        device_memory_padding: int, default 16777216. Of decoding on a GPU only; accepted and
-            without effect here.
-        device_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
-            without effect here.
-        host_memory_padding: int, default 8388608. Of decoding on a GPU only; accepted and
-            without effect here.
-        host_memory_padding_jpeg2k: int, default 0. Of decoding on a GPU only; accepted and
-            without effect here.
-        hw_decoder_load: float, default 0.65. Of decoding on a GPU only; accepted and without
-            effect here.
-        hybrid_huffman_threshold: int, default 1000000. Of decoding on a GPU only; accepted and
-            without effect here.
-        preallocate_height_hint: int, default 0. Of decoding on a GPU only; accepted and without
-            effect here.
-        preallocate_width_hint: int, default 0. Of decoding on a GPU only; accepted and without
-            effect here.
+        jpeg_index: str, default "". Where to note places inside of JPEG files from which
+            windows of them can be decoded: "memory", or the path of a file that later runs use
+            too. Epochs after the first skip what lies before and beside a window, with the same
+            pixels. Helps decoders of windows, and decoders.image where it is fused with a crop;
+            whole images gain nothing, nor does what nvJPEG decodes. About 2 KB an image.
+            torchdali only.
+        jpeg_index_size: int, default 1073741824. The most bytes that what this process notes
+            for `jpeg_index` takes in memory; further images are decoded as without it.
+        affine: bool, default True. Of decoding by nvJPEG (docs/design/gpu_jpeg.md); without
+            effect elsewhere.
+        device_memory_padding: int, default 16777216. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        device_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        host_memory_padding: int, default 8388608. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        host_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        hw_decoder_load: float, default 0.65. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
+            without effect elsewhere.
+        hybrid_huffman_threshold: int, default 1000000. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        preallocate_height_hint: int, default 0. Of decoding by nvJPEG
+            (docs/design/gpu_jpeg.md); without effect elsewhere.
+        preallocate_width_hint: int, default 0. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
+            without effect elsewhere.
         axes: int or list of int or DataNode, default [1, 0]. Axes that the coordinates are for,
             as numbers; negative ones count from the end. Excludes `axis_names`.
         axis_names: layout str, default "WH". Axes that the coordinates are for, as letters of
@@ -515,6 +576,8 @@ def image_slice(
     adjust_orientation: bool | None = True,
     use_fast_idct: bool | None = False,
     jpeg_fancy_upsampling: bool | None = False,
+    jpeg_index: str | os.PathLike[str] | None = "",
+    jpeg_index_size: int | None = 1073741824,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,

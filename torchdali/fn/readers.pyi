@@ -88,10 +88,12 @@ def file(
             of the whole shard is at least as random and needs no buffer.
         lazy_init: bool, default False. List the files when they are first needed, not when the
             pipeline is built.
-        read_ahead: bool, default False. Ask the operating system to load files
-            `prefetch_queue_depth` batches before they are read. Helps where storage is slow and
-            the files are not in memory yet.
-        prefetch_queue_depth: int, default 1. Batches that `read_ahead` looks ahead.
+        read_ahead: bool, default False. Always read files ahead. Otherwise that is done while
+            reading makes threads wait for storage, and not where the files are in the system's
+            memory.
+        prefetch_queue_depth: int, default 1. Batches behind those that are scheduled of which
+            files are read ahead, into at most 256 MB of memory. More of them help where storage
+            is slow and answers many at a time.
         dont_use_mmap: bool, default False. No effect: files are always read, never mapped. A
             mapped file that is truncated meanwhile would kill the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of

@@ -12,6 +12,8 @@ from torch.utils.data import DataLoader as _TorchLoader
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._iterators import LoaderIter, SingleIter, WorkersIter
 from torchdali.loader._progress import Progress, check_state, fresh_state
+from torchdali.loader._waits import Waits
+from torchdali.stats import LoaderStats
 
 __all__ = ["DataLoader"]
 
@@ -70,6 +72,7 @@ class DataLoader(_TorchLoader[_T]):
     _pipelines: list[Any]  # those that no iterator has
     _progress: Progress | None
     _loaded: dict[str, Any] | None
+    _waits: Waits
 
     def __init__(
         self,
@@ -139,7 +142,7 @@ class DataLoader(_TorchLoader[_T]):
                 "DataLoader: `pipeline` is a function that makes a Pipeline",
                 fix="leave @pipeline_def out, and pass its arguments as `pipeline_options`",
             )
-        self._set(_pipelines=[], _progress=None, _loaded=None)
+        self._set(_pipelines=[], _progress=None, _loaded=None, _waits=Waits())
         super().__init__(
             dataset,
             batch_size,
@@ -186,6 +189,20 @@ class DataLoader(_TorchLoader[_T]):
         """Samples of this epoch that could not be read."""
         return 0 if self._progress is None else self._progress.errors
 
+    def stats(self, reset: bool = False) -> LoaderStats:
+        """Returns how long the loop waits for this loader; what workers do inside is not known.
+
+        With `pipeline=` it has the figures of the engine, too.
+
+        Args:
+            reset: begin to count anew, behind what is returned.
+        """
+        return self._waits.stats(self.workers if self.num_workers else "", reset)
+
+    def _trace_owners(self) -> list[int]:
+        engine = None if self._waits.engine is None else self._waits.engine()
+        return [] if engine is None else list(engine._trace_owners())
+
     def state_dict(self) -> dict[str, Any]:
         """Returns where this loader is: behind the last batch that was given.
 
@@ -215,7 +232,13 @@ class DataLoader(_TorchLoader[_T]):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy, here or in another process, has workers and an epoch of its own.
-        return {**self.__dict__, "_iterator": None, "_progress": None, "_pipelines": []}
+        own: dict[str, Any] = {
+            "_iterator": None,
+            "_progress": None,
+            "_pipelines": [],
+            "_waits": Waits(),
+        }
+        return {**self.__dict__, **own}
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

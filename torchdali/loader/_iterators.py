@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import time
 import warnings
 from typing import Any
 
@@ -76,6 +77,7 @@ class LoaderIter(torch_loader._BaseDataLoaderIter):
         self._resumed = state
         self._kind = _kind_of(loader)
         self._layer: Layer | None = layer_of(loader)
+        self._waits = loader._waits
         self._marks: list[Mark] = []
         self._tickets = 0
 
@@ -100,6 +102,16 @@ class LoaderIter(torch_loader._BaseDataLoaderIter):
         if self._kind.iterable:
             return None
         return self._pending.popleft() if self._pending else next(self._sampling)
+
+    def __next__(self) -> Any:
+        start = time.perf_counter_ns()
+        given = False
+        try:
+            batch = super().__next__()
+            given = True
+        finally:
+            self._waits.add(start, given)
+        return batch
 
     def _pull(self) -> tuple[Any, list[Mark]]:
         """Returns the next batch, and what the user has got with it."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -86,6 +87,7 @@ class PipelineLayer(Layer):
         size = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
         self._batch_size = size if isinstance(size, int) else 0
         self._home: list[_Made] = loader._pipelines
+        self._waits = loader._waits
         self._made: _Made | None = None
 
     def _make(self, names: tuple[str, ...] | None, count: int) -> _Made:
@@ -112,6 +114,7 @@ class PipelineLayer(Layer):
         }
         pipeline = pipeline_def(define, **options)()
         pipeline.build()
+        self._waits.engine = weakref.ref(pipeline)
         return _Made(pipeline, self._batch_size, names, count, structures[-1])
 
     def begin(self, batch: Any) -> Any:

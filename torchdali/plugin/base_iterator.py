@@ -22,6 +22,7 @@ from torchdali.plugin._epochs import (
     _EpochsByReader,
     _EpochsBySize,
 )
+from torchdali.stats import PipelineStats
 
 __all__ = ["LastBatchPolicy"]
 
@@ -313,6 +314,17 @@ class _DaliBaseIterator:
             if self._taken == epoch.batches:
                 valid = epoch.last
         return self._convert(outputs, valid)
+
+    def stats(self, reset: bool = False) -> list[PipelineStats]:
+        """Returns where the time goes, for each pipeline: see Pipeline.stats().
+
+        Args:
+            reset: begin to count anew, behind what is returned.
+        """
+        return [pipeline.stats(reset=reset) for pipeline in self._pipelines]
+
+    def _trace_owners(self) -> list[int]:
+        return [number for pipeline in self._pipelines for number in pipeline._trace_owners()]
 
     def __next__(self) -> Any:
         return self._next()

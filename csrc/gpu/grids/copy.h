@@ -76,6 +76,26 @@ struct CopyGrid {
       constexpr int kRun = copy_run(kBytes), kAll = kBytes * kRun;
       if (out_stride == kBytes && run.first + kRun <= run.end) {
         uint8_t bytes[kAll];
+        if constexpr (kBytes % 4 != 0 && kAll % 4 == 0) {
+          // Pixels in turn, forward or mirrored: as words.
+          if ((in_stride == kBytes || in_stride == -kBytes) && !task.windowed) {
+            const bool back = in_stride < 0;
+            const char* first = run.from + (run.first + (back ? kRun - 1 : 0)) * in_stride;
+            uint8_t read[kAll];
+            load_bytes_run(reinterpret_cast<const uint8_t*>(first), read);
+            TORCHDALI_UNROLL
+            for (int k = 0; k < kRun; ++k) {
+              TORCHDALI_UNROLL
+              for (int b = 0; b < kBytes; ++b) {
+                const uint8_t ahead = read[k * kBytes + b];
+                const uint8_t behind = read[(kRun - 1 - k) * kBytes + b];
+                bytes[k * kBytes + b] = back ? behind : ahead;
+              }
+            }
+            store_bytes_run(reinterpret_cast<uint8_t*>(run.to + run.first * out_stride), bytes);
+            return;
+          }
+        }
         TORCHDALI_UNROLL
         for (int k = 0; k < kRun; ++k) {
           const int64_t at = run.first + k;

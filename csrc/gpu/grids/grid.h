@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#ifndef __CUDACC__
+#include <stdexcept>
+#endif
 
 #include "gpu/kernels.h"
 #include "kernels/convert.h"
@@ -13,11 +16,27 @@
 #else
 #define TORCHDALI_HOST_DEVICE
 #endif
+// What whoever made the task has seen to. Looked at in emulation: on the GPU nobody could be told.
+#ifdef __CUDACC__
+#define TORCHDALI_GRID_CHECK(condition) static_cast<void>(0)
+#else
+#define TORCHDALI_GRID_CHECK(condition)                                               \
+  do {                                                                                \
+    if (!(condition)) [[unlikely]]                                                    \
+      throw std::logic_error("a task of a GPU kernel breaks its rules: " #condition); \
+  } while (false)
+#endif
 // In front of a loop over an array whose elements are to stay in registers.
 #ifdef __CUDA_ARCH__
 #define TORCHDALI_UNROLL _Pragma("unroll")
 #else
 #define TORCHDALI_UNROLL
+#endif
+
+#ifdef __CUDACC__
+#define TORCHDALI_NOINLINE __noinline__
+#else
+#define TORCHDALI_NOINLINE
 #endif
 
 namespace torchdali::gpu {
@@ -54,10 +73,25 @@ TORCHDALI_HOST_DEVICE inline void with_type(DType t, Fn&& fn) {
   }
 }
 
-// A list of the blob.
+// Rounded once on the device, where that is one instruction.
+TORCHDALI_HOST_DEVICE inline float multiply_add(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+  return __fmaf_rn(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+TORCHDALI_HOST_DEVICE inline bool is_aligned(const void* address, uintptr_t to) {
+  return reinterpret_cast<uintptr_t>(address) % to == 0;
+}
+
+// A list of the blob. Unlike the host, the GPU reads nothing that is not aligned.
 template <class T>
 TORCHDALI_HOST_DEVICE const T* list_of(const void* blob, BlobOffset at) {
-  return reinterpret_cast<const T*>(static_cast<const char*>(blob) + at);
+  const char* list = static_cast<const char*>(blob) + at;
+  TORCHDALI_GRID_CHECK(is_aligned(list, alignof(T)));
+  return reinterpret_cast<const T*>(list);
 }
 
 TORCHDALI_HOST_DEVICE inline float load_float(const void* in, DType dtype, int64_t i) {

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resampling by the tables of kernels/resample_table.h, all axes at once: a result pixel is a sum
-// over a box of the source.
+// over a box of the source. What becomes of the sums is the sink's business: gpu/grids/finish.h.
 #pragma once
 
+#include "gpu/grids/finish.h"
 #include "gpu/grids/runs.h"
+#include "gpu/grids/words.h"
 
 namespace torchdali::gpu {
 
-struct ResampleGrid {
-  const ResampleTask* tasks;
+// The sums of run `i` of a task, given to `sink`: see StoreSums.
+template <class Sink>
+struct Resampling {
+  const ResampleTask& task;
   const void* blob;
+  const Sink& sink;
 
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const ResampleTask& task = tasks[t];
-    if (task.in_dtype == DType::kUInt8) return pixels<uint8_t>(task, i);
-    if (task.in_dtype == DType::kInt16) return pixels<int16_t>(task, i);
-    if (task.in_dtype == DType::kUInt16) return pixels<uint16_t>(task, i);
-    return pixels<float>(task, i);
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
+    if (task.in_dtype == DType::kUInt8) return pixels<uint8_t>(i);
+    if (task.in_dtype == DType::kInt16) return pixels<int16_t>(i);
+    if (task.in_dtype == DType::kUInt16) return pixels<uint16_t>(i);
+    return pixels<float>(i);
   }
 
  private:
@@ -24,7 +28,7 @@ struct ResampleGrid {
   static constexpr int kAtOnce = 4;
 
   template <class T>
-  TORCHDALI_HOST_DEVICE void pixels(const ResampleTask& task, int64_t i) const {
+  TORCHDALI_HOST_DEVICE void pixels(int64_t i) const {
     const int64_t width = task.axes[2].out;
     Unravel index(i);
     const int64_t x = index.axis((width + kResampleRun - 1) / kResampleRun) * kResampleRun;
@@ -38,50 +42,48 @@ struct ResampleGrid {
       weights[a] = list_of<float>(blob, axis.weights) + at * axis.taps;
     }
     const T* in = static_cast<const T*>(task.in) + index.rest() * task.outer_stride + from;
-    const int64_t pixel = row * width + x;
     const int64_t left = width - x;
     const int count = left < kResampleRun ? static_cast<int>(left) : kResampleRun;
-    if (task.channels == 3) return run<T, 3>(task, weights, in, x, count, pixel);
-    if (task.channels == 1) return run<T, 1>(task, weights, in, x, count, pixel);
+    if (task.channels == 3) return run<T, 3>(weights, in, row, x, count);
+    if (task.channels == 1) return run<T, 1>(weights, in, row, x, count);
     for (int k = 0; k < count; ++k)
       for (int64_t c = 0; c < task.channels; c += kAtOnce) {
         float sums[kAtOnce] = {};
         const int64_t rest = task.channels - c;
-        if (rest >= kAtOnce) box<T, kAtOnce>(task, weights, in + c, x + k, sums);
-        else if (rest == 3) box<T, 3>(task, weights, in + c, x + k, sums);
-        else if (rest == 2) box<T, 2>(task, weights, in + c, x + k, sums);
-        else box<T, 1>(task, weights, in + c, x + k, sums);
-        for (int64_t s = 0; s < kAtOnce && s < rest; ++s)
-          store_float(task.out, task.out_dtype, (pixel + k) * task.channels + c + s, sums[s]);
+        if (rest >= kAtOnce) box<T, kAtOnce>(weights, in + c, x + k, sums);
+        else if (rest == 3) box<T, 3>(weights, in + c, x + k, sums);
+        else if (rest == 2) box<T, 2>(weights, in + c, x + k, sums);
+        else box<T, 1>(weights, in + c, x + k, sums);
+        sink.channels(row, x + k, c, rest < kAtOnce ? static_cast<int>(rest) : kAtOnce, sums);
       }
   }
   // Pixels `x` to `x + count` of a row.
   template <class T, int kChannels>
-  TORCHDALI_HOST_DEVICE void run(const ResampleTask& task, const float* const* weights, const T* in,
-                                 int64_t x, int count, int64_t pixel) const {
+  TORCHDALI_HOST_DEVICE void run(const float* const* weights, const T* in, int64_t row, int64_t x,
+                                 int count) const {
     float sums[kResampleRun * kChannels] = {};
     TORCHDALI_UNROLL
     for (int k = 0; k < kResampleRun; ++k)
-      if (k < count) short_box<T, kChannels>(task, weights, in, x + k, sums + k * kChannels);
-    store_run(task.out, task.out_dtype, pixel * kChannels, (pixel + count) * kChannels, sums);
+      if (k < count) short_box<T, kChannels>(weights, in, x + k, sums + k * kChannels);
+    sink.template pixels<kChannels>(row, x, count, sums);
   }
   // Bytes are read in words, where a row of the box is short: that is what takes the time.
   template <class T, int kChannels>
-  TORCHDALI_HOST_DEVICE void short_box(const ResampleTask& task, const float* const* weights,
-                                       const T* in, int64_t x, float* sums) const {
+  TORCHDALI_HOST_DEVICE void short_box(const float* const* weights, const T* in, int64_t x,
+                                       float* sums) const {
     if constexpr (std::is_same_v<T, uint8_t>) {
       const int taps = task.axes[2].in_stride == kChannels ? task.axes[2].taps : 100;
-      if (taps <= 2) return bytes<kChannels, 2>(task, weights, in, x, sums);
-      if (taps <= 4) return bytes<kChannels, 4>(task, weights, in, x, sums);
-      if (taps <= 6) return bytes<kChannels, 6>(task, weights, in, x, sums);
-      if (taps <= 8) return bytes<kChannels, 8>(task, weights, in, x, sums);
+      if (taps <= 2) return bytes<kChannels, 2>(weights, in, x, sums);
+      if (taps <= 4) return bytes<kChannels, 4>(weights, in, x, sums);
+      if (taps <= 6) return bytes<kChannels, 6>(weights, in, x, sums);
+      if (taps <= 8) return bytes<kChannels, 8>(weights, in, x, sums);
     }
-    box<T, kChannels>(task, weights, in, x, sums);
+    box<T, kChannels>(weights, in, x, sums);
   }
   // A box at most kTaps wide: first the sums of its columns, then that of its columns' sums.
   template <int kChannels, int kTaps>
-  TORCHDALI_HOST_DEVICE void bytes(const ResampleTask& task, const float* const* weights,
-                                   const uint8_t* in, int64_t x, float* sums) const {
+  TORCHDALI_HOST_DEVICE void bytes(const float* const* weights, const uint8_t* in, int64_t x,
+                                   float* sums) const {
     const ResampleAxisTable& axis = task.axes[2];
     in += list_of<int32_t>(blob, axis.start)[x] * kChannels;
     const int wanted = axis.taps * kChannels;
@@ -111,10 +113,11 @@ struct ResampleGrid {
     constexpr int kWords = (kCount + 3) / 4;
     const auto offset = static_cast<int>(reinterpret_cast<uintptr_t>(in) % 4);
     const auto* words = reinterpret_cast<const uint32_t*>(in - offset);
-    uint32_t low = words[0];
+    check_bytes(in, wanted);
+    uint32_t low = load_word(words);
     TORCHDALI_UNROLL
     for (int w = 0; w < kWords; ++w) {
-      const uint32_t high = 4 * (w + 1) < offset + wanted ? words[w + 1] : 0;
+      const uint32_t high = 4 * (w + 1) < offset + wanted ? load_word(words + w + 1) : 0;
       const auto both = static_cast<uint64_t>(high) << 32 | low;
       const auto word = static_cast<uint32_t>(both >> (8 * offset));
       TORCHDALI_UNROLL
@@ -123,17 +126,9 @@ struct ResampleGrid {
       low = high;
     }
   }
-  // Rounded once on the device, where that is one instruction.
-  TORCHDALI_HOST_DEVICE static float multiply_add(float a, float b, float c) {
-#ifdef __CUDA_ARCH__
-    return __fmaf_rn(a, b, c);
-#else
-    return a * b + c;
-#endif
-  }
   template <class T, int kCount>
-  TORCHDALI_HOST_DEVICE void box(const ResampleTask& task, const float* const* weights, const T* in,
-                                 int64_t x, float* sums) const {
+  TORCHDALI_HOST_DEVICE void box(const float* const* weights, const T* in, int64_t x,
+                                 float* sums) const {
     const ResampleAxisTable& axis = task.axes[2];
     const int64_t step = axis.in_stride;
     const float* across = list_of<float>(blob, axis.weights) + x * axis.taps;
@@ -151,6 +146,15 @@ struct ResampleGrid {
         TORCHDALI_UNROLL
         for (int k = 0; k < kCount; ++k) sums[k] = multiply_add(weight, line[k], sums[k]);
       }
+  }
+};
+
+struct ResampleGrid {
+  const ResampleTask* tasks;
+  const void* blob;
+  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
+    const StoreSums sink{tasks[t]};
+    Resampling<StoreSums>{tasks[t], blob, sink}(i);
   }
 };
 

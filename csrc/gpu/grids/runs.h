@@ -11,10 +11,6 @@ struct alignas(16) FourFloats {
   float x[4];
 };
 
-TORCHDALI_HOST_DEVICE inline bool is_aligned(const void* address, uintptr_t to) {
-  return reinterpret_cast<uintptr_t>(address) % to == 0;
-}
-
 // kCount bytes, a multiple of 4.
 template <int kCount>
 TORCHDALI_HOST_DEVICE inline void load_bytes_run(const uint8_t* in, uint8_t (&x)[kCount]) {

@@ -13,13 +13,16 @@ namespace {
 // libjpeg's JPEG_MAX_DIMENSION.
 constexpr int kMaxExtent = 65500;
 constexpr uint8_t kMaxSampling = 4, kTables = 4;  // T.81, B.2.2 and B.2.4
+constexpr int kMaxLowBit = 13;                    // T.81, table B.3
 
 // The second bytes of markers (T.81, table B.1).
 enum Marker : uint8_t {
   kBaselineFrame = 0xC0,
   kSequentialFrame = 0xC1,  // extended
+  kProgressiveFrame = 0xC2,
   kHuffmanTables = 0xC4,
   kStartOfImage = 0xD8,
+  kEndOfImage = 0xD9,
   kStartOfScan = 0xDA,
   kQuantTables = 0xDB,
   kRestartInterval = 0xDD,
@@ -95,17 +98,34 @@ bool read_frame(Bytes b, Header& h) {
 }
 
 bool read_scan(Bytes b, Header& h) {
-  const auto n = static_cast<size_t>(h.components);
-  // All components, in the order of the frame, all coefficients at once.
-  if (n == 0 || b.size() != 4 + 2 * n || b[0] != n) return false;
-  for (size_t i = 0; i < n; ++i) {
-    Component& c = h.component[i];
-    c.dc = b[2 + 2 * i] >> 4;
-    c.ac = b[2 + 2 * i] & 15;
-    if (b[1 + 2 * i] != c.id || c.dc >= kTables || c.ac >= kTables) return false;
-    if (!h.has_quant[c.quant] || h.dc[c.dc].empty() || h.ac[c.ac].empty()) return false;
+  Scan& scan = h.scan_kind;
+  const size_t n = b.empty() ? 0 : b[0];
+  if (n == 0 || n > static_cast<size_t>(h.components) || b.size() != 4 + 2 * n) return false;
+  scan.components = static_cast<int>(n);
+  scan.first = b[1 + 2 * n];
+  scan.last = b[2 + 2 * n];
+  scan.high = b[3 + 2 * n] >> 4;
+  scan.low = b[3 + 2 * n] & 15;
+  const bool dc = scan.first == 0, ac = scan.last > 0;
+  // Of some components all coefficients or, in progressive files (T.81, G.1.1.1.1), the DC; or a
+  // band of one; with as many bits as there are, or one bit more than is known.
+  const bool whole = dc && scan.last == 63;
+  const bool part = dc ? !ac : n == 1 && scan.first <= scan.last && scan.last <= 63;
+  const bool bits = scan.high ? scan.low == scan.high - 1 : scan.low <= kMaxLowBit;
+  if (h.progressive ? !part || !bits : !whole || scan.high || scan.low) return false;
+  // In the order of the frame.
+  for (size_t i = 0, c = 0; i < n; ++i, ++c) {
+    while (c < static_cast<size_t>(h.components) && h.component[c].id != b[1 + 2 * i]) ++c;
+    if (c == static_cast<size_t>(h.components)) return false;
+    Component& to = h.component[c];
+    scan.component[i] = static_cast<uint8_t>(c);
+    to.dc = b[2 + 2 * i] >> 4;
+    to.ac = b[2 + 2 * i] & 15;
+    if (to.dc >= kTables || to.ac >= kTables || !h.has_quant[to.quant]) return false;
+    if (dc && !scan.high && h.dc[to.dc].empty()) return false;
+    if (ac && h.ac[to.ac].empty()) return false;
   }
-  return b[1 + 2 * n] == 0 && b[2 + 2 * n] == 63 && b[3 + 2 * n] == 0;
+  return true;
 }
 
 bool starts_with(Bytes b, const char* text, size_t size) {
@@ -114,63 +134,76 @@ bool starts_with(Bytes b, const char* text, size_t size) {
 
 // What three components mean: the rules of libjpeg, which every other program follows. JFIF says
 // YCbCr, Adobe's marker says either, otherwise the names of the components decide.
-bool is_rgb(const Header& h, bool jfif, int adobe) {
-  if (h.components != 3 || jfif) return false;
-  if (adobe >= 0) return adobe == 0;
+bool is_rgb(const Header& h) {
+  if (h.components != 3 || h.jfif) return false;
+  if (h.adobe >= 0) return h.adobe == 0;
   return h.component[0].id == 'R' && h.component[1].id == 'G' && h.component[2].id == 'B';
 }
 
-}  // namespace
-
-bool read_header(Bytes bytes, Header& h) {
-  bool jfif = false;
-  int adobe = -1;
-  size_t at = 2;
+// Segments from `at` on, up to the entropy-coded bytes of a scan or the end of the image.
+Next read_segments(Bytes bytes, size_t at, Header& h) {
   const auto left = [&] { return bytes.size() - at; };
-  if (bytes.size() < 4 || bytes[0] != kFill || bytes[1] != kStartOfImage) return false;
   for (;;) {
-    if (left() < 4 || bytes[at] != kFill) return false;
+    if (left() < 2 || bytes[at] != kFill) return Next::kOdd;
     const uint8_t marker = bytes[at + 1];
     if (marker == kFill) {
       ++at;
       continue;
     }
+    if (marker == kEndOfImage) return Next::kEnd;
+    if (left() < 4) return Next::kOdd;
     const auto length = static_cast<size_t>(u16(bytes, at + 2));
-    if (length < 2 || left() < 2 + length) return false;
+    if (length < 2 || left() < 2 + length) return Next::kOdd;
     const Bytes segment = bytes.subspan(at + 4, length - 2);
     at += 2 + length;
     switch (marker) {
       case kBaselineFrame:
       case kSequentialFrame:
-        if (!read_frame(segment, h)) return false;
+      case kProgressiveFrame:
+        h.progressive = marker == kProgressiveFrame;
+        if (!read_frame(segment, h)) return Next::kOdd;
         break;
       case kHuffmanTables:
-        if (!read_huffman(segment, h)) return false;
+        if (!read_huffman(segment, h)) return Next::kOdd;
         break;
       case kQuantTables:
-        if (!read_quant(segment, h)) return false;
+        if (!read_quant(segment, h)) return Next::kOdd;
         break;
       case kRestartInterval:
-        if (segment.size() != 2) return false;
+        if (segment.size() != 2) return Next::kOdd;
         h.restart_interval = u16(segment, 0);
         break;
       case kStartOfScan:
-        h.rgb = is_rgb(h, jfif, adobe);
         h.scan = bytes.subspan(at);
-        return read_scan(segment, h);
+        return read_scan(segment, h) ? Next::kScan : Next::kOdd;
       case kApp0:
         // The sizes that libjpeg asks for before it believes in a marker.
-        if (segment.size() >= 14 && starts_with(segment, "JFIF", 5)) jfif = true;
+        if (segment.size() >= 14 && starts_with(segment, "JFIF", 5)) h.jfif = true;
         break;
       case kApp14:
-        if (segment.size() >= 12 && starts_with(segment, "Adobe", 5)) adobe = segment[11];
+        if (segment.size() >= 12 && starts_with(segment, "Adobe", 5)) h.adobe = segment[11];
         break;
       default:
         // Other application segments and comments say nothing about pixels; everything else is
         // another kind of frame or out of place.
-        if ((marker < kApp0 || marker > kApp15) && marker != kComment) return false;
+        if ((marker < kApp0 || marker > kApp15) && marker != kComment) return Next::kOdd;
     }
   }
+}
+
+}  // namespace
+
+bool read_header(Bytes bytes, Header& h) {
+  if (bytes.size() < 4 || bytes[0] != kFill || bytes[1] != kStartOfImage) return false;
+  if (read_segments(bytes, 2, h) != Next::kScan) return false;
+  h.rgb = is_rgb(h);
+  h.several_scans = h.progressive || h.scan_kind.components < h.components;
+  return true;
+}
+
+Next read_next(Bytes bytes, Header& h) {
+  // Whoever lost the end marker alone has all of the picture.
+  return bytes.empty() ? Next::kEnd : read_segments(bytes, 0, h);
 }
 
 }  // namespace torchdali::io::jpeg

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The segments of a JPEG file up to its first scan (ITU-T T.81, annex B), for the files that our
-// decoder takes: 8-bit sequential Huffman, one scan of all components, gray, YCbCr or RGB.
+// The segments of a JPEG file (ITU-T T.81, annex B) before and between its scans, for the files
+// that our decoder takes: 8-bit Huffman, gray, YCbCr or RGB; sequential or progressive.
 #pragma once
 
 #include <array>
@@ -16,6 +16,14 @@ struct Component {
   uint8_t quant = 0, dc = 0, ac = 0;  // numbers of its tables
 };
 
+// What the scan in hand holds: coefficients [first, last], in zigzag order, of some components,
+// down to bit `low`; bits from `high` on are known, or nothing where it is 0.
+struct Scan {
+  int components = 0;
+  std::array<uint8_t, 3> component = {};  // numbers of them, ascending
+  int first = 0, last = 63, high = 0, low = 0;
+};
+
 struct Header {
   int width = 0, height = 0;
   int components = 0;
@@ -28,13 +36,23 @@ struct Header {
   std::array<bool, 4> has_quant = {};
   // Counts and symbols of DHT segments; empty where there was none.
   std::array<Bytes, 4> dc, ac;
+  bool progressive = false;
+  bool several_scans = false;  // progressive, or sequential with components apart
+  Scan scan_kind;
   Bytes scan;  // entropy-coded bytes, and all that follows
+  // Markers that say what components mean; -1: Adobe's was not there.
+  bool jfif = false;
+  int adobe = -1;
 };
 
 inline int divide_up(int a, int b) { return (a + b - 1) / b; }
 
-// False where the file is none of ours, or anything about it is odd: libjpeg-turbo has the last
-// word on those. Never raises.
+// Up to the first scan. False where the file is none of ours, or anything about it is odd:
+// libjpeg-turbo has the last word on those. Never raises.
 bool read_header(Bytes bytes, Header& header);
+
+// What follows one of several scans.
+enum class Next { kScan, kEnd, kOdd };
+Next read_next(Bytes bytes, Header& header);
 
 }  // namespace torchdali::io::jpeg

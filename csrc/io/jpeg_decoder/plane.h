@@ -10,16 +10,26 @@
 
 namespace torchdali::io::jpeg {
 
+// What libjpeg does for a component whose rows have `width` samples, where blocks of the finest one
+// become `block` pixels wide.
+kernels::JpegUpsampling choose_upsampling(int across, int down, int width, int block);
+
 class Plane {
  public:
-  // `region` of the picture; takes memory.
-  Plane(const Header& header, int component, const Region& region, ScratchMemory& scratch);
+  // `region` of the picture at 1 / `scale` of its size; takes memory. `stored`: coefficients of the
+  // whole component are somewhere else, for transform_stored() instead of transform().
+  Plane(const Header& header, int component, int scale, bool stored, const Region& region,
+        ScratchMemory& scratch);
 
   // Rows of MCUs that the region needs of this component: [first, last].
   int first_mcu_row() const { return first_row_ / rows_per_mcu(); }
   int last_mcu_row() const { return (end_row_ - 1) / rows_per_mcu(); }
+  int first_mcu_column() const { return first_block_ / h_; }
+  int last_mcu_column() const { return (first_block_ + blocks_ - 1) / h_; }
   // Does an output row look at the rows above and below its own?
   bool has_context() const { return up_.smooth && up_.down == 2; }
+  // Is a block one sample, its mean?
+  bool dc_only() const { return size_ == 1; }
 
   // Fills in what the decoder of codes has to know for block (column, row) of an MCU.
   void describe(int column, int row, kernels::JpegMcuBlock& block) const;
@@ -28,6 +38,10 @@ class Plane {
 
   // After the coefficients of an MCU row: their samples.
   void transform(int mcu_row, const int16_t* quant);
+  // The same for one of its rows of blocks: coefficients from the first block of the row on, in
+  // groups, which become zero; `present`: 0 for blocks without AC.
+  void transform_stored(int mcu_row, int row, const int16_t* quant, int16_t* coefficients,
+                        const uint64_t* present);
   // Samples of row `y` of the picture, from region.x on, as wide as the region; kJpegRowSlack bytes
   // behind them may be read. Valid until the next call.
   const uint8_t* row(int64_t y);
@@ -39,13 +53,15 @@ class Plane {
   // the left (a vector wide, which keeps blocks aligned) and kJpegRowSlack on the right.
   static constexpr int kContext = 1, kPad = 64;
   static_assert(kPad > kernels::kJpegRowSlack);
-  int rows_per_mcu() const { return 8 * v_; }
+  int rows_per_mcu() const { return size_ * v_; }
   uint8_t* sample_row(int64_t row) const {
     return samples_ + (row - mcu_row_ * rows_per_mcu() + kContext) * stride_ + kPad;
   }
   uint8_t* padded_row(int64_t row) const;
+  void transform_row(int row, const int16_t* quant, int16_t* coefficients, const uint8_t* last);
 
   int h_, v_;  // blocks in an MCU
+  int size_;   // samples of a block across and down
   kernels::JpegUpsampling up_;
   int width_, height_;        // samples
   int first_row_, end_row_;   // samples that the region needs
@@ -54,7 +70,7 @@ class Plane {
   int skip_;                  // upsampled samples before the region
   int64_t groups_, stride_;
   int64_t mcu_row_ = 0;  // in samples_
-  int16_t* coefficients_;
+  int16_t* coefficients_ = nullptr;
   uint8_t* last_;
   uint8_t* samples_;
   uint8_t* upsampled_ = nullptr;

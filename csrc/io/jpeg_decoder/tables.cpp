@@ -58,4 +58,9 @@ const kernels::JpegAcTable* ac_table(Bytes counts_and_symbols, bool skip) {
   return table;
 }
 
+const kernels::JpegBandTable* band_table(Bytes counts_and_symbols) {
+  thread_local Cache<kernels::JpegBandTable> cache;
+  return cache.find(counts_and_symbols);
+}
+
 }  // namespace torchdali::io::jpeg

@@ -14,5 +14,6 @@ namespace torchdali::io::jpeg {
 const kernels::JpegDcTable* dc_table(Bytes counts_and_symbols);
 // `skip`: with what helps to skip blocks.
 const kernels::JpegAcTable* ac_table(Bytes counts_and_symbols, bool skip);
+const kernels::JpegBandTable* band_table(Bytes counts_and_symbols);
 
 }  // namespace torchdali::io::jpeg

@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.bb_flip: mirrors bounding boxes.
+#include <algorithm>
+
 #include "core/operator.h"
+#include "gpu/operator.h"
+#include "kernels/flip_boxes.h"
 
 namespace torchdali {
 namespace {
 
-class BbFlip final : public Operator {
+class BbFlipArgs {
  public:
-  explicit BbFlip(const OpSpec& spec)
+  struct Plan {
+    int64_t boxes = 0;
+    bool ltrb = false;
+    bool flips[2] = {};  // x and y
+  };
+  explicit BbFlipArgs(const OpSpec& spec)
       : horizontal_(spec, "horizontal"),
         vertical_(spec, "vertical"),
         ltrb_(spec.get<bool>("ltrb")) {}
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output.
+  Plan operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kFloat, "input `boxes` is ",
                          dtype_name(in.dtype), ", expected float32");
@@ -20,27 +30,56 @@ class BbFlip final : public Operator {
     TORCHDALI_CHECK(
         count % 4 == 0 && (in.shape.ndim() < 2 || in.shape[in.shape.ndim() - 1] == 4 || count == 0),
         "input `boxes` has shape ", in.shape, ", expected boxes of 4 coordinates, (boxes, 4)");
-    const bool flips[2] = {horizontal_(ctx) != 0, vertical_(ctx) != 0};
-    const float* from = in.as<const float>();
-    float* to = ctx.output(0, DType::kFloat, in.shape).as<float>();
-    for (int64_t i = 0; i < count; i += 4) {
-      for (int axis = 0; axis < 2; ++axis) {
-        float begin = from[i + axis], end = from[i + axis + 2];
-        if (!ltrb_) end += begin;
-        if (flips[axis]) {
-          const float mirrored = 1 - begin;
-          begin = 1 - end;
-          end = mirrored;
-        }
-        to[i + axis] = begin;
-        to[i + axis + 2] = ltrb_ ? end : end - begin;
-      }
-    }
+    const Plan plan{
+        .boxes = count / 4, .ltrb = ltrb_, .flips = {horizontal_(ctx) != 0, vertical_(ctx) != 0}};
+    ctx.output(0, DType::kFloat, in.shape);
+    return plan;
   }
 
  private:
   Arg<int> horizontal_, vertical_;
   bool ltrb_;
+};
+
+class BbFlip final : public Operator {
+ public:
+  explicit BbFlip(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto plan = args_(ctx);
+    const float* from = ctx.input(0).as<const float>();
+    float* to = ctx.output_view(0).as<float>();
+    for (int64_t i = 0; i < plan.boxes; ++i, from += 4, to += 4) {
+      for (int axis = 0; axis < 2; ++axis) {
+        const kernels::BoxSide side =
+            kernels::mirrored_side({from[axis], from[axis + 2]}, plan.ltrb, plan.flips[axis]);
+        to[axis] = side.begin;
+        to[axis + 2] = side.end;
+      }
+    }
+  }
+
+ private:
+  BbFlipArgs args_;
+};
+
+class BbFlipGpu final : public gpu::TaskOperator<gpu::FlipBoxesTask, &gpu::GpuKernels::flip_boxes> {
+ public:
+  explicit BbFlipGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto plan = args_(ctx);
+    Task task;
+    task.in = ctx.input(0).data;
+    task.out = ctx.output_view(0).data;
+    task.size = plan.boxes;
+    task.ltrb = plan.ltrb;
+    std::copy_n(plan.flips, 2, task.flips);
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  BbFlipArgs args_;
 };
 
 TORCHDALI_OPERATOR("bb_flip")
@@ -52,7 +91,8 @@ TORCHDALI_OPERATOR("bb_flip")
     .arg("ltrb", false, "Boxes are left, top, right, bottom.")
     .arg("horizontal", 1, "Mirror left to right where not 0.", Arity::kPerSample)
     .arg("vertical", 0, "Mirror top to bottom where not 0.", Arity::kPerSample)
-    .cpu<BbFlip>();
+    .cpu<BbFlip>()
+    .gpu<BbFlipGpu>();
 
 }  // namespace
 }  // namespace torchdali

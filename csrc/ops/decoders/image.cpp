@@ -1,37 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.decoders.image: a whole encoded image.
+#include <cmath>
+
+#include "core/image_part.h"
+#include "ops/decoders/device_image.h"
 #include "ops/decoders/image_decoder.h"
 
 namespace torchdali {
 namespace {
 
-constexpr const char* kGpuCache = "Of the GPU's cache of decoded images; without effect here.";
-
-class DecodeImage final : public Operator {
+class EncodedImage final : public ImageSource {
  public:
-  explicit DecodeImage(const OpSpec& spec) : decoder_(spec) {}
+  EncodedImage(const ImageDecoder& decoder, float scaled_margin, const SampleView& input)
+      : decoder_(decoder),
+        scaled_margin_(scaled_margin),
+        bytes_(encoded_bytes(input)),
+        info_(io::peek_image(bytes_)) {
+    image_ = {.dtype = decoder.dtype(), .shape = decoder.shape(info_, {}), .layout = "HWC"};
+  }
+  int reduce(float reduction) override {
+    if (scaled_margin_ == 0 || !io::can_scale(info_)) return 1;
+    constexpr int kLargest = 8;
+    scale_ = kLargest;
+    while (scale_ > 1 && reduction < scaled_margin_ * static_cast<float>(scale_)) scale_ /= 2;
+    image_.shape = decoder_.shape(io::scaled_info(info_, scale_), {});
+    return scale_;
+  }
+  void make(SampleContext& ctx, const ImagePart& window, void* out) override {
+    const io::Region region{window.rows.begin, window.columns.begin, window.rows.extent,
+                            window.columns.extent};
+    decoder_.decode_into(ctx, bytes_, info_, region, out, scale_);
+  }
+
+ private:
+  const ImageDecoder& decoder_;
+  const float scaled_margin_;
+  io::Bytes bytes_;
+  io::ImageInfo info_;
+  int scale_ = 1;
+};
+
+class DecodeImage final : public Operator, public MakesImage {
+ public:
+  explicit DecodeImage(const OpSpec& spec)
+      : decoder_(spec), scaled_margin_(spec.get<float>("scaled_margin")) {
+    TORCHDALI_CHECK(scaled_margin_ == 0 || (scaled_margin_ >= 1 && std::isfinite(scaled_margin_)),
+                    "`scaled_margin` is ", scaled_margin_, ", expected 0 or a number from 1 on");
+    TORCHDALI_CHECK(scaled_margin_ == 0 || spec.resampled, "`scaled_margin` is ", scaled_margin_,
+                    ", but no operator that resizes takes the image, alone and on the CPU, with at "
+                    "most crops and slices before it. To fix it: resize right behind the decoder, "
+                    "or leave out scaled_margin");
+  }
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
     decoder_.decode(ctx, bytes, io::peek_image(bytes), std::nullopt);
   }
+  std::unique_ptr<ImageSource> open(SampleContext& ctx) const override {
+    return std::make_unique<EncodedImage>(decoder_, scaled_margin_, ctx.input(0));
+  }
 
  private:
   ImageDecoder decoder_;
+  float scaled_margin_;
 };
+
+SchemaBuilder& add_cache_args(SchemaBuilder& schema) {
+  constexpr const char* kGpuCache = "Of the GPU's cache of decoded images; without effect here.";
+  return schema.arg("cache_batch_copy", true, kGpuCache)
+      .arg("cache_debug", false, kGpuCache)
+      .arg("cache_size", int64_t{0}, kGpuCache)
+      .arg("cache_threshold", int64_t{0}, kGpuCache)
+      .arg("cache_type", "", kGpuCache);
+}
 
 TORCHDALI_OPERATOR("decoders.image")
     .doc("Decodes images: JPEG, PNG, BMP and PNM.")
     .input("data", "The bytes of one image file a sample, uint8.")
     .output("image", "The image, layout \"HWC\".")
     .with(add_image_decoder_args)
+    .arg(
+        "scaled_margin", 0.0f,
+        "JPEG: how many times a picture that is decoded at 1/2, 1/4 or 1/8 of its size has to be "
+        "as large still as what it is resized to, along both axes. 0 (the default) decodes at full "
+        "size; 1 or more allows a smaller one, which is faster and changes the result a little "
+        "(1.5 is a good choice; the guide of benchmarks has the figures). An operator that resizes "
+        "has to follow, with at most crops and slices between, and is the only one that takes the "
+        "image; otherwise this is an error. What counts is the region that it resizes. Other "
+        "formats, filters that do not average (nearest neighbour, `antialias=False`) and operators "
+        "that are run one by one (eagerly, in debug mode) decode at full size.")
     .lacks("TIFF, WebP and JPEG 2000 files")
-    .arg("cache_batch_copy", true, kGpuCache)
-    .arg("cache_debug", false, kGpuCache)
-    .arg("cache_size", int64_t{0}, kGpuCache)
-    .arg("cache_threshold", int64_t{0}, kGpuCache)
-    .arg("cache_type", "", kGpuCache)
+    .with(add_cache_args)
     .mixed()
+    .image_role(ImageRole::kDecoder)
     .cpu<DecodeImage>();
+
+TORCHDALI_OPERATOR("host_part.decoders.image")
+    .doc("What the host does of decoders.image with device=\"mixed\".")
+    .input("data", "The bytes of one image file a sample, uint8.")
+    .with(add_host_part_outputs)
+    .with(add_image_decoder_args)
+    .arg("scaled_margin", 0.0f, "As decoders.image has it.")
+    .with(add_cache_args)
+    .cpu<HostPart<DecodeImage>>();
 
 }  // namespace
 }  // namespace torchdali

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.decoders.image_crop: a window of fixed size of an encoded image.
 #include "ops/crop_window.h"
+#include "ops/decoders/device_image.h"
 #include "ops/decoders/image_decoder.h"
 
 namespace torchdali {
@@ -34,6 +35,14 @@ TORCHDALI_OPERATOR("decoders.image_crop")
     .with(add_crop_args)
     .mixed()
     .cpu<DecodeImageCrop>();
+
+TORCHDALI_OPERATOR("host_part.decoders.image_crop")
+    .doc("What the host does of decoders.image_crop with device=\"mixed\".")
+    .input("data", "The bytes of one image file a sample, uint8.")
+    .with(add_host_part_outputs)
+    .with(add_image_decoder_args)
+    .with(add_crop_args)
+    .cpu<HostPart<DecodeImageCrop>>();
 
 }  // namespace
 }  // namespace torchdali

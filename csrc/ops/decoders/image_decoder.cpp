@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/decoders/image_decoder.h"
 
+#include <string>
+
+#include "io/jpeg_decoder/index.h"
+#include "ops/decoders/device_image.h"
+
 namespace torchdali {
 namespace {
 
-constexpr const char* kGpuOnly = "Of decoding on a GPU only; accepted and without effect here.";
+constexpr int64_t kIndexBytes = int64_t{1} << 30;
+constexpr const char* kGpuOnly =
+    "Of decoding by nvJPEG (docs/design/gpu_jpeg.md); without effect elsewhere.";
 
 class ContextScratch final : public io::ScratchMemory {
  public:
@@ -32,6 +39,15 @@ SchemaBuilder& add_image_decoder_args(SchemaBuilder& schema) {
            "JPEG: a faster inverse cosine transform that is a little less exact.")
       .arg("jpeg_fancy_upsampling", false,
            "The CPU always upsamples JPEG's chroma smoothly, so this changes nothing here.")
+      .arg("jpeg_index", "",
+           "Where to note places inside of JPEG files from which windows of them can be decoded: "
+           "\"memory\", or the path of a file that later runs use too. Epochs after the first skip "
+           "what lies before and beside a window, with the same pixels. Helps decoders of windows, "
+           "and decoders.image where it is fused with a crop; whole images gain nothing, nor does "
+           "what nvJPEG decodes. About 2 KB an image. torchdali only.")
+      .arg("jpeg_index_size", kIndexBytes,
+           "The most bytes that what this process notes for `jpeg_index` takes in memory; further "
+           "images are decoded as without it.")
       .arg("affine", true, kGpuOnly)
       .arg("device_memory_padding", kDeviceMemory, kGpuOnly)
       .arg("device_memory_padding_jpeg2k", int64_t{0}, kGpuOnly)
@@ -57,8 +73,14 @@ ImageDecoder::ImageDecoder(const OpSpec& spec)
     : options_{.type = spec.get<ImageType>("output_type"),
                .dtype = spec.get<DType>("dtype"),
                .adjust_orientation = spec.get<bool>("adjust_orientation"),
-               .fast_idct = spec.get<bool>("use_fast_idct")} {
+               .fast_idct = spec.get<bool>("use_fast_idct")},
+      for_device_(spec.schema->outputs.size() == 2),
+      packs_(for_device_ && spec.get<std::string>("device_decoder") == kHybridDecoder),
+      for_nvjpeg_(for_device_ && spec.get<std::string>("device_decoder") == kNvJpegDecoder) {
   io::check_decoder_dtype(options_.dtype);
+  if (const auto where = spec.get<std::string>("jpeg_index"); !where.empty())
+    index_ = io::jpeg::Index::open(where, spec.get<int64_t>("jpeg_index_size"));
+  options_.jpeg_index = index_.get();
 }
 
 Shape ImageDecoder::size(const io::ImageInfo& info) const {
@@ -75,15 +97,46 @@ Shape ImageDecoder::shape(const io::ImageInfo& info,
 
 void ImageDecoder::decode(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
                           const std::optional<io::Region>& region) const {
+  if (for_device_) return decode_for_device(ctx, bytes, info, region);
   const SampleView& output = ctx.output(0, options_.dtype, shape(info, region), "HWC");
   decode_into(ctx, bytes, info, region, output.data);
 }
 
-void ImageDecoder::decode_into(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
-                               const std::optional<io::Region>& region, void* out) const {
+void ImageDecoder::decode_for_device(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
+                                     const std::optional<io::Region>& region) const {
   io::DecodeOptions options = options_;
   options.region = region;
   const Shape extents = shape(info, region);
+  const Shape whole = size(info);
+  DeviceImage image;
+  image.dtype = options.dtype;
+  image.height = extents[0];
+  image.width = extents[1];
+  image.channels = extents[2];
+  image.y = region ? region->y : 0;
+  image.x = region ? region->x : 0;
+  image.whole_height = whole[0];
+  image.whole_width = whole[1];
+  ContextScratch scratch(ctx);
+  if (for_nvjpeg_ && io::describe_jpeg(bytes, info, options, scratch, image.jpeg)) {
+    image.kind = DeviceImage::Kind::kFile;
+    ctx.output(0, DType::kUInt8, Shape{0});
+  } else if (packs_ && io::pack_jpeg(bytes, info, options, scratch, image.jpeg)) {
+    output_packed(ctx, image);
+  } else {
+    const int64_t size = extents.volume() * itemsize(options.dtype);
+    decode_into(ctx, bytes, info, region, ctx.output(0, DType::kUInt8, Shape{size}).data);
+  }
+  output_device_image(ctx, image, bytes);
+}
+
+void ImageDecoder::decode_into(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
+                               const std::optional<io::Region>& region, void* out,
+                               int scale) const {
+  io::DecodeOptions options = options_;
+  options.region = region;
+  options.scale = scale;
+  const Shape extents = shape(io::scaled_info(info, scale), region);
   ContextScratch scratch(ctx);
   io::decode_image(bytes, info, options, out, extents[1] * extents[2] * itemsize(options.dtype),
                    scratch);

@@ -2,6 +2,7 @@
 // What the image decoders share: their arguments, and decoding (a part of) the sample in hand.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "core/operator.h"
@@ -24,15 +25,20 @@ class ImageDecoder {
   // [height, width, channels] of the whole image or of `region`.
   Shape shape(const io::ImageInfo& info, const std::optional<io::Region>& region) const;
   DType dtype() const { return options_.dtype; }
-  // Makes output 0, of that shape.
+  // Makes output 0, of that shape; of the host's part of a decoder (device_image.h), its outputs.
   void decode(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
               const std::optional<io::Region>& region) const;
-  // The same into memory of the caller's (for operators that go on from there).
+  // The same into memory of the caller's (for operators that go on from there). `scale`: as in
+  // io::DecodeOptions.
   void decode_into(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
-                   const std::optional<io::Region>& region, void* out) const;
+                   const std::optional<io::Region>& region, void* out, int scale = 1) const;
 
  private:
+  void decode_for_device(SampleContext& ctx, io::Bytes bytes, const io::ImageInfo& info,
+                         const std::optional<io::Region>& region) const;
   io::DecodeOptions options_;
+  std::shared_ptr<io::jpeg::Index> index_;  // null where none is wanted
+  const bool for_device_, packs_, for_nvjpeg_;
 };
 
 }  // namespace torchdali

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.decoders.image_random_crop: a window of random area and aspect ratio of an encoded image.
+#include "ops/decoders/device_image.h"
 #include "ops/decoders/image_decoder.h"
 #include "ops/random_crop_args.h"
 
@@ -36,6 +37,15 @@ TORCHDALI_OPERATOR("decoders.image_random_crop")
     .random()
     .mixed()
     .cpu<DecodeImageRandomCrop>();
+
+TORCHDALI_OPERATOR("host_part.decoders.image_random_crop")
+    .doc("What the host does of decoders.image_random_crop with device=\"mixed\".")
+    .input("data", "The bytes of one image file a sample, uint8.")
+    .with(add_host_part_outputs)
+    .with(add_image_decoder_args)
+    .with(add_random_crop_args)
+    .random()
+    .cpu<HostPart<DecodeImageRandomCrop>>();
 
 }  // namespace
 }  // namespace torchdali

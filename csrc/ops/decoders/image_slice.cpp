@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.decoders.image_slice: a window of an encoded image, given by coordinates.
+#include "ops/decoders/device_image.h"
 #include "ops/decoders/image_decoder.h"
 #include "ops/slice_window.h"
 
@@ -36,6 +37,16 @@ TORCHDALI_OPERATOR("decoders.image_slice")
     .with(add_slice_args)
     .mixed()
     .cpu<DecodeImageSlice>();
+
+TORCHDALI_OPERATOR("host_part.decoders.image_slice")
+    .doc("What the host does of decoders.image_slice with device=\"mixed\".")
+    .input("data", "The bytes of one image file a sample, uint8.")
+    .optional_input("anchor", "First pixel of the window.")
+    .optional_input("extent", "Extent of the window.")
+    .with(add_host_part_outputs)
+    .with(add_image_decoder_args)
+    .with(add_slice_args)
+    .cpu<HostPart<DecodeImageSlice>>();
 
 }  // namespace
 }  // namespace torchdali

@@ -3,15 +3,12 @@
 #include <algorithm>
 
 #include "core/operator.h"
-#include "kernels/convert.h"
 #include "kernels/random_block.h"
+#include "kernels/random_scalar.h"
+#include "ops/noise/noise_gpu.h"
 
 namespace torchdali {
 namespace {
-
-// What noise is added in: float has too few digits for wide integers.
-template <class T>
-using Wide = std::conditional_t<(sizeof(T) >= 4 && !std::is_same_v<T, float>), double, float>;
 
 class GaussianNoise final : public Operator {
  public:
@@ -34,13 +31,29 @@ class GaussianNoise final : public Operator {
         if constexpr (std::is_same_v<T, uint8_t>) {
           kernels::add_noise(to, from, noise, n, mean, stddev);
         } else {
-          for (int64_t k = 0; k < n; ++k) {
-            const float value = mean + stddev * noise[k];
-            to[k] = kernels::convert<T>(static_cast<Wide<T>>(from[k]) + Wide<T>(value));
-          }
+          for (int64_t k = 0; k < n; ++k)
+            to[k] = kernels::with_noise(from[k], noise[k], mean, stddev);
         }
       }
     });
+  }
+
+ private:
+  Arg<float> mean_, stddev_;
+};
+
+class GaussianNoiseGpu final
+    : public gpu::TaskOperator<gpu::GaussianNoiseTask, &gpu::GpuKernels::gaussian_noise> {
+ public:
+  explicit GaussianNoiseGpu(const OpSpec& spec) : mean_(spec, "mean"), stddev_(spec, "stddev") {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    Task task;
+    task.mean = mean_(ctx);
+    task.stddev = stddev_(ctx);
+    set_noise(task, ctx, ctx.output(0, in.dtype, in.shape, in.layout), in.volume());
+    tasks(ctx).add(ctx, task);
   }
 
  private:
@@ -58,7 +71,8 @@ TORCHDALI_OPERATOR("noise.gaussian")
     .arg("stddev", 1.0f, "Standard deviation of what is added, in units of the data.",
          Arity::kPerSample)
     .random()
-    .cpu<GaussianNoise>();
+    .cpu<GaussianNoise>()
+    .gpu<GaussianNoiseGpu>();
 
 }  // namespace
 }  // namespace torchdali

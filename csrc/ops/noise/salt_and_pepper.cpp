@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.noise.salt_and_pepper: replaces random pixels by one of two values.
 #include <algorithm>
-#include <bit>
+#include <cstring>
 #include <limits>
-#include <tuple>
 
 #include "core/operator.h"
 #include "kernels/colour_matrix.h"
 #include "kernels/convert.h"
 #include "kernels/random_block.h"
+#include "ops/noise/noise_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -52,52 +52,48 @@ struct Choice {
   }
 };
 
-class SaltAndPepper final : public Operator {
+class SaltAndPepperArgs {
  public:
-  explicit SaltAndPepper(const OpSpec& spec)
+  // What is replaced, and by what.
+  struct Plan {
+    int64_t outer = 1, channels = 1, inner = 1;
+    float salt_below = 0, either_below = 0;  // of a draw in [0, 1)
+    uint64_t salt = 0, pepper = 0;           // the bytes of an element
+    int64_t pixels() const { return outer * inner; }
+  };
+  explicit SaltAndPepperArgs(const OpSpec& spec)
       : prob_(spec, "prob"),
         salt_vs_pepper_(spec, "salt_vs_pepper"),
         salt_(spec, "salt_val"),
         pepper_(spec, "pepper_val"),
         per_channel_(spec.get<bool>("per_channel")) {}
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output.
+  Plan operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
-    const float prob = fraction(ctx, prob_, "prob");
-    const float salt_share = fraction(ctx, salt_vs_pepper_, "salt_vs_pepper");
-    const SampleView& out = ctx.output(0, in.dtype, in.shape, in.layout);
-    if (in.volume() == 0) return;
+    Plan plan;
+    plan.either_below = fraction(ctx, prob_, "prob");
+    plan.salt_below = plan.either_below * fraction(ctx, salt_vs_pepper_, "salt_vs_pepper");
     // Seen as [outer, channels, inner]: what is drawn for a pixel goes for all of its channels.
-    int64_t outer = in.volume(), channels = 1, inner = 1;
+    plan.outer = ctx.output(0, in.dtype, in.shape, in.layout).volume();
+    if (plan.outer == 0) return plan;
     // Without a layout the last axis is that of the channels, as in DALI.
     const int axis = in.layout.empty() ? in.shape.ndim() - 1 : in.layout.find('C');
     if (!per_channel_ && axis >= 0) {
-      channels = in.shape[axis];
-      for (int i = axis + 1; i < in.shape.ndim(); ++i) inner *= in.shape[i];
-      outer /= channels * inner;
-    }
-    const RandomStream random = ctx.random();
-    const int64_t pixels = outer * inner;
-    constexpr int64_t kBlock = kernels::kRandomBlock;
-    uint8_t* kinds = ctx.scratch<uint8_t>(static_cast<size_t>(pixels)).data();
-    alignas(64) uint32_t words[kBlock];
-    for (int64_t p = 0; p < pixels; p += kBlock) {
-      kernels::random_words(words, random.seed(), random.sample(),
-                            static_cast<uint64_t>(p / kBlock));
-      kernels::choose(kinds + p, words, std::min(kBlock, pixels - p), prob * salt_share, prob);
+      plan.channels = in.shape[axis];
+      for (int i = axis + 1; i < in.shape.ndim(); ++i) plan.inner *= in.shape[i];
+      plan.outer /= plan.channels * plan.inner;
     }
     dispatch_dtype(in.dtype, [&]<class T>() {
-      // What the kinds 1 and 2 stand for: the ends of the type by default.
+      // The ends of the type by default.
       constexpr bool kFraction = is_floating_type<T>;
       using Limits = std::numeric_limits<T>;
       const T salt = value(ctx, salt_, kFraction ? T(1.0f) : Limits::max());
       const T pepper = value(ctx, pepper_, kFraction ? T(-1.0f) : Limits::lowest());
-      // From here on only bits are copied.
-      using Bits = std::tuple_element_t<std::countr_zero(sizeof(T)),
-                                        std::tuple<uint8_t, uint16_t, uint32_t, uint64_t>>;
-      const Choice<Bits> choice{std::bit_cast<Bits>(salt), std::bit_cast<Bits>(pepper)};
-      choice.apply(out.as<Bits>(), in.as<const Bits>(), kinds, outer, channels, inner);
+      std::memcpy(&plan.salt, &salt, sizeof(T));
+      std::memcpy(&plan.pepper, &pepper, sizeof(T));
     });
+    return plan;
   }
 
  private:
@@ -112,6 +108,67 @@ class SaltAndPepper final : public Operator {
   }
   Arg<float> prob_, salt_vs_pepper_, salt_, pepper_;
   bool per_channel_;
+};
+
+class SaltAndPepper final : public Operator {
+ public:
+  explicit SaltAndPepper(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto plan = args_(ctx);
+    const int64_t pixels = plan.pixels();
+    if (pixels == 0) return;
+    const RandomStream random = ctx.random();
+    constexpr int64_t kBlock = kernels::kRandomBlock;
+    uint8_t* kinds = ctx.scratch<uint8_t>(static_cast<size_t>(pixels)).data();
+    alignas(64) uint32_t words[kBlock];
+    for (int64_t p = 0; p < pixels; p += kBlock) {
+      kernels::random_words(words, random.seed(), random.sample(),
+                            static_cast<uint64_t>(p / kBlock));
+      kernels::choose(kinds + p, words, std::min(kBlock, pixels - p), plan.salt_below,
+                      plan.either_below);
+    }
+    // From here on only bits are copied.
+    switch (itemsize(ctx.input(0).dtype)) {
+      case 1: return replace<uint8_t>(ctx, plan, kinds);
+      case 2: return replace<uint16_t>(ctx, plan, kinds);
+      case 4: return replace<uint32_t>(ctx, plan, kinds);
+      default: return replace<uint64_t>(ctx, plan, kinds);
+    }
+  }
+
+ private:
+  template <class Bits>
+  static void replace(SampleContext& ctx, const SaltAndPepperArgs::Plan& plan,
+                      const uint8_t* kinds) {
+    const Choice<Bits> choice{static_cast<Bits>(plan.salt), static_cast<Bits>(plan.pepper)};
+    choice.apply(ctx.output_view(0).as<Bits>(), ctx.input(0).as<const Bits>(), kinds, plan.outer,
+                 plan.channels, plan.inner);
+  }
+
+  SaltAndPepperArgs args_;
+};
+
+class SaltAndPepperGpu final
+    : public gpu::TaskOperator<gpu::SaltAndPepperTask, &gpu::GpuKernels::salt_and_pepper> {
+ public:
+  explicit SaltAndPepperGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto plan = args_(ctx);
+    Task task;
+    set_noise(task, ctx, ctx.output_view(0), plan.pixels());
+    task.channels = plan.channels;
+    task.inner = plan.inner;
+    task.salt_below = plan.salt_below;
+    task.either_below = plan.either_below;
+    task.salt = plan.salt;
+    task.pepper = plan.pepper;
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  SaltAndPepperArgs args_;
 };
 
 TORCHDALI_OPERATOR("noise.salt_and_pepper")
@@ -136,7 +193,8 @@ TORCHDALI_OPERATOR("noise.salt_and_pepper")
         "for floating types.",
         Arity::kPerSample)
     .random()
-    .cpu<SaltAndPepper>();
+    .cpu<SaltAndPepper>()
+    .gpu<SaltAndPepperGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -2,13 +2,18 @@
 // fn.noise.shot: replaces values by draws of a Poisson distribution around them.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/operator.h"
+#include "core/poisson.h"
+#include "kernels/byte_draws.h"
 #include "kernels/convert.h"
 #include "kernels/random_block.h"
-#include "ops/noise/poisson.h"
+#include "ops/noise/noise_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -16,6 +21,7 @@ namespace {
 // The distributions of all values of a type of 8 bits, for one factor: a draw takes one word.
 class ByteDistributions {
  public:
+  using Row = kernels::ByteDraws::Row;
   template <class T>
   ByteDistributions(T, float factor) : rows_(256) {
     for (int v = 0; v < 256; ++v) {
@@ -26,28 +32,21 @@ class ByteDistributions {
       for (size_t k = row.first; k < ends_.size(); ++k)
         results_.push_back(static_cast<uint8_t>(kernels::convert<T>(static_cast<float>(
             static_cast<double>(low + static_cast<int64_t>(k - row.first)) * factor))));
-      // Where to begin, by the first bits of the word.
       uint32_t k = row.first;
-      for (uint32_t g = 0; g < kGuides; ++g) {
-        while (ends_[k] < g << kGuideShift) ++k;
+      for (uint32_t g = 0; g < kernels::ByteDraws::kGuides; ++g) {
+        while (ends_[k] < g << kernels::ByteDraws::kGuideShift) ++k;
         row.guides[g] = static_cast<uint16_t>(k - row.first);
       }
     }
   }
-  uint8_t draw(uint8_t value, uint32_t word) const {
-    const Row& row = rows_[value];
-    uint32_t k = row.first + row.guides[word >> kGuideShift];
-    while (word > ends_[k]) ++k;
-    return results_[k];
+  kernels::ByteDraws draws() const {
+    return {.rows = rows_.data(), .ends = ends_.data(), .results = results_.data()};
   }
+  std::span<const Row> rows() const { return rows_; }
+  std::span<const uint32_t> ends() const { return ends_; }
+  std::span<const uint8_t> results() const { return results_; }
 
  private:
-  static constexpr uint32_t kGuides = 64, kGuideShift = 26;
-  struct Row {
-    uint32_t first;  // in ends_ and results_
-    uint16_t guides[kGuides];
-  };
-
   // Adds the last word of each count from a first on, which is returned; those before it, and those
   // behind the last, are too rare to be drawn.
   int64_t add_distribution(double lambda) {
@@ -77,44 +76,21 @@ class ByteDistributions {
   std::vector<uint8_t> results_;
 };
 
-class ShotNoise final : public Operator {
+// Which values are drawn how: equal on the CPU and on the GPU.
+class ShotNoiseArgs {
  public:
-  explicit ShotNoise(const OpSpec& spec) : factor_(spec, "factor") {
+  explicit ShotNoiseArgs(const OpSpec& spec) : factor_(spec, "factor") {
     if (!factor_.is_tensor()) check(spec.get<float>("factor"));
   }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output, which is the input where the factor is 0.
+  float operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const float factor = factor_(ctx);
     check(factor);
-    if (factor == 0) {
-      ctx.share_input(0, 0, in);
-      return;
-    }
-    const SampleView& out = ctx.output(0, in.dtype, in.shape, in.layout);
-    const RandomStream random = ctx.random();
-    const int64_t count = in.volume();
-    // Making the tables takes as long as drawing some ten thousand values, and longer where factors
-    // are small.
-    constexpr int64_t kManyBytes = 1 << 15;
-    constexpr float kLeastFactor = 0.25f;
-    dispatch_dtype(in.dtype, [&]<class T>() {
-      constexpr bool kByte = std::is_same_v<T, uint8_t> || std::is_same_v<T, int8_t>;
-      if constexpr (kByte) {
-        if (count >= kManyBytes && factor >= kLeastFactor) {
-          draw_bytes(out.as<uint8_t>(), in.as<const uint8_t>(), count, random,
-                     ByteDistributions(T{}, factor));
-          return;
-        }
-      }
-      const T* from = in.as<const T>();
-      T* to = out.as<T>();
-      for (int64_t i = 0; i < count; ++i) {
-        PoissonDraws draws(random, static_cast<uint64_t>(i));
-        const double lambda = static_cast<double>(from[i]) / factor;
-        to[i] = kernels::convert<T>(poisson(lambda, draws) * factor);
-      }
-    });
+    if (factor == 0) ctx.share_input(0, 0, in);
+    else ctx.output(0, in.dtype, in.shape, in.layout);
+    return factor;
   }
 
  private:
@@ -122,19 +98,117 @@ class ShotNoise final : public Operator {
     TORCHDALI_CHECK(factor >= 0 && std::isfinite(factor), "`factor` is ", factor,
                     ", expected a finite number from 0 on");
   }
+  Arg<float> factor_;
+};
+
+// Whether values are drawn by tables. Making these takes as long as drawing some ten thousand
+// values, and longer where factors are small.
+bool by_tables(const SampleView& in, float factor) {
+  constexpr int64_t kManyBytes = 1 << 15;
+  constexpr float kLeastFactor = 0.25f;
+  const bool byte = in.dtype == DType::kUInt8 || in.dtype == DType::kInt8;
+  return byte && in.volume() >= kManyBytes && factor >= kLeastFactor;
+}
+ByteDistributions make_tables(DType dtype, float factor) {
+  return dtype == DType::kInt8 ? ByteDistributions(int8_t{}, factor)
+                               : ByteDistributions(uint8_t{}, factor);
+}
+
+class ShotNoise final : public Operator {
+ public:
+  explicit ShotNoise(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const float factor = args_(ctx);
+    if (factor == 0) return;
+    const SampleView &in = ctx.input(0), &out = ctx.output_view(0);
+    const RandomStream random = ctx.random();
+    const int64_t count = in.volume();
+    if (by_tables(in, factor)) {
+      const ByteDistributions tables = make_tables(in.dtype, factor);
+      draw_bytes(out.as<uint8_t>(), in.as<const uint8_t>(), count, random, tables.draws());
+      return;
+    }
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      const T* from = in.as<const T>();
+      T* to = out.as<T>();
+      for (int64_t i = 0; i < count; ++i) {
+        PoissonDraws draws(random.seed(), random.sample(), static_cast<uint64_t>(i));
+        const double lambda = static_cast<double>(from[i]) / factor;
+        to[i] = kernels::convert<T>(poisson(lambda, draws) * factor);
+      }
+    });
+  }
+
+ private:
   static void draw_bytes(uint8_t* out, const uint8_t* in, int64_t count, const RandomStream& random,
-                         const ByteDistributions& distributions) {
+                         const kernels::ByteDraws& draws) {
     constexpr int64_t kBlock = kernels::kRandomBlock;
     alignas(64) uint32_t words[kBlock];
     for (int64_t i = 0; i < count; i += kBlock) {
       kernels::random_words(words, random.seed(), random.sample(),
                             static_cast<uint64_t>(i / kBlock));
       const int64_t n = std::min(kBlock, count - i);
-      for (int64_t k = 0; k < n; ++k) out[i + k] = distributions.draw(in[i + k], words[k]);
+      for (int64_t k = 0; k < n; ++k) out[i + k] = draws(in[i + k], words[k]);
     }
   }
 
-  Arg<float> factor_;
+  ShotNoiseArgs args_;
+};
+
+class ShotNoiseGpu final : public gpu::GpuOperator {
+ public:
+  explicit ShotNoiseGpu(const OpSpec& spec) : args_(spec) {}
+
+  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
+    return std::make_unique<State>();
+  }
+
+  void run(SampleContext& ctx) const override {
+    const float factor = args_(ctx);
+    if (factor == 0) return;
+    const SampleView& in = ctx.input(0);
+    auto& state = ctx.batch_state<State>();
+    gpu::ShotNoiseTask task;
+    set_noise(task, ctx, ctx.output_view(0), in.volume());
+    task.factor = factor;
+    task.by_tables = by_tables(in, factor);
+    if (task.by_tables) {
+      const Tables& tables = tables_of(state, in.dtype, factor);
+      task.rows = tables.rows;
+      task.ends = tables.ends;
+      task.results = tables.results;
+    }
+    state.tasks.add(ctx, task);
+  }
+
+  void launch(BatchContext& ctx, BatchState& state) const override {
+    static_cast<State&>(state).tasks.launch(ctx, gpu::kernels_of(ctx).shot_noise);
+  }
+
+ private:
+  // In the blob.
+  struct Tables {
+    gpu::BlobOffset rows = 0, ends = 0, results = 0;
+  };
+  struct State final : BatchState {
+    gpu::Tasks<gpu::ShotNoiseTask> tasks;
+    std::map<std::pair<DType, float>, Tables> tables;
+  };
+
+  // Made once a batch for all samples of one factor.
+  const Tables& tables_of(State& state, DType dtype, float factor) const {
+    const auto [at, is_new] = state.tables.try_emplace({dtype, factor});
+    if (is_new) {
+      const ByteDistributions made = make_tables(dtype, factor);
+      at->second = {.rows = state.tasks.keep(made.rows()),
+                    .ends = state.tasks.keep(made.ends()),
+                    .results = state.tasks.keep(made.results())};
+    }
+    return at->second;
+  }
+
+  ShotNoiseArgs args_;
 };
 
 TORCHDALI_OPERATOR("noise.shot")
@@ -147,7 +221,8 @@ TORCHDALI_OPERATOR("noise.shot")
             "Shape, layout and element type of the input; integers are rounded and saturate.")
     .arg("factor", 20.0f, "Strength of the noise, 0 or more; 0 changes nothing.", Arity::kPerSample)
     .random()
-    .cpu<ShotNoise>();
+    .cpu<ShotNoise>()
+    .gpu<ShotNoiseGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -3,6 +3,10 @@
 // their order: reader.h; reading: io/file.h.
 #include "io/file.h"
 
+#include <algorithm>
+#include <atomic>
+
+#include "core/sized_batch.h"
 #include "ops/readers/file_list.h"
 #include "ops/readers/reader.h"
 
@@ -14,16 +18,15 @@ const std::vector<std::string> kDefaultFilters = {"*.jpg",  "*.jpeg", "*.png",  
                                                   "*.jp2",  "*.webp", "*.flac", "*.ogg", "*.wav"};
 
 // The names of its samples are the paths.
-struct FileBatch final : SourceBatch {
+struct FileBatch final : SizedBatch {
   std::vector<int32_t> labels;
+  std::vector<int64_t> indices;  // of the files
 };
 
 class FileReader final : public Reader {
  public:
   explicit FileReader(const OpSpec& spec) : Reader(spec) {
     check_arguments(spec);
-    if (spec.get<bool>("read_ahead"))
-      read_ahead_ = int64_t{spec.get<int>("prefetch_queue_depth")} * spec.max_batch_size;
     // Only what the listing needs is kept, and it is let go once the files are listed.
     list_files_ = listing(spec);
     if (!spec.get<bool>("lazy_init")) prepare();
@@ -32,17 +35,22 @@ class FileReader final : public Reader {
   void run(SampleContext& ctx) const override {
     const auto& batch = ctx.source_batch<FileBatch>();
     const int i = ctx.index_in_batch();
-    const char* path = (*batch.names)[i];
-    if (read_ahead_ > 0) {
-      if (const auto index = index_at(batch.end - batch.size + i + read_ahead_)) {
-        std::string later;
-        files_.append_path(*index, later);
-        io::read_ahead(later.c_str());
-      }
+    const auto note_size = [&](int64_t size) {
+      known_sizes_[static_cast<size_t>(batch.indices[static_cast<size_t>(i)])].store(
+          static_cast<uint32_t>(std::min<int64_t>(size, UINT32_MAX)), std::memory_order_relaxed);
+    };
+    if (const io::ReadBytes read = take_read(ctx)) {
+      note_size(read.size());
+      const SampleView& bytes = ctx.output(0, DType::kUInt8, Shape{read.size()});
+      if (read.size() > 0) std::memcpy(bytes.data, read.data(), static_cast<size_t>(read.size()));
+    } else {
+      const io::WaitProbe probe;
+      const io::File file((*batch.names)[i]);
+      note_size(file.size_bytes());
+      const SampleView& bytes = ctx.output(0, DType::kUInt8, Shape{file.size_bytes()});
+      file.read(bytes.data, file.size_bytes());
+      report_read(probe);
     }
-    const io::File file(path);
-    const SampleView& bytes = ctx.output(0, DType::kUInt8, Shape{file.size_bytes()});
-    file.read(bytes.data, file.size_bytes());
     *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() = batch.labels[static_cast<size_t>(i)];
   }
 
@@ -50,7 +58,14 @@ class FileReader final : public Reader {
   int64_t find_samples() override {
     if (list_files_) files_ = list_files_();  // else found before, and refused
     list_files_ = nullptr;
+    known_sizes_ = std::vector<std::atomic<uint32_t>>(static_cast<size_t>(files_.size()));
     return files_.size();
+  }
+
+  io::ReadRequest request(int64_t index) const override {
+    io::ReadRequest request;
+    files_.append_path(index, request.path);
+    return request;
   }
 
   std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) override {
@@ -62,6 +77,12 @@ class FileReader final : public Reader {
       paths->add([&](std::string& text) { files_.append_path(index, text); });
     }
     batch->names = std::move(paths);
+    batch->indices.assign(indices.begin(), indices.end());
+    for (const int64_t index : indices)
+      batch->sizes.push_back(
+          known_sizes_[static_cast<size_t>(index)].load(std::memory_order_relaxed));
+    const auto& sizes = batch->sizes;
+    if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) batch->sizes.clear();
     return batch;
   }
 
@@ -79,9 +100,8 @@ class FileReader final : public Reader {
       TORCHDALI_CHECK(
           !spec.has(list_name) || !spec.get<std::vector<std::string>>(list_name).empty(), "`",
           list_name, "` is an empty list, expected one string or more");
-    for (const char* positive : {"initial_fill", "prefetch_queue_depth"})
-      TORCHDALI_CHECK(spec.get<int64_t>(positive) >= 1, "`", positive, "` is ",
-                      spec.get<int64_t>(positive), ", expected 1 or more");
+    TORCHDALI_CHECK(spec.get<int64_t>("initial_fill") >= 1, "`initial_fill` is ",
+                    spec.get<int64_t>("initial_fill"), ", expected 1 or more");
     TORCHDALI_CHECK(spec.get<int64_t>("tensor_init_bytes") >= 0, "`tensor_init_bytes` is ",
                     spec.get<int64_t>("tensor_init_bytes"), ", expected 0 or more");
   }
@@ -122,7 +142,9 @@ class FileReader final : public Reader {
 
   std::function<FileList()> list_files_;
   FileList files_;
-  int64_t read_ahead_ = 0;  // samples
+  // As they were found when the files were last read; 0: not yet. Asking for them in advance would
+  // cost a call of the file system for each.
+  mutable std::vector<std::atomic<uint32_t>> known_sizes_;
 };
 
 TORCHDALI_OPERATOR("readers.file")
@@ -186,9 +208,11 @@ TORCHDALI_OPERATOR("readers.file")
     .arg("lazy_init", false,
          "List the files when they are first needed, not when the pipeline is built.")
     .arg("read_ahead", false,
-         "Ask the operating system to load files `prefetch_queue_depth` batches before they are "
-         "read. Helps where storage is slow and the files are not in memory yet.")
-    .arg("prefetch_queue_depth", 1, "Batches that `read_ahead` looks ahead.")
+         "Always read files ahead. Otherwise that is done while reading makes threads wait for "
+         "storage, and not where the files are in the system's memory.")
+    .arg("prefetch_queue_depth", 1,
+         "Batches behind those that are scheduled of which files are read ahead, into at most 256 "
+         "MB of memory. More of them help where storage is slow and answers many at a time.")
     .arg(
         "dont_use_mmap", false,
         "No effect: files are always read, never mapped. A mapped file that is truncated meanwhile "

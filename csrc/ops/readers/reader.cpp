@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/readers/reader.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace torchdali {
 
-Reader::Reader(const OpSpec& spec) {
+Reader::Reader(const OpSpec& spec)
+    : samples_ahead_(spec.get<int64_t>("prefetch_queue_depth") * spec.max_batch_size),
+      ahead_({.always = spec.get<bool>("read_ahead")}) {
+  TORCHDALI_CHECK(samples_ahead_ > 0, "`prefetch_queue_depth` is ",
+                  spec.get<int64_t>("prefetch_queue_depth"), ", expected 1 or more");
   TORCHDALI_CHECK(
       !(spec.get<bool>("shuffle_after_epoch") && spec.get<bool>("random_shuffle")),
       "`shuffle_after_epoch` and `random_shuffle` exclude each other. To fix it: give one of "
@@ -53,7 +59,29 @@ std::unique_ptr<SourceBatch> Reader::next_batch(int max_size) {
   batch->size = size;
   position_ += size;
   batch->end = position_;
+  announce_reads(position_ - size);
   return batch;
+}
+
+// Of the batch that was just given, from `begin` on, and of those behind it.
+void Reader::announce_reads(int64_t begin) {
+  if (!ahead_.active()) return;
+  announced_ = std::max(announced_, begin);
+  for (; announced_ < position_ + samples_ahead_; ++announced_) {
+    const std::optional<int64_t> index = index_at(announced_);
+    if (!index) return;
+    ahead_.announce(announced_, request(*index));
+  }
+}
+
+void Reader::forget_reads() {
+  ahead_.clear();
+  announced_ = position_;
+}
+
+io::ReadBytes Reader::take_read(const SampleContext& ctx) const {
+  const auto& batch = ctx.source_batch<SourceBatch>();
+  return ahead_.take(batch.end - batch.size + ctx.index_in_batch());
 }
 
 std::optional<int64_t> Reader::index_at(int64_t position) const {
@@ -70,6 +98,7 @@ bool Reader::deal(const EpochPlan& plan) {
   plan_ = plan;
   position_ = 0;
   needs_plan_ = false;
+  forget_reads();
   return true;
 }
 
@@ -99,6 +128,7 @@ int64_t Reader::restore(const SourceState& state) {
                       ". To fix it: resume with the same data set and arguments");
   needs_plan_ = planned;
   position_ = planned ? 0 : order_->position(stored("epoch"), stored("consumed"));
+  forget_reads();
   return position_;
 }
 

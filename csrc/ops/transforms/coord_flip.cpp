@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.coord_flip: mirrors the coordinates of points.
+#include <algorithm>
+#include <array>
+
 #include "core/operator.h"
+#include "gpu/operator.h"
 
 namespace torchdali {
 namespace {
 
-class CoordFlip final : public Operator {
+class CoordFlipArgs {
  public:
-  explicit CoordFlip(const OpSpec& spec)
+  // x -> add + factor * x, for each coordinate.
+  struct Plan {
+    int ndim = 0;
+    float factor[3] = {}, add[3] = {};
+  };
+  explicit CoordFlipArgs(const OpSpec& spec)
       : layout_(spec.get<Layout>("layout")),
         axes_{{{'x', {spec, "flip_x"}, {spec, "center_x"}},
                {'y', {spec, "flip_y"}, {spec, "center_y"}},
@@ -19,7 +28,8 @@ class CoordFlip final : public Operator {
     }
   }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output.
+  Plan operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kFloat, "input `points` is ",
                          dtype_name(in.dtype), ", expected float32");
@@ -28,20 +38,15 @@ class CoordFlip final : public Operator {
     const int ndim = static_cast<int>(in.shape[1]);
     TORCHDALI_CHECK(layout_.empty() || layout_.size() >= ndim, "`layout` is ", layout_,
                     ", and the points have ", ndim, " coordinates");
-    const SampleView& out = ctx.output(0, DType::kFloat, in.shape);
-    if (in.volume() == 0) return;
-    // x -> add + factor * x
-    float factor[3], add[3];
+    Plan plan{.ndim = ndim};
+    if (ctx.output(0, DType::kFloat, in.shape).volume() == 0) return plan;
     for (int i = 0; i < ndim; ++i) {
       const Axis& axis = axes_[layout_.empty() ? i : layout_[i] - 'x'];
       const bool flips = axis.flip(ctx) != 0;
-      factor[i] = flips ? -1.0f : 1.0f;
-      add[i] = flips ? 2 * axis.center(ctx) : 0.0f;
+      plan.factor[i] = flips ? -1.0f : 1.0f;
+      plan.add[i] = flips ? 2 * axis.center(ctx) : 0.0f;
     }
-    const float* from = in.as<const float>();
-    float* to = out.as<float>();
-    for (int64_t p = 0; p < in.shape[0]; ++p)
-      for (int i = 0; i < ndim; ++i) *to++ = add[i] + factor[i] * *from++;
+    return plan;
   }
 
  private:
@@ -52,6 +57,47 @@ class CoordFlip final : public Operator {
   };
   Layout layout_;
   std::array<Axis, 3> axes_;
+};
+
+class CoordFlip final : public Operator {
+ public:
+  explicit CoordFlip(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto made = args_(ctx);
+    const float* from = ctx.input(0).as<const float>();
+    const SampleView& out = ctx.output_view(0);
+    float* to = out.as<float>();
+    // Of its own, so that the compiler knows that the output is not among it.
+    const CoordFlipArgs::Plan plan = made;
+    for (float* const end = to + out.volume(); to != end;)
+      for (int i = 0; i < plan.ndim; ++i) *to++ = plan.add[i] + plan.factor[i] * *from++;
+  }
+
+ private:
+  CoordFlipArgs args_;
+};
+
+class CoordFlipGpu final
+    : public gpu::TaskOperator<gpu::FlipPointsTask, &gpu::GpuKernels::flip_points> {
+ public:
+  explicit CoordFlipGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const auto plan = args_(ctx);
+    const SampleView& out = ctx.output_view(0);
+    Task task;
+    task.in = ctx.input(0).data;
+    task.out = out.data;
+    task.size = out.volume();
+    task.components = plan.ndim;
+    std::copy_n(plan.factor, 3, task.factor);
+    std::copy_n(plan.add, 3, task.add);
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  CoordFlipArgs args_;
 };
 
 TORCHDALI_OPERATOR("coord_flip")
@@ -66,7 +112,8 @@ TORCHDALI_OPERATOR("coord_flip")
     .arg("center_z", 0.5f, "Where z is mirrored.", Arity::kPerSample)
     .arg("layout", Layout(""),
          "Order of the coordinates, e.g. \"yx\"; \"x\", \"xy\" or \"xyz\" by default.")
-    .cpu<CoordFlip>();
+    .cpu<CoordFlip>()
+    .gpu<CoordFlipGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/operator.h"
+#include "gpu/operator.h"
 #include "kernels/convert.h"
 #include "kernels/linear_points.h"
 #include "ops/transforms/affine.h"
@@ -10,9 +11,10 @@
 namespace torchdali {
 namespace {
 
-class CoordTransform final : public Operator {
+// The matrix and what is added, of a sample. Scratch memory of the sample.
+class CoordTransformArgs {
  public:
-  explicit CoordTransform(const OpSpec& spec)
+  explicit CoordTransformArgs(const OpSpec& spec)
       : matrix_(spec, "M"),
         offset_(spec, "T"),
         block_(spec, "MT"),
@@ -21,7 +23,8 @@ class CoordTransform final : public Operator {
                     "`MT` excludes `M` and `T`: give one or the others");
   }
 
-  void run(SampleContext& ctx) const override {
+  // Makes the output.
+  kernels::LinearMap operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const int ndim = in.shape.ndim();
     TORCHDALI_CHECK(ndim >= 2, "input `points` has shape ", in.shape,
@@ -56,11 +59,8 @@ class CoordTransform final : public Operator {
     }
     Shape shape = in.shape;
     shape[ndim - 1] = rows;
-    const SampleView& out = ctx.output(0, dtype_, shape, in.layout);
-    if (out.volume() == 0) return;
-    transform(in, out, out.volume() / rows,
-              {.rows = rows, .columns = columns, .matrix = matrix.data(), .offset = added.data()},
-              ctx);
+    ctx.output(0, dtype_, shape, in.layout);
+    return {.rows = rows, .columns = columns, .matrix = matrix.data(), .offset = added.data()};
   }
 
  private:
@@ -75,6 +75,21 @@ class CoordTransform final : public Operator {
     return size / step;
   }
 
+  FloatsArg matrix_, offset_, block_;
+  DType dtype_;
+};
+
+class CoordTransform final : public Operator {
+ public:
+  explicit CoordTransform(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const kernels::LinearMap map = args_(ctx);
+    const SampleView& out = ctx.output_view(0);
+    if (out.volume() > 0) transform(ctx.input(0), out, out.volume() / map.rows, map, ctx);
+  }
+
+ private:
   // In pieces that stay in the first cache, where types are converted.
   static void transform(const SampleView& in, const SampleView& out, int64_t count,
                         const kernels::LinearMap& map, SampleContext& ctx) {
@@ -103,8 +118,34 @@ class CoordTransform final : public Operator {
     }
   }
 
-  FloatsArg matrix_, offset_, block_;
-  DType dtype_;
+  CoordTransformArgs args_;
+};
+
+class CoordTransformGpu final
+    : public gpu::TaskOperator<gpu::TransformPointsTask, &gpu::GpuKernels::transform_points> {
+ public:
+  explicit CoordTransformGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const kernels::LinearMap map = args_(ctx);
+    const SampleView &in = ctx.input(0), &out = ctx.output_view(0);
+    if (out.volume() == 0) return;
+    Task task;
+    task.in = in.data;
+    task.out = out.data;
+    task.size = out.volume();
+    task.in_dtype = in.dtype;
+    task.out_dtype = out.dtype;
+    task.rows = map.rows;
+    task.columns = map.columns;
+    const auto rows = static_cast<size_t>(map.rows), columns = static_cast<size_t>(map.columns);
+    task.matrix = tasks(ctx).keep(std::span(map.matrix, rows * columns));
+    task.offset = tasks(ctx).keep(std::span(map.offset, rows));
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  CoordTransformArgs args_;
 };
 
 TORCHDALI_OPERATOR("coord_transform")
@@ -131,7 +172,8 @@ TORCHDALI_OPERATOR("coord_transform")
          "Element type of the output. For integers results are rounded to the nearest, halves away "
          "from zero, and saturate.")
     .sequences()
-    .cpu<CoordTransform>();
+    .cpu<CoordTransform>()
+    .gpu<CoordTransformGpu>();
 
 }  // namespace
 }  // namespace torchdali

@@ -18,12 +18,14 @@ from torchdali.plugin.numba._compile import (
     describe,
     plain_function,
 )
+from torchdali.plugin.numba._cuda import cuda_kernel
 from torchdali.plugin.numba._declared import Tensors, fail, grid, ints, wrong_type
 from torchdali.types import DALIDataType
 
 __all__ = ["NumbaFunction", "numba_function", "restore"]
 
 _DECLARED = ("in_types", "ins_ndim", "out_types", "outs_ndim")
+_GRID = ("blocks", "threads_per_block")
 _UNIVERSAL = ["name", "seed", "preserve", "bytes_per_sample_hint"]
 
 
@@ -45,7 +47,7 @@ class NumbaFunction:
         outs_ndim: dimensions of the outputs.
         ins_ndim: dimensions of the inputs.
         setup_fn: gives the shapes of the outputs.
-        device: "cpu".
+        device: "cpu" or "gpu".
         batch_processing: `run_fn` takes whole batches.
         blocks: of the grid of a CUDA kernel.
         threads_per_block: of a CUDA kernel.
@@ -67,13 +69,13 @@ class NumbaFunction:
         **kwargs: Any,
     ) -> None:
         location = find_user_location()
-        grid("blocks", blocks, location)
-        grid("threads_per_block", threads_per_block, location)
         declared = {
             "in_types": in_types,
             "ins_ndim": ins_ndim,
             "out_types": out_types,
             "outs_ndim": outs_ndim,
+            "blocks": grid("blocks", blocks, location),
+            "threads_per_block": grid("threads_per_block", threads_per_block, location),
         }
         self._prepare(run_fn, setup_fn, declared, device, bool(batch_processing), kwargs, location)
 
@@ -106,17 +108,11 @@ class NumbaFunction:
                 "`outs[o][s]`",
             )
         self._num_inputs = len(ins.types)
-        run = compile_run(
-            run_fn,
-            [*outs.arrays(writable=True), *ins.arrays(writable=False)],
-            batch=batch,
-            location=location,
-        )
+        arrays = [*outs.arrays(writable=True), *ins.arrays(writable=False)]
         self._kwargs = {
             **kwargs,
             "device": self._device,
             "run_fn": run_fn,
-            "run": run.capsule,
             "describe": describe().capsule,
             "in_types": [int(t) for t in ins.types],
             "ins_ndim": list(ins.ndims),
@@ -124,6 +120,19 @@ class NumbaFunction:
             "outs_ndim": list(outs.ndims),
             "batch_processing": batch,
         }
+        if self._device == "gpu":
+            if batch:
+                raise fail(
+                    'a kernel is launched for each sample: device="gpu" does not go with '
+                    "batch_processing=True",
+                    location,
+                )
+            sizes = {name: declared[name] for name in ("blocks", "threads_per_block")}
+            launch = cuda_kernel(run_fn, arrays, len(outs.types), location=location, **sizes)
+            self._kwargs |= {"launch": launch.capsule, **sizes}
+        else:
+            run = compile_run(run_fn, arrays, batch=batch, location=location)
+            self._kwargs["run"] = run.capsule
         if setup_fn is not None:
             setup = compile_setup(setup_fn, outs.ndims, ins.ndims, location)
             self._kwargs |= {"setup_fn": setup_fn, "setup": setup.capsule}
@@ -185,7 +194,7 @@ def restore(
 
     What is compiled is not in a document: it is compiled here.
     """
-    known = {*_DECLARED, *_UNIVERSAL, "run_fn", "setup_fn", "batch_processing", "device"}
+    known = {*_DECLARED, *_UNIVERSAL, *_GRID, "run_fn", "setup_fn", "batch_processing", "device"}
     for name in kwargs:
         if name not in known:
             raise unknown_name(OWNER, name, sorted(known), location)
@@ -193,6 +202,7 @@ def restore(
         if name not in kwargs:
             raise wrong_type(f"needs the argument `{name}`", location)
     declared = {name: kwargs[name] for name in _DECLARED}
+    declared |= {name: grid(name, kwargs.get(name), location) for name in _GRID}
     for name in ("in_types", "out_types"):
         numbers = ints(name, declared[name], location)
         valid = DALIDataType._value2member_map_
@@ -240,20 +250,23 @@ def numba_function(
         *inputs: up to 5 more.
         run_fn: ``run_fn(out0, ..., in0, ...)``, which writes to its outputs. They are NumPy arrays
             in C order, those of the inputs read-only. A Python function that Numba can compile in
-            nopython mode, or one that ``numba.njit`` has decorated. What it returns is ignored.
+            nopython mode, or one that ``numba.njit`` has decorated. What it returns is ignored. On
+            the GPU a kernel: a function that ``numba.cuda.jit`` can compile or has decorated. It is
+            compiled when the first batch runs, and launched for each sample on the pipeline's
+            stream. It must not write to its inputs.
         in_types: element type of each input, such as types.UINT8; all but FLOAT16.
         ins_ndim: number of dimensions of each input, 0 to 16.
         out_types: element type of each output.
         outs_ndim: number of dimensions of each output.
         batch_processing: call it once for the batch: ``out0`` and so on are lists with the arrays
-            of all samples. By default it is called for each sample, in parallel.
+            of all samples. By default it is called for each sample, in parallel. Not on the GPU.
         setup_fn: ``setup_fn(outs, ins)``, called once a batch: ``outs[o][s]`` is the shape of
             sample `s` of output `o`, an array of int64 to be filled in (0 at first), ``ins`` holds
             the shapes of the inputs, read-only. Without it each output has the shape of the input
-            at its place.
+            at its place. It runs on the CPU for device="gpu" too, and sees shapes only.
         blocks: 3 numbers, the grid of a CUDA kernel; without effect on the CPU.
         threads_per_block: 3 numbers, of a CUDA kernel; without effect on the CPU.
-        device: "cpu", the default.
+        device: "cpu", the default, or "gpu".
         name: of the operator in its pipeline.
         seed: accepted for compatibility; a function that draws gets its numbers as an input, from
             fn.random.
@@ -267,7 +280,7 @@ def numba_function(
     Raises:
         ArgumentError, ArgumentTypeError: the arguments do not go together, or the function does not
             compile; its text has Numba's message.
-        UnsupportedError: Numba is not installed; a device other than "cpu".
+        UnsupportedError: Numba is not installed; device "mixed".
         PipelineError: when the pipeline runs: the function raises an exception, an input has
             another type or number of dimensions than declared, `setup_fn` gives a shape that
             cannot be.

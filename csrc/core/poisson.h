@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Poisson distribution of any mean, one draw at a time.
+// Poisson distribution of any mean, one draw at a time. What is constexpr here runs on the GPU too,
+// where the functions of the C library round in their own way.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@ namespace torchdali {
 
 // ln(k!), for whole k >= 0, within 1e-9 (Stirling's series from 10 on). std::lgamma may write to a
 // global variable.
-inline double log_factorial(double k) {
+constexpr double log_factorial(double k) {
   constexpr double kSmall[10] = {0,
                                  0,
                                  0.69314718055994531,
@@ -32,13 +33,12 @@ inline double log_factorial(double k) {
 // Uniform numbers of one element: a stream of its own, so that how many it takes changes no other.
 class PoissonDraws {
  public:
-  PoissonDraws(const RandomStream& random, uint64_t element)
-      : key_{static_cast<uint32_t>(random.seed()), static_cast<uint32_t>(random.seed() >> 32)},
-        counter_{static_cast<uint32_t>(random.sample()),
-                 static_cast<uint32_t>(random.sample() >> 32), static_cast<uint32_t>(element),
-                 static_cast<uint32_t>(element >> 32)} {}
+  constexpr PoissonDraws(uint64_t seed, uint64_t sample, uint64_t element)
+      : key_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
+        counter_{static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32),
+                 static_cast<uint32_t>(element), static_cast<uint32_t>(element >> 32)} {}
   // In [0, 1), 32 bits.
-  double next() {
+  constexpr double next() {
     if (used_ == 4) {
       block_ = philox4x32(counter_, key_);
       counter_[3] += 1u << 16;  // behind all elements that fit into memory
@@ -55,7 +55,7 @@ class PoissonDraws {
 };
 
 // A draw with mean `lambda`: 0 where that is not positive, NaN where it is NaN.
-inline double poisson(double lambda, PoissonDraws& draws) {
+constexpr double poisson(double lambda, PoissonDraws& draws) {
   if (!(lambda > 0)) return lambda != lambda ? lambda : 0.0;
   if (lambda < 10) {
     // Inversion: the first count whose cumulative probability exceeds a uniform number.

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmarks over JPEG files have in common."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+SIZE = 224
+# Statistics of ImageNet's training set that everybody normalises with, in units of 255.
+MEAN = [255 * m for m in (0.485, 0.456, 0.406)]
+STD = [255 * s for s in (0.229, 0.224, 0.225)]
+SUFFIXES = {".jpg", ".jpeg"}
+
+
+@functools.cache
+def find_files(data: str) -> list[str]:
+    """Returns the JPEG files below a folder, sorted."""
+    files = sorted(str(p) for p in Path(data).rglob("*") if p.suffix.lower() in SUFFIXES)
+    if not files:
+        raise FileNotFoundError(f"no JPEG files below {data}")
+    return files

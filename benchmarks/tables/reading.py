@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of what depends on files having been read before: page cache, index of JPEG files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.tables.cells import markdown, number, of, paired_ratio, title
+
+
+def _by_threads(document: dict[str, Any], name: str, first: str, metric: str, inverse: bool) -> str:
+    results = of(document, name)
+    by_key = {(r["peer"], r["axes"]["threads"]): r for r in results}
+    threads = sorted({r["axes"]["threads"] for r in results})
+    header = [first, *(f"{t} thread{'s' if t > 1 else ''}" for t in threads)]
+    rows = []
+    for peer in dict.fromkeys(r["peer"] for r in results):
+        row = [title(by_key[peer, threads[0]])]
+        for count in threads:
+            result, base = by_key[peer, count], by_key[results[0]["peer"], count]
+            if "absent" in result:
+                row.append("absent")
+                continue
+            cell = number(result, metric)
+            if result is not base and "absent" not in base:
+                ratio = paired_ratio(base, result, metric)
+                cell += f" ({1 / ratio if inverse else ratio:.2f})"
+            row.append(cell)
+        rows.append(row)
+    return markdown(header, rows)
+
+
+def cold_table(document: dict[str, Any]) -> str:
+    """The first epoch, from a cold page cache; the ratio is of torchdali to the peer."""
+    first = "images/s of the first epoch, files not in the page cache"
+    table = _by_threads(document, "cold", first, "images_per_s", inverse=False)
+    return f"{table}\n\nIn brackets: how many times as much torchdali does."
+
+
+def jpeg_index_table(document: dict[str, Any]) -> str:
+    """Later epochs with an index of the JPEG files; the ratio is to those without."""
+    first = "images per CPU-second, later epochs"
+    table = _by_threads(document, "jpeg_index", first, "images_per_cpu_s", inverse=True)
+    return f"{table}\n\nIn brackets: how many times as much as without the index."

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of scaling: threads, memory, the waits of a consumer, and the scheduler by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.tables.cells import markdown, median, number, of, paired_ratio, title
+
+
+def scale_table(document: dict[str, Any]) -> str:
+    """Threads against 2 threads; below it memory and the wait of a slow consumer."""
+    results = of(document, "scale")
+    if not results:
+        return "Not measured."
+    by_peer = {r["peer"]: r for r in results if "absent" not in r}
+    two = by_peer.get("torchdali-2")
+    rows = []
+    for peer, result in by_peer.items():
+        count = peer.rpartition("-")[2]
+        if not count.isdigit() or two is None:
+            continue
+        ratio = paired_ratio(result, two, "images_per_s")
+        per_cpu = paired_ratio(result, two, "images_per_cpu_s")
+        rows.append([count, number(result, "images_per_s"), f"{ratio:.3f}", f"{per_cpu:.3f}"])
+    header = ["threads", "images/s", "to 2 threads", "per CPU-second, to 2 threads"]
+    text = markdown(header, rows)
+    peaks = [
+        f"{title(r)}: {median(r, 'peak_mb'):.0f} MB, of which the work itself added "
+        f"{median(r, 'added_mb'):.0f} MB"
+        for r in results
+        if "peak_mb" in r.get("metrics", {})
+    ]
+    if peaks:
+        text += "\n\nMost memory of a process, 2 threads, batches of 256: " + "; ".join(peaks) + "."
+    if "torchdali-wait" in by_peer:
+        wait = median(by_peer["torchdali-wait"], "wait_percent")
+        text += (
+            f"\n\nA consumer that takes 1.5 times as long as the pipeline waits {wait:.2f} % of "
+            "the time (`prefetch_queue_depth=2`)."
+        )
+    return text
+
+
+def scheduler_table(document: dict[str, Any]) -> str:
+    """Constants, and the share of the time that workers are at work."""
+    results = [r for r in of(document, "scheduler") if "absent" not in r]
+    if not results:
+        return "Not measured."
+    cost = next(r for r in results if r["axes"].get("work") == "cost")
+    text = (
+        f"A claim takes {median(cost, 'claim_ns'):.0f} ns beside the work, waking a thread "
+        f"{median(cost, 'wake_ns') / 1000:.1f} µs."
+    )
+    sleeping = {
+        tuple(r["axes"][name] for name in ("threads", "batch", "depth", "sorted")): r
+        for r in results
+        if r["axes"].get("sleeps")
+    }
+    columns = sorted({key[1:] for key in sleeping}, key=lambda c: (c[0], c[1], c[2]))
+    header = ["workers at work, %"] + [
+        f"{batch}, depth {depth}{', longest first' if by_size else ''}"
+        for batch, depth, by_size in columns
+    ]
+    rows = []
+    for threads in sorted({key[0] for key in sleeping}):
+        cells = [f"{100 * median(sleeping[(threads, *c)], 'busy'):.0f}" for c in columns]
+        rows.append([f"{threads} threads", *cells])
+    note = (
+        "Batches of 64 and 256 samples that take 2 ms on average (the logarithm spread by 0.5), "
+        "with so many batches in flight. Samples sleep, so this is what the queue and the "
+        "scheduler allow, whatever the machine."
+    )
+    return f"{text}\n\n{markdown(header, rows)}\n\n{note}"

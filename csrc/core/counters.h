@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of one writer that any thread may read, and the clock that they are kept by: that of
+// Python's time.perf_counter_ns(). Adding is a load, an addition and a store: no locked
+// instruction.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace torchdali {
+
+inline int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+class Counter {
+ public:
+  void add(int64_t n) { value_.store(get() + n, std::memory_order_relaxed); }
+  int64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> value_{0};
+};
+
+class Maximum {
+ public:
+  void raise(int64_t n) {
+    if (n > get()) value_.store(n, std::memory_order_relaxed);
+  }
+  int64_t get() const { return value_.load(std::memory_order_relaxed); }
+  // What comes from now on counts. Any thread.
+  void reset() { value_.store(0, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> value_{0};
+};
+
+}  // namespace torchdali

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mirroring of points and boxes, for the host and the GPU.
+#pragma once
+
+namespace torchdali::kernels {
+
+// One axis of a box in an image whose extent is 1: from `begin` to `end`, or (not `is_end`) so many
+// from `begin` on.
+struct BoxSide {
+  float begin, end;
+};
+constexpr BoxSide mirrored_side(BoxSide side, bool is_end, bool mirrored) {
+  float begin = side.begin, end = is_end ? side.end : side.end + side.begin;
+  if (mirrored) {
+    const float last = 1 - begin;
+    begin = 1 - end;
+    end = last;
+  }
+  return {begin, is_end ? end : end - begin};
+}
+
+}  // namespace torchdali::kernels

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a decoder on the host hands to the rest of the work on the GPU: docs/design/gpu_jpeg.md.
+// Output 0 of the host's operator is copied there; output 1, a DeviceImage, stays on the host.
+#pragma once
+
+#include "core/operator.h"
+#include "io/packed_jpeg.h"
+
+namespace torchdali {
+
+// Plain data, copied as bytes.
+struct DeviceImage {
+  enum class Kind : int8_t {
+    kPixels,  // the decoded image
+    kPacked,  // a packed JPEG
+    kFile,    // a JPEG for nvJPEG, which reads it on the host: output 0 is empty
+  };
+  Kind kind = Kind::kPixels;
+  DType dtype = DType::kUInt8;
+  int64_t height = 0, width = 0, channels = 0;
+  // Where in which image it lies.
+  int64_t y = 0, x = 0, whole_height = 0, whole_width = 0;
+  // kPacked: its lists are empty here, they lie in output 0 from these bytes on.
+  io::PackedJpeg jpeg = {};
+  int64_t bases = 0, starts = 0, units = 0, blocks = 0, unit_count = 0;
+};
+
+// What input `input`, on the host, says.
+DeviceImage read_device_image(const SampleContext& ctx, int input);
+// Makes output 0 from the lists of `image.jpeg`.
+void output_packed(SampleContext& ctx, DeviceImage& image);
+// Makes output 1; of kFile, with the file behind the description.
+void output_device_image(SampleContext& ctx, const DeviceImage& image, io::Bytes file);
+
+// The host's part of a decoder: one of a schema with the outputs of add_host_part_outputs() and the
+// name "host_part." and the decoder's, which is how executor/mixed_decoders.cpp finds it. Errors
+// name the operator that the user wrote.
+template <class Decoder>
+class HostPart final : public Operator {
+ public:
+  explicit HostPart(const OpSpec& spec) : decoder_(spec) {}
+  void run(SampleContext& ctx) const override {
+    try {
+      decoder_.run(ctx);
+    } catch (Error& e) {
+      e.set_producer(0);
+      throw;
+    }
+  }
+
+ private:
+  Decoder decoder_;
+};
+SchemaBuilder& add_host_part_outputs(SchemaBuilder& schema);
+// Of both parts: whose work the GPU's part is.
+SchemaBuilder& add_device_decoder_arg(SchemaBuilder& schema);
+inline constexpr const char *kHybridDecoder = "hybrid", *kNvJpegDecoder = "nvjpeg";
+
+}  // namespace torchdali

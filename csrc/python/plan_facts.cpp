@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/plan_facts.h"
+
+namespace torchdali {
+namespace {
+
+const char* role_name(ImageRole role) {
+  switch (role) {
+    case ImageRole::kNone: return "";
+    case ImageRole::kDecoder: return "decoder";
+    case ImageRole::kResampler: return "resampler";
+    case ImageRole::kWindow: return "window";
+    case ImageRole::kFlip: return "flip";
+    case ImageRole::kPixelwise: return "pixelwise";
+    case ImageRole::kNormalizer: return "normalizer";
+  }
+  return "";
+}
+
+py::dict operator_facts(const Node& node, int member) {
+  py::dict d;
+  d["op"] = node.schema->name;
+  d["name"] = node.name;
+  d["location"] = decode_path(node.location);
+  d["role"] = role_name(node.schema->image_role);
+  d["member"] = member;
+  const auto given = [&](const char* arg) {
+    return node.args.contains(arg) || node.argument_inputs.contains(arg);
+  };
+  const ImageRole role = node.schema->image_role;
+  d["narrows"] = role == ImageRole::kWindow || role == ImageRole::kFlip ||
+                 (role == ImageRole::kNormalizer && (given("crop") || given("crop_h")));
+  return d;
+}
+
+// The operators that a step does the work of, in the order of the definition. Those with the same
+// number are one member of a chain: an expression that was put together before.
+py::list operators_of(const Node& node) {
+  py::list all;
+  const auto add = [&](const Node& one, int member) {
+    for (const auto& producer : one.producers) all.append(operator_facts(*producer, member));
+    all.append(operator_facts(one, member));
+  };
+  int number = 0;
+  for (const ChainMember& member : node.members) add(*member.node, number++);
+  if (node.members.empty()) add(node, 0);
+  return all;
+}
+
+// Where output `index` of a step lies.
+std::string place_of(const Plan& plan, const Step& step, size_t index) {
+  const Schema& schema = *plan.graph.nodes[static_cast<size_t>(step.node)].schema;
+  if (schema.fed) return "memory of the source";
+  const int batch = step.batches[index];
+  if (batch < 0) return "scratch";
+  const auto at = static_cast<size_t>(batch);
+  const char* memory = plan.places[at] == Place::kDevice   ? ", GPU"
+                       : plan.places[at] == Place::kPinned ? ", pinned"
+                                                           : "";
+  return std::string(plan.is_output[at] ? "output" : "batch") + memory;
+}
+
+}  // namespace
+
+py::list plan_facts(const Plan& plan) {
+  py::list steps;
+  const auto add = [&](int index, size_t stage, const char* runs) {
+    const Step& step = plan.steps[static_cast<size_t>(index)];
+    py::dict d;
+    d["operators"] = operators_of(plan.graph.nodes[static_cast<size_t>(step.node)]);
+    d["stage"] = stage;
+    d["runs"] = runs;
+    py::list outputs;
+    for (size_t i = 0; i < step.outputs.size(); ++i) outputs.append(place_of(plan, step, i));
+    d["outputs"] = outputs;
+    d["guarded"] = !step.guards.empty();
+    steps.append(d);
+  };
+  size_t stage = 0;
+  for (size_t i = 0; i < plan.segments.size(); ++i) {
+    if (i > 0) {
+      const BatchStage& batch = plan.batch_stages[i - 1];
+      for (const int step : batch.steps) {
+        const auto traits = plan.steps[static_cast<size_t>(step)].op->batch_traits();
+        add(step, stage,
+            traits && traits->on_device ? "GPU"
+            : batch.ordered             ? "batches in order"
+                                        : "batches");
+      }
+      ++stage;
+    }
+    if (plan.segments[i].steps.empty()) continue;
+    for (const int step : plan.segments[i].steps) {
+      // One that also prepares something for the whole batch is there already.
+      const auto traits = plan.steps[static_cast<size_t>(step)].op->batch_traits();
+      if (!traits) add(step, stage, "samples");
+    }
+    ++stage;
+  }
+  return steps;
+}
+
+}  // namespace torchdali

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replays what a fuzzer (tools/fuzz_jpeg.py) found to cover the hybrid decoder for GPUs, and what
+// covers our decoder on the CPU. An argument names another packed corpus.
+// sources: tests/fuzz/jpeg_packer_fuzz.cpp csrc/io/*.cpp csrc/io/jpeg_decoder/*.cpp
+// sources: csrc/kernels/jpeg_*.cpp csrc/core/cpu_features.cpp csrc/ops/decoders/jpeg_tasks.cpp
+// sanitizers: address
+#include "replay_corpus.h"
+
+int main(int argc, char** argv) {
+  replay_corpus(argc > 1 ? argv[1] : "tests/fuzz/jpeg_packer_corpus.bin");
+  if (argc == 1) replay_corpus("tests/fuzz/jpeg_corpus.bin");
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// One input of a fuzzer, through the hybrid decoder: packed on the host, unpacked by the functors
+// of the GPU's kernels, whose checks are on. Whatever the bytes, the pixels are those of our
+// decoder on the CPU, or neither takes the file.
+// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/*.cpp csrc/kernels/jpeg_*.cpp
+// sources: csrc/core/cpu_features.cpp csrc/ops/decoders/jpeg_tasks.cpp
+#include <cstring>
+#include <vector>
+
+#include "../cpp/exact_scratch.h"
+#include "core/cpu_features.h"
+#include "core/error.h"
+#include "gpu/grids/jpeg.h"
+#include "io/image.h"
+#include "io/jpeg_decoder/header.h"
+#include "io/jpeg_decoder/index.h"
+#include "nonsense_index.h"
+#include "ops/decoders/jpeg_tasks.h"
+
+namespace torchdali {
+namespace {
+
+// Larger pictures only make the fuzzer slow.
+constexpr int64_t kMaxPixels = int64_t{1} << 14;
+
+struct Picture {
+  bool taken = false;
+  std::vector<uint8_t> pixels;
+};
+
+Picture decode(io::Bytes bytes, const io::ImageInfo& info, const io::DecodeOptions& options,
+               size_t size, int64_t row_bytes) {
+  Picture result;
+  result.pixels.resize(size);
+  io::ExactScratch scratch;
+  try {
+    io::decode_image(bytes, info, options, result.pixels.data(), row_bytes, scratch);
+    result.taken = true;
+  } catch (const Error&) {
+  }
+  return result;
+}
+
+// A launch; each output byte and sample is written once, so that the order does not matter.
+template <class Grid>
+void launch(const Grid& grid) {
+  for (int64_t i = 0; i < grid.tasks->size; ++i) grid(0, i);
+}
+
+Picture unpack(io::Bytes bytes, const io::ImageInfo& info, const io::DecodeOptions& options,
+               DeviceImage image, size_t size) {
+  Picture result;
+  io::ExactScratch memory;
+  std::byte* packing = nullptr;
+  {
+    io::ExactScratch scratch;  // gone before the kernels run
+    if (!io::pack_jpeg(bytes, info, options, scratch, image.jpeg)) return result;
+    packing =
+        static_cast<std::byte*>(memory.allocate(static_cast<size_t>(packing_bytes(image.jpeg))));
+    write_packing(image, packing);
+  }
+  result.taken = true;
+  result.pixels.resize(size);
+  std::vector<int16_t> blob;
+  const JpegTasks tasks = make_jpeg_tasks(
+      image, packing, result.pixels.data(),
+      [&](int64_t n) { return static_cast<uint8_t*>(memory.allocate(static_cast<size_t>(n))); },
+      [&](std::span<const int16_t> quant) {
+        blob.insert(blob.end(), quant.begin(), quant.end());
+        return static_cast<gpu::BlobOffset>((blob.size() - quant.size()) * sizeof(int16_t));
+      });
+  const gpu::JpegBlocksTask& b = tasks.blocks;
+  EXPECT(b.size == int64_t{b.mcus_across} * b.mcus_down * b.blocks_per_mcu);
+  launch(gpu::JpegBlocksGrid{&tasks.blocks, blob.data()});
+  launch(gpu::JpegPixelsGrid{&tasks.pixels});
+  return result;
+}
+
+// With an index that was made by another region, and with one that this region has been added to:
+// the same. With one of nonsense only the checks.
+void run_with_index(io::Bytes bytes, const io::ImageInfo& info, io::DecodeOptions options,
+                    const DeviceImage& image, const Picture& expected) {
+  const size_t size = expected.pixels.size();
+  {
+    const auto index = io::jpeg::Index::open("memory", int64_t{1} << 24);
+    options.jpeg_index = index.get();
+    io::DecodeOptions corner = options;
+    corner.region = io::Region{0, 0, 1, 1};
+    corner.type = ImageType::kGray;
+    (void)decode(bytes, info, corner, 1, 1);
+    for (int i = 0; i < 2; ++i) {
+      const Picture again = unpack(bytes, info, options, image, size);
+      EXPECT(again.taken == expected.taken);
+      EXPECT(!again.taken || again.pixels == expected.pixels);
+    }
+  }
+  std::vector<uint8_t> other;
+  const auto index = io::index_of_nonsense(bytes, other);
+  options.jpeg_index = index.get();
+  if (index) (void)unpack(other, info, options, image, size);
+}
+
+// What the input's size has to say about everything that varies besides, so that an input does the
+// same every time.
+io::DecodeOptions choose(int64_t n, const io::ImageInfo& info) {
+  constexpr ImageType kTypes[] = {ImageType::kRGB, ImageType::kBGR, ImageType::kGray,
+                                  ImageType::kAnyData};
+  io::DecodeOptions options{.type = kTypes[n / kNumIsas % 4],
+                            .adjust_orientation = n / 13 % 4 != 0};
+  if (n / 2 % 4 == 0) return options;
+  const auto seen = io::decoded_shape(info, options.type, options.adjust_orientation);
+  io::Region part{.y = n % seen.height, .x = n / 7 % seen.width};
+  part.height = 1 + n / 3 % (seen.height - part.y);
+  part.width = 1 + n / 5 % (seen.width - part.x);
+  options.region = part;
+  return options;
+}
+
+void run(io::Bytes bytes) {
+  io::ImageInfo info;
+  try {
+    info = io::peek_image(bytes);
+  } catch (const Error&) {
+    return;
+  }
+  if (info.format != io::ImageFormat::kJpeg || info.cmyk || info.height * info.width > kMaxPixels)
+    return;
+  const auto n = static_cast<int64_t>(bytes.size());
+  set_active_isa(static_cast<Isa>(n % kNumIsas));
+  const io::DecodeOptions options = choose(n, info);
+  const auto whole = io::decoded_shape(info, options.type, options.adjust_orientation);
+  DeviceImage image;
+  image.height = options.region ? options.region->height : whole.height;
+  image.width = options.region ? options.region->width : whole.width;
+  image.channels = whole.channels;
+  const int64_t row_bytes = image.width * image.channels;
+  const auto size = static_cast<size_t>(image.height * row_bytes);
+
+  const Picture expected = decode(bytes, info, options, size, row_bytes);
+  const Picture actual = unpack(bytes, info, options, image, size);
+  io::jpeg::Header header;
+  const bool ours = io::jpeg::read_header(bytes, header) && !header.several_scans;
+  EXPECT(actual.taken == (expected.taken && ours));
+  EXPECT(!actual.taken || actual.pixels == expected.pixels);
+  if (ours && options.region)
+    run_with_index(bytes, info, options, image, {actual.taken, expected.pixels});
+}
+
+}  // namespace
+}  // namespace torchdali
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  torchdali::run({data, size});
+  return 0;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// An index of JPEG files whose points are an input's own bytes.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "io/jpeg_decoder/index.h"
+
+namespace torchdali::io {
+
+// Points for `bytes` and a zero behind them, which goes to `other`: other bytes, with the same
+// meaning, since threads of a process share the index. Null where there are no points.
+inline std::shared_ptr<jpeg::Index> index_of_nonsense(Bytes bytes, std::vector<uint8_t>& other) {
+  constexpr int64_t kRoom = int64_t{1} << 24;
+  std::vector<jpeg::SeekPoint> points(bytes.size() / sizeof(jpeg::SeekPoint));
+  if (points.empty()) return nullptr;
+  std::memcpy(points.data(), bytes.data(), points.size() * sizeof(jpeg::SeekPoint));
+  // Most positions would lie outside.
+  for (jpeg::SeekPoint& p : points) p.position[1] &= static_cast<uint16_t>(bytes.size() >> 13);
+  other.assign(bytes.begin(), bytes.end());
+  other.push_back(0);
+  auto index = jpeg::Index::open("memory", kRoom);
+  index->store(jpeg::Index::key(other), {.points = points, .known = points.size()});
+  return index;
+}
+
+}  // namespace torchdali::io

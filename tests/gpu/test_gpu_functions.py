@@ -1,0 +1,465 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python functions on the GPU: what they get, what they give, the stream they run on, errors."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+import torch
+
+import torchdali
+from torchdali import Pipeline, errors, fn, ops, pipeline_def, types
+from torchdali.plugin import pytorch
+from torchdali.python_function_plugin import current_dali_stream
+
+BATCH = 4
+
+
+def samples(ragged: bool = True, dtype: object = np.float32) -> list[np.ndarray]:
+    return [
+        np.arange(6 * (2 + i * ragged)).reshape(2 + i * ragged, 6).astype(dtype)
+        for i in range(BATCH)
+    ]
+
+
+def pipeline(function, data=None, kind="torch_python_function", **options) -> Pipeline:
+    data = samples() if data is None else data
+    flags = {key: options.pop(key) for key in ("enable_conditionals",) if key in options}
+
+    @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None, seed=7, **flags)
+    def define():
+        x = fn.external_source([data], cycle=True)
+        made = getattr(fn, kind)(x, device="gpu", function=function, **options)
+        return tuple(made) if isinstance(made, list) else made
+
+    return define()
+
+
+def outputs(pipe: Pipeline, iterations: int = 1) -> list[list[torch.Tensor]]:
+    """Returns the samples of all outputs of the last iteration, on the CPU."""
+    with pipe:
+        for _ in range(iterations):
+            result = pipe.run()
+        return [[s.cpu().clone() for s in out.as_torch_list()] for out in result]
+
+
+def assert_samples(actual: list[torch.Tensor], expected: list[np.ndarray]) -> None:
+    assert len(actual) == len(expected)
+    for ours, theirs in zip(actual, expected, strict=True):
+        theirs = torch.from_numpy(np.array(theirs))
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+
+
+def test_a_function_gets_tensors_of_the_device_without_gradients(backend):
+    seen = []
+
+    def function(x):
+        seen.append((type(x), x.device.type, torch.is_grad_enabled()))
+        return x * 2 + 1
+
+    (out,) = outputs(pipeline(function))
+    assert_samples(out, [s * 2 + 1 for s in samples()])
+    assert set(seen) == {(torch.Tensor, backend, False)}
+    assert len(seen) >= BATCH
+
+
+def test_the_batch_at_once_and_several_outputs(backend):
+    def function(xs):
+        assert isinstance(xs, list)
+        assert all(x.device.type == backend for x in xs)
+        return [x.flip(0) for x in xs], torch.stack([x.sum() for x in xs])
+
+    flipped, sums = outputs(pipeline(function, batch_processing=True, num_outputs=2))
+    assert_samples(flipped, [s[::-1].copy() for s in samples()])
+    assert_samples(sums, [s.sum() for s in samples()])
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_dlpack_capsules(batch, backend):
+    def one(capsule):
+        assert type(capsule).__name__ == "PyCapsule"
+        x = torch.utils.dlpack.from_dlpack(capsule)
+        assert x.device.type == backend
+        return torch.utils.dlpack.to_dlpack((x + 3).T)
+
+    def function(given):
+        return [one(c) for c in given] if batch else one(given)
+
+    for synchronize in (True, False):
+        pipe = pipeline(
+            function,
+            kind="dl_tensor_python_function",
+            batch_processing=batch,
+            synchronize_stream=synchronize,
+        )
+        assert_samples(outputs(pipe, 3)[0], [(s + 3).T for s in samples()])
+
+
+def test_python_function_gets_arrays_of_the_device(backend):
+    def function(x):
+        assert hasattr(x, "__cuda_array_interface__") or backend == "cpu"
+        return x[1:] - 1, x.sum()
+
+    rest, sums = outputs(pipeline(function, kind="python_function", num_outputs=2))
+    assert_samples(rest, [s[1:] - 1 for s in samples()])
+    assert_samples(sums, [s.sum() for s in samples()])
+
+
+DTYPES = [
+    np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32, np.int64, np.float16,
+    np.float32, np.float64, np.bool_,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["torch_python_function", "dl_tensor_python_function"])
+def test_every_element_type(kind, dtype, backend):
+    del backend
+    pipe = pipeline(lambda x: x, samples(dtype=dtype), kind, batch_processing=False)
+    assert_samples(outputs(pipe)[0], samples(dtype=dtype))
+
+
+STRIDED = {
+    "transposed": (lambda x: x.permute(2, 0, 1), lambda x: x.transpose(2, 0, 1)),
+    "part": (lambda x: x[1:, ::2, :1], lambda x: x[1:, ::2, :1]),
+    "expanded": (lambda x: x[:1].expand(5, -1, -1), lambda x: np.repeat(x[:1], 5, 0)),
+    "empty": (lambda x: x[:0], lambda x: x[:0]),
+    "scalar": (lambda x: x[0, 0, 0], lambda x: x[0, 0, 0]),
+    "itself": (lambda x: x, lambda x: x),
+    "negated": (lambda x: torch._neg_view(x), lambda x: -x),
+}
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("form", STRIDED)
+def test_what_is_returned_may_lie_in_memory_as_it_likes(form, batch, backend):
+    del backend
+    function, expected = STRIDED[form]
+    data = [np.random.default_rng(i).normal(size=(3 + i, 4, 2)) for i in range(BATCH)]
+    call = (lambda xs: [function(x) for x in xs]) if batch else function
+    (out,) = outputs(pipeline(call, data, batch_processing=batch))
+    assert_samples(out, [np.asarray(expected(s)) for s in data])
+
+
+def test_layouts_of_the_outputs(backend):
+    del backend
+    pipe = pipeline(lambda x: (x, x, x), num_outputs=3, output_layouts=["AB", "CD"])
+    with pipe:
+        assert [out.layout() for out in pipe.run()] == ["AB", "CD", ""]
+
+
+def test_operators_before_and_behind_on_both_devices(backend):
+    @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None)
+    def define():
+        x = fn.external_source([samples(dtype=np.uint8)], cycle=True, layout="HW").gpu()
+        y = fn.torch_python_function(fn.copy(x), function=lambda t: t.float(), output_layouts="HW")
+        assert y.device == "gpu"
+        z = fn.slice(y * 2, (0, 1), (2, 3), axes=(0, 1))
+        return z, fn.torch_python_function(z.cpu(), function=lambda t: t + 1)
+
+    with define() as pipe:
+        for _ in range(3):
+            there, here = pipe.run()
+            assert there.as_torch().device.type == backend
+            assert here.as_torch().device.type == "cpu"
+            assert torch.equal(there.as_torch().cpu() + 1, here.as_torch())
+            assert_samples([there.as_torch()[0].cpu()], [2 * samples()[0][:, 1:4]])
+
+
+def test_no_inputs_and_no_outputs(backend):
+    calls = []
+
+    @pipeline_def(batch_size=BATCH, num_threads=1, device_id=None)
+    def define():
+        made = fn.torch_python_function(
+            device="gpu", function=lambda: torch.ones(2, device=backend), num_outputs=1
+        )
+        fn.torch_python_function(made, function=lambda x: calls.append(x.sum()), num_outputs=0)
+        return made
+
+    with define() as pipe:
+        (out,) = pipe.run()
+        assert out.as_torch().tolist() == [[1, 1]] * BATCH
+    assert [c.item() for c in calls[:BATCH]] == [2] * BATCH
+
+
+def test_samples_of_a_branch(backend):
+    ids = []
+
+    @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None, enable_conditionals=True)
+    def define():
+        x = fn.external_source([samples()], cycle=True).gpu()
+        odd = fn.external_source([[np.bool_(i % 2) for i in range(BATCH)]], cycle=True)
+
+        def function(t):
+            ids.append(torchdali.current_sample().index)
+            return t + 100
+
+        if odd:  # noqa: SIM108
+            y = fn.torch_python_function(x, function=function).cpu()
+        else:
+            y = x.cpu()
+        return y
+
+    (out,) = outputs(define())
+    assert_samples(out, [s + 100 * (i % 2) for i, s in enumerate(samples())])
+    assert ids[:2] == [1, 3]
+    del backend
+
+
+def test_inputs_that_the_function_keeps_stay_as_they_are(backend):
+    del backend
+    kept = []
+
+    def function(x):
+        kept.append(x)
+        return x + 1
+
+    data = [[s + 100 * b for s in samples()] for b in range(6)]
+
+    @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None)
+    def define():
+        return fn.torch_python_function(fn.external_source(data).gpu(), function=function)
+
+    with define() as pipe:
+        results = [pipe.run()[0] for _ in range(6)]
+        for b in range(6):
+            assert_samples([k.cpu() for k in kept[BATCH * b : BATCH * (b + 1)]], data[b])
+            assert_samples([s.cpu() for s in results[b].as_torch_list()], [s + 1 for s in data[b]])
+
+
+def test_an_output_is_no_memory_of_the_function(backend):
+    one = torch.arange(3.0, device=backend)
+    with pipeline(lambda _: one) as pipe:
+        (out,) = pipe.run()
+        out.as_torch().zero_()
+        assert pipe.run()[0].as_torch().tolist() == [[0, 1, 2]] * BATCH
+    assert one.tolist() == [0, 1, 2]
+
+
+def test_what_is_returned_is_let_go(backend):
+    alive = []
+
+    def function(x):
+        y = x * 2
+        alive.append(weakref.ref(y))
+        return y
+
+    with pipeline(function) as pipe:
+        for _ in range(5):
+            pipe.run()
+    del pipe
+    gc.collect()
+    assert not any(ref() is not None for ref in alive)
+    del backend
+
+
+def test_draws_are_those_of_the_cpu(backend):
+    del backend
+
+    def drawn(device):
+        def function(x):
+            rng = torchdali.current_sample().numpy
+            return x + torch.from_numpy(rng.normal(size=tuple(x.shape))).to(x.device)
+
+        @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None, seed=5)
+        def define():
+            x = fn.external_source([samples(dtype=np.float64)], cycle=True)
+            return fn.torch_python_function(x, function=function, device=device)
+
+        return outputs(define(), 2)
+
+    assert all(torch.equal(a, b) for a, b in zip(drawn("gpu")[0], drawn("cpu")[0], strict=True))
+
+
+def test_seeded_generators_are_given_back(backend):
+    def function(x):
+        return torch.rand(3, device=x.device) + 0 * x[0, 0]
+
+    def run():
+        return outputs(pipeline(function, seed_generators=True), 2)[0]
+
+    generator = torch.cuda.default_generators[0] if backend == "cuda" else torch.default_generator
+    state = generator.get_state()
+    first = run()
+    assert torch.equal(generator.get_state(), state)
+    torch.rand(7, device=backend)
+    assert all(torch.equal(a, b) for a, b in zip(first, run(), strict=True))
+    generator.set_state(state)
+    assert not torch.equal(first[0], first[1])
+
+
+def test_errors_are_those_of_the_cpu(backend):
+    del backend
+
+    def fails(x):
+        if x.shape[0] == 4:
+            raise ValueError("no such shape")
+        return x
+
+    def mixed(x):
+        return x.double() if x.shape[0] == 4 else x
+
+    for function, batch in [(fails, False), (mixed, False), (lambda x: (x, x), False),
+                            (lambda xs: xs[:2], True), (lambda _: None, False),
+                            (lambda _: "text", False)]:  # fmt: skip
+        texts = []
+        for device in ("gpu", "cpu"):
+
+            @pipeline_def(batch_size=BATCH, num_threads=1, device_id=None)
+            def define(device=device, function=function, batch=batch):
+                x = fn.external_source([samples()], cycle=True)
+                return fn.torch_python_function(
+                    x,
+                    function=function,
+                    batch_processing=batch,
+                    device=device,
+                )
+
+            with define() as pipe, pytest.raises(RuntimeError) as caught:
+                pipe.run()
+            assert "test_gpu_functions.py" in str(caught.value)
+            texts.append(str(caught.value).split("\n")[0])
+        assert texts[0] == texts[1]
+
+
+def test_the_pipeline_goes_on_after_an_error(backend):
+    del backend
+    calls = []
+
+    def function(xs):
+        calls.append(1)
+        if len(calls) == 1:
+            raise ValueError("once")
+        return xs
+
+    with pipeline(function, batch_processing=True) as pipe:
+        with pytest.raises(RuntimeError, match="once") as caught:
+            pipe.run()
+        assert isinstance(caught.value.__cause__, ValueError)
+        assert_samples([s.cpu() for s in pipe.run()[0].as_torch_list()], samples())
+
+
+@pytest.mark.parametrize("workers", ["threads", "processes"])
+def test_workers_are_for_the_cpu(workers, backend):
+    del backend
+    with pytest.raises(errors.UnsupportedError, match="`workers` is for functions on the CPU"):
+        pipeline(np.negative, workers=workers).build()
+
+
+def test_a_function_that_changes_its_input_is_found(backend, monkeypatch):
+    del backend
+    monkeypatch.setenv("TORCHDALI_CHECK_FUNCTIONS", "1")
+
+    def function(x):
+        if x.shape[0] == 4:
+            x[0, 0] = -1
+        return x + 1
+
+    with (
+        pipeline(function) as pipe,
+        pytest.raises(RuntimeError, match=r"(?s)modified its input 0.*sample 2"),
+    ):
+        pipe.run()
+
+
+def test_classes_of_operators_and_the_plugin(backend):
+    del backend
+    operator = pytorch.TorchPythonFunction(lambda x: -x, device="gpu")
+
+    @pipeline_def(batch_size=BATCH, num_threads=1, device_id=None)
+    def define():
+        x = fn.external_source([samples()], cycle=True)
+        return (
+            operator(x),
+            pytorch.fn.torch_python_function(x, device="gpu", function=lambda x: -x),
+            ops.PythonFunction(lambda x: -x, device="gpu")(x),
+        )
+
+    for out in outputs(define()):
+        assert_samples(out, [-s for s in samples()])
+
+
+def test_the_stream_of_the_call(backend):
+    handles = []
+
+    def function(x):
+        current = torch.cuda.current_stream().cuda_stream if backend == "cuda" else 0
+        handles.append((current_dali_stream(), current, threading.get_ident()))
+        return x
+
+    with pipeline(function) as pipe:
+        pipe.run()
+    assert current_dali_stream() == 0
+    assert all(ours == current for ours, current, _ in handles)
+    assert len({ours for ours, _, _ in handles}) == 1
+    if backend == "cuda":
+        assert handles[0][0] != torch.cuda.current_stream().cuda_stream
+
+
+@pytest.mark.cuda
+def test_work_that_is_still_queued_is_not_waited_for(monkeypatch):
+    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "0")
+
+    def slow(x):
+        torch.cuda._sleep(200_000_000)
+        return x * 2
+
+    @pipeline_def(batch_size=BATCH, num_threads=2, device_id=0, prefetch_queue_depth=1)
+    def define():
+        x = fn.external_source([samples()], cycle=True).gpu()
+        y = fn.torch_python_function(x + 1, function=slow)
+        return fn.torch_python_function(y, function=lambda t: t - 1)
+
+    with define() as pipe:
+        for _ in range(3):
+            (out,) = pipe.run()
+            assert not torch.cuda.current_stream().query()  # the host is ahead
+            assert_samples([s.cpu() for s in out.as_torch_list()], [s * 2 + 1 for s in samples()])
+
+
+@pytest.mark.cuda
+def test_memory_of_another_stream_and_of_other_libraries(monkeypatch):
+    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "0")
+    side = torch.cuda.Stream()
+
+    def other_stream(x):
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(2_000_000)
+            y = x * 3
+        torch.cuda.current_stream().wait_stream(side)
+        return y
+
+    class Foreign:
+        def __init__(self, tensor):
+            self.tensor = tensor
+            self.__cuda_array_interface__ = tensor.__cuda_array_interface__
+
+    for function in (other_stream, lambda x: Foreign(x * 3)):
+        with pipeline(function) as pipe:
+            for _ in range(10):
+                (out,) = pipe.run()
+                assert_samples([s.cpu() for s in out.as_torch_list()], [s * 3 for s in samples()])
+
+
+@pytest.mark.cuda
+def test_what_lies_on_the_cpu_is_refused(monkeypatch):
+    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "0")
+    for function in (lambda x: x.cpu(), lambda x: x.cpu().numpy()):
+        with (
+            pipeline(function) as pipe,
+            pytest.raises(errors.UnsupportedError, match=r"cpu|CUDA array"),
+        ):
+            pipe.run()
+
+
+def test_types_is_used(backend):
+    del backend
+    pipe = pipeline(lambda x: x.to(torch.uint8))
+    with pipe:
+        assert pipe.run()[0].dtype == types.UINT8

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``jpeg_index`` of the image decoders: later epochs begin at noted places, with the same pixels.
+
+That the places are right, and what damaged ones do, tests/cpp/jpeg_index_test.cpp shows.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.encoded_images import jpeg, ramp
+from helpers.permissions import as_ordinary_user
+
+from torchdali import Pipeline, errors, fn, pipeline_def
+
+IMAGES = 12
+BATCH = 5  # batches hold the end of one epoch and the beginning of the next
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    paths = []
+    for i in range(IMAGES):
+        path = folder / f"{i}.jpg"
+        options = {"subsampling": i % 3, "restart_marker_rows": i % 2}
+        path.write_bytes(jpeg(ramp(90 + 7 * i, 400 + i, 3 if i % 5 else 1, seed=i), **options))
+        paths.append(str(path))
+    return paths
+
+
+@pipeline_def(batch_size=BATCH, device_id=None, seed=3, enable_checkpointing=True)
+def crops(files: list[str], index: str, fused: bool, room: int) -> Any:
+    """Random windows of files; resized where they are fused with the decoder."""
+    data, _ = fn.readers.file(files=files, random_shuffle=True, name="files")
+    if not fused:
+        return fn.decoders.image_random_crop(data, jpeg_index=index, jpeg_index_size=room)
+    images = fn.decoders.image(data, jpeg_index=index, jpeg_index_size=room)
+    return fn.random_resized_crop(images, size=[32, 40])
+
+
+def build(files: list[str], index: str, fused: bool = True, threads: int = 2, **args: Any) -> Any:
+    pipe = crops(files, index, fused, args.pop("room", 1 << 30), num_threads=threads, **args)
+    pipe.build()
+    return pipe
+
+
+def take(pipe: Any, batches: int) -> list[np.ndarray]:
+    return [
+        np.array(pipe_batch[0].at(i))
+        for pipe_batch in (pipe.run() for _ in range(batches))
+        for i in range(len(pipe_batch[0]))
+    ]
+
+
+def assert_same(a: list[np.ndarray], b: list[np.ndarray]) -> None:
+    assert len(a) == len(b)
+    for x, y in zip(a, b, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("where", ["memory", "file"])
+def test_epochs_have_the_pixels_of_those_without(files, tmp_path, where, fused, threads):
+    index = "memory" if where == "memory" else str(tmp_path / "index")
+    expected = take(build(files, "", fused), 10)
+    for _ in range(2):  # the second run begins with the file
+        pipe = build(files, index, fused, threads)
+        assert_same(take(pipe, 10), expected)
+        pipe.close()
+
+
+def test_the_file_has_the_size_that_is_documented_and_is_complete_after_the_run(files, tmp_path):
+    path = tmp_path / "index"
+    pipe = build(files, str(path), threads=3)
+    assert path.exists()  # at once: a folder that cannot be written to is an error of build()
+    empty = path.stat().st_size
+    take(pipe, 20)
+    pipe.close()
+    full = path.read_bytes()
+    assert empty == 48
+    assert (len(full) - 48 - 24 * IMAGES) % 10 == 0
+    assert len(full) > 48 + 24 * IMAGES
+    assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["index"]
+    again = build(files, str(path))
+    take(again, 20)
+    again.close()
+    assert len(path.read_bytes()) >= len(full)
+
+
+def test_files_that_change_between_epochs_are_decoded_as_they_are(files, tmp_path):
+    index = str(tmp_path / "index")
+    pipe = build(files, index, prefetch_queue_depth=1)
+    take(pipe, 6)
+    for i, path in enumerate(files):
+        old = Path(path).read_bytes()
+        same_size = bytearray(old)
+        same_size[len(old) * 3 // 4] ^= 0x10  # may be damage
+        new = [jpeg(ramp(150, 300, 3, seed=50 + i)), bytes(same_size), old[: len(old) // 2] + old]
+        Path(path).write_bytes(new[i % 3])
+
+    def outcomes(pipe: Any) -> list[Any]:
+        results: list[Any] = []
+        for _ in range(12):
+            try:
+                results.append(take(pipe, 1))
+            except errors.OperatorError as e:
+                results.append(str(e))
+        return results
+
+    # Of the batches that were scheduled before.
+    fresh = build(files, "")
+    for p in (pipe, fresh):
+        p.close()
+    for a, b in zip(outcomes(build(files, index)), outcomes(build(files, "")), strict=True):
+        if isinstance(a, str):
+            assert a == b
+        else:
+            assert_same(a, b)
+
+
+def test_pipelines_of_a_process_share_what_they_note(files, tmp_path):
+    path = tmp_path / "index"
+    first, second = build(files, str(path)), build(files, f"{tmp_path}/./index", fused=False)
+    expected = take(build(files, "", fused=False), 6)
+    take(first, 6)
+    assert_same(take(second, 6), expected)
+    first.close()
+    assert_same(take(second, 3), take(_skipped(files, 6), 3))
+    assert path.stat().st_size == 48  # the last one writes
+    second.close()
+    assert path.stat().st_size > 48 + 24 * IMAGES
+
+
+def _skipped(files: list[str], batches: int) -> Any:
+    pipe = build(files, "", fused=False)
+    take(pipe, batches)
+    return pipe
+
+
+def test_two_runs_at_a_time_add_to_the_file_what_each_has_seen(files, tmp_path):
+    path = tmp_path / "index"
+    half = IMAGES // 2
+    context = multiprocessing.get_context("spawn")
+    runs = [
+        context.Process(target=_run, args=(part, str(path)))
+        for part in (files[:half], files[half:])
+    ]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join(60)
+        assert run.exitcode == 0
+    images = int.from_bytes(path.read_bytes()[16:24], "little")
+    assert images == IMAGES
+
+
+def _run(files: list[str], index: str) -> None:
+    pipe = build(files, index)
+    take(pipe, 4)
+    pipe.close()
+
+
+def test_a_forked_child_has_an_index_of_its_own(files, tmp_path):
+    index = str(tmp_path / "index")
+    pipe = build(files, index)
+    expected = take(pipe, 4)
+    size = os.path.getsize(index)
+    child = multiprocessing.get_context("fork").Process(target=_run, args=(files, index))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+    assert os.path.getsize(index) > size  # the child's
+    assert_same(take(build(files, ""), 4), expected)
+    pipe.close()
+
+
+def test_a_checkpoint_and_a_serialized_pipeline_go_on_with_an_index(files, tmp_path):
+    index = str(tmp_path / "index")
+    pipe = build(files, index)
+    take(pipe, 3)
+    checkpoint, text = pipe.checkpoint(), pipe.serialize()
+    expected = take(pipe, 6)
+    pipe.close()
+    resumed = build(files, index, checkpoint=checkpoint)
+    assert_same(take(resumed, 6), expected)
+    again = Pipeline.deserialize(text)
+    again.build()
+    assert_same(take(again, 9)[3 * BATCH :], expected)
+
+
+def test_a_bound_of_nothing_notes_nothing(files, tmp_path):
+    path = tmp_path / "index"
+    pipe = build(files, str(path), room=0)
+    assert_same(take(pipe, 6), take(build(files, ""), 6))
+    pipe.close()
+    assert path.stat().st_size == 48
+
+
+def test_a_read_only_folder_is_an_error_unless_the_file_is_there(files, tmp_path):
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    pipe = build(files, str(folder / "index"))
+    expected = take(pipe, 4)
+    pipe.close()
+    folder.chmod(0o555)
+    with as_ordinary_user(tmp_path):
+        with pytest.raises(errors.FileError, match=r"decoders\.image: .* cannot write .*new"):
+            build(files, str(folder / "new"))
+        pipe = build(files, str(folder / "index"))
+        assert_same(take(pipe, 4), expected)
+        pipe.close()
+    folder.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"", "is no index of torchdali"),
+        (b"something else" * 10, "is no index of torchdali"),
+        ("cut", "is damaged: its size is not what its header says"),
+        ("flipped", "is damaged"),
+        ("version", "was made by another version|is damaged"),
+    ],
+)
+def test_a_file_that_is_no_sound_index_is_named(files, tmp_path, content, text):
+    path = tmp_path / "index"
+    pipe = build(files, str(path))
+    take(pipe, 4)
+    pipe.close()
+    good = path.read_bytes()
+    if content == "cut":
+        content = good[:-1]
+    elif content == "flipped":
+        content = good[:60] + bytes([good[60] ^ 1]) + good[61:]
+    elif content == "version":
+        content = good[:8] + b"\x09" + good[9:]
+    path.write_bytes(content)
+    with pytest.raises(errors.FileError, match=text) as caught:
+        build(files, str(path))
+    assert "To fix it" in str(caught.value)
+    assert "jpeg_index" in str(caught.value)
+
+
+def test_other_formats_and_whole_images_are_as_without(files):
+    data = [Path(f).read_bytes() for f in files[:3]] + [b"P5 3 2 255\n" + bytes(range(6))]
+
+    @pipeline_def(batch_size=4, num_threads=2, device_id=None)
+    def whole(index: str) -> Any:
+        return fn.decoders.image(fn.external_source(name="data"), jpeg_index=index)
+
+    results = []
+    for index in ("", "memory"):
+        pipe = whole(index)
+        pipe.build()
+        for _ in range(3):
+            pipe.feed_input("data", [np.frombuffer(d, np.uint8) for d in data])
+        results.append([np.array(batch.at(i)) for batch in pipe.run() for i in range(4)])
+    assert_same(results[0], results[1])

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record of what ran on a GPU: what gets into it, and what the page makes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from gpu.test_mixed_decoders import pytestmark as on_gpu
+from helpers import gpu_record
+from helpers.ops import all_cases
+
+from torchdali import _gpu_record, _operator_states
+from torchdali._gpu_record import NO_KERNEL, NOT_RUN, Record, fingerprint
+from torchdali._schema import every_operator, registry
+
+ROOT = Path(__file__).parents[1]
+RUN = {
+    "how": "a test",
+    "gpu": "GPU X",
+    "torch": "2.0",
+    "cuda": "13.0",
+    "date": "2026-01-02",
+    "commit": "abc",
+}
+
+
+def report(outcome: str, *names: str, when: str = "call") -> Any:
+    return SimpleNamespace(
+        user_properties=[("on_gpu", name) for name in names],
+        when=when,
+        failed=outcome == "failed",
+        passed=outcome == "passed",
+    )
+
+
+def write(path: Path, reports: list[Any], exitstatus: int) -> None:
+    notes = gpu_record.Notes(path, json.dumps(RUN))
+    for one in reports:
+        notes.pytest_runtest_logreport(one)
+    config = SimpleNamespace(rootpath=ROOT)
+    notes.pytest_sessionfinish(SimpleNamespace(config=config), exitstatus)
+
+
+def test_operators_are_noted_whose_tests_all_passed(tmp_path):
+    path = tmp_path / "record.json"
+    reports = [
+        report("passed", "flip"),
+        report("passed", "flip", "crop"),
+        report("failed", "crop"),
+        report("skipped", "pad"),
+        report("passed", "pad", when="setup"),
+        report("passed", "cat"),
+        report("failed", "cat", when="teardown"),
+    ]
+    write(path, reports, 1)
+    record = Record.read(path)
+    assert record is not None
+    assert record.operators == {"flip": 2}
+    assert record.kernels == fingerprint(ROOT / "csrc")
+    assert (record.gpu, record.commit) == ("GPU X", "abc")
+
+
+@pytest.mark.parametrize(("reports", "exitstatus"), [([], 0), ([report("passed", "flip")], 2)])
+def test_a_run_that_ends_early_notes_nothing(reports, exitstatus, tmp_path):
+    write(tmp_path / "record.json", reports, exitstatus)
+    assert Record.read(tmp_path / "record.json") is None
+
+
+def test_every_operator_with_a_gpu_part_has_tests_that_can_note_it():
+    noted = {case.op for case in all_cases()} | set(on_gpu.args)
+    for schema in registry().values():
+        if _operator_states._ran(schema, None, "") == NOT_RUN:
+            assert schema.name in noted
+
+
+def test_what_the_page_says():
+    def page(record: Record | None, kernels: str = "now") -> dict[str, str]:
+        facts = json.loads((ROOT / "tests" / "data" / "dali_operators.json").read_text())
+        text = _operator_states.page(facts, record, kernels)
+        rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line[:3] == "| ["]
+        return {row[0].partition("`")[2].partition("`")[0]: row[-1].rstrip(" |") for row in rows}
+
+    nothing = page(None)
+    assert nothing["fn.flip"] == nothing["fn.decoders.image"] == NOT_RUN
+    assert nothing["plugin.numba.fn.experimental.numba_function"] == NOT_RUN
+    assert nothing["fn.random.uniform"] == NO_KERNEL
+    record = Record(**RUN, kernels="now", operators={"flip": 3})
+    assert page(record)["fn.flip"] == "GPU X, 2026-01-02"
+    assert page(record)["fn.crop"] == NOT_RUN
+    assert page(record, "later")["fn.flip"] == "GPU X, 2026-01-02, before kernels changed"
+
+
+def test_a_fingerprint_is_of_what_is_compiled(tmp_path):
+    def make(kernel: str, header: str = "int a;") -> str:
+        for folder in ("cuda", "gpu"):
+            (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / "cuda" / "k.cu").write_text('#include "gpu/h.h"\n' + kernel)
+        (tmp_path / "gpu" / "h.h").write_text(header)
+        (tmp_path / "gpu" / "other.h").write_text(f"int unused; // {kernel}")
+        return fingerprint(tmp_path)
+
+    first = make('f("//");')
+    assert make('f(  "//" ); // a comment\n/* more */') == first
+    assert make('f("/");') != first
+    assert make('f("//");', "int b;") != first
+
+
+def test_the_record_of_this_checkout_can_be_read():
+    record = Record.read(ROOT / _gpu_record.PATH)
+    assert record is None or set(record.operators) <= set(every_operator())

@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``Pipeline.stats()`` and ``stats()`` of the loaders return: where the time goes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "LoaderStats",
+    "OperatorPart",
+    "OperatorStats",
+    "PipelineStats",
+    "QueueStats",
+    "SourceStats",
+    "WorkerStats",
+]
+
+# A loop that waits for less than this share of the time is not held up.
+_HELD_UP = 0.01
+# Nor one that waits for less than this where the workers have nothing to do most of the time: that
+# is the first batch.
+_STARTED = 0.05
+_SHOWN = 12  # operators in the table; the others are summed up
+
+
+class _Figures:
+    """Figures as plain data."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns dicts, lists, strings and numbers, as JSON has them."""
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
+
+@dataclass(frozen=True)
+class OperatorPart(_Figures):
+    """One of the operators that a fused one stands for.
+
+    Attributes:
+        operator: as in ``fn``, such as "decoders.image".
+        name: of this use in the pipeline.
+        location: "file:line" of the user's code; "" where that is not known.
+    """
+
+    operator: str
+    name: str
+    location: str
+
+
+@dataclass(frozen=True)
+class OperatorStats(_Figures):
+    """What one operator has done.
+
+    Attributes:
+        operator: as in ``fn``; of a fused one the names of its parts, joined by " + ".
+        name: of this use in the pipeline.
+        location: "file:line" of the user's code; "" where that is not known.
+        parts: what a fused operator consists of; empty for others.
+        device: "cpu" or "gpu". On a GPU, times are those to queue the work, not to do it.
+        samples: that came out of it, those that failed in it included.
+        timed: of them, those that were timed. Samples that take less than some ten microseconds
+            are timed now and then, so that the clock stays below half a percent; the totals are
+            scaled up. While a profile is taken all are timed.
+        total_ns: time on all workers, batch-wide work included.
+        max_ns: the longest that one of the timed samples took.
+        output_bytes: of all outputs.
+        batches: for which work was done once a batch (Python functions, operators on a GPU,
+            operators that look at the whole batch).
+        batch_ns: what that took, a part of `total_ns`.
+        max_batch_ns: the longest of it.
+    """
+
+    operator: str
+    name: str
+    location: str
+    parts: tuple[OperatorPart, ...]
+    device: str
+    samples: int
+    timed: int
+    total_ns: int
+    max_ns: int
+    output_bytes: int
+    batches: int
+    batch_ns: int
+    max_batch_ns: int
+
+    @property
+    def mean_ns(self) -> float:
+        """Time of a sample on average."""
+        return self.total_ns / self.samples if self.samples else 0.0
+
+    @property
+    def title(self) -> str:
+        """The operator and where it stands: "decoders.image (train.py:42)"."""
+        return f"{self.operator} ({self.location})" if self.location else self.operator
+
+
+@dataclass(frozen=True)
+class SourceStats(_Figures):
+    """What is asked for each batch on the thread that runs the pipeline.
+
+    Attributes:
+        kind: "reader": a reader decides which samples come; "callback": the `source` of an
+            external_source, with the copy of what it gives; "worker processes": the wait for what
+            they have made (their own time is not known here).
+        name: of the operator.
+        location: "file:line" of the user's code; "" where that is not known.
+        batches: how often.
+        total_ns: how long together.
+        max_ns: the longest.
+    """
+
+    kind: str
+    name: str
+    location: str
+    batches: int
+    total_ns: int
+    max_ns: int
+
+
+@dataclass(frozen=True)
+class WorkerStats(_Figures):
+    """One worker thread.
+
+    Attributes:
+        name: of the thread.
+        wall_ns: how long it was there, in this time.
+        busy_ns: in operators.
+        idle_ns: all batches that it may work on were ready: the consumer is behind.
+        waiting_ns: there were unfinished batches, but others had the last samples in hand.
+        claims: how often it took samples.
+    """
+
+    name: str
+    wall_ns: int
+    busy_ns: int
+    idle_ns: int
+    waiting_ns: int
+    claims: int
+
+    @property
+    def overhead_ns(self) -> int:
+        """What is left of the wall time: taking samples, falling asleep and waking up.
+
+        Behind a reset it may lie below 0 by what was under way at that moment.
+        """
+        return self.wall_ns - self.busy_ns - self.idle_ns - self.waiting_ns
+
+
+@dataclass(frozen=True)
+class QueueStats(_Figures):
+    """The queue of batches, as the consumer finds it.
+
+    Attributes:
+        ready: ready[n] says how often it found n batches ready; the last entry: as many or more.
+        waits: how often it had to wait.
+        wait_ns: how long together.
+        max_wait_ns: the longest.
+    """
+
+    ready: tuple[int, ...]
+    waits: int
+    wait_ns: int
+    max_wait_ns: int
+
+    @property
+    def batches(self) -> int:
+        """How many were asked for."""
+        return sum(self.ready)
+
+
+@dataclass(frozen=True)
+class PipelineStats(_Figures):
+    """Where the time of a pipeline goes. ``print()`` shows it as a table.
+
+    Attributes:
+        wall_ns: since the first batch was asked for, or since the counters were reset.
+        queue: what the consumer found.
+        operators: in the order of the plan.
+        sources: readers and external sources.
+        workers: the threads.
+    """
+
+    wall_ns: int
+    queue: QueueStats
+    operators: tuple[OperatorStats, ...]
+    sources: tuple[SourceStats, ...]
+    workers: tuple[WorkerStats, ...]
+
+    @property
+    def wait_share(self) -> float:
+        """The part of the time that the consumer waited for batches, from 0 to 1."""
+        return self.queue.wait_ns / self.wall_ns if self.wall_ns else 0.0
+
+    @property
+    def source_share(self) -> float:
+        """The part of the time that the consumer's thread spent in sources, from 0 to 1."""
+        return sum(s.total_ns for s in self.sources) / self.wall_ns if self.wall_ns else 0.0
+
+    def slowest(self) -> OperatorStats | None:
+        """Returns the operator that took most of the workers' time, None where none took any."""
+        most = max(self.operators, key=lambda o: o.total_ns, default=None)
+        return most if most is not None and most.total_ns else None
+
+    @property
+    def bottleneck(self) -> str:
+        """One sentence: who waits for whom, and where the time goes."""
+        if not self.queue.batches:
+            return "nothing was run"
+        waits, sources = self.wait_share, self.source_share
+        busy, wall = _sum(self.workers, "busy_ns"), _sum(self.workers, "wall_ns")
+        idle = _ratio(_sum(self.workers, "idle_ns"), wall)
+        if waits + sources < (_STARTED if idle > 0.5 else _HELD_UP):
+            return (
+                "the pipeline waits for its consumer: the training loop waited "
+                f"{_percent(waits)} of the time; the workers were busy for "
+                f"{_percent(_ratio(busy, wall))} of it"
+            )
+        if sources > waits:
+            worst = max(self.sources, key=lambda s: s.total_ns)
+            where = f" ({worst.location})" if worst.location else ""
+            return (
+                f"the training loop waits for the pipeline: {_percent(waits + sources)} of the "
+                f"time; most of it in the {worst.kind} of `{worst.name}`{where}, which is asked "
+                "on the thread of the loop"
+            )
+        text = f"the training loop waits for the pipeline: {_percent(waits)} of the time"
+        slowest = self.slowest()
+        if slowest is None:
+            return text
+        share = _ratio(slowest.total_ns, _sum(self.operators, "total_ns"))
+        text += f"; most of it in {slowest.title}, {_percent(share)} of the work"
+        waiting = _ratio(_sum(self.workers, "waiting_ns"), wall)
+        if waiting > 0.5:
+            text += f"; the workers wait for each other {_percent(waiting)} of the time"
+        return text
+
+    def __str__(self) -> str:
+        lines = [
+            self.bottleneck,
+            f"  {self.queue.batches} batches in {_seconds(self.wall_ns)}; the consumer waited "
+            f"{self.queue.waits} times, {_seconds(self.queue.wait_ns)} "
+            f"({_percent(self.wait_share)}), {_seconds(self.queue.max_wait_ns)} at most",
+        ]
+        found = ", ".join(f"{n}: {count}" for n, count in enumerate(self.queue.ready) if count)
+        if found:
+            lines.append(f"  batches that were ready when it came: {found}")
+        work = _sum(self.operators, "total_ns")
+        ranked = sorted(self.operators, key=lambda o: -o.total_ns)
+        rows = [
+            [
+                _percent(_ratio(o.total_ns, work)),
+                _seconds(o.mean_ns),
+                _seconds(max(o.max_ns, o.max_batch_ns)),
+                str(o.samples),
+                _bytes(o.output_bytes / o.samples if o.samples else 0),
+                o.title + (" [host time to queue it]" if o.device == "gpu" else ""),
+            ]
+            for o in ranked[:_SHOWN]
+        ]
+        rest = ranked[_SHOWN:]
+        if rest:
+            share = _percent(_ratio(_sum(rest, "total_ns"), work))
+            rows.append([share, "", "", "", "", f"{len(rest)} other operators"])
+        header = ["share", "a sample", "at most", "samples", "output", "operator"]
+        lines += _table(header, rows)
+        rows = [
+            [
+                _percent(_ratio(s.total_ns, self.wall_ns)),
+                _seconds(s.total_ns / s.batches if s.batches else 0),
+                _seconds(s.max_ns),
+                str(s.batches),
+                f"{s.kind} `{s.name}`" + (f" ({s.location})" if s.location else ""),
+            ]
+            for s in self.sources
+        ]
+        if rows:
+            lines += _table(["of the time", "a batch", "at most", "batches", "source"], rows)
+        rows = [
+            [*(_percent(_ratio(ns, w.wall_ns)) for ns in _times(w)), str(w.claims), w.name]
+            for w in self.workers
+        ]
+        lines += _table(["busy", "idle", "waiting", "overhead", "claims", "worker"], rows)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class LoaderStats(_Figures):
+    """How long a loop over a DataLoader waits. ``print()`` shows it.
+
+    Attributes:
+        wall_ns: since the first batch was asked for, or since the counters were reset.
+        batches: that were given.
+        wait_ns: how long the loop was in the loader: waiting for workers, taking over what they
+            made; without workers making it.
+        max_wait_ns: the longest of it.
+        workers: "processes", "threads", or "" without workers. What happens inside them is not
+            known here.
+        pipeline: of the engine with `pipeline=`; None without.
+    """
+
+    wall_ns: int
+    batches: int
+    wait_ns: int
+    max_wait_ns: int
+    workers: str
+    pipeline: PipelineStats | None
+
+    @property
+    def wait_share(self) -> float:
+        """The part of the time that the loop was in the loader, from 0 to 1."""
+        return _ratio(self.wait_ns, self.wall_ns)
+
+    @property
+    def bottleneck(self) -> str:
+        """One sentence: who waits for whom."""
+        if not self.batches:
+            return "nothing was loaded"
+        if self.wait_share < _HELD_UP:
+            return f"the loader waits for its consumer, which waited {_percent(self.wait_share)}"
+        of = {"": "the dataset, which has no workers", "threads": "the worker threads"}
+        return (
+            f"the training loop waits for {of.get(self.workers, 'the worker processes')}: "
+            f"{_percent(self.wait_share)} of the time"
+        )
+
+    def __str__(self) -> str:
+        mean = self.wait_ns / self.batches if self.batches else 0
+        lines = [
+            self.bottleneck,
+            f"  {self.batches} batches in {_seconds(self.wall_ns)}; {_seconds(mean)} a batch in "
+            f"the loader, {_seconds(self.max_wait_ns)} at most",
+        ]
+        if self.workers:
+            lines.append(f"  what the worker {self.workers} do inside is not known here")
+        if self.pipeline is not None:
+            lines += ["the engine behind them:", str(self.pipeline)]
+        return "\n".join(lines)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _times(worker: WorkerStats) -> tuple[int, int, int, int]:
+    return worker.busy_ns, worker.idle_ns, worker.waiting_ns, max(0, worker.overhead_ns)
+
+
+def _sum(items: Iterable[Any], field: str) -> int:
+    return sum(getattr(item, field) for item in items)
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * ratio:.0f} %" if ratio >= 0.0995 or not ratio else f"{100 * ratio:.1f} %"
+
+
+def _seconds(ns: float) -> str:
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}" if ns < 1000 * size else f"{ns / size:.0f} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def _bytes(count: float) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def _table(header: list[str], rows: Sequence[list[str]]) -> list[str]:
+    """Returns lines, with all columns but the last aligned to the right."""
+    if not rows:
+        return []
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header) - 1)]
+    return [
+        "  " + "  ".join([*(c.rjust(w) for c, w in zip(row, widths, strict=False)), row[-1]])
+        for row in [header, *rows]
+    ]
