@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.processes import descendants, kill
 from helpers.works import Counter
 
 from torchdali import fn, pipeline_def, types
@@ -109,26 +110,8 @@ def test_data_that_contradicts_the_definition(source, options, text):
     assert Path(__file__).name in str(caught.value)
 
 
-def workers_of(pid):
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[1]) == pid:
-                found.append(int(entry.name))
-    return found
-
-
-def descendants(pid):
-    children = workers_of(pid)
-    return children + [d for child in children for d in descendants(child)]
-
-
 def kill_a_worker(pipe):
-    os.kill(pipe._pool.pids[-1], signal.SIGKILL)
+    kill(pipe._pool.pids[-1])
 
 
 def errors_until(pipe, iteration, values):
@@ -196,8 +179,7 @@ def test_an_iterable_whose_worker_was_killed_begins_anew_after_a_reset(method):
 def test_an_iterable_with_a_state_goes_on_where_it_was(method):
     pipe = build(Counter(), method=method, batch=True, workers=2, cycle="raise")
     values = [pipe.run()[0].as_array()[0, 0] for _ in range(3)]
-    for pid in pipe._pool.pids:
-        os.kill(pid, signal.SIGKILL)
+    kill(*pipe._pool.pids)
     failures = 0
     while True:
         try:

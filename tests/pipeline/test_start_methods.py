@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers.processes import kill
 
 from torchdali import fn, pickling, pipeline_def
 from torchdali._workers import server
@@ -249,8 +250,7 @@ def test_workers_that_were_forked_before_cuda_was_used_are_not_replaced_after(mo
     pipe = build(lambda info: np.zeros(1), "fork")
     pipe.run()
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
-    for pid in pipe._pool.pids:
-        os.kill(pid, 9)
+    kill(*pipe._pool.pids)
     texts = []
     for _ in range(8):
         try:
@@ -276,7 +276,7 @@ def test_one_server_is_kept_and_replaced_when_it_is_gone():
     other = build(lambda info: np.ones(1))
     other.run()
     assert server.start_server() is first
-    os.kill(first.pid, 9)
+    kill(first.pid)
     fail(pipe)  # workers go with it
     assert pipe.run()[0].as_array().sum() == 0
     assert server.start_server() is not first
