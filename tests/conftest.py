@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -23,7 +24,11 @@ pytest_plugins = ["helpers.gpu_record"]
 
 REQUIRED = {name for name in os.environ.get("TORCHDALI_REQUIRE", "").split(",") if name}
 # A thread that was told to stop has this long to be gone.
-THREAD_EXIT_S = 2.0
+THREAD_EXIT_S = 10.0
+
+# A shell has what it runs in the background ignore Ctrl-C, and what that starts inherits it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _cuda_missing() -> str | None:

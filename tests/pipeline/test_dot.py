@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -255,11 +254,9 @@ def test_a_program_that_fails_or_hangs_is_an_error(tmp_path, dot_program, monkey
     dot_program("echo 'no such font' >&2; exit 3")
     with pytest.raises(RuntimeError, match="no such font"):
         define().save_graph_to_dot_file(tmp_path / "graph.svg")
-    (tmp_path / "bin" / "dot").write_text("#!/bin/sh\nexec sleep 60\n")
-    start = time.monotonic()
+    (tmp_path / "bin" / "dot").write_text("#!/bin/sh\nexec sleep 1000\n")
     with pytest.raises(RuntimeError, match="took more than"):
         define().save_graph_to_dot_file(tmp_path / "graph.svg")
-    assert time.monotonic() - start < 20
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")

@@ -27,13 +27,13 @@ def pipeline(define, batch_size=4, **options):
     return pipe
 
 
-def nap(x):
-    time.sleep(0.004)
-    return x
+def slow(ms=4):
+    """A pipeline that takes so long a sample, in a Python function."""
 
+    def nap(x):
+        time.sleep(ms / 1000)
+        return x
 
-def slow(source=None):
-    """A pipeline that takes 4 ms a sample, in a Python function."""
     return pipeline(lambda: fn.python_function(fn.random.uniform(), function=nap), batch_size=2)
 
 
@@ -111,14 +111,17 @@ def test_the_times_of_a_worker_make_its_wall_time():
 
 
 def test_a_slow_pipeline_is_the_bottleneck():
-    pipe = slow()
+    pipe = slow(20)
     for _ in range(6):
         pipe.run()
     stats = pipe.stats()
-    assert stats.queue.waits == 6
-    assert stats.queue.ready == (6,)
-    assert 6 * 8 * MS / 2 < stats.queue.wait_ns <= stats.wall_ns
-    assert stats.queue.wait_ns / 6 <= stats.queue.max_wait_ns <= stats.queue.wait_ns
+    # Each time, unless the machine is so busy that a batch is done before it is asked for.
+    waits = stats.queue.waits
+    assert 3 <= waits <= 6
+    assert stats.queue.ready[0] == waits
+    assert sum(stats.queue.ready) == 6
+    assert 3 * 40 * MS / 2 < stats.queue.wait_ns <= stats.wall_ns
+    assert stats.queue.wait_ns / waits <= stats.queue.max_wait_ns <= stats.queue.wait_ns
     assert stats.wait_share > 0.5
     assert stats.slowest().operator == "python_function"
     assert stats.bottleneck.startswith("the training loop waits for the pipeline: ")
@@ -137,7 +140,7 @@ def test_a_slow_consumer_is_the_bottleneck():
     stats = pipe.stats()
     assert stats.queue.batches == 5
     assert sum(stats.queue.ready[1:]) >= 4  # one or more were ready
-    assert stats.wait_share < 0.1
+    assert stats.wait_share < 0.5
     assert stats.bottleneck.startswith("the pipeline waits for its consumer")
     assert sum(w.idle_ns for w in stats.workers) > 0.5 * sum(w.wall_ns for w in stats.workers)
 
@@ -146,6 +149,7 @@ def test_reset_begins_anew():
     pipe = slow()
     for _ in range(3):
         pipe.run()
+    time.sleep(0.5)  # which must not be in what comes behind the reset
     first = pipe.stats(reset=True)
     assert first.queue.batches == 3
     time.sleep(0.06)
@@ -158,7 +162,7 @@ def test_reset_begins_anew():
     assert again.queue.batches == 1
     assert operator(again, "python_function").samples <= 4
     for worker in again.workers:
-        assert abs(worker.wall_ns - again.wall_ns) < 10 * MS
+        assert abs(worker.wall_ns - again.wall_ns) < 400 * MS
 
 
 def test_a_fused_operator_says_what_it_consists_of():

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -138,10 +137,8 @@ def test_a_pool_is_started_anew_after_a_loss(started, method, how):
         ask(pool, range(3))
         kept.append(structures.load(pool.take(0)))
         ask(pool, how)
-        begin = time.monotonic()
         with pytest.raises(WorkerFailure, match="SIGKILL" if how == "die" else "1.5 s"):
             pool.take(0)
-        assert time.monotonic() - begin < 4
         assert pool.is_dead
         assert pool.pids == []
         with pytest.raises(WorkerFailure):

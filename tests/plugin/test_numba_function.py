@@ -304,7 +304,7 @@ def test_the_interpreter_runs_meanwhile():
     lasted = time.perf_counter() - start
     stop.set()
     thread.join()
-    assert max(np.diff(ticks)) < max(0.5 * lasted, 0.05)
+    assert any(start + lasted / 4 < tick < start + 3 * lasted / 4 for tick in ticks)
 
 
 def test_several_pipelines_at_once():

@@ -22,6 +22,11 @@ from torchdali import fn, pipeline_def, types
 def numbers(count=1000):
     return fn.random.normal(shape=[count])
 
+# Minutes of work, a sample a few tenths of a second.
+@pipeline_def(batch_size=2000, num_threads=2, device_id=None)
+def slow():
+    return fn.gaussian_blur(fn.random.normal(shape=[300, 300, 1]), window_size=4001)
+
 def engine_threads():
     names = []
     for task in os.listdir("/proc/self/task"):
@@ -31,8 +36,6 @@ def engine_threads():
             pass
     return [n for n in names if n.startswith("torchdali-")]
 """
-# A batch of this is seconds of work, a sample a few tenths.
-SLOW = "numbers(count=10_000_000, batch_size=16)"
 TIMEOUT_S = 60
 
 
@@ -69,14 +72,11 @@ def test_exit_with_batches_in_flight_is_clean():
 
 
 def test_exit_does_not_wait_for_the_whole_batch():
-    out = expect_clean(f"""
-        pipe = {SLOW}
+    expect_clean("""
+        pipe = slow()
         pipe.build()
         pipe.schedule_run()
-        print(time.time(), flush=True)
     """)
-    # A worker finishes the sample in hand; sixteen samples would take several seconds more.
-    assert time.time() - float(out) < 10
 
 
 def test_exit_through_an_unhandled_exception_is_clean():
@@ -104,8 +104,8 @@ def test_sys_exit_in_the_loop_is_clean():
 
 
 def test_deleting_a_pipeline_ends_its_threads_at_once():
-    out = expect_clean(f"""
-        for make in (lambda: numbers(batch_size=8), lambda: {SLOW}):
+    out = expect_clean("""
+        for make in (lambda: numbers(batch_size=8), slow):
             pipe = make()
             pipe.build()
             pipe.schedule_run()
@@ -143,8 +143,8 @@ def test_outputs_outlive_the_pipeline():
     """)
 
 
-def interrupt(program: str) -> tuple[str, float]:
-    """Sends Ctrl-C once the program waits; returns its stderr and how long it went on."""
+def interrupt(program: str) -> str:
+    """Sends Ctrl-C once the program waits; returns what it writes to stderr."""
     process = subprocess.Popen(
         # Python 3.12 warns of fork() in a process with threads.
         [
@@ -162,27 +162,25 @@ def interrupt(program: str) -> tuple[str, float]:
         assert process.stdout is not None
         assert process.stdout.readline() == "waiting\n"
         time.sleep(0.3)
-        start = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=TIMEOUT_S)
-        return stderr, time.monotonic() - start
+        return stderr
     finally:
         process.kill()
 
 
 def test_ctrl_c_while_waiting_for_a_batch_ends_the_program():
-    stderr, seconds = interrupt(f"""
-        pipe = {SLOW}
+    stderr = interrupt("""
+        pipe = slow()
         pipe.build()
         print("waiting", flush=True)
         pipe.run()
     """)
     assert stderr.strip().endswith("KeyboardInterrupt")
-    assert seconds < 10  # the batch in flight alone would take longer on two threads
 
 
 def test_after_a_caught_ctrl_c_the_pipeline_goes_on():
-    stderr, _ = interrupt("""
+    stderr = interrupt("""
         pipe = numbers(count=2_000_000, batch_size=16, prefetch_queue_depth=1)
         pipe.build()
         print("waiting", flush=True)
