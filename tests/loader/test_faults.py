@@ -286,7 +286,7 @@ def round_of(number):
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
-    "rounds", [8, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.stress])]
+    "rounds", [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.stress])]
 )
 def test_rounds_of_everything_leave_nothing(rounds):
     seen, before = [], children()
