@@ -2,8 +2,9 @@
 """Writes benchmark results into the docs: ``python -m benchmarks.report``, part of ``make docs``.
 
 In README.md and docs/**/*.md, what stands between ``<!-- benchmarks:NAME -->`` and
-``<!-- /benchmarks -->`` is replaced by the table NAME of the newest file in benchmarks/results; the
-chart is docs/benchmarks.svg. No number in the docs is typed by hand.
+``<!-- /benchmarks -->`` is replaced by the table NAME of the newest file in benchmarks/results;
+``benchmarks:NAME@KIND`` takes it from benchmarks/results/KIND, another kind of machine. The chart
+is docs/benchmarks.svg. No number in the docs is typed by hand.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from benchmarks.tables.gpu import gpu_table
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 CHART = ROOT / "docs" / "benchmarks.svg"
-MARKED = re.compile(r"(<!-- benchmarks:(\w+) -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- benchmarks:(\w+)(?:@(\w+))? -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
 
 
 def chart(document: dict[str, Any]) -> str:
@@ -57,27 +58,29 @@ def chart(document: dict[str, Any]) -> str:
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def newest() -> dict[str, Any] | None:
-    """Returns the newest result, or None."""
-    documents = [json.loads(p.read_text()) for p in sorted(RESULTS.glob("*.json"))]
-    return max(documents, key=lambda d: d["created"], default=None)
+def newest(kind: str = "") -> dict[str, Any]:
+    """Returns the newest result of a kind of machine.
 
-
-def on_gpu() -> str:
-    """Returns the table of the newest result of benchmarks/gpu.py."""
-    documents = [json.loads(p.read_text()) for p in (RESULTS / "gpu").glob("*.json")]
-    return gpu_table(max(documents, key=lambda d: d["created"]))
+    Raises:
+        SystemExit: there is none.
+    """
+    documents = [json.loads(p.read_text()) for p in (RESULTS / kind).glob("*.json")]
+    if not documents:
+        raise SystemExit(f"report: {RESULTS / kind} holds no result: run `make bench DATA=DIR`")
+    return max(documents, key=lambda d: d["created"])
 
 
 def filled(text: str, document: dict[str, Any]) -> str:
     """Returns a page with its tables replaced."""
 
     def replace(match: re.Match[str]) -> str:
-        name = match[2]
+        head, name, kind, end = match.groups()
+        source = newest(kind) if kind else document
         if name == "gpu":
-            return f"{match[1]}{on_gpu()}\n{match[3]}"
-        content = setup_text(document) if name == "setup" else SECTIONS[name][1](document)
-        return f"{match[1]}{content}\n{match[3]}"
+            content = gpu_table(source)
+        else:
+            content = setup_text(source) if name == "setup" else SECTIONS[name][1](source)
+        return f"{head}{content}\n{end}"
 
     return MARKED.sub(replace, text)
 
@@ -85,8 +88,6 @@ def filled(text: str, document: dict[str, Any]) -> str:
 def main() -> None:
     """See the module's docstring."""
     document = newest()
-    if document is None:
-        raise SystemExit("report: benchmarks/results holds no result: run `make bench DATA=DIR`")
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         before = page.read_text()
         after = filled(before, document)

@@ -102,6 +102,21 @@ def test_tables_are_written_between_their_marks():
     assert report.filled(filled, document(result("torchdali-plain", 200))) == filled
 
 
+def test_a_table_may_be_of_another_kind_of_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    page = "<!-- benchmarks:pipeline@avx2 -->\nold\n<!-- /benchmarks -->\n"
+    here = document(result("torchdali-plain", 200))
+    with pytest.raises(SystemExit, match="avx2 holds no result"):
+        report.filled(page, here)
+    (tmp_path / "avx2").mkdir()
+    there = document(result("torchdali-plain", 400))
+    (tmp_path / "avx2" / "a.json").write_text(json.dumps(there))
+    filled = report.filled(page, here)
+    assert "400 ± 10" in filled
+    assert "200 ± 5" not in filled
+    assert report.filled(filled, here) == filled
+
+
 def test_the_chart_is_well_formed():
     from xml.etree import ElementTree
 
