@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,10 @@ def picture(height: int, width: int, seed: int, channels: int = 3) -> np.ndarray
         for c in range(channels)
     ]
     return np.stack([np.asarray(plane) for plane in planes], axis=-1)
+
+
+def shrunk(x: Any, **args: Any) -> Any:
+    return fn.resize(x, size=[40, 50], **args)
 
 
 def run(define: Definition, files: list[bytes], margin: float = 0, **args: Any) -> list[np.ndarray]:
@@ -124,16 +129,14 @@ def test_it_is_the_smaller_picture_of_libjpeg_turbo_resized(scale, subsampling):
 def test_orientation_is_applied_to_the_smaller_picture(orientation):
     pixels = picture(320, 400, seed=3)
     file = jpeg(pixels, orientation=orientation, quality=95)
-    define: Definition = lambda x: fn.resize(x, size=[40, 50])  # noqa: E731
-    (full,), (scaled,) = run(define, [file]), run(define, [file], 1.5)
+    (full,), (scaled,) = run(shrunk, [file]), run(shrunk, [file], 1.5)
     assert 36 < psnr(full, scaled) < 70
 
 
 @pytest.mark.parametrize(("margin", "smaller"), [(2, True), (2.01, False)])
 def test_a_picture_is_decoded_smaller_from_the_margin_on(margin, smaller):
     file = photo(160, 400)  # the axis that shrinks least counts: 4 to 1
-    define: Definition = lambda x: fn.resize(x, size=[40, 50])  # noqa: E731
-    (full,), (scaled,) = run(define, [file]), run(define, [file], margin)
+    (full,), (scaled,) = run(shrunk, [file]), run(shrunk, [file], margin)
     assert np.array_equal(full, scaled) != smaller
 
 
@@ -149,16 +152,15 @@ def test_a_picture_is_decoded_smaller_from_the_margin_on(margin, smaller):
     ids=["PNG", "nearest", "not antialiased", "same size", "larger"],
 )
 def test_what_cannot_be_averaged_is_decoded_whole(file, args):
-    define: Definition = lambda x: fn.resize(x, size=[40, 50], **args)  # noqa: E731
+    define = functools.partial(shrunk, **args)
     (full,), (scaled,) = run(define, [file]), run(define, [file], 1)
     np.testing.assert_array_equal(full, scaled)
 
 
 def test_other_colours_and_types_work_too():
     files = [photo(300, 400), jpeg(picture(300, 400, 2, channels=1)), photo(311, 250, seed=1)]
-    define: Definition = lambda x: fn.resize(x, size=[40, 50])  # noqa: E731
     for args in ({"output_type": types.GRAY}, {"output_type": types.BGR}, {"dtype": types.FLOAT}):
-        full, scaled = (run(define, files, margin, **args) for margin in (0, 1.5))
+        full, scaled = (run(shrunk, files, margin, **args) for margin in (0, 1.5))
         peak = 255 if "dtype" in args else 1
         for a, b in zip(full, scaled, strict=True):
             assert 36 < psnr(a * peak, b * peak) < 70

@@ -96,7 +96,8 @@ void Index::store(uint64_t key, const SeekPoints& points) {
   const auto count = static_cast<uint32_t>(points.known);
   StoredPoints stored{.points = nullptr, .count = count};
   {
-    auto copy = std::make_shared_for_overwrite<SeekPoint[]>(count);  // NOLINT
+    // NOLINTNEXTLINE(modernize-avoid-c-arrays): as StoredPoints holds them
+    auto copy = std::make_shared_for_overwrite<SeekPoint[]>(count);
     std::copy_n(points.points.data(), count, copy.get());
     stored.points = std::move(copy);
   }

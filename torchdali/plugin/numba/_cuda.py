@@ -126,6 +126,7 @@ class _Kernel:
             try:
                 addresses = (_POINTER * (len(self._arrays) * count)).from_address(data)
                 extents = (_NUMBER * (per_sample * count)).from_address(shapes) if shapes else ()
+                # Arrays of ctypes are sequences, which its types do not say.
                 self.launch(addresses, extents, count, stream or 0, gpu)  # type: ignore[arg-type]
             except BaseException as error:
                 lines = traceback.format_exception_only(error)
