@@ -89,7 +89,7 @@ tidy: $(SETUP_LINT) $(BUILT) ## clang-tidy on the C++ files changed since main (
 	$(PY) tools/tidy.py $(FILES)
 
 generate: $(BUILT) ## stubs and reference pages from the operators' schemas
-	$(PY) -m torchdali._generate
+	$(PY) -m tools.docs.generate
 
 sanitize: $(SETUP) ## tests/cpp under ASan+UBSan, then TSan
 	$(PY) tools/sanitize.py --jobs $(JOBS) $(ARGS)
@@ -110,7 +110,7 @@ bench-gpu: $(SETUP) ## the same on a GPU, into benchmarks/results/gpu (DATA=DIR)
 	$(PY) -m benchmarks.gpu --data $(DATA) --out benchmarks/results/gpu/$$(date -u +%Y%m%dT%H%M%S).json $(ARGS)
 
 docs: $(BUILT) ## reference pages, and the tables of README and docs from benchmarks/results
-	$(PY) -m torchdali._generate
+	$(PY) -m tools.docs.generate
 	$(PY) -m benchmarks.report
 
 dali: ## .venv-dali with real DALI 1.35.0, for parity tests and as a peer of the benchmarks

@@ -10,8 +10,10 @@ import sys
 
 import pytest
 
-from torchdali import _callables, _generate, fn, ops, types
-from torchdali._schema import ALIASES, class_name, registry
+from tools.docs import generate
+from torchdali import fn, ops, types
+from torchdali._engine.schema import ALIASES, class_name, registry
+from torchdali.fn import _callables
 
 OPERATORS = sorted(registry())
 
@@ -23,23 +25,23 @@ def find(module, name):
 
 
 def test_generated_files_are_fresh():
-    stale = [str(path.relative_to(_generate.ROOT)) for path in _generate.stale()]
+    stale = [str(path.relative_to(generate.ROOT)) for path in generate.stale()]
     assert not stale, f"run `make generate`: {stale}"
 
 
 def test_the_check_of_the_command_agrees():
     done = subprocess.run(
-        [sys.executable, "-m", "torchdali._generate", "--check"],
+        [sys.executable, "-m", "tools.docs.generate", "--check"],
         capture_output=True,
         text=True,
         check=False,
-        cwd=_generate.ROOT,
+        cwd=generate.ROOT,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_stubs_are_python():
-    for path, text in _generate.files().items():
+    for path, text in generate.files().items():
         if path.suffix == ".pyi":
             ast.parse(text)
 

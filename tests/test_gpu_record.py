@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from gpu.test_mixed_decoders import pytestmark as on_gpu
-from helpers import gpu_record
+from helpers.gpu_record import Notes
 from helpers.ops import all_cases
 
-from torchdali import _gpu_record, _operator_states
-from torchdali._gpu_record import NO_KERNEL, NOT_RUN, Record, fingerprint
-from torchdali._schema import every_operator, registry
+from tools.docs import gpu_record, operator_states
+from tools.docs.gpu_record import NO_KERNEL, NOT_RUN, Record, fingerprint
+from torchdali._engine.schema import every_operator, registry
 
 ROOT = Path(__file__).parents[1]
 RUN = {
@@ -38,7 +38,7 @@ def report(outcome: str, *names: str, when: str = "call") -> Any:
 
 
 def write(path: Path, reports: list[Any], exitstatus: int) -> None:
-    notes = gpu_record.Notes(path, json.dumps(RUN))
+    notes = Notes(path, json.dumps(RUN))
     for one in reports:
         notes.pytest_runtest_logreport(one)
     config = SimpleNamespace(rootpath=ROOT)
@@ -73,14 +73,14 @@ def test_a_run_that_ends_early_notes_nothing(reports, exitstatus, tmp_path):
 def test_every_operator_with_a_gpu_part_has_tests_that_can_note_it():
     noted = {case.op for case in all_cases()} | set(on_gpu.args)
     for schema in registry().values():
-        if _operator_states._ran(schema, None, "") == NOT_RUN:
+        if operator_states._ran(schema, None, "") == NOT_RUN:
             assert schema.name in noted
 
 
 def test_what_the_page_says():
     def page(record: Record | None, kernels: str = "now") -> dict[str, str]:
         facts = json.loads((ROOT / "tests" / "data" / "dali_operators.json").read_text())
-        text = _operator_states.page(facts, record, kernels)
+        text = operator_states.page(facts, record, kernels)
         rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line[:3] == "| ["]
         return {row[0].partition("`")[2].partition("`")[0]: row[-1].rstrip(" |") for row in rows}
 
@@ -110,5 +110,5 @@ def test_a_fingerprint_is_of_what_is_compiled(tmp_path):
 
 
 def test_the_record_of_this_checkout_can_be_read():
-    record = Record.read(ROOT / _gpu_record.PATH)
+    record = Record.read(ROOT / gpu_record.PATH)
     assert record is None or set(record.operators) <= set(every_operator())

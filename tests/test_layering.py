@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may depend on whom, read off #include and import lines; CONTRIBUTING.md has the picture."""
+"""Which part may depend on which, read from #include and import lines; see CONTRIBUTING.md."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CSRC = ROOT / "csrc"
@@ -30,180 +29,216 @@ CXX_RULES: dict[str, set[str]] = {
 SEES_TORCH = {"core/batch.h", "core/batch.cpp", "gpu/device.h", "gpu/device.cpp"}
 TORCH = re.compile(r"^(torch|ATen|c10|pybind11|Python\.h)\b")
 SEES_PYTHON = {"workers/bind_workers.cpp"}
-# Vocabulary that anybody may use: element types, layouts and errors are std only, and so are the
-# kernels that use them.
+# Vocabulary that every folder may use: element types, layouts and errors are std only, and so are
+# the kernels that use them.
 VOCABULARY = {"core/dtype.h", "core/error.h", "core/layout.h", "core/view.h", "core/cpu_features.h"}
 
-# Modules of the package from the ground up: one may import those of the layers below its own. A
-# name stands for a package and everything in it.
-PY_LAYERS: list[set[str]] = [
-    {"_build_info", "_enums", "_gpu_record", "_infos", "_plan_facts", "_sample_context"},
-    {"_source_location", "pickling"},
-    {"errors", "stats", "types"},
-    {"_counters", "_workers"},
-    {"_tensor_input", "_tensor_repr"},
-    {"_tensors", "_tensor_gpu"},
-    {"data_node", "_document", "_references"},
-    {"_extension", "_ranks", "_structure"},
-    {"_functions", "_schema", "tensors", "info", "python_function_plugin"},
-    {"_arguments", "_checkpoint", "_debug_node", "_op_schema", "_options"},
-    {"_nodes", "_operator_use"},
-    {"graph"},
-    {
-        "_clocks",
-        "_constants",
-        "_devices",
-        "_dot",
-        "_expressions",
-        "_pulling",
-        "_sinking",
-        "_subscript",
-    },
-    {"_feeding", "_planning", "math"},
-    {"_parallel", "_taking"},
-    {"_calls", "_conditionals", "_process_functions", "external_source", "_restoring", "_running"},
-    {"_eager", "profiling"},
-    {"_resuming"},
-    {"_inspecting"},
-    {"_debug", "_serialization"},
-    {"_building"},
-    {"_callables", "pipeline"},
-    {"backend"},
-    {"fn", "ops"},
-    {"_loop_epochs", "_loop_outputs"},
-    {"_loop_state"},
-    {"_loop_pipelines"},
-    {"loop"},
-    {"auto_aug", "plugin", "loader"},
+# The floors of the package: a module imports from its own floor or from lower ones, never in a
+# cycle. A name stands for a module or a package with all that is in it.
+FLOORS: list[set[str]] = [
+    {"_build_info", "_common", "errors", "pickling", "stats"},
+    {"_C", "_engine", "_shm", "_workers", "info", "profiling", "python_function_plugin"},
+    {"tensors"},
+    {"_graph", "data_node", "graph", "math", "types"},
+    {"_sources"},
+    {"backend", "external_source", "fn", "ops", "pipeline"},
+    {"auto_aug", "loader", "loop", "plugin"},
     {"lightning"},
-    {"_reference"},
-    {"_operator_states"},
-    {"_generate"},
 ]
-# A definition records nodes and runs nothing.
-FORBIDDEN = {("fn", "pipeline"), ("ops", "pipeline")}
-# They give other modules' names to users, under the names that DALI has for them.
-FACADES = {"__init__"}
+# A definition records nodes and runs nothing; a pipeline runs any nodes.
+NEVER = {("fn", "pipeline"), ("ops", "pipeline"), ("pipeline", "fn"), ("pipeline", "ops")}
+
+
+def problems(found: Iterable[str]) -> None:
+    """Fails with all the problems of a rule, one a line."""
+    text = "\n".join(found)
+    assert not text, f"\n{text}"
+
+
+def find_cycles(edges: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Yields the cycles that a walk through a graph finds first."""
+    done: set[str] = set()
+    path: list[str] = []
+
+    def walk(name: str) -> Iterator[str]:
+        path.append(name)
+        for other in edges.get(name, ()):
+            if other in path:
+                yield " -> ".join([*path[path.index(other) :], other])
+            elif other not in done:
+                yield from walk(other)
+        done.add(path.pop())
+
+    for name in edges:
+        if name not in done:
+            yield from walk(name)
+
+
+# -- C++
 
 
 def cxx_files() -> list[Path]:
-    return sorted(p for p in CSRC.rglob("*") if p.suffix in {".h", ".cpp", ".cu"})
+    return sorted(p for p in CSRC.rglob("*") if p.suffix in {".h", ".cpp", ".cu", ".cuh"})
 
 
 def includes(path: Path) -> list[str]:
     return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', path.read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", cxx_files(), ids=lambda p: str(p.relative_to(CSRC)))
-def test_a_cxx_file_includes_only_what_its_folder_may(path):
+def include_problem(path: Path, include: str) -> str | None:
     name = path.relative_to(CSRC)
-    folder = name.parts[0]
-    assert folder in CXX_RULES, f"csrc/{folder} has no rule in tests/test_layering.py"
-    for include in includes(path):
-        if TORCH.match(include):
-            allowed = folder in {"python", "executor"} or str(name) in SEES_TORCH | SEES_PYTHON
-            assert allowed, f"{name} includes {include}: the engine is std only here"
-            assert include != "torch/extension.h", f"{name}: torch/extension.h costs 15 s a file"
-            if "pybind" in include:
-                binds = folder == "python" or str(name) in SEES_PYTHON
-                assert binds, f"{name}: only csrc/python sees pybind11"
-            assert path.suffix != ".cu", f"{name}: a .cu file sees no torch header"
-        elif include.split("/")[0] in CXX_RULES:
-            target = include.split("/")[0]
-            allowed = target == folder or target in CXX_RULES[folder] or include in VOCABULARY
-            assert allowed, f"{name} includes {include}: {folder} may not depend on {target}"
+    folder, target = name.parts[0], include.split("/")[0]
+    if folder not in CXX_RULES:
+        return "the folder has no rule in tests/test_layering.py"
+    if not TORCH.match(include):
+        if target not in CXX_RULES:
+            return None
+        if not (CSRC / include).exists():
+            return "there is no such file"
+        allowed = target == folder or target in CXX_RULES[folder] or include in VOCABULARY
+        return None if allowed else f"{folder} may not depend on {target}"
+    if path.suffix == ".cu":
+        return "a .cu file sees no torch header"
+    if folder not in {"python", "executor"} and str(name) not in SEES_TORCH | SEES_PYTHON:
+        return "the engine is std only here"
+    if include == "torch/extension.h":
+        return "torch/extension.h costs 15 s a file"
+    if "pybind" in include and folder != "python" and str(name) not in SEES_PYTHON:
+        return "only csrc/python sees pybind11"
+    return None
 
 
-def test_every_include_of_ours_exists():
-    for path in cxx_files():
-        for include in includes(path):
-            if include.split("/")[0] in CXX_RULES:
-                assert (CSRC / include).exists(), f"{path.name} includes {include}"
-
-
-@pytest.mark.parametrize("path", cxx_files(), ids=lambda p: str(p.relative_to(CSRC)))
-def test_a_cxx_file_starts_with_its_licence_and_says_what_it_is(path):
-    first, second = path.read_text().splitlines()[:2]
-    assert first == "// SPDX-License-Identifier: Apache-2.0"
-    # What a .cpp file is may stand in the header of its name.
-    described = second.startswith("// ") or (
-        path.suffix == ".cpp" and path.with_suffix(".h").exists()
+def test_cxx_files_include_only_what_their_folder_may():
+    problems(
+        f"{path.relative_to(CSRC)} includes {include}: {problem}"
+        for path in cxx_files()
+        for include in includes(path)
+        if (problem := include_problem(path, include))
     )
-    assert described, f"{path.name}: the second line says what the file is"
+
+
+def test_includes_have_no_cycles():
+    problems(find_cycles({str(p.relative_to(CSRC)): includes(p) for p in cxx_files()}))
+
+
+def test_a_cxx_file_starts_with_its_licence_and_says_what_it_is():
+    def found() -> Iterator[str]:
+        for path in cxx_files():
+            first, second = path.read_text().splitlines()[:2]
+            if first != "// SPDX-License-Identifier: Apache-2.0":
+                yield f"{path}: no licence in the first line"
+            # What a .cpp file is may stand in the header of its name.
+            header = path.suffix == ".cpp" and path.with_suffix(".h").exists()
+            if not header and not second.startswith("// "):
+                yield f"{path}: the second line does not say what the file is"
+
+    problems(found())
 
 
 def test_the_engine_asks_nothing_of_cuda_at_compile_time():
-    for path in cxx_files():
-        if path.suffix != ".cu":
-            text = path.read_text()
-            assert not re.search(r"#\s*if.*\b(USE_CUDA|WITH_CUDA)\b", text), path
-            assert "cuda_runtime" not in text, path
+    asks = re.compile(r"#\s*if.*\b(USE_CUDA|WITH_CUDA)\b|cuda_runtime")
+    problems(str(p) for p in cxx_files() if p.suffix[:3] != ".cu" and asks.search(p.read_text()))
 
 
-def module_name(path: Path) -> str:
-    """Returns the first part of a module's name inside the package: "fn" for fn/__init__.py."""
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return parts[0]
-
-
-def imports(path: Path) -> set[str]:
-    """Returns modules of the package that a file imports, those inside functions included.
-
-    What is imported for the type checker alone does not count.
-    """
-    found: set[str] = set()
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                package = ("torchdali", *path.relative_to(PACKAGE).parts[:-1])
-                parts = package[: len(package) - node.level + 1]
-                base = ".".join([*parts, *([node.module] if node.module else [])])
-            names = [f"{base}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "torchdali" and len(parts) > 1:
-                found.add(parts[1])
-    return found
+# -- Python
 
 
 def python_files() -> list[Path]:
     return sorted(p for p in PACKAGE.rglob("*.py") if p.name != "_build_info.py")
 
 
-@pytest.mark.parametrize("path", python_files(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_python_module_imports_only_what_lies_below_it(path):
-    module = module_name(path)
-    if module in FACADES:
-        return
-    layer_of = {name: number for number, names in enumerate(PY_LAYERS) for name in names}
-    assert module in layer_of, f"torchdali/{module} has no layer in tests/test_layering.py"
-    for name in imports(path) - {module}:
-        if name in FACADES or name in layer_of:
-            below = name in layer_of and layer_of[name] < layer_of[module]
-            assert below, f"{module} may not import torchdali.{name}"
-            assert (module, name) not in FORBIDDEN, f"{module} may not import torchdali.{name}"
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@pytest.mark.parametrize("path", python_files(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_public_module_says_what_it_exports(path):
-    if path.stem.startswith("_") and path.stem != "__init__":
-        return
-    if all(isinstance(node, ast.Expr) for node in ast.parse(path.read_text()).body):
-        return  # nothing but its docstring
-    assigned = {
-        target.id
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        if isinstance(target, ast.Name)
+def import_graph() -> dict[str, set[str]]:
+    """Returns for each module those that it imports, in functions and for type checkers too."""
+    modules = {module_name(path): path for path in python_files()}
+    compiled = {f"torchdali.{name}" for name in ("_build_info", "_C", "_shm")}
+
+    def imports(path: Path) -> Iterator[str]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert not node.level, f"{path}: a relative import"
+                for alias in node.names:
+                    name = f"{node.module}.{alias.name}"
+                    yield name if name in modules or name in compiled else str(node.module)
+
+    known = modules.keys() | compiled
+    return {name: {n for n in imports(p) if n in known} - {name} for name, p in modules.items()}
+
+
+def test_modules_import_only_from_their_floor_and_below():
+    floors = {name: number for number, names in enumerate(FLOORS, 1) for name in names}
+
+    def found() -> Iterator[str]:
+        for module, imported in import_graph().items():
+            if module == "torchdali":  # gives users the names of others
+                continue
+            part = module.split(".")[1]
+            if part not in floors:
+                yield f"{module} has no floor in tests/test_layering.py"
+                continue
+            for other in sorted(imported):
+                target = other.split(".")[1] if "." in other else "torchdali"
+                if floors.get(target, 0) > floors[part] or (part, target) in NEVER:
+                    yield f"{module} imports {other}"
+
+    problems(found())
+
+
+def test_imports_have_no_cycles():
+    problems(find_cycles(import_graph()))
+
+
+def test_no_private_module_lies_flat():
+    flat = {path.name for path in PACKAGE.glob("_*.py")} - {"__init__.py", "_build_info.py"}
+    problems(flat)
+
+
+def test_what_a_worker_process_loads_imports_no_torch():
+    graph = import_graph()
+    seen = {
+        "torchdali._workers.process",
+        "torchdali._workers.sources",
+        "torchdali._workers.functions",
     }
-    assert "__all__" in assigned
+    while more := {other for name in seen for other in graph.get(name, ())} - seen:
+        seen |= more
+    at_import = re.compile(r"^(import|from) torch\b", re.MULTILINE)
+    paths = (path for path in python_files() if module_name(path) in seen)
+    problems(str(path) for path in paths if at_import.search(path.read_text()))
+
+
+def test_a_public_module_says_what_it_exports():
+    def assigns_all(tree: ast.Module) -> bool:
+        return any(
+            isinstance(target, ast.Name) and target.id == "__all__"
+            for node in tree.body
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        )
+
+    def found() -> Iterator[str]:
+        for path in python_files():
+            tree = ast.parse(path.read_text())
+            empty = all(isinstance(node, ast.Expr) for node in tree.body)
+            private = "._" in module_name(path)
+            if not empty and not private and not assigns_all(tree):
+                yield str(path)
+
+    problems(found())
+
+
+def test_the_rules_can_fail():
+    assert list(find_cycles({"a": ["b"], "b": ["c"], "c": ["a"]})) == ["a -> b -> c -> a"]
+    assert not list(find_cycles({"a": ["b", "c"], "b": ["c"]}))
+    checks: list[Callable[[], str | None]] = [
+        lambda: include_problem(CSRC / "core" / "x.h", "ops/flip.cpp"),
+        lambda: include_problem(CSRC / "ops" / "x.cpp", "torch/extension.h"),
+        lambda: include_problem(CSRC / "ops" / "x.cpp", "core/no_such_file.h"),
+    ]
+    assert all(check() for check in checks)

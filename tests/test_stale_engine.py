@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from torchdali import _schema
+from torchdali._engine import schema
 
 
 def test_an_engine_of_other_sources_is_an_import_error_that_says_what_to_do(monkeypatch):
@@ -14,7 +14,7 @@ def test_an_engine_of_other_sources_is_an_import_error_that_says_what_to_do(monk
         def schemas():
             return [{"name": "flip", "doc": "", "args": []}]
 
-    monkeypatch.setattr(_schema, "_operators", {})
-    monkeypatch.setattr(_schema, "_C", Old)
+    monkeypatch.setattr(schema, "_operators", {})
+    monkeypatch.setattr(schema, "_C", Old)
     with pytest.raises(ImportError, match="build it again"):
-        _schema.registry()
+        schema.registry()

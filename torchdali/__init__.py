@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torchdali import backend, data_node, errors, fn, math, ops, pipeline, stats, tensors, types
     from torchdali._build_info import VERSION as __version__
-    from torchdali._sample_context import SampleContext, current_sample
+    from torchdali._common.sample import SampleContext, current_sample
     from torchdali.data_node import newaxis
     from torchdali.loader import DataLoader, get_worker_info
     from torchdali.loop import PipelineLoader
@@ -51,10 +51,10 @@ _ELSEWHERE = {
     "OperatorConcurrency": ("pipeline", "OperatorConcurrency"),
     "Pipeline": ("pipeline", "Pipeline"),
     "PipelineLoader": ("loop", "PipelineLoader"),
-    "SampleContext": ("_sample_context", "SampleContext"),
+    "SampleContext": ("_common.sample", "SampleContext"),
     "StreamPolicy": ("pipeline", "StreamPolicy"),
     "__version__": ("_build_info", "VERSION"),
-    "current_sample": ("_sample_context", "current_sample"),
+    "current_sample": ("_common.sample", "current_sample"),
     "get_worker_info": ("loader", "get_worker_info"),
     "newaxis": ("data_node", "newaxis"),
     "pipeline_def": ("pipeline", "pipeline_def"),

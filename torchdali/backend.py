@@ -16,12 +16,12 @@ from typing import Any
 
 import torch
 
-from torchdali._building import live_pipelines
-from torchdali._op_schema import OpSchema, registered_operators
-from torchdali._op_schema import find as _find
-from torchdali._tensor_gpu import require_gpu
+from torchdali._engine.dali_schema import OpSchema, registered_operators
+from torchdali._engine.dali_schema import find as _find
 from torchdali.errors import ArgumentError, UnsupportedError, _make
+from torchdali.pipeline._build import live_pipelines
 from torchdali.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
+from torchdali.tensors._gpu import require_gpu
 
 __all__ = [
     "CheckDLPackCapsule",

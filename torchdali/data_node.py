@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DataNode: a batch that will be. What a definition computes with."""
+"""What a definition records: batches that will be (DataNode), uses of operators (OpNode)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from torchdali._source_location import find_user_location
+from torchdali._common.enums import DALIDataType
+from torchdali._common.location import SourceLocation, find_user_location
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
-from torchdali.types import DALIDataType
 
 if TYPE_CHECKING:
-    from torchdali.graph import OpNode
+    from torchdali._engine.schema import OperatorSchema
 
 __all__ = ["DataNode", "newaxis"]
 
@@ -21,7 +23,7 @@ def _not_there(*_: Any, **__: Any) -> Any:
 
 
 class _Language:
-    """What the methods of DataNode do. Modules that can record operators put themselves here.
+    """The functions that the methods of DataNode call; _graph/node_methods.py sets them.
 
     Attributes:
         arithmetic: called with DALI's name of an operation ("add") and its operands.
@@ -31,7 +33,6 @@ class _Language:
         transfer: called with a node and the device to copy it to.
         truth: called with a node whose truth value Python asks for; raises.
         constant: called with a value of the user's; None where such a value is no constant.
-        as_written: called with a function that sees no data nodes; returns it as the user wrote it.
     """
 
     def __init__(self) -> None:
@@ -42,7 +43,6 @@ class _Language:
         self.transfer: Callable[[DataNode, str], DataNode] = _not_there
         self.truth: Callable[[DataNode], bool] = _not_there
         self.constant: Callable[[Any], DataNode | None] = _not_there
-        self.as_written: Callable[[Any], Any] = _not_there
 
 
 language = _Language()
@@ -262,3 +262,88 @@ class DataNode:
         return language.arithmetic("abs", self)
 
     __hash__ = None  # type: ignore[assignment]  # == makes an operator, so it cannot tell keys apart
+
+
+# Predicates and the values that they have for the samples in hand, outermost first.
+Guards: TypeAlias = tuple[tuple[DataNode, bool], ...]
+
+# Inputs exist before the operators that use them, so this order is topological.
+_ordinals = itertools.count()
+
+
+@dataclass(frozen=True, eq=False)
+class OpNode:
+    """One use of an operator, as the user wrote it.
+
+    Attributes:
+        schema: what the operator is.
+        name: in its pipeline; the user's, or made up.
+        named: whether the user gave the name.
+        inputs: what its positional inputs are.
+        arg_inputs: arguments that are data nodes.
+        args: arguments that are constants, as plain values.
+        seed: the user's; None: derived from the pipeline's.
+        device: "cpu", "gpu" or "mixed".
+        preserve: runs although nothing uses its outputs.
+        num_outputs: how many data nodes it makes.
+        location: the user's line.
+        scope: token of the pipeline it belongs to; None where it may be used in any.
+        provisional: the name was made up outside a pipeline, and is settled at build.
+        ordinal: its place in the order of creation.
+        guards: (predicate, value) pairs, outermost first: a sample for which one of them does not
+            hold is not processed. Predicates are boolean scalars.
+        group: what ties nodes together that get their data from one Python source.
+        group_index: which output of the group it is.
+    """
+
+    schema: OperatorSchema
+    name: str
+    named: bool
+    inputs: tuple[DataNode, ...]
+    arg_inputs: Mapping[str, DataNode]
+    args: Mapping[str, Any]
+    seed: int | None
+    device: str
+    preserve: bool
+    num_outputs: int
+    location: SourceLocation | None
+    scope: object | None
+    provisional: bool = False
+    ordinal: int = field(default_factory=_ordinals.__next__)
+    guards: Guards = ()
+    group: Any = None
+    group_index: int = 0
+
+    @property
+    def parents(self) -> tuple[DataNode, ...]:
+        """All data nodes that it depends on."""
+        return (*self.inputs, *self.arg_inputs.values(), *(node for node, _ in self.guards))
+
+    @property
+    def outputs(self) -> tuple[DataNode, ...]:
+        """The data nodes that it makes."""
+        device = "cpu" if self.device == "cpu" else "gpu"
+        declares = self.schema.name in ("constant", "external_source")
+        layout = self.args.get("layout") if declares else None
+        return tuple(
+            DataNode(
+                f"{self.name}[{i}]" if self.num_outputs > 1 else self.name,
+                device,
+                self,
+                i,
+                layout=layout,
+            )
+            for i in range(self.num_outputs)
+        )
+
+    def __repr__(self) -> str:
+        inputs = [node.name for node in self.inputs]
+        constants = {**self.args, **({} if self.seed is None else {"seed": self.seed})}
+        inputs += [f"{name}={_shown(value)}" for name, value in constants.items()]
+        inputs += [f"{name}={node.name}" for name, node in self.arg_inputs.items()]
+        where = f"  # {self.location.short()}" if self.location else ""
+        return f"{self.name} = {self.schema.fn_name}({', '.join(inputs)}){where}"
+
+
+def _shown(value: Any) -> str:
+    return f"<{len(value)} bytes>" if isinstance(value, bytes) else repr(value)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """fn.external_source: batches that the user hands in, or that a Python source makes.
 
-What the user writes; _feeding.py has what happens when the pipeline runs.
+What the user writes; _sources/input.py has what happens when the pipeline runs.
 """
 
 from __future__ import annotations
@@ -10,21 +10,24 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from torchdali import graph
-from torchdali._arguments import coerce, unknown_name
-from torchdali._feeding import Group
-from torchdali._parallel import parallel_source, prepare_workers
-from torchdali._pulling import OWNER, Puller
-from torchdali._schema import Argument, OperatorSchema, operator_schema
-from torchdali._source_location import find_user_location
-from torchdali._tensor_input import check_gpu_options
-from torchdali.data_node import DataNode, language
+from torchdali._common.enums import DALIDataType
+from torchdali._common.location import find_user_location
+from torchdali._engine.schema import Argument, OperatorSchema, operator_schema
+from torchdali._graph import record
+from torchdali._graph.arguments import coerce, unknown_name
+from torchdali._graph.check import check_device
+from torchdali._graph.conditionals.source import as_written
+from torchdali._graph.scope import current_owner
+from torchdali._sources.input import Group
+from torchdali._sources.parallel import parallel_source, prepare_workers
+from torchdali._sources.python_source import OWNER, Puller
+from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,
     LayoutError,
     _make,
 )
-from torchdali.types import DALIDataType
+from torchdali.tensors._input import check_gpu_options
 
 __all__ = ["ExternalSource", "external_source"]
 
@@ -111,7 +114,7 @@ def external_source(
     location = find_user_location()
     schema = operator_schema("external_source")
     _check_names(kwargs)
-    source = language.as_written(source)
+    source = as_written(source)
 
     def fail(cls: type[Any], message: str, fix: str | None = None) -> Exception:
         return _make(cls, message, operator=OWNER, location=location, fix=fix)
@@ -119,7 +122,7 @@ def external_source(
     def flag(option: str, value: Any) -> bool:
         return value is not None and bool(coerce(OWNER, Argument(option, "bool"), value, location))
 
-    graph.check_device(schema, device, location)
+    check_device(schema, device, location)
     check_gpu_options(OWNER, cuda_stream, use_copy_kernel, location)
     mode = _CYCLES.get(cycle, "") if isinstance(cycle, (str, bool, type(None))) else ""
     if not mode:
@@ -167,7 +170,7 @@ def external_source(
                 bytes_per_sample_hint,
                 location,
             )
-            prepare_workers(graph.current_owner())
+            prepare_workers(current_owner())
     group = Group(
         puller, num_outputs, uncopied, repeats, waits, location, workers, device, cuda_stream
     )
@@ -197,7 +200,7 @@ def external_source(
                 f"{len(own['layout'])} axes",
             )
         own_name = f"{name}[{index}]" if name and num_outputs is not None else name
-        node = graph.create(
+        node = record.create(
             schema,
             (),
             {**own, "name": own_name, **kwargs},
@@ -207,7 +210,7 @@ def external_source(
         )
         nodes.append(node)
     if device == "gpu":
-        nodes = [graph.transfer(node, "gpu", location) for node in nodes]
+        nodes = [record.transfer(node, "gpu", location) for node in nodes]
     return nodes[0] if num_outputs is None else nodes
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from torchdali import _build_info
-from torchdali._extension import _C
+from torchdali._engine.extension import _C
 
 __all__ = ["CudaDevice", "CudaState", "cuda_state", "describe", "load_cuda_library"]
 

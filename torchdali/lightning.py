@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset, DistributedSampler, IterableDataset
 
-from torchdali._ranks import Ranks, find_ranks, local_rank
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader import DataLoader
-from torchdali.loop import PipelineLoader
+from torchdali.loader._pipeline.pipeline_loader import PipelineLoader
+from torchdali.loader._pipeline.ranks import Ranks, find_ranks, local_rank
 from torchdali.pipeline import Pipeline
 
 try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torchdali._expressions import apply
+from torchdali._graph.arithmetic import apply
 
 if TYPE_CHECKING:
     from torchdali.data_node import DataNode

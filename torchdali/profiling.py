@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
-from torchdali._extension import _C
-from torchdali._source_location import user_stack_level
+from torchdali._common.location import user_stack_level
+from torchdali._engine.extension import _C
 from torchdali.errors import ArgumentError, ArgumentTypeError, FileError, PipelineError, _make
 
 __all__ = ["profile"]

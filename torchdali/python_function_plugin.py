@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 import torch
 
-from torchdali._extension import _C
+from torchdali._engine.extension import _C
 
 __all__ = ["ArrayToDLTensor", "DLTensorToArray", "current_dali_stream"]
 

@@ -43,7 +43,7 @@ enum class ArgType : int8_t {
   kCode,
   kLayoutVec,  // one for all, or a list
 };
-const char* arg_type_name(ArgType type);  // as torchdali/_schema.py knows it: "int_list", ...
+const char* arg_type_name(ArgType type);  // as torchdali/_engine/schema.py knows it: "int_list", ...
 
 // Data of any size; shared, since arguments are copied.
 using Bytes = std::shared_ptr<const std::string>;

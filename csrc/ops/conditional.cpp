@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `if`, `and`, `or` and `not` on data nodes are made of (torchdali/_conditionals.py): a truth
+// What `if`, `and`, `or` and `not` on data nodes are made of (torchdali/_graph/conditionals): a truth
 // value, and the choice between two values of which a sample has only one.
 #include "core/operator.h"
 #include "gpu/operator.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan says about itself, for torchdali/_plan_facts.py.
+// What a plan says about itself, for torchdali/pipeline/_explain.py.
 #pragma once
 
 #include "executor/plan.h"
@@ -7,7 +7,7 @@
 
 namespace torchdali {
 
-// The steps in the order in which they run; see _plan_facts.py for the keys.
+// The steps in the order in which they run; see torchdali/pipeline/_explain.py for the keys.
 py::list plan_facts(const Plan& plan);
 
 }  // namespace torchdali

@@ -85,7 +85,7 @@ class CurrentStreamScope {
 };
 
 py::object helper(const char* name) {
-  return py::module_::import("torchdali._functions").attr(name);
+  return py::module_::import("torchdali.pipeline._callbacks").attr(name);
 }
 
 // What the function returned for the samples of a batch, and what it must not lose meanwhile.

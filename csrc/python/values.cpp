@@ -177,7 +177,7 @@ py::object ValueMaker::operator()(const SampleView& view) const {
 py::object make_device_value(ValueKind kind, const at::Tensor& tensor) {
   if (kind == ValueKind::kDlpack) return to_capsule(tensor);
   if (kind == ValueKind::kTorch || tensor.is_cpu()) return py::cast(tensor);
-  return py::module_::import("torchdali._functions").attr("_device_array")(tensor);
+  return py::module_::import("torchdali.pipeline._callbacks").attr("_device_array")(tensor);
 }
 
 ForeignView ForeignView::slice(int64_t index) const {
@@ -215,7 +215,7 @@ ForeignView to_view(py::handle object, c10::Device device) {
       PyCapsule_CheckExact(object.ptr()) != 0)
     return from_capsule(object);
   // All that external_source takes; what is refused is refused in its words.
-  const py::object convert = py::module_::import("torchdali._functions").attr("_as_tensor");
+  const py::object convert = py::module_::import("torchdali.pipeline._callbacks").attr("_as_tensor");
   ForeignView out = from_tensor(
       py::cast<at::Tensor>(convert(object, device.is_cpu() ? -1 : device.index())), device);
   if (!device.is_cpu()) out.owner = py::make_tuple(out.owner, object);

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from torchdali import errors, fn, pipeline_def
-from torchdali._schema import registry
+from torchdali._engine.schema import registry
 from torchdali.auto_aug import augmentations, auto_augment
 from torchdali.auto_aug.core import signed_bin
 

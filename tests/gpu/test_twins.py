@@ -7,7 +7,7 @@ import pytest
 import torch
 from helpers.ops import Input, OpCase, PerSample, Run, all_cases, run_case
 
-from torchdali._schema import registry
+from torchdali._engine.schema import registry
 from torchdali.errors import TorchdaliError
 
 SCHEMAS = registry()

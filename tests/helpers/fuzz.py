@@ -28,7 +28,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
 from torchdali import types
-from torchdali._schema import Argument, OperatorSchema, registry
+from torchdali._engine.schema import Argument, OperatorSchema, registry
 from torchdali.errors import InternalError, TorchdaliError
 
 from .inputs import random_tensor

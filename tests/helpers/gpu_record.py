@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 import torch
 
-from torchdali._gpu_record import Record, fingerprint
+from tools.docs.gpu_record import Record, fingerprint
 
 _PROPERTY = "on_gpu"
 _OK, _TESTS_FAILED = 0, 1

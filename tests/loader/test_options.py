@@ -20,7 +20,7 @@ from helpers import datasets
 import torchdali
 from torchdali import DataLoader, fn
 from torchdali.errors import ArgumentError, ArgumentTypeError, DataError
-from torchdali.loader import _ahead
+from torchdali.loader._dataset import ahead
 
 try:  # here, since it changes the environment
     from lightning.fabric.utilities import data as lightning_data
@@ -348,7 +348,7 @@ def test_structures_keep_their_kind():
         "y": Item(torch.ones(3), "b"),
         "z": collections.OrderedDict(q=torch.ones(4)),
     }
-    moved = _ahead.mapped(value, lambda t: t + 1)
+    moved = ahead.mapped(value, lambda t: t + 1)
     assert moved["x"][1][1].x.tolist() == [2, 2]
     assert moved["y"].a.tolist() == [2, 2, 2]
     assert type(moved["z"]) is collections.OrderedDict

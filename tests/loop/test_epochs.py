@@ -15,7 +15,7 @@ from torch.utils.data import DistributedSampler
 
 from tests.loop.pipelines import counted, labels, numbers, write_numbers
 from torchdali import Pipeline, PipelineLoader, fn, pipeline_def
-from torchdali._loop_epochs import SHARDS, Deal, Position
+from torchdali.loader._pipeline.epochs import SHARDS, Deal, Position
 
 
 @pytest.fixture(scope="module")

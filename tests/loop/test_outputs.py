@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from torchdali import PipelineLoader, fn, pipeline_def
-from torchdali.loop import Padded
+from torchdali.loader._pipeline.pipeline_loader import Padded
 
 
 class Pair(NamedTuple):

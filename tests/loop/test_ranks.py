@@ -14,7 +14,7 @@ import pytest
 import torch.distributed
 
 from tests.loop.pipelines import write_numbers
-from torchdali._ranks import Ranks, find_ranks, local_rank
+from torchdali.loader._pipeline.ranks import Ranks, find_ranks, local_rank
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = Path(__file__).with_name("rank_worker.py")

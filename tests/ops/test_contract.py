@@ -26,8 +26,8 @@ from helpers.ops import (
 )
 
 from torchdali import Pipeline, fn, types
-from torchdali._extension import _C
-from torchdali._schema import registry
+from torchdali._engine.extension import _C
+from torchdali._engine.schema import registry
 
 TESTS = Path(__file__).parents[1]
 CASES = all_cases()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from torchdali import backend, errors, fn, pipeline_def, tensors, types
-from torchdali._schema import ALIASES, registry
+from torchdali._engine.schema import ALIASES, registry
 
 
 def test_the_classes_are_those_of_tensors():

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchdali import Pipeline, errors, fn, pipeline_def
-from torchdali._checkpoint import Checkpoint
+from torchdali.pipeline._checkpoint import Checkpoint
 from torchdali.types import BatchInfo, SampleInfo
 
 FILES = 23
@@ -634,7 +634,7 @@ values = st.recursive(
 @given(data=st.data(), value=values)
 def test_no_content_leads_to_anything_but_errors_of_ours(paths, data, value):
     """Contents with a right check sum: an entry anywhere is replaced by something else."""
-    from torchdali._checkpoint import _check_sum
+    from torchdali.pipeline._checkpoint import _check_sum
 
     content = json.loads(read_and_draw(paths, second_reader=True, seed=1).checkpoint())
     del content["crc32"]

@@ -12,7 +12,7 @@ from helpers.expressions import check_against_dali, evaluate
 from helpers.inputs import ramp
 
 from torchdali import Pipeline, fn, types
-from torchdali._constants import constant_node
+from torchdali._graph.constant import constant_node
 from torchdali.data_node import DataNode
 from torchdali.tensors import TensorCPU, TensorListCPU
 from torchdali.types import Constant, ScalarConstant

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchdali import Pipeline, _dot, fn, types
+from torchdali import Pipeline, fn, types
+from torchdali._graph import draw
 
 # One statement a line: `"id" [a=b c="d"];` or `"id" -> "id" [...];`, after Graphviz's grammar.
 STRING = r'"((?:[^"\\\n]|\\.)*)"'
@@ -134,7 +135,7 @@ def test_use_colors_tells_the_stages(path):
     outputs = {color for name, color in colors.items() if name.startswith("output")}
     assert outputs == {"lightgray"}
     assert {c for name, c in colors.items() if not name.startswith("output")} == {"lightblue"}
-    assert len(set(_dot._COLORS.values()) | outputs) == 4  # a stage each, and the outputs
+    assert len(set(draw._COLORS.values()) | outputs) == 4  # a stage each, and the outputs
 
 
 def test_the_switches_may_be_given_by_position(path):
@@ -205,7 +206,7 @@ def test_any_name_is_shown_as_it_is(tmp_path_factory, names):
 
 
 def test_what_cannot_be_printed_is_spelled_out():
-    assert _dot._quoted("a\x00\udcff") == r'"a\\u0000\\udcff"'
+    assert draw._quoted("a\x00\udcff") == r'"a\\u0000\\udcff"'
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path):
@@ -250,7 +251,7 @@ def test_without_graphviz_a_picture_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_program_that_fails_or_hangs_is_an_error(tmp_path, dot_program, monkeypatch):
-    monkeypatch.setattr(_dot, "_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(draw, "_TIMEOUT_S", 0.2)
     dot_program("echo 'no such font' >&2; exit 3")
     with pytest.raises(RuntimeError, match="no such font"):
         define().save_graph_to_dot_file(tmp_path / "graph.svg")
@@ -311,7 +312,7 @@ def test_a_notebook_shows_a_picture_where_it_can(dot_program):
 
 @pytest.mark.parametrize("script", [None, "exit 1", "exec sleep 60", "echo nothing"])
 def test_a_notebook_shows_a_table_otherwise(script, dot_program, monkeypatch, tmp_path):
-    monkeypatch.setattr(_dot, "_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(draw, "_TIMEOUT_S", 0.2)
     if script is None:
         monkeypatch.setenv("PATH", str(tmp_path))
     else:

@@ -11,7 +11,7 @@ import pytest
 
 import torchdali
 from torchdali import DataLoader, PipelineLoader, errors, fn, pipeline_def
-from torchdali._extension import _C
+from torchdali._engine.extension import _C
 
 
 @pipeline_def(batch_size=3, num_threads=2, device_id=None, prefetch_queue_depth=2)

@@ -12,7 +12,7 @@ from PIL import Image
 
 import torchdali
 from torchdali import DataLoader, Pipeline, PipelineLoader, errors, fn, pipeline_def, types
-from torchdali._counters import difference
+from torchdali.pipeline._counters import difference
 from torchdali.plugin.pytorch import DALIGenericIterator
 from torchdali.stats import LoaderStats, PipelineStats
 

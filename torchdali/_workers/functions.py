@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from torchdali._sample_context import SampleContext, enter_sample
+from torchdali._common.sample import SampleContext, enter_sample
 from torchdali._workers.process import Work
 from torchdali._workers.sources import as_array
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from torchdali.types import DALIDataType, to_torch_type
+from torchdali._common.enums import DALIDataType
+from torchdali._engine.dtypes import to_torch_type
 
 __all__ = ["Output", "outputs_of"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from torchdali._infos import BatchInfo, SampleInfo
+from torchdali._common.infos import BatchInfo, SampleInfo
 from torchdali._workers.process import Work
 
 __all__ = ["SourceSpec", "SourceWork", "as_array", "has_state", "state_of"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from torchdali._source_location import find_user_location
+from torchdali._common.location import find_user_location
 from torchdali.auto_aug import augmentations as a
 from torchdali.auto_aug.core import _Augmentation
 from torchdali.data_node import DataNode

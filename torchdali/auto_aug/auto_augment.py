@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from torchdali import fn, types
-from torchdali._conditionals.runtime import Choice
-from torchdali._constants import constant_node
+from torchdali._graph.conditionals.runtime import Choice
+from torchdali._graph.constant import constant_node
 from torchdali.auto_aug import _policies, _suites
 from torchdali.auto_aug import augmentations as a
 from torchdali.auto_aug.core import Policy, _Augmentation, select, signed_bin

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchdali import fn, types
-from torchdali._source_location import user_stack_level
+from torchdali._common.location import user_stack_level
 from torchdali.auto_aug import _suites
 from torchdali.auto_aug.core import _Augmentation, select, signed_bin
 from torchdali.auto_aug.core._augmentation import check_all_used

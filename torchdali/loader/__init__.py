@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from torchdali.loader._dataloader import DataLoader
-from torchdali.loader._info import get_worker_info
+from torchdali.loader._dataset.dataloader import DataLoader
+from torchdali.loader._dataset.info import get_worker_info
 
 __all__ = ["DataLoader", "get_worker_info"]

@@ -7,7 +7,7 @@ this file (``make generate``) say the same to editors and type checkers.
 
 import sys
 
-from torchdali import _callables
+from torchdali.fn import _callables
 
 __all__: list[str] = []
 

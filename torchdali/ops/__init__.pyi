@@ -7,9 +7,9 @@ import torch
 from numpy.typing import NDArray
 
 from torchdali import types
-from torchdali._callables import _Operator
 from torchdali.data_node import DataNode
 from torchdali.external_source import ExternalSource as ExternalSource
+from torchdali.fn._callables import _Operator
 from torchdali.ops import decoders as decoders
 from torchdali.ops import experimental as experimental
 from torchdali.ops import noise as noise

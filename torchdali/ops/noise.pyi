@@ -4,8 +4,8 @@ from typing import Any, overload
 
 from numpy.typing import NDArray
 
-from torchdali._callables import _Operator
 from torchdali.data_node import DataNode
+from torchdali.fn._callables import _Operator
 
 __all__ = [
     "Gaussian",

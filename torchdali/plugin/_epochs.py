@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
-from torchdali._checkpoint import integer
 from torchdali.errors import ArgumentError, _make
+from torchdali.pipeline._checkpoint import integer
 
 __all__ = ["LastBatchPolicy"]
 

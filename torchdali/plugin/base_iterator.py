@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from torchdali._checkpoint import integer
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
+from torchdali.pipeline._checkpoint import integer
 from torchdali.plugin._epochs import (
     LastBatchPolicy,
     _check_policy,

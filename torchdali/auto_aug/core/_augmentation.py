@@ -11,8 +11,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from torchdali._constants import constant_node
-from torchdali._source_location import find_user_location, user_stack_level
+from torchdali._common.location import find_user_location, user_stack_level
+from torchdali._graph.constant import constant_node
 from torchdali.auto_aug.core._bins import SignedBin, signed_bin
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make

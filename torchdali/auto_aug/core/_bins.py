@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torchdali import fn, types
-from torchdali._source_location import find_user_location
+from torchdali._common.location import find_user_location
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from torchdali._conditionals.runtime import Choice
-from torchdali._source_location import find_user_location
+from torchdali._common.location import find_user_location
+from torchdali._graph.conditionals.runtime import Choice
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, _make
 

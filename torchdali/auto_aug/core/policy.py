@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from torchdali._source_location import find_user_location, user_stack_level
+from torchdali._common.location import find_user_location, user_stack_level
 from torchdali.auto_aug.core._augmentation import Augmentation
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 

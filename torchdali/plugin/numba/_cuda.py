@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from torchdali._extension import _C
-from torchdali._source_location import SourceLocation
+from torchdali._common.location import SourceLocation
+from torchdali._engine.extension import _C
 from torchdali.errors import ArgumentError, UnsupportedError, _make
 from torchdali.plugin.numba._compile import (
     OWNER,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from torchdali._source_location import SourceLocation
+from torchdali._common.location import SourceLocation
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.plugin.numba._compile import OWNER
 from torchdali.plugin.numba._wrappers import Array

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torchdali import graph
-from torchdali._arguments import unknown_name
-from torchdali._schema import OperatorSchema, operator_schema
-from torchdali._source_location import SourceLocation, find_user_location
+from torchdali._common.location import SourceLocation, find_user_location
+from torchdali._engine.schema import OperatorSchema, operator_schema
+from torchdali._graph import record
+from torchdali._graph.arguments import unknown_name
+from torchdali._graph.check import check_device
 from torchdali.data_node import DataNode
 from torchdali.plugin.numba._compile import (
     OWNER,
@@ -94,7 +95,7 @@ class NumbaFunction:
         self._device = device or "cpu"
         _check_names(kwargs, location)
         plain_function(run_fn, "run_fn", location)
-        graph.check_device(self._schema, self._device, location)
+        check_device(self._schema, self._device, location)
         ins, outs = (
             Tensors.checked(w, declared[f"{w}_types"], declared[f"{w}s_ndim"], location)
             for w in ("in", "out")
@@ -170,13 +171,13 @@ class NumbaFunction:
         location: SourceLocation | None,
         **place: Any,
     ) -> DataNode | list[DataNode]:
-        """Makes the node; `place` is for graph.create()."""
+        """Makes the node; `place` is for record.create()."""
         if len(inputs) != self._num_inputs:
             raise fail(
                 f"`in_types` has {self._num_inputs} entries, got {len(inputs)} inputs", location
             )
         given = {name: value for name, value in kwargs.items() if value is not None}
-        made: DataNode | list[DataNode] = graph.create(
+        made: DataNode | list[DataNode] = record.create(
             self._schema, inputs, {**self._kwargs, **given}, location=location, **place
         )
         return made
@@ -190,7 +191,7 @@ def restore(
     location: SourceLocation | None = None,
     **place: Any,
 ) -> Any:
-    """Records an operator that was read from a serialized pipeline; takes what graph.create() does.
+    """Records an operator of a serialized pipeline; the arguments are those of record.create().
 
     What is compiled is not in a document: it is compiled here.
     """

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which of DALI's operators there are: its list of facts, held against the registry."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tools.docs.gpu_record import NO_KERNEL, NOT_RUN, Record
+from tools.docs.reference import MARK, cell
+from torchdali._engine.schema import ALIASES, OperatorSchema, every_operator, registry
+
+__all__ = ["missing", "page"]
+
+_ABSENT = "absent"
+_COMPLETE = "complete"
+_PLUGIN = "plugin.pytorch.fn."  # its functions are among the others here
+_KINDS = {"sequences": "frame sequences", "volumes": "volumes"}
+
+
+def missing(schema: OperatorSchema, facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what DALI's operator takes and ours does not.
+
+    Args:
+        schema: ours.
+        facts: of DALI's, as tests/data/make_dali_operators.py writes them.
+    """
+    ours = schema.by_name
+    lacking = [f"`{name}`" for name in facts["args"] if name not in ours]
+    if lacking and not schema.source:
+        yield f"arguments {', '.join(lacking)}"
+    constant = [
+        f"`{name}`"
+        for name, (_, per_sample, *_) in facts["args"].items()
+        if per_sample and name in ours and not ours[name].per_sample
+    ]
+    if constant:
+        yield f"tensors for {', '.join(constant)}"
+    if schema.max_inputs < facts["inputs"][1]:
+        yield f"more than {schema.max_inputs} inputs"
+    if schema.inputs and schema.inputs[0].layouts:
+        layouts = [f for f in facts["layouts"] if f not in schema.inputs[0].layouts]
+        if layouts:
+            yield f"layouts {', '.join(layouts)}"
+        for kind, text in _KINDS.items():
+            if facts[kind] and not getattr(schema, kind):
+                yield text
+    yield from schema.lacks
+
+
+def page(facts: Mapping[str, Mapping[str, Any]], record: Record | None, kernels: str) -> str:
+    """Returns the page that lists all operators with their state on the CPU and the GPU.
+
+    Args:
+        facts: of DALI's operators, as tests/data/make_dali_operators.py writes them.
+        record: what ran on a GPU; None where nothing did.
+        kernels: the fingerprint of those that there are.
+    """
+    rows = []
+    counts = {device: collections.Counter[str]() for device in ("cpu", "gpu")}
+    for name, theirs in sorted(facts.items()):
+        schema = _found(name)
+        states = [_state(schema, theirs, device) for device in counts]
+        for count, state in zip(counts.values(), states, strict=True):
+            count[state.partition(":")[0]] += 1
+        title = f"`fn.{name}`" if not name.startswith("plugin.") else f"`{name}`"
+        if schema:
+            title = f"[{title}]({_page_of(schema)})"
+        ran = _ran(schema, record, kernels)
+        rows.append(f"| {title} | {cell(states[0])} | {cell(states[1])} | {ran} |")
+    known = [_found(name) for name in facts]
+    more = [schema for schema in registry().values() if schema not in known]
+    summary = "; ".join(
+        f"on the {device.upper()} "
+        + ", ".join(f"{count[state]} {state}" for state in (_COMPLETE, "partial", _ABSENT))
+        for device, count in counts.items()
+    )
+    lines = [
+        MARK,
+        "# DALI's operators, and what there is of them",
+        "",
+        "Found out from the registry: an operator is complete where it takes all inputs, layouts, "
+        "arguments, and tensors as arguments, that DALI's takes, and names nothing that is not "
+        "there yet. An empty cell: DALI has none for the device either. On the CPU, `complete` "
+        "also stands where only DALI's GPU has the operator.",
+        "",
+        f"Of {len(facts)} operators, {summary}.",
+        "",
+        *_about(record, kernels),
+        "",
+        "| operator | CPU | GPU | ran on a GPU |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+        "What DALI writes in another way, as a subscript or as a constant, and what only torchdali "
+        f"has: {', '.join(f'[`{s.fn_name}`](fn/{s.name}.md)' for s in more)}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _found(name: str) -> OperatorSchema | None:
+    """Returns ours for the name of one of DALI's operators, which may be an old one."""
+    own = name.removeprefix(_PLUGIN)
+    # Of the hidden ones, those of plugins are behind functions of the same name.
+    operators = every_operator() if own.startswith("plugin.") else registry()
+    return operators.get(ALIASES.get(own, own))
+
+
+def _page_of(schema: OperatorSchema) -> str:
+    return "numba.md" if schema.hidden else f"fn/{schema.name}.md"
+
+
+def _on_gpu(schema: OperatorSchema) -> bool:
+    return set(schema.devices) != {"cpu"}
+
+
+def _ran(schema: OperatorSchema | None, record: Record | None, kernels: str) -> str:
+    """Returns where an operator ran, "" where it has no GPU part."""
+    if schema is None or not _on_gpu(schema):
+        return ""
+    # "mixed" hands work to an operator of another name (docs/design/gpu_jpeg.md).
+    if not schema.has_kernel and "mixed" not in schema.devices:
+        return NO_KERNEL
+    return record.state(schema.name, kernels) if record else NOT_RUN
+
+
+def _about(record: Record | None, kernels: str) -> Iterator[str]:
+    """Yields what the last column is about."""
+    yield (
+        f"The last column is what is known of GPUs. `{NOT_RUN}`: the kernels, if any, are "
+        "compiled, and the operator is tested against the CPU by "
+        "[emulation](../design/gpu.md#without-a-gpu), but no GPU has run it. "
+        f"`{NO_KERNEL}`: the CPU makes the values, which are then copied, or they "
+        "are the user's."
+    )
+    if record is None:
+        return
+    changed = ""
+    if kernels != record.kernels:
+        changed = " Sources of the GPU library have changed since; of which kernels is unknown."
+    yield ""
+    yield (
+        f"Of {record.gpu}: all CUDA tests of these operators passed on {record.date}, at commit "
+        f"{record.commit or 'unknown'}, with torch {record.torch} and CUDA {record.cuda} "
+        "([record](../../tests/gpu/ran_on_gpu.json))." + changed
+    )
+
+
+def _state(schema: OperatorSchema | None, facts: Mapping[str, Any], device: str) -> str:
+    theirs = {"cpu"} & set(facts["devices"]) if device == "cpu" else set(facts["devices"]) - {"cpu"}
+    there = schema is not None and any((d == "cpu") == (device == "cpu") for d in schema.devices)
+    if not there:
+        return _ABSENT if theirs else ""
+    assert schema is not None
+    lacking = "; ".join(missing(schema, facts))
+    return f"partial: without {lacking}" if lacking else _COMPLETE

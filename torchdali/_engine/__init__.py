@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiled engine: loading it, and what it says about its operators."""

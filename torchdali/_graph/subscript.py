@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the brackets of a DataNode, its shape() and its property() make."""
+
+from __future__ import annotations
+
+from types import EllipsisType
+from typing import Any, cast
+
+import numpy as np
+
+from torchdali._common.enums import DALIDataType
+from torchdali._common.location import SourceLocation, find_user_location
+from torchdali._engine.schema import operator_schema
+from torchdali._graph import record
+from torchdali._graph.check import check_device
+from torchdali.data_node import DataNode, NewAxis
+from torchdali.errors import ArgumentError, ArgumentTypeError, OutOfRangeError, _make
+
+__all__ = ["get_property", "shape", "subscript"]
+
+_SLICE = {"lo": "start", "hi": "stop", "step": "step"}
+_OPERATOR = "fn.tensor_subscript"
+
+
+class _Subscripts:
+    """The subscripts of one pair of brackets, sorted into arguments of operators.
+
+    Attributes:
+        args: of tensor_subscript; empty where all subscripts are full ranges.
+        count: how many axes of the input have a subscript.
+        ellipsis: how many of them stand before the ellipsis; None where there is none.
+        new_axes: of expand_dims: those behind the ellipsis are counted from the end.
+        names: letters of the new axes.
+        ends_in_new_axis: whether the last subscript adds an axis.
+    """
+
+    def __init__(self, items: tuple[Any, ...], location: SourceLocation | None) -> None:
+        self.args: dict[str, Any] = {}
+        self.count = 0
+        self.ellipsis: int | None = None
+        self.names = ""
+        self.ends_in_new_axis = bool(items) and isinstance(items[-1], NewAxis)
+        self._location = location
+        new_axes: list[tuple[bool, int]] = []  # (behind the ellipsis, number of axes since it)
+        axes = 0  # of the output, since the beginning or the ellipsis
+        for item in items:
+            if isinstance(item, EllipsisType):
+                if self.ellipsis is not None:
+                    raise _make(
+                        OutOfRangeError,
+                        "a subscript has one ellipsis at most",
+                        operator=_OPERATOR,
+                        location=location,
+                    )
+                self.ellipsis, axes = self.count, 0
+            elif isinstance(item, NewAxis):
+                new_axes.append((self.ellipsis is not None, axes))
+                self.names += item.name or ""
+                axes += 1
+            else:
+                axes += self._add(item)
+        self.new_axes = [axis - axes if behind else axis for behind, axis in new_axes]
+        if self.names and len(self.names) != len(self.new_axes):
+            raise _make(
+                ArgumentError,
+                "either all new axes have a name or none of them",
+                operator=_OPERATOR,
+                location=location,
+            )
+
+    def _add(self, item: Any) -> bool:
+        """Takes the subscript of the next axis; tells whether the output keeps the axis."""
+        number = self.count
+        self.count += 1
+        if isinstance(item, slice):
+            for prefix, attribute in _SLICE.items():
+                bound = getattr(item, attribute)
+                if bound is not None:
+                    self.args[f"{prefix}_{number}"] = bound
+            return True
+        if not isinstance(item, (int, DataNode)) and (
+            item is None or isinstance(item, (float, np.floating, str, bytes)) or np.ndim(item) > 0
+        ):
+            raise _make(
+                ArgumentTypeError,
+                "a subscript is an integer, a slice, an ellipsis, torchdali.newaxis or a DataNode "
+                f"with one integer a sample, got {item!r} ({type(item).__name__})",
+                operator=_OPERATOR,
+                location=self._location,
+                fix="write `:` for a whole axis, torchdali.newaxis for a new one"
+                if item is None
+                else None,
+            )
+        self.args[f"at_{number}"] = item
+        return False
+
+
+def subscript(node: DataNode, key: Any) -> DataNode:
+    """Returns the node of `node[key]`."""
+    location = find_user_location()
+    found = _Subscripts(key if isinstance(key, tuple) else (key,), location)
+    result = node
+    if found.args:
+        if found.ellipsis is not None and found.ellipsis < found.count:
+            found.args["ellipsis"] = found.ellipsis
+        args = {**found.args, "num_subscripts": found.count}
+        result = _use("tensor_subscript", node, args, location)
+    # Without positions from the end, expand_dims sees by itself whether there are enough axes.
+    elif found.count > 0 and (found.ellipsis is not None or not found.ends_in_new_axis):
+        result = _use("subscript_dim_check", node, {"num_subscripts": found.count}, location)
+    if found.new_axes:
+        args = {"axes": found.new_axes, "new_axis_names": found.names or None}
+        result = _use("expand_dims", result, args, location)
+    return result
+
+
+def _use(
+    name: str, node: DataNode, args: dict[str, Any], location: SourceLocation | None = None
+) -> DataNode:
+    return cast(DataNode, record.create(operator_schema(name), (node,), args, location=location))
+
+
+def _fact(operator: str, node: DataNode, args: dict[str, Any], device: str) -> DataNode:
+    """Returns what an operator tells about a batch, on `device`; the batch stays where it is."""
+    check_device(operator_schema(operator), device, find_user_location())
+    made = _use(operator, node, {**args, "device": node.device})
+    return made.gpu() if device == "gpu" else made.cpu()
+
+
+def shape(node: DataNode, dtype: DALIDataType | None, device: str) -> DataNode:
+    """Returns the node of `node.shape()`."""
+    return _fact("shapes", node, {"dtype": dtype}, device)
+
+
+def get_property(node: DataNode, key: str, device: str) -> DataNode:
+    """Returns the node of `node.property()`."""
+    return _fact("get_property", node, {"key": key}, device)

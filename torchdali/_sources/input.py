@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python side of external sources while a pipeline runs.
+
+What their data must look like, and the queue in front of the engine, which reads the memory where
+it lies.
+"""
+
+from __future__ import annotations
+
+import collections
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from torchdali._common.enums import DALIDataType
+from torchdali._common.location import SourceLocation
+from torchdali._engine.dtypes import to_dali_type
+from torchdali._sources.clock import SourceClock
+from torchdali._sources.python_source import OWNER, Puller
+from torchdali.data_node import OpNode
+from torchdali.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    LayoutError,
+    PipelineError,
+    UnsupportedError,
+    _make,
+)
+from torchdali.tensors import TensorListCPU, TensorListGPU, wrap
+from torchdali.tensors._input import as_samples, as_tensor
+from torchdali.tensors._placement import on_gpu
+
+__all__ = ["Batches", "Group", "Input"]
+
+
+_POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input notices Ctrl-C
+
+# One batch on its way to the engine: [N, ...] tensor or N tensors, and the layout.
+_Batch = tuple[torch.Tensor | list[torch.Tensor], str]
+# What an iteration feeds to the engine: names of nodes, and their data.
+Batches = list[tuple[str, _Batch]]
+
+
+class Group:
+    """What the outputs of one external_source have in common; belongs to the definition."""
+
+    __slots__ = (
+        "blocking",
+        "cuda_stream",
+        "device",
+        "location",
+        "no_copy",
+        "num_outputs",
+        "parallel",
+        "puller",
+        "repeat_last",
+    )
+
+    def __init__(
+        self,
+        puller: Puller | None,
+        num_outputs: int | None,
+        no_copy: bool,
+        repeat_last: bool,
+        blocking: bool,
+        location: SourceLocation | None,
+        parallel: Any = None,
+        device: str = "cpu",
+        cuda_stream: Any = None,
+    ) -> None:
+        self.puller = puller
+        self.device = device  # "gpu": takes data on a GPU too
+        self.cuda_stream = cuda_stream  # that makes such data, as the user gave it
+        self.parallel = parallel  # a ParallelSource, where workers are to run the source
+        self.num_outputs = num_outputs
+        self.no_copy = no_copy
+        self.repeat_last = repeat_last
+        self.blocking = blocking
+        self.location = location
+
+
+class Input:
+    """The external source of one built pipeline: its queue, and its position in the epoch.
+
+    Thread-safety: feed() may be called while another thread runs the pipeline.
+
+    Args:
+        group: what the definition says.
+        nodes: for each output the name and the node, or None where nothing uses it.
+        batch_size: the pipeline's.
+        device: the pipeline's GPU; None where it has none.
+    """
+
+    def __init__(
+        self,
+        group: Group,
+        nodes: Sequence[tuple[str, OpNode] | None],
+        batch_size: int,
+        device: Any = None,
+    ) -> None:
+        self._group = group
+        self._device = device
+        self._nodes = nodes
+        self._batch_size = batch_size
+        self._queue: collections.deque[_Batch] = collections.deque()
+        self._fed = threading.Condition()
+        self._last: _Batch | None = None
+        self._held: Batches | None = None  # what take() gives next
+        self._iteration = 0
+        self._epoch = 0
+        self.clock = SourceClock("callback")
+
+    @property
+    def pulls(self) -> bool:
+        """Whether a source is asked; else feed() brings the data."""
+        return self._group.puller is not None
+
+    @property
+    def name(self) -> str:
+        """Name of the first output in use."""
+        return next(name for name, _ in filter(None, self._nodes))
+
+    @property
+    def location(self) -> SourceLocation | None:
+        """The user's line."""
+        return self._group.location
+
+    @property
+    def blocking(self) -> bool:
+        """Whether ready() may become true by another thread's feed()."""
+        return self._group.blocking and not self.pulls
+
+    def is_starting(self) -> bool:
+        """Whether the first batch is to be handed out without waiting for the second."""
+        return False
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its position is lost, so that only reset() helps."""
+        return False
+
+    def ready(self) -> bool:
+        """Whether take() has something to give without asking the user."""
+        return (
+            self.pulls
+            or bool(self._queue)
+            or self._held is not None
+            or (self._group.repeat_last and bool(self._last))
+        )
+
+    def require(self) -> None:
+        """Waits until feed() has brought data, where the source blocks. Ctrl-C ends it.
+
+        Raises:
+            PipelineError: there is no data and the source does not block.
+        """
+        if self.ready():
+            return
+        if not self.blocking:
+            raise _make(
+                PipelineError,
+                f"`{self.name}` has no data",
+                operator=OWNER,
+                location=self.location,
+                fix="call Pipeline.feed_input() once for each run()",
+            )
+        with self._fed:
+            while not self._queue:
+                self._fed.wait(_POLL_SECONDS)
+
+    def feed(self, data: Any, layout: str | None, cuda_stream: Any = None) -> None:
+        """Queues one batch for the iterations to come."""
+        batch = self.convert(data, layout, 0, cuda_stream)
+        with self._fed:
+            self._queue.append(batch)
+            self._fed.notify()
+
+    def take(self) -> Batches:
+        """Returns the names of the engine's nodes and the data of the next iteration for them.
+
+        Raises:
+            StopIteration: the source is at its end.
+            Exception: the source failed; the next call asks for the iteration after it.
+        """
+        held, self._held = self._held, None
+        if held is not None:
+            return held
+        puller = self._group.puller
+        if puller is None:
+            if self._queue:
+                batch = self._queue.popleft()
+                self._last = batch if self._group.repeat_last else None
+            else:
+                assert self._last is not None
+                batch = self._last if self._group.no_copy else _copied(self._last)
+            return self._named([batch])
+        try:
+            data = puller.next(self._iteration, self._epoch, self._batch_size)
+        except StopIteration:
+            raise
+        except Exception:
+            self._iteration += 1
+            raise
+        self._iteration += 1
+        return self._named(self._outputs(data, puller.batch))
+
+    def put_back(self, batches: Batches) -> None:
+        """Has the next take() return what one before has returned."""
+        self._held = batches
+
+    def _named(self, batches: Sequence[_Batch | None]) -> Batches:
+        """Holds batches, one for each output, against the definition; returns those in use."""
+        return [
+            (self._checked(entry, batch), batch)
+            for entry, batch in zip(self._nodes, batches, strict=True)
+            if entry is not None and batch is not None
+        ]
+
+    def capacities(self) -> list[int]:
+        """Returns the sizes in bytes of its batches in shared memory."""
+        return []
+
+    def drain(self) -> list[TensorListCPU]:
+        """Takes back all that was fed and not used."""
+        with self._fed:
+            held, self._held = self._held or [], None
+            batches = [wrap(*batch) for batch in (*(data for _, data in held), *self._queue)]
+            self._queue.clear()
+        return batches
+
+    def reset(self) -> None:
+        """Begins the next epoch."""
+        self._iteration = 0
+        self._epoch += 1
+
+    @property
+    def forgetful(self) -> str | None:
+        """Why a checkpoint does not hold where it is; None where it does, or where data is fed."""
+        return self._group.puller.forgetful if self._group.puller is not None else None
+
+    def state(self) -> dict[str, Any] | None:
+        """Returns its position behind the last take(); None where data is fed."""
+        if self._group.puller is None:
+            return None
+        return {
+            "iteration": self._iteration,
+            "epoch": self._epoch,
+            "source": self._group.puller.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Goes on where state() was called."""
+        assert self._group.puller is not None
+        self._held = None
+        self._group.puller.restore(state.get("source"))
+        self._iteration, self._epoch = state["iteration"], state["epoch"]
+
+    def _error(self, cls: type[Any], message: str) -> Exception:
+        return _make(cls, message, operator=OWNER, location=self._group.location)
+
+    def _outputs(self, data: Any, whole: bool) -> list[_Batch | None]:
+        """Returns one batch for each output out of what the source gave."""
+        count = self._group.num_outputs
+        if count is None:
+            return [self.convert(data, None, 0)]
+        items = [data] if whole else data
+        for item in items:
+            if not isinstance(item, (list, tuple)) or len(item) != count:
+                got = (
+                    f"{len(item)} values"
+                    if isinstance(item, (list, tuple))
+                    else type(item).__name__
+                )
+                raise self._error(
+                    ArgumentError,
+                    f"`num_outputs` is {count}, so the source gives tuples of {count}; got {got}",
+                )
+        return [
+            None
+            if self._nodes[index] is None
+            else self.convert(data[index] if whole else [item[index] for item in data], None, index)
+            for index in range(count)
+        ]
+
+    def convert(self, data: Any, layout: str | None, index: int, cuda_stream: Any = None) -> _Batch:
+        """Returns the user's data for one output as tensors, copied unless `no_copy`."""
+        entry = self._nodes[index]
+        tensors: torch.Tensor | list[torch.Tensor]
+        there = self._group.device == "gpu" and on_gpu(data)
+        try:
+            if isinstance(data, TensorListGPU if there else TensorListCPU):
+                tensors, known = data._data, data._layout
+            elif isinstance(data, (list, tuple)):
+                device = "cuda" if there else "cpu"
+                tensors, known = as_samples(data, device=device, numbers=not there)
+            else:
+                tensors, known = as_tensor(data, device="cuda" if there else "cpu")
+                known = known[1:]  # the first axis is the batch
+        except (ArgumentError, ArgumentTypeError, UnsupportedError) as error:
+            raise self._error(type(error), str(error)) from None
+        if isinstance(tensors, torch.Tensor) and tensors.dim() == 0:
+            raise self._error(ArgumentError, "a batch needs an axis for its samples, got a scalar")
+        if len(tensors) > self._batch_size:
+            raise self._error(
+                ArgumentError,
+                f"a batch has at most {self._batch_size} samples (`batch_size` of the pipeline), "
+                f"got {len(tensors)}",
+            )
+        if not len(tensors):
+            raise self._error(ArgumentError, "a batch has at least one sample, got none")
+        declared = entry[1].args.get("layout", "") if entry else ""
+        layout = layout or known or declared
+        dims = _sample_dims(tensors)
+        if layout and len(layout) != dims:
+            raise self._error(
+                LayoutError,
+                f'layout "{layout}" has {len(layout)} axes, the samples have {dims} dimensions',
+            )
+        batch = tensors, layout
+        if there:
+            stream = self._group.cuda_stream if cuda_stream is None else cuda_stream
+            return self._device.adopt(tensors, stream, copy=not self._group.no_copy), layout
+        return batch if self._group.no_copy or self._group.parallel else _copied(batch)
+
+    def _checked(self, entry: tuple[str, OpNode], batch: _Batch) -> str:
+        """Holds a batch against what the definition says; returns the name of its node."""
+        name, node = entry
+        if not node.args:
+            return name
+        tensors, layout = batch
+        dims = _sample_dims(tensors)
+        dtype = to_dali_type(tensors[0].dtype)
+        wanted = node.args.get("dtype")
+        if wanted is not None and dtype != wanted:
+            raise self._error(
+                ArgumentTypeError,
+                f"`{name}` takes {DALIDataType(wanted).name} data, got {dtype.name}",
+            )
+        ndim = node.args.get("ndim")
+        if ndim is not None and dims != ndim:
+            raise self._error(
+                ArgumentError,
+                f"`{name}` takes samples of {ndim} dimensions, got {dims}",
+            )
+        declared = node.args.get("layout")
+        if declared and layout != declared:
+            raise self._error(
+                LayoutError, f'`{name}` has layout "{declared}", got data with "{layout}"'
+            )
+        return name
+
+
+def _copied(batch: _Batch) -> _Batch:
+    tensors, layout = batch
+    if isinstance(tensors, torch.Tensor):
+        return tensors.clone(memory_format=torch.contiguous_format), layout
+    return [t.clone(memory_format=torch.contiguous_format) for t in tensors], layout
+
+
+def _sample_dims(tensors: torch.Tensor | list[torch.Tensor]) -> int:
+    return tensors.dim() - 1 if isinstance(tensors, torch.Tensor) else tensors[0].dim()

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of an epoch: what the sampler gives, and how that is given again after a resume."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.utils.data.sampler import BatchSampler
+
+from torchdali.loader._dataset.fetch import is_stateful, plain_state
+
+__all__ = ["Sampling", "generators_of", "random_state", "set_generators"]
+
+
+def generators_of(loader: Any) -> list[torch.Generator]:
+    """Returns the generators that the order of a loader may come from, each of them once."""
+    owners = (
+        loader,
+        loader.sampler,
+        loader.batch_sampler,
+        getattr(loader.batch_sampler, "sampler", None),
+    )
+    found: dict[int, torch.Generator] = {}
+    for owner in owners:
+        generator = getattr(owner, "generator", None)
+        if isinstance(generator, torch.Generator):
+            found[id(generator)] = generator
+    return list(found.values())
+
+
+def random_state(generators: Sequence[torch.Generator]) -> dict[str, Any]:
+    """Returns the states of torch's global generator and of others."""
+    return {
+        "global": torch.get_rng_state(),
+        "generators": [generator.get_state() for generator in generators],
+    }
+
+
+def set_generators(generators: Sequence[torch.Generator], state: dict[str, Any]) -> None:
+    """Sets what random_state() returned, except for the global generator."""
+    for generator, own in zip(generators, state["generators"], strict=False):
+        generator.set_state(own)
+
+
+def _set_random_state(generators: Sequence[torch.Generator], state: dict[str, Any]) -> None:
+    torch.set_rng_state(state["global"])
+    set_generators(generators, state)
+
+
+class _Batches:
+    """What torch's BatchSampler gives, from an iterator that can be asked where it is.
+
+    As there, the sampler is iterated over when the first batch is asked for.
+    """
+
+    def __init__(self, source: BatchSampler, state: dict[str, Any] | None) -> None:
+        self._source = source
+        self._state = state
+        if state is not None and state["sampler"] is not None:
+            source.sampler.load_state_dict(state["sampler"])  # type: ignore[union-attr]
+        self.samples: Iterator[Any] | None = None
+        self.ended = False  # a sampler that has ended may be ready for the next epoch
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def _begin(self) -> Iterator[Any]:
+        samples = iter(self._source.sampler)
+        if self._state is not None and self._state["iterator"] is not None:
+            samples.load_state_dict(self._state["iterator"])  # type: ignore[attr-defined]
+        return samples
+
+    def __next__(self) -> list[Any]:
+        if self.samples is None:
+            self.samples = self._begin()
+        size = self._source.batch_size
+        batch = list(itertools.islice(self.samples, size))
+        self.ended = len(batch) < size
+        if not batch or (self._source.drop_last and len(batch) < size):
+            raise StopIteration
+        return batch
+
+    @property
+    def is_stateful(self) -> bool:
+        return is_stateful(self._source.sampler) or is_stateful(self.samples)
+
+    def state(self) -> dict[str, Any]:
+        if self.samples is None and self._state is not None:
+            return self._state
+        return {
+            "sampler": plain_state(self._source.sampler),
+            "iterator": plain_state(self.samples),
+        }
+
+
+class Sampling:
+    """The indices of one epoch, a batch at a time, and what is needed to give the rest of them.
+
+    Where the sampler or its iterator has state_dict() and load_state_dict(), those are used. Else
+    the random states that the order came from are kept, and after a resume the batches that were
+    given are drawn once more.
+
+    Args:
+        loader: a DataLoader.
+        state: of an earlier one, to go on behind it.
+        before: the random state before `made` was made.
+        made: an iterator of the loader's index sampler, to be used for a new epoch.
+
+    Attributes:
+        drawn: how many were given.
+    """
+
+    def __init__(
+        self,
+        loader: Any,
+        state: dict[str, Any] | None = None,
+        *,
+        before: dict[str, Any] | None = None,
+        made: Iterator[Any] | None = None,
+    ) -> None:
+        self._generators = generators_of(loader)
+        self._sampler = loader._index_sampler
+        self.drawn = 0
+        self._ended = False
+        self._before = before or random_state(self._generators)
+        self._first: dict[str, Any] | None = None  # the random state before the first indices
+        if state is not None:
+            self._resume(state)
+            return
+        self._source = self._make(made=made)
+        self._iterator: Iterator[Any] = itertools.chain(self._note_first(), self._source)
+
+    @staticmethod
+    def beginning(loader: Any) -> dict[str, Any]:
+        """Returns the state() of an epoch that has not begun, without its random states."""
+        sampler = loader._index_sampler
+        batches = None
+        if type(sampler) is BatchSampler and is_stateful(sampler.sampler):
+            batches = {"sampler": plain_state(sampler.sampler), "iterator": None}
+        own = {"batches": batches, "sampler": plain_state(sampler), "iterator": None}
+        stateful = batches is not None or is_stateful(sampler)
+        return {"drawn": 0, "sampler": own if stateful else None}
+
+    def _make(self, state: Any = None, made: Iterator[Any] | None = None) -> Iterator[Any]:
+        if type(self._sampler) is BatchSampler:
+            return _Batches(self._sampler, state)
+        return iter(self._sampler) if made is None else made
+
+    def _note_first(self) -> Iterator[Any]:
+        """Gives nothing; notes the random state when the first indices are asked for."""
+        self._first = random_state(self._generators)
+        return
+        yield
+
+    def _resume(self, state: dict[str, Any]) -> None:
+        self.drawn = state["drawn"]
+        own = state["sampler"]
+        if own is not None:
+            if own["sampler"] is not None:
+                self._sampler.load_state_dict(own["sampler"])
+            self._iterator = self._source = self._make(own["batches"])
+            self._ended = state.get("ended", False)
+            if self._ended:
+                self._iterator = iter(())
+            elif own["iterator"] is not None:
+                self._source.load_state_dict(own["iterator"])  # type: ignore[attr-defined]
+            return
+        self._before, self._first = state["iter"], state["first"]
+        kept = torch.get_rng_state()  # the global generator is the user's: it stays as it was
+        try:
+            _set_random_state(self._generators, self._before)
+            self._iterator = self._source = self._make()
+            if self._first is not None:
+                _set_random_state(self._generators, self._first)
+            given = list(itertools.islice(self._source, max(self.drawn, 1)))
+        finally:
+            torch.set_rng_state(kept)
+        if self.drawn == 0:
+            self._iterator = itertools.chain(given, self._source)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            indices = next(self._iterator)
+        except StopIteration:
+            self._ended = True
+            raise
+        self.drawn += 1
+        return indices
+
+    @property
+    def _is_stateful(self) -> bool:
+        source = self._source
+        if isinstance(source, _Batches):
+            return source.is_stateful
+        return is_stateful(self._sampler) or is_stateful(source)
+
+    def state(self) -> dict[str, Any]:
+        """Returns where it is."""
+        if self._is_stateful:
+            source = self._source
+            own = {
+                "batches": source.state() if isinstance(source, _Batches) else None,
+                "sampler": plain_state(self._sampler),
+                "iterator": None if isinstance(source, _Batches) else plain_state(source),
+            }
+            ended = self._ended or (isinstance(source, _Batches) and source.ended)
+            return {"drawn": self.drawn, "sampler": own, "ended": ended}
+        first = self._first or random_state(self._generators)
+        return {"drawn": self.drawn, "sampler": None, "iter": self._before, "first": first}

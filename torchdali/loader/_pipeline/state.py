@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of a PipelineLoader as a dict of plain values: written and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.loader._pipeline.epochs import Position
+from torchdali.pipeline._checkpoint import Checkpoint, integer
+
+__all__ = ["check_facts", "read_state", "write_state"]
+
+_VERSION = 1
+
+
+def write_state(
+    position: Position,
+    facts: Mapping[str, Any],
+    *,
+    within: bool,
+    world_size: int,
+    pipelines: Sequence[Checkpoint],
+) -> dict[str, Any]:
+    """Returns a dict of integers, booleans and strings: JSON and torch.save take it.
+
+    Args:
+        position: of all ranks.
+        facts: what the meaning of the position depends on.
+        within: external sources are inside the epoch.
+        world_size: shards that the epoch is dealt out to.
+        pipelines: of this rank.
+    """
+    return {
+        "version": _VERSION,
+        "epoch": position.epoch,
+        "consumed": position.consumed,
+        "batches": position.batches,
+        "within": within,
+        "world_size": world_size,
+        **facts,
+        "pipelines": [checkpoint.encode().decode() for checkpoint in pipelines],
+    }
+
+
+def read_state(state: Any) -> dict[str, Any]:
+    """Returns a copy of what write_state() gave.
+
+    Raises:
+        ArgumentTypeError: it is no dict.
+        ArgumentError: it is damaged, or something else.
+    """
+    if not isinstance(state, Mapping):
+        raise _make(
+            ArgumentTypeError,
+            f"the state is a {type(state).__name__}, expected the dict that state_dict() returned",
+        )
+    try:
+        for key, least in {"epoch": 0, "consumed": 0, "batches": 0, "world_size": 1}.items():
+            integer(state, key, least)
+        if state.get("version") != _VERSION:
+            raise ValueError(f"its version is {state.get('version')!r}, not {_VERSION}")
+        if not isinstance(state.get("pipelines"), list) or not state["pipelines"]:
+            raise ValueError("`pipelines` is no list of checkpoints")
+        if not isinstance(state.get("within"), bool):
+            raise ValueError("`within` is missing")
+    except ValueError as error:
+        raise _make(
+            ArgumentError,
+            f"the state is damaged, or no state of a PipelineLoader: {error}",
+            fix="pass what state_dict() returned",
+        ) from None
+    for text in state["pipelines"]:
+        Checkpoint.decode(text)
+    return dict(state)
+
+
+def check_facts(state: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Holds the facts of a state against a loader's own.
+
+    Raises:
+        ArgumentError: one differs, so that the position means something else.
+    """
+    for key, own in facts.items():
+        if state.get(key) != own:
+            raise _make(
+                ArgumentError,
+                f"`{key}` of the loader is {own!r}, in the state it is {state.get(key)!r}",
+                fix="resume with the data set and the arguments that the state was made with",
+            )

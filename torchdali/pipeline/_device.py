@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GPU that a pipeline runs operators on: torch's streams and the engine's kernels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from torchdali import _build_info
+from torchdali._engine.extension import _C
+from torchdali.data_node import OpNode
+from torchdali.errors import UnsupportedError, _make
+from torchdali.info import CUDA_LIBRARY
+from torchdali.tensors._gpu import external_stream, no_gpu
+from torchdali.tensors._input import stream_handle
+
+__all__ = ["PipelineDevice", "make_device"]
+
+
+def _emulated() -> bool:
+    """Returns whether GPU operators are to run on the host, for tests; docs/design/gpu.md."""
+    return os.environ.get("TORCHDALI_EMULATE_GPU", "0") not in ("", "0")
+
+
+class PipelineDevice:
+    """The GPU of a built pipeline.
+
+    Args:
+        index: which one.
+        priority: of the kernels' stream, as torch has it: lower numbers come first.
+    """
+
+    def __init__(self, index: int, priority: int) -> None:
+        self.index = index
+        # CUDA has no more than this; others mean the nearest one.
+        stream: Any = torch.cuda.Stream
+        self._kernels = stream(index, priority=max(-5, min(priority, 0)))
+        copies = stream(index)
+        self.engine = _C.Device(
+            index=index,
+            kernel_stream=self._kernels.stream_id,
+            copy_stream=copies.stream_id,
+            handle=self._kernels.cuda_stream,
+            library=str(CUDA_LIBRARY),
+        )
+
+    def adopt(
+        self, tensors: torch.Tensor | list[torch.Tensor], cuda_stream: Any, *, copy: bool
+    ) -> torch.Tensor | list[torch.Tensor]:
+        """Returns tensors of this GPU for the pipeline's kernels, which wait for them.
+
+        Args:
+            tensors: of one GPU.
+            cuda_stream: the stream that makes them; None: torch's current one, -1: no stream, they
+                are there already.
+            copy: their memory may change afterwards.
+
+        Raises:
+            UnsupportedError: they lie on another GPU.
+        """
+        samples = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+        device = samples[0].device
+        if device.index != self.index:
+            raise _make(
+                UnsupportedError,
+                f"data on GPU {device.index} is fed to a pipeline on GPU {self.index}",
+            )
+        if cuda_stream is None:
+            stream = torch.cuda.current_stream(device)
+        elif stream_handle(cuda_stream) == -1:
+            stream = self._kernels
+        else:
+            stream = external_stream(cuda_stream, device)
+        if copy:
+            with torch.cuda.stream(stream):
+                samples = [sample.clone() for sample in samples]
+        self._kernels.wait_stream(stream)
+        for sample in samples:
+            sample.record_stream(self._kernels)
+        return samples[0] if isinstance(tensors, torch.Tensor) else samples
+
+
+class _EmulatedDevice:
+    """Stands for a GPU in tests."""
+
+    def __init__(self) -> None:
+        self.engine = _C.Device(emulated=True)
+
+    def adopt(self, *_: Any, **__: Any) -> Any:
+        raise _make(UnsupportedError, "data on a GPU is fed to a pipeline that emulates one")
+
+
+def make_device(
+    nodes: Sequence[OpNode], device_id: int | None, priority: int | None
+) -> PipelineDevice | _EmulatedDevice | None:
+    """Returns the GPU of a pipeline; None where no operator runs on one.
+
+    Args:
+        nodes: of the pipeline.
+        device_id: which GPU; None: torch's current one.
+        priority: of the stream that kernels run on, as torch has it: lower numbers come first.
+
+    Raises:
+        UnsupportedError: there is no GPU, or this build has no kernels.
+    """
+    first = next((node for node in nodes if node.device == "gpu"), None)
+    if first is None:
+        return None
+    if _emulated():
+        return _EmulatedDevice()
+    reason = no_gpu()
+    if not reason and not CUDA_LIBRARY.exists():
+        reason = f"torchdali was built without kernels: {_build_info.CUDA_LIBRARY_MISSING}"
+    elif not reason and device_id is not None and device_id >= torch.cuda.device_count():
+        reason = f"`device_id` is {device_id}, and torch finds {torch.cuda.device_count()} GPUs"
+    if reason:
+        raise _make(
+            UnsupportedError,
+            f"runs on a GPU, and {reason}",
+            operator="DataNode.gpu()" if first.schema.hidden else first.schema.fn_name,
+            location=first.location,
+            fix='leave out `device` and .gpu(), and move the batch with `.to("cuda")` where there '
+            "is a GPU",
+        )
+    index = torch.cuda.current_device() if device_id is None else device_id
+    return PipelineDevice(index, priority or 0)
