@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the scheduler costs, for benchmarks/scheduler.py: prints one JSON object. Tasks either burn
 // time, or sleep: sleeping ones take no core, so 64 workers can be looked at on any machine.
-#include "executor/scheduler.h"
+#include "executor/run/scheduler.h"
 
 #include <algorithm>
 #include <cmath>

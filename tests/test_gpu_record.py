@@ -96,9 +96,8 @@ def test_what_the_page_says():
 
 def test_a_fingerprint_is_of_what_is_compiled(tmp_path):
     def make(kernel: str, header: str = "int a;") -> str:
-        for folder in ("cuda", "gpu"):
-            (tmp_path / folder).mkdir(exist_ok=True)
-        (tmp_path / "cuda" / "k.cu").write_text('#include "gpu/h.h"\n' + kernel)
+        (tmp_path / "gpu" / "cuda").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "gpu" / "cuda" / "k.cu").write_text('#include "gpu/h.h"\n' + kernel)
         (tmp_path / "gpu" / "h.h").write_text(header)
         (tmp_path / "gpu" / "other.h").write_text(f"int unused; // {kernel}")
         return fingerprint(tmp_path)

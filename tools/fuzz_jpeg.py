@@ -51,13 +51,13 @@ TARGETS = {
         FOLDER / "jpeg_decoder_fuzz.cpp",
         FOLDER / "jpeg_corpus.bin",
         480_000,
-        ("csrc/io/jpeg_decoder", "csrc/kernels/jpeg_"),
+        ("csrc/io/jpeg_decoder", "csrc/kernels/jpeg/"),
     ),
     "packer": Target(
         FOLDER / "jpeg_packer_fuzz.cpp",
         FOLDER / "jpeg_packer_corpus.bin",
         120_000,
-        ("csrc/io/jpeg_decoder/packer", "csrc/io/jpeg_decoder/scan_", "csrc/gpu", "csrc/ops"),
+        ("csrc/io/jpeg_decoder/packer", "csrc/io/jpeg_decoder/scan/", "csrc/gpu", "csrc/ops"),
     ),
 }
 

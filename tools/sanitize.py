@@ -3,7 +3,7 @@
 
 A program is a ``.cpp`` file with a ``main``. Comment lines at its top name what it is made of::
 
-    // sources: csrc/executor/scheduler.cpp csrc/io/*.cpp   (patterns, beside the program)
+    // sources: csrc/executor/run/scheduler.cpp csrc/io/*.cpp   (patterns, beside the program)
     // libs: libjpeg libpng                                 (pkg-config names)
     // sanitizers: address thread                           (default: both)
 

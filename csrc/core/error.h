@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors of the engine. A throw site says what failed and how to mend it; the executor adds the
-// operator, the sample, its source and the user's line (executor/executor.cpp).
+// operator, the sample, its source and the user's line (executor/run/executor.cpp).
 #pragma once
 
 #include <exception>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operators say about themselves so that the engine can run several of them over one image
-// without making the whole images between them (executor/chain.h, docs/design/fusion.md). An image
-// is a sample of layout "HWC" here; what is no image is left to Operator::run().
+// without making the whole images between them (executor/chain/chain.h, docs/design/fusion.md). An
+// image is a sample of layout "HWC" here; what is no image is left to Operator::run().
 #pragma once
 
 #include <array>

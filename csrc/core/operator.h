@@ -189,8 +189,8 @@ class SampleContext {
   }
 
  private:
-  friend class SampleRunner;  // executor/sample_runner.h
-  friend class StepContext;   // executor/batch_runner.cpp
+  friend class SampleRunner;  // executor/run/sample_runner.h
+  friend class StepContext;   // executor/run/batch_runner.cpp
   SampleView* values_ = nullptr;
   std::span<const int> inputs_, arguments_, outputs_;  // slots in values_
   SampleMemory* memory_ = nullptr;

@@ -43,7 +43,8 @@ enum class ArgType : int8_t {
   kCode,
   kLayoutVec,  // one for all, or a list
 };
-const char* arg_type_name(ArgType type);  // as torchdali/_engine/schema.py knows it: "int_list", ...
+const char* arg_type_name(
+    ArgType type);  // as torchdali/_engine/schema.py knows it: "int_list", ...
 
 // Data of any size; shared, since arguments are copied.
 using Bytes = std::shared_ptr<const std::string>;
@@ -172,7 +173,7 @@ T OpSpec::get(std::string_view arg) const {
 const std::vector<std::unique_ptr<Schema>>& all_schemas();  // sorted by name
 const Schema* find_schema(std::string_view name);           // or nullptr
 
-// Builds a schema; see csrc/ops/flip.cpp for a use.
+// Builds a schema; see csrc/ops/window/flip.cpp for a use.
 class SchemaBuilder {
  public:
   explicit SchemaBuilder(std::string name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What GPU operators say about themselves so that several of them over one image become one kernel
-// (executor/gpu_chain.h, docs/design/fusion.md). Images and parts of them are those of
+// (executor/chain/gpu_chain.h, docs/design/fusion.md). Images and parts of them are those of
 // core/image_part.h; nobody looks at pixels here.
 #pragma once
 
@@ -30,7 +30,7 @@ class ChainResampling {
   virtual SampleView image() const = 0;
   // As ImageResampling::narrow().
   virtual void narrow(const ImagePart& part) = 0;
-  // Whether it goes by strips (gpu/grids/strips.h), as it would alone: another kernel.
+  // Whether it goes by strips (kernels/resample/strips_gpu.h), as it would alone: another kernel.
   virtual bool by_strips() const = 0;
   // Sets what a resampling has of `task`, but the addresses. Rows of the input are `row_stride`
   // elements apart. False where that cannot be done in the way that it would alone. Once.

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/kernels.h"
+#include "kernels/gpu/tasks.h"
 
 namespace torchdali::gpu {
 

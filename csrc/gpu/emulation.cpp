@@ -2,7 +2,7 @@
 // The GPU's kernels as loops on the host, for tests without a GPU.
 #include <cstdint>
 
-#include "gpu/grids/grid.h"
+#include "kernels/gpu/functor.h"
 
 namespace torchdali::gpu {
 namespace {

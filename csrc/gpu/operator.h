@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What GPU operators derive from. run() describes the work of a sample (or of a frame of one) as
 // tasks; the kernel does those of the whole batch in one launch. See docs/design/gpu.md, and
-// csrc/ops/flip.cpp for a use.
+// csrc/ops/window/flip.cpp for a use.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/operator.h"
-#include "gpu/kernels.h"
+#include "kernels/gpu/tasks.h"
 
 namespace torchdali::gpu {
 

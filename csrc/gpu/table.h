@@ -3,7 +3,7 @@
 // defines launch(grid, tasks, most, stream) before.
 #pragma once
 
-#include "gpu/kernels.h"
+#include "kernels/gpu/tasks.h"
 
 namespace torchdali::gpu {
 

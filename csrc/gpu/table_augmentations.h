@@ -3,14 +3,14 @@
 // `launch` turns functors into: gpu/table.h.
 #pragma once
 
-#include "gpu/grids/boxes.h"
-#include "gpu/grids/clahe.h"
-#include "gpu/grids/histogram.h"
-#include "gpu/grids/jpeg_distortion.h"
-#include "gpu/grids/noise.h"
-#include "gpu/grids/paste.h"
-#include "gpu/grids/points.h"
 #include "gpu/table.h"
+#include "kernels/boxes/boxes_gpu.h"
+#include "kernels/boxes/points_gpu.h"
+#include "kernels/color/clahe_gpu.h"
+#include "kernels/color/histogram_gpu.h"
+#include "kernels/jpeg/jpeg_distortion_gpu.h"
+#include "kernels/noise/noise_gpu.h"
+#include "kernels/window/paste_gpu.h"
 
 namespace torchdali::gpu {
 

@@ -2,8 +2,8 @@
 // The table's kernels of codecs, of whatever `launch` turns functors into: gpu/table.h.
 #pragma once
 
-#include "gpu/grids/jpeg.h"
 #include "gpu/table.h"
+#include "kernels/jpeg/jpeg_gpu.h"
 
 namespace torchdali::gpu {
 

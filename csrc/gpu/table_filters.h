@@ -2,9 +2,9 @@
 // The table's kernels of filters and warps, of whatever `launch` turns functors into: gpu/table.h.
 #pragma once
 
-#include "gpu/grids/convolve.h"
-#include "gpu/grids/warp.h"
 #include "gpu/table.h"
+#include "kernels/filter/convolve_gpu.h"
+#include "kernels/warp/warp_gpu.h"
 
 namespace torchdali::gpu {
 

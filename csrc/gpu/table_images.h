@@ -2,14 +2,14 @@
 // The table's kernels of images, of whatever `launch` turns functors into: gpu/table.h.
 #pragma once
 
-#include "gpu/grids/chain.h"
-#include "gpu/grids/copy.h"
-#include "gpu/grids/elements.h"
-#include "gpu/grids/mask.h"
-#include "gpu/grids/resample.h"
-#include "gpu/grids/strips.h"
-#include "gpu/grids/window.h"
 #include "gpu/table.h"
+#include "kernels/math/elements_gpu.h"
+#include "kernels/resample/chain_gpu.h"
+#include "kernels/resample/resample_gpu.h"
+#include "kernels/resample/strips_gpu.h"
+#include "kernels/window/copy_gpu.h"
+#include "kernels/window/mask_gpu.h"
+#include "kernels/window/window_gpu.h"
 
 namespace torchdali::gpu {
 

@@ -2,11 +2,11 @@
 // The table's kernels of numbers, of whatever `launch` turns functors into: gpu/table.h.
 #pragma once
 
-#include "gpu/grids/arithmetic.h"
-#include "gpu/grids/lookup.h"
-#include "gpu/grids/reduce.h"
-#include "gpu/grids/standardize.h"
 #include "gpu/table.h"
+#include "kernels/math/arithmetic_gpu.h"
+#include "kernels/math/lookup_gpu.h"
+#include "kernels/math/reduce_gpu.h"
+#include "kernels/math/standardize_gpu.h"
 
 namespace torchdali::gpu {
 

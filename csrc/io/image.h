@@ -15,7 +15,7 @@
 namespace torchdali::io {
 
 namespace jpeg {
-class Index;  // io/jpeg_decoder/index.h
+class Index;  // io/jpeg_decoder/index/index.h
 }
 
 using Bytes = std::span<const uint8_t>;

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "io/image.h"
-#include "kernels/jpeg_rows.h"
+#include "kernels/jpeg/jpeg_rows.h"
 
 namespace torchdali::io {
 
@@ -33,8 +33,8 @@ struct PackedJpeg {
   bool bgr = false;
   int channels = 3;  // of the output; gray stands for all three
 
-  // kernels/jpeg_entropy.h has what they hold. Blocks come in the order of the file. The lists of
-  // beginnings have an entry for the end of the last block too.
+  // kernels/jpeg/jpeg_entropy.h has what they hold. Blocks come in the order of the file. The lists
+  // of beginnings have an entry for the end of the last block too.
   std::span<const uint32_t> bases = {};
   std::span<const uint16_t> starts = {}, units = {};
 };

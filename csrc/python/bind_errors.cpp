@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors of the engine become the classes of torchdali/errors.py, which also words them.
-#include "executor/graph.h"
+#include "executor/graph/graph.h"
 #include "python/bind.h"
 
 namespace torchdali {

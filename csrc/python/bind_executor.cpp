@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executor: graphs in, batches of torch tensors out. Waiting happens without the GIL.
-#include "executor/executor.h"
+#include "executor/run/executor.h"
 
 #include <unistd.h>
 

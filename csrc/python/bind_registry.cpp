@@ -5,7 +5,7 @@
 #include "core/cpu_features.h"
 #include "core/operator.h"
 #include "core/random.h"
-#include "executor/graph.h"
+#include "executor/graph/graph.h"
 #include "io/codecs.h"
 #include "io/jpeg_decoder/choice.h"
 #include "python/bind.h"

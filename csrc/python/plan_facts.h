@@ -2,7 +2,7 @@
 // What a plan says about itself, for torchdali/pipeline/_explain.py.
 #pragma once
 
-#include "executor/plan.h"
+#include "executor/run/plan.h"
 #include "python/bind.h"
 
 namespace torchdali {

@@ -13,10 +13,10 @@
 #include "core/counters.h"
 #include "core/operator.h"
 #include "core/trace.h"
-#include "gpu/axes.h"
+#include "gpu/copy_axes.h"
 #include "gpu/device.h"
 #include "gpu/operator.h"
-#include "kernels/strided_copy.h"
+#include "kernels/window/strided_copy.h"
 #include "python/values.h"
 
 namespace torchdali {

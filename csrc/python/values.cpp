@@ -10,7 +10,7 @@
 #include <array>
 
 #include "core/batch.h"
-#include "kernels/strided_copy.h"
+#include "kernels/window/strided_copy.h"
 
 namespace torchdali {
 namespace {
@@ -215,7 +215,8 @@ ForeignView to_view(py::handle object, c10::Device device) {
       PyCapsule_CheckExact(object.ptr()) != 0)
     return from_capsule(object);
   // All that external_source takes; what is refused is refused in its words.
-  const py::object convert = py::module_::import("torchdali.pipeline._callbacks").attr("_as_tensor");
+  const py::object convert =
+      py::module_::import("torchdali.pipeline._callbacks").attr("_as_tensor");
   ForeignView out = from_tensor(
       py::cast<at::Tensor>(convert(object, device.is_cpu() ? -1 : device.index())), device);
   if (!device.is_cpu()) out.owner = py::make_tuple(out.owner, object);

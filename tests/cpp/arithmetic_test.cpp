@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels of expressions: every operation on every type with the values where it goes wrong, in
 // buffers of the exact size, with every instruction set; broadcasting against plain indexing.
-// sources: csrc/kernels/arithmetic.cpp csrc/kernels/arithmetic_cpu.cpp csrc/core/cpu_features.cpp
-// sources: csrc/kernels/arithmetic_broadcast.cpp
+// sources: csrc/kernels/math/arithmetic.cpp csrc/kernels/math/arithmetic_cpu.cpp csrc/core/cpu_features.cpp
+// sources: csrc/kernels/math/arithmetic_broadcast.cpp
 // sanitizers: address
 #include <cmath>
 #include <cstdlib>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "expect.h"
-#include "kernels/arithmetic.h"
-#include "kernels/arithmetic_broadcast.h"
+#include "kernels/math/arithmetic.h"
+#include "kernels/math/arithmetic_broadcast.h"
 
 namespace torchdali::kernels {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // core: binary16, Philox against its published test vectors, layouts, the registry; and the
 // executor's parts that need no torch: graph checks, plans, scratch memory.
-// sources: csrc/core/schema.cpp csrc/executor/graph.cpp csrc/executor/plan.cpp csrc/executor/rewrite.cpp
-// sources: csrc/executor/fuse_expressions.cpp csrc/executor/frame_loop.cpp csrc/executor/chain*.cpp
+// sources: csrc/core/schema.cpp csrc/executor/graph/graph.cpp csrc/executor/run/plan.cpp csrc/executor/graph/rewrite.cpp
+// sources: csrc/executor/graph/fuse_expressions.cpp csrc/executor/chain/frame_loop.cpp csrc/executor/chain/chain*.cpp
 // sanitizers: address
 #include <cmath>
 #include <cstring>
@@ -10,10 +10,10 @@
 #include <string>
 
 #include "core/operator.h"
-#include "executor/gpu_chain.h"
-#include "executor/plan.h"
-#include "executor/rewrite.h"
-#include "executor/scratch.h"
+#include "executor/chain/gpu_chain.h"
+#include "executor/graph/rewrite.h"
+#include "executor/run/plan.h"
+#include "executor/run/scratch.h"
 #include "expect.h"
 #include "gpu/operator.h"
 

@@ -3,11 +3,11 @@
 // and of damaged files; the points do not depend on the order in which regions were asked for;
 // points that are nonsense harm nobody; files of the index, sound, damaged and cut; several
 // threads. Arguments: generated files, mutations of each.
-// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/*.cpp csrc/kernels/jpeg_*.cpp
+// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
 // libs: libjpeg libpng
 // sanitizers: address thread
-#include "io/jpeg_decoder/index.h"
+#include "io/jpeg_decoder/index/index.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels: conversions at the limits of every pair of types, mirroring, normalisation, windows and
 // transposition, in buffers of the exact size, with every instruction set of this machine.
-// sources: csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/kernels/mirror_cpu.cpp
-// sources: csrc/kernels/normalize_cpu.cpp csrc/kernels/normalize_box.cpp csrc/core/cpu_features.cpp
-// sources: csrc/kernels/transpose_cpu.cpp
+// sources: csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/kernels/window/mirror_cpu.cpp
+// sources: csrc/kernels/window/normalize_cpu.cpp csrc/kernels/window/normalize_box.cpp csrc/core/cpu_features.cpp
+// sources: csrc/kernels/window/transpose_cpu.cpp
 // sanitizers: address
 #include <algorithm>
 #include <array>
@@ -18,10 +18,10 @@
 
 #include "expect.h"
 #include "kernels/convert.h"
-#include "kernels/mirror.h"
-#include "kernels/normalize_box.h"
-#include "kernels/transpose.h"
-#include "kernels/window.h"
+#include "kernels/window/mirror.h"
+#include "kernels/window/normalize_box.h"
+#include "kernels/window/transpose.h"
+#include "kernels/window/window.h"
 
 namespace torchdali::kernels {
 namespace {

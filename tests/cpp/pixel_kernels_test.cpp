@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of colour and noise: rows of all short lengths, in buffers of the exact size, with every
 // instruction set of this machine, against one pixel at a time.
-// sources: csrc/kernels/colour_matrix_cpu.cpp csrc/kernels/linear_cpu.cpp csrc/kernels/convert.cpp
-// sources: csrc/kernels/convert_cpu.cpp csrc/kernels/byte_table_cpu.cpp
-// sources: csrc/kernels/random_block_cpu.cpp csrc/kernels/grid_mask_cpu.cpp
+// sources: csrc/kernels/color/color_matrix_cpu.cpp csrc/kernels/math/linear_cpu.cpp csrc/kernels/convert.cpp
+// sources: csrc/kernels/convert_cpu.cpp csrc/kernels/color/byte_table_cpu.cpp
+// sources: csrc/kernels/noise/random_block_cpu.cpp csrc/kernels/window/grid_mask_cpu.cpp
 // sources: csrc/core/cpu_features.cpp
 // sanitizers: address
 #include <cmath>
@@ -13,12 +13,12 @@
 
 #include "core/random.h"
 #include "expect.h"
-#include "kernels/byte_table.h"
-#include "kernels/colour_matrix.h"
+#include "kernels/color/byte_table.h"
+#include "kernels/color/color_matrix.h"
 #include "kernels/convert.h"
-#include "kernels/grid_mask.h"
-#include "kernels/linear.h"
-#include "kernels/random_block.h"
+#include "kernels/math/linear.h"
+#include "kernels/noise/random_block.h"
+#include "kernels/window/grid_mask.h"
 
 namespace torchdali::kernels {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels: reductions, standardization, linear maps and blobs against loops over single elements,
 // on random shapes in buffers of the exact size, with every instruction set of this machine.
-// sources: csrc/kernels/reduce.cpp csrc/kernels/reduce_sums_cpu.cpp
-// sources: csrc/kernels/reduce_extremes_cpu.cpp csrc/kernels/standardize.cpp
-// sources: csrc/kernels/standardize_cpu.cpp csrc/kernels/linear_points_cpu.cpp
-// sources: csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/kernels/blobs.cpp
+// sources: csrc/kernels/math/reduce.cpp csrc/kernels/math/reduce_sums_cpu.cpp
+// sources: csrc/kernels/math/reduce_extremes_cpu.cpp csrc/kernels/math/standardize.cpp
+// sources: csrc/kernels/math/standardize_cpu.cpp csrc/kernels/boxes/linear_points_cpu.cpp
+// sources: csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/kernels/boxes/blobs.cpp
 // sources: csrc/core/cpu_features.cpp
 // sanitizers: address
 #include <cmath>
@@ -15,11 +15,11 @@
 
 #include "core/cpu_features.h"
 #include "expect.h"
-#include "kernels/blobs.h"
+#include "kernels/boxes/blobs.h"
+#include "kernels/boxes/linear_points.h"
 #include "kernels/convert.h"
-#include "kernels/linear_points.h"
-#include "kernels/reduce.h"
-#include "kernels/standardize.h"
+#include "kernels/math/reduce.h"
+#include "kernels/math/standardize.h"
 
 namespace torchdali::kernels {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // executor/scheduler: order of delivery, errors, cancelling, closing; small enough for TSan.
-// sources: csrc/executor/scheduler.cpp csrc/core/trace.cpp
+// sources: csrc/executor/run/scheduler.cpp csrc/core/trace.cpp
 // sanitizers: address thread
-#include "executor/scheduler.h"
+#include "executor/run/scheduler.h"
 
 #include <algorithm>
 #include <functional>

@@ -2,9 +2,9 @@
 // kernels/warp, convolve and correlate: random jobs on buffers of exact size, so that the address
 // sanitizer sees a read or write too far; every instruction set of this machine gives the same
 // bytes.
-// sources: csrc/kernels/warp.cpp csrc/kernels/warp_wide.cpp csrc/kernels/warp_cpu.cpp csrc/kernels/convolve.cpp csrc/kernels/correlate.cpp csrc/kernels/convolve_rows_cpu.cpp csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/core/cpu_features.cpp
+// sources: csrc/kernels/warp/warp.cpp csrc/kernels/warp/warp_wide.cpp csrc/kernels/warp/warp_cpu.cpp csrc/kernels/filter/convolve.cpp csrc/kernels/filter/correlate.cpp csrc/kernels/filter/convolve_rows_cpu.cpp csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/core/cpu_features.cpp
 // sanitizers: address
-#include "kernels/warp.h"
+#include "kernels/warp/warp.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@
 #include "core/cpu_features.h"
 #include "core/error.h"
 #include "expect.h"
-#include "kernels/convolve.h"
-#include "kernels/correlate.h"
+#include "kernels/filter/convolve.h"
+#include "kernels/filter/correlate.h"
 
 namespace torchdali::kernels {
 namespace {

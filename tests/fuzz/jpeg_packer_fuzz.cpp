@@ -2,7 +2,7 @@
 // One input of a fuzzer, through the hybrid decoder: packed on the host, unpacked by the functors
 // of the GPU's kernels, whose checks are on. Whatever the bytes, the pixels are those of our
 // decoder on the CPU, or neither takes the file.
-// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/*.cpp csrc/kernels/jpeg_*.cpp
+// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp csrc/ops/decoders/jpeg_tasks.cpp
 #include <cstring>
 #include <vector>
@@ -10,10 +10,10 @@
 #include "../cpp/exact_scratch.h"
 #include "core/cpu_features.h"
 #include "core/error.h"
-#include "gpu/grids/jpeg.h"
 #include "io/image.h"
 #include "io/jpeg_decoder/header.h"
-#include "io/jpeg_decoder/index.h"
+#include "io/jpeg_decoder/index/index.h"
+#include "kernels/jpeg/jpeg_gpu.h"
 #include "nonsense_index.h"
 #include "ops/decoders/jpeg_tasks.h"
 

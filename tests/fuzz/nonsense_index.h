@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "io/jpeg_decoder/index.h"
+#include "io/jpeg_decoder/index/index.h"
 
 namespace torchdali::io {
 

@@ -55,13 +55,13 @@ class Record:
 def fingerprint(csrc: Path) -> str:
     """Returns a hash of all that the kernels are compiled from.
 
-    That is csrc/cuda and what it includes of csrc, without comments and white space.
+    That is csrc/gpu/cuda and what it includes of csrc, without comments and white space.
 
     Args:
         csrc: the folder of the sources.
     """
     found: dict[str, str] = {}
-    left = sorted(str(p.relative_to(csrc)) for p in (csrc / "cuda").iterdir())
+    left = sorted(str(p.relative_to(csrc)) for p in (csrc / "gpu" / "cuda").iterdir())
     while left:
         name = left.pop()
         if name in found:

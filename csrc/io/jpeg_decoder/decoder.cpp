@@ -6,8 +6,8 @@
 
 #include "io/jpeg_decoder/header.h"
 #include "io/jpeg_decoder/planes.h"
-#include "io/jpeg_decoder/scan_reader.h"
-#include "io/jpeg_decoder/several_scans.h"
+#include "io/jpeg_decoder/scan/scan_reader.h"
+#include "io/jpeg_decoder/scan/several_scans.h"
 #include "io/jpeg_decoder/tables.h"
 
 namespace torchdali::io::jpeg {

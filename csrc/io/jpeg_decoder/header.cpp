@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "kernels/jpeg_entropy.h"
+#include "kernels/jpeg/jpeg_entropy.h"
 
 namespace torchdali::io::jpeg {
 namespace {

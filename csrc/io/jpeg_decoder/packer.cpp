@@ -6,7 +6,7 @@
 #include "io/jpeg_decoder/choice.h"
 #include "io/jpeg_decoder/header.h"
 #include "io/jpeg_decoder/plane.h"
-#include "io/jpeg_decoder/scan_reader.h"
+#include "io/jpeg_decoder/scan/scan_reader.h"
 #include "io/jpeg_decoder/tables.h"
 #include "io/packed_jpeg.h"
 #include "io/pixel_target.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/jpeg_idct.h"
+#include "kernels/jpeg/jpeg_idct.h"
 
 namespace torchdali::io::jpeg {
 

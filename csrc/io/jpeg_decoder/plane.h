@@ -5,8 +5,8 @@
 
 #include "io/image.h"
 #include "io/jpeg_decoder/header.h"
-#include "kernels/jpeg_entropy.h"
-#include "kernels/jpeg_rows.h"
+#include "kernels/jpeg/jpeg_entropy.h"
+#include "kernels/jpeg/jpeg_rows.h"
 
 namespace torchdali::io::jpeg {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "io/image.h"
-#include "kernels/jpeg_huffman.h"
+#include "kernels/jpeg/jpeg_huffman.h"
 
 namespace torchdali::io::jpeg {
 

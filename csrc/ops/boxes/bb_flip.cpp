@@ -4,7 +4,7 @@
 
 #include "core/operator.h"
 #include "gpu/operator.h"
-#include "kernels/flip_boxes.h"
+#include "kernels/boxes/flip_boxes.h"
 
 namespace torchdali {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/operator.h"
 #include "gpu/operator.h"
-#include "kernels/box_match.h"
+#include "kernels/boxes/box_match.h"
 #include "kernels/convert.h"
 
 namespace torchdali {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "gpu/axes.h"
+#include "gpu/copy_axes.h"
 #include "gpu/nvjpeg.h"
 #include "gpu/operator.h"
 #include "ops/decoders/image_decoder.h"

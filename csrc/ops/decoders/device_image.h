@@ -33,8 +33,8 @@ void output_packed(SampleContext& ctx, DeviceImage& image);
 void output_device_image(SampleContext& ctx, const DeviceImage& image, io::Bytes file);
 
 // The host's part of a decoder: one of a schema with the outputs of add_host_part_outputs() and the
-// name "host_part." and the decoder's, which is how executor/mixed_decoders.cpp finds it. Errors
-// name the operator that the user wrote.
+// name "host_part." and the decoder's, which is how executor/graph/mixed_decoders.cpp finds it.
+// Errors name the operator that the user wrote.
 template <class Decoder>
 class HostPart final : public Operator {
  public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.decoders.image_crop: a window of fixed size of an encoded image.
-#include "ops/crop_window.h"
 #include "ops/decoders/device_image.h"
 #include "ops/decoders/image_decoder.h"
+#include "ops/window/crop_window.h"
 
 namespace torchdali {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "io/jpeg_decoder/index.h"
+#include "io/jpeg_decoder/index/index.h"
 #include "ops/decoders/device_image.h"
 
 namespace torchdali {

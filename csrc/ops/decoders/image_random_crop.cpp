@@ -2,7 +2,7 @@
 // fn.decoders.image_random_crop: a window of random area and aspect ratio of an encoded image.
 #include "ops/decoders/device_image.h"
 #include "ops/decoders/image_decoder.h"
-#include "ops/random_crop_args.h"
+#include "ops/window/random_crop_args.h"
 
 namespace torchdali {
 namespace {

@@ -2,7 +2,7 @@
 // fn.decoders.image_slice: a window of an encoded image, given by coordinates.
 #include "ops/decoders/device_image.h"
 #include "ops/decoders/image_decoder.h"
-#include "ops/slice_window.h"
+#include "ops/window/slice_window.h"
 
 namespace torchdali {
 namespace {

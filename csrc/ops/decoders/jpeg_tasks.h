@@ -7,7 +7,7 @@
 #include <functional>
 #include <span>
 
-#include "gpu/kernels.h"
+#include "kernels/gpu/tasks.h"
 #include "ops/decoders/device_image.h"
 
 namespace torchdali {

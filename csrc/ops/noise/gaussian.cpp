@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/operator.h"
-#include "kernels/random_block.h"
-#include "kernels/random_scalar.h"
+#include "kernels/noise/random_block.h"
+#include "kernels/noise/random_scalar.h"
 #include "ops/noise/noise_gpu.h"
 
 namespace torchdali {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gpu/operator.h"
-#include "kernels/random_block.h"
+#include "kernels/noise/random_block.h"
 
 namespace torchdali {
 

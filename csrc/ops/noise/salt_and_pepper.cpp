@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "core/operator.h"
-#include "kernels/colour_matrix.h"
+#include "kernels/color/color_matrix.h"
 #include "kernels/convert.h"
-#include "kernels/random_block.h"
+#include "kernels/noise/random_block.h"
 #include "ops/noise/noise_gpu.h"
 
 namespace torchdali {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/operator.h"
-#include "core/poisson.h"
-#include "kernels/byte_draws.h"
 #include "kernels/convert.h"
-#include "kernels/random_block.h"
+#include "kernels/noise/byte_draws.h"
+#include "kernels/noise/poisson.h"
+#include "kernels/noise/random_block.h"
 #include "ops/noise/noise_gpu.h"
 
 namespace torchdali {

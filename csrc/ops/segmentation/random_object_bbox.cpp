@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/operator.h"
-#include "kernels/blobs.h"
+#include "kernels/boxes/blobs.h"
 #include "kernels/convert.h"
 
 namespace torchdali {

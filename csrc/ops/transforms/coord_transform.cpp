@@ -4,8 +4,8 @@
 
 #include "core/operator.h"
 #include "gpu/operator.h"
+#include "kernels/boxes/linear_points.h"
 #include "kernels/convert.h"
-#include "kernels/linear_points.h"
 #include "ops/transforms/affine.h"
 
 namespace torchdali {

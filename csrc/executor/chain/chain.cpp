@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executor/chain/chain.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "executor/chain/chain_plan.h"
+#include "executor/chain/chain_sample.h"
+
+namespace torchdali {
+namespace {
+
+// Bytes of the rows that go from operator to operator at a time. Smaller bands measured slower:
+// operators look at their arguments and make tables for each. docs/design/fusion.md has figures.
+constexpr int64_t kBandBytes = int64_t{1} << 20;
+
+// Pixels in memory, and how many elements there are from row to row.
+struct Pixels {
+  const std::byte* data = nullptr;
+  int64_t row_stride = 0;
+};
+
+void run_bands(ChainSample& sample, const ChainSegment& s, const Pixels& pixels, ImageRowSink* sink,
+               const SampleView& out) {
+  const int64_t height = s.image.shape[0], width = s.image.shape[1];
+  SampleView first = s.resampling != nullptr ? s.resampling->image()
+                     : s.source != nullptr   ? s.source->image()
+                                             : sample.value();
+  first.shape[1] = width;
+  const int64_t elements = width * first.shape[2], first_bytes = bytes_of_row(first);
+  const int64_t pixels_step = pixels.row_stride * itemsize(first.dtype);
+  const int64_t longest = std::max(s.row_bytes, first_bytes);
+  const int64_t most = std::clamp<int64_t>(kBandBytes / longest, 1, height);
+  ChainBlocks::Block* buffers[2];
+  for (ChainBlocks::Block*& b : buffers) b = sample.blocks().acquire(most * longest);
+  const auto free_buffer = [&](const void* taken) {
+    return buffers[buffers[0]->memory.data() == taken]->memory.data();
+  };
+  for (int64_t begin = 0; begin < height; begin += most) {
+    const int64_t end = std::min(height, begin + most);
+    SampleView rows = first;
+    rows.shape[0] = end - begin;
+    rows.data = buffers[0]->memory.data();
+    if (s.resampling != nullptr) {
+      s.resampling->make_rows(begin, end, rows.data);
+    } else if (pixels.row_stride == elements) {
+      // Members only read it.
+      rows.data = const_cast<std::byte*>(pixels.data + begin * pixels_step);
+    } else {
+      for (int64_t y = begin; y < end; ++y)
+        std::memcpy(rows.as<std::byte>() + (y - begin) * first_bytes, pixels.data + y * pixels_step,
+                    first_bytes);
+    }
+    for (const size_t k : s.pixelwise) {
+      const CpuMember& m = sample.members()[k];
+      const bool to_output = sink == nullptr && k == s.pixelwise.back();
+      void* target =
+          to_output ? out.as<std::byte>() + begin * bytes_of_row(s.image) : free_buffer(rows.data);
+      sample.taken(k) = rows;
+      sample.stage(k).begin_rows(target);
+      sample.blame(k, [&] { m.on_image->run(sample.stage(k).ctx); });
+      rows = sample.made(k);
+      if (to_output && rows.data != target)  // handed on as it is
+        std::memcpy(target, rows.data, rows.size_bytes());
+    }
+    if (sink != nullptr) sink->take_rows(begin, end, rows.data, width * rows.shape[2]);
+  }
+  for (ChainBlocks::Block* b : buffers) b->used = false;
+}
+
+// A decoder may make fewer pixels where the resampler averages them anyway.
+void reduce(ChainSegment& s) {
+  if (s.source == nullptr || s.resampling == nullptr) return;
+  const int scale = s.source->reduce(s.resampling->reduction());
+  if (scale == 1) return;
+  const auto smaller = [scale](const ImagePart::Axis& axis) {
+    const int64_t begin = axis.begin / scale;
+    return ImagePart::Axis{.begin = begin, .extent = (axis.end() + scale - 1) / scale - begin};
+  };
+  const ImagePart window{.rows = smaller(s.window.rows), .columns = smaller(s.window.columns)};
+  s.resampling->reduce(scale, s.window, window);
+  s.window = window;
+}
+
+void run_segment(ChainSample& sample, ChainSegment& s, size_t at) {
+  reduce(s);
+  const size_t last = s.end - 1;
+  // Decoded are pixels that somebody reads; what is in memory is read where it lies.
+  const SampleView& input = s.source != nullptr ? s.source->image() : sample.value();
+  const int64_t channels = input.shape[2], size = itemsize(input.dtype);
+  ImagePart stored = s.resampling != nullptr && s.source != nullptr
+                         ? s.resampling->source()
+                         : ImagePart{.rows = {.extent = s.window.rows.extent},
+                                     .columns = {.extent = s.window.columns.extent}};
+  ImagePart window = s.window.of(stored);
+  window.columns.mirror = false;  // done by a member
+  Pixels pixels;
+  ChainBlocks::Block* decoded = nullptr;
+  const bool straight = s.resampling == nullptr && s.pixelwise.empty() && !s.normalized;
+  if (s.source == nullptr) {
+    pixels.row_stride = input.shape[1] * channels;
+    pixels.data = input.as<const std::byte>() +
+                  (window.rows.begin * pixels.row_stride + window.columns.begin * channels) * size;
+  } else {
+    pixels.row_stride = window.columns.extent * channels;
+    if (!straight && !window.empty()) {
+      decoded = sample.blocks().acquire(window.rows.extent * pixels.row_stride * size);
+      pixels.data = decoded->memory.data();
+      sample.blame(at,
+                   [&] { s.source->make(sample.stage(at).ctx, window, decoded->memory.data()); });
+      sample.stage(at).end();  // the others use its scratch, which is warm
+    }
+  }
+  if (s.resampling != nullptr)
+    sample.blame(s.resampler, [&] {
+      s.resampling->start(sample.stage(s.resampler).ctx, pixels.data, stored, pixels.row_stride);
+    });
+
+  std::unique_ptr<ImageRowSink> sink;
+  SampleContext& ctx = sample.stage(last).ctx;
+  sample.blame(last, [&] {
+    if (s.normalized) sink = sample.members()[last].normalizes->start(ctx, s.image, s.mirror);
+    else ctx.output(0, s.image.dtype, s.image.shape, s.image.layout);
+  });
+  const SampleView out = sample.made(last);
+  const bool empty = s.image.volume() == 0;
+  if (straight) {
+    if (!empty) sample.blame(at, [&] { s.source->make(sample.stage(at).ctx, window, out.data); });
+  } else if (s.pixelwise.empty() && s.resampling != nullptr && sink == nullptr) {
+    s.resampling->make_rows(0, s.image.shape[0], out.data);
+  } else if (s.pixelwise.empty() && s.resampling == nullptr) {
+    if (!empty) sink->take_rows(0, s.image.shape[0], pixels.data, pixels.row_stride);
+  } else if (!empty) {
+    run_bands(sample, s, pixels, sink.get(), out);
+  }
+  for (size_t k = at; k < s.end; ++k) sample.stage(k).end();
+  if (decoded != nullptr) decoded->used = false;
+  sample.made(last) = out;
+  sample.advance(last);
+}
+
+class Chain final : public Operator {
+ public:
+  Chain(const Node& node, const OpSpec& spec) {
+    PreparedMembers prepared = prepare_members(node, spec);
+    num_values_ = prepared.num_values;
+    for (PreparedMember& m : prepared.members) members_.emplace_back(std::move(m));
+  }
+  void run(SampleContext& ctx) const override {
+    ChainSample sample(members_, static_cast<size_t>(num_values_), ctx);
+    for (size_t at = 0; at < members_.size();) {
+      ChainSegment segment = plan_segment(sample, at);
+      if (segment.is_worthwhile(at)) {
+        run_segment(sample, segment, at);
+        at = segment.end;
+      } else {
+        sample.run_alone(at++);
+      }
+    }
+  }
+
+ private:
+  std::vector<CpuMember> members_;
+  int num_values_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Operator> make_chain(const Node& node, const OpSpec& spec) {
+  return std::make_unique<Chain>(node, spec);
+}
+
+}  // namespace torchdali

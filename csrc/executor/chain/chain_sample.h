@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// One sample on its way through the members of a chain: what each member is given, and where the
+// values between them lie.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/image_part.h"
+#include "executor/chain/chain_member.h"
+
+namespace torchdali {
+
+// A member of a chain on the CPU.
+struct CpuMember : PreparedMember {
+  explicit CpuMember(PreparedMember&& member)
+      : PreparedMember(std::move(member)),
+        makes(as<MakesImage>()),
+        resamples(as<ResamplesImage>()),
+        takes(as<TakesImagePart>()),
+        normalizes(as<NormalizesRows>()) {}
+  const MakesImage* makes;
+  const ResamplesImage* resamples;
+  const TakesImagePart* takes;
+  const NormalizesRows* normalizes;
+};
+
+// Scratch of one run, which one member after the other uses.
+class ChainBlocks {
+ public:
+  struct Block {
+    std::span<std::byte> memory;
+    bool used = true;
+  };
+  explicit ChainBlocks(SampleContext& ctx) : ctx_(ctx) {}
+  Block* acquire(size_t bytes) {
+    Block* best = nullptr;
+    for (Block& b : blocks_)
+      if (!b.used && b.memory.size() >= bytes &&
+          (best == nullptr || b.memory.size() < best->memory.size()))
+        best = &b;
+    if (best == nullptr) best = &blocks_.emplace_back(Block{ctx_.scratch<std::byte>(bytes)});
+    best->used = true;
+    return best;
+  }
+
+ private:
+  SampleContext& ctx_;
+  std::deque<Block> blocks_;
+};
+
+// One worker thread.
+class ChainSample {
+ public:
+  ChainSample(const std::vector<CpuMember>& members, size_t num_values, SampleContext& ctx)
+      : members_(members), ctx_(ctx), blocks_(ctx), values_(num_values), value_(ctx.input(0)) {
+    stages_.reserve(members.size());
+    for (size_t k = 0; k < members.size(); ++k) {
+      Stage& stage = stages_.emplace_back(*this, k);
+      enter(members[k], ctx, values_, stage, stage.ctx);
+    }
+  }
+
+  // A member's context and memory.
+  class Stage final : public SampleMemory {
+   public:
+    Stage(ChainSample& sample, size_t index) : ctx(sample.ctx_), sample_(sample), index_(index) {}
+    void allocate_output(int /*output*/, SampleView& view) override {
+      if (rows != nullptr) view.data = rows;
+      else sample_.allocate(index_, view);
+    }
+    void alias_output(int /*output*/, int input) override {
+      if (rows == nullptr) sample_.alias(index_, input);
+    }
+    void* allocate_scratch(size_t bytes) override {
+      if (used_ < scratch_.size() && scratch_[used_]->memory.size() < bytes) {
+        scratch_[used_]->used = false;
+        scratch_[used_] = sample_.blocks_.acquire(bytes);
+      } else if (used_ == scratch_.size()) {
+        scratch_.push_back(sample_.blocks_.acquire(bytes));
+      }
+      return scratch_[used_++]->memory.data();
+    }
+    // The next rows of the same sample use the same scratch.
+    void begin_rows(void* target) {
+      rows = target;
+      used_ = 0;
+    }
+    void end() {
+      for (ChainBlocks::Block* b : scratch_) b->used = false;
+      scratch_.clear();
+      begin_rows(nullptr);
+    }
+
+    SampleContext ctx;
+    void* rows = nullptr;  // where the output goes: some rows of an image
+
+   private:
+    ChainSample& sample_;
+    size_t index_;
+    std::vector<ChainBlocks::Block*> scratch_;
+    size_t used_ = 0;
+  };
+
+  const std::vector<CpuMember>& members() const { return members_; }
+  Stage& stage(size_t k) { return stages_[k]; }
+  ChainBlocks& blocks() { return blocks_; }
+  // What the next member takes.
+  const SampleView& value() const { return value_; }
+  // What member `k` sees as the chain's value, and its output as it was made last.
+  SampleView& taken(size_t k) { return values_[members_[k].value]; }
+  SampleView& made(size_t k) { return values_[members_[k].made]; }
+  // Input `i` of member `k`.
+  const SampleView& input(size_t k, size_t i) const { return values_[members_[k].slots[i]]; }
+
+  // Runs `fn`, whose errors are those of member `k`.
+  template <class Fn>
+  void blame(size_t k, Fn&& fn) {
+    try {
+      fn();
+    } catch (Error& e) {
+      torchdali::blame(members_[k], e);
+      throw;
+    }
+  }
+
+  // The output of member `k` is the chain's value now.
+  void advance(size_t k) {
+    if (owner_.block != nullptr && owner_.block != made_.block) owner_.block->used = false;
+    owner_ = made_;
+    value_ = values_[members_[k].made];
+  }
+
+  // Runs member `k` as the executor would.
+  void run_alone(size_t k) {
+    values_[members_[k].value] = value_;
+    blame(k, [&] { members_[k].op->run(stages_[k].ctx); });
+    stages_[k].end();
+    advance(k);
+  }
+
+ private:
+  bool is_last(size_t k) const { return k + 1 == members_.size(); }
+  void allocate(size_t k, SampleView& view) {
+    made_ = {};
+    if (is_last(k)) {
+      view.data = ctx_.output(0, view.dtype, view.shape, view.layout).data;
+    } else {
+      made_.block = blocks_.acquire(checked_size_bytes(view));
+      view.data = made_.block->memory.data();
+    }
+  }
+  void alias(size_t k, int input) {
+    const CpuMember& m = members_[k];
+    made_ = {};
+    if (input >= 0 && m.inputs[input] == kChainValue) made_ = owner_;
+    else if (input >= 0) made_.input = m.inputs[input];
+    if (!is_last(k)) return;
+    SampleView& view = values_[m.made];
+    if (made_.block == nullptr) {
+      ctx_.share_input(0, made_.input, view);
+      return;
+    }
+    const SampleView from = view;
+    view.data = ctx_.output(0, view.dtype, view.shape, view.layout).data;
+    if (view.size_bytes() > 0) std::memcpy(view.data, from.data, view.size_bytes());
+  }
+
+  // What owns the memory of the chain's value: an input of the chain, a block, or (neither) the
+  // batch.
+  struct Owner {
+    int input = -1;
+    ChainBlocks::Block* block = nullptr;
+  };
+
+  const std::vector<CpuMember>& members_;
+  SampleContext& ctx_;
+  ChainBlocks blocks_;
+  std::vector<SampleView> values_;
+  std::vector<Stage> stages_;  // never more than were reserved: contexts refer to them
+  SampleView value_;
+  Owner owner_ = {.input = 0}, made_;  // of it, and of what the running member made
+};
+
+}  // namespace torchdali

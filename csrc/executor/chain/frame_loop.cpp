@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executor/chain/frame_loop.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace torchdali {
+
+namespace {
+
+bool is_sequence(const SampleView& view) {
+  return !view.layout.empty() && view.layout[0] == 'F' && view.shape.ndim() > 0;
+}
+
+// One frame of a sequence of `frames`; its data pointer is that of the sequence.
+SampleView frame_of(const SampleView& sequence) {
+  SampleView frame = sequence;
+  frame.shape = Shape(sequence.shape.span().subspan(1));
+  frame.layout = Layout(sequence.layout.str().substr(1));
+  // per_frame() names axes that have no name so.
+  if (frame.layout.str().find_first_not_of('*') == std::string_view::npos) frame.layout = {};
+  return frame;
+}
+
+Layout sequence_layout(const SampleView& frame) {
+  const std::string axes = frame.layout.empty()
+                               ? std::string(static_cast<size_t>(frame.shape.ndim()), '*')
+                               : std::string(frame.layout.str());
+  return Layout("F" + axes);
+}
+
+// Where the frames' outputs go: the first makes the memory of all. Scratch is used again by the
+// next frame.
+class FrameMemory final : public SampleMemory {
+ public:
+  FrameMemory(SampleContext& whole, int64_t frames, size_t num_outputs)
+      : whole_(whole), frame_(whole), frames_(frames), outputs_(num_outputs) {}
+
+  // What the operator is given for each frame; as SampleContext::use().
+  SampleContext& frame(SampleView* values, std::span<const int> slots, int inputs, int arguments) {
+    frame_.use(values, slots, inputs, arguments, *this);
+    return frame_;
+  }
+  void begin(int64_t index) {
+    index_ = index;
+    used_ = 0;
+  }
+  void allocate_output(int output, SampleView& view) override {
+    SampleView& made = outputs_[static_cast<size_t>(output)];
+    if (index_ == 0) {
+      Shape shape{frames_};
+      for (const int64_t extent : view.shape) shape.push_back(extent);
+      made = view;
+      made.data = whole_.output(output, view.dtype, shape, sequence_layout(view)).data;
+    }
+    TORCHDALI_CHECK(made.dtype == view.dtype && made.shape == view.shape, "frame ", index_,
+                    " of the sequence would have shape ", view.shape, " of ",
+                    dtype_name(view.dtype), ", and frame 0 has ", made.shape, " of ",
+                    dtype_name(made.dtype),
+                    ". To fix it: give the frames one size, or values that do not change it");
+    view.data = static_cast<char*>(made.data) + index_ * view.size_bytes();
+  }
+  void alias_output(int output, int /*input*/) override {
+    SampleView& view = frame_.output_view(output);
+    const void* from = view.data;
+    allocate_output(output, view);
+    whole_.copy_to_output(output, view.data, from, view.size_bytes());
+  }
+  void* allocate_scratch(size_t bytes) override {
+    if (used_ == scratch_.size()) scratch_.emplace_back();
+    std::span<char>& block = scratch_[used_++];
+    if (block.data() == nullptr || block.size() < bytes) block = whole_.scratch<char>(bytes);
+    return block.data();
+  }
+
+ private:
+  SampleContext& whole_;
+  SampleContext frame_;
+  int64_t frames_, index_ = 0;
+  std::vector<SampleView> outputs_;  // of one frame; data of the first
+  std::vector<std::span<char>> scratch_;
+  size_t used_ = 0;
+};
+
+class FrameLoop final : public Operator {
+ public:
+  FrameLoop(std::unique_ptr<Operator> op, const OpSpec& spec)
+      : op_(std::move(op)), each_frame_(spec.schema->each_frame) {
+    for (const auto& [name, slot] : spec.tensors) {
+      if (static_cast<size_t>(slot) >= arguments_.size())
+        arguments_.resize(static_cast<size_t>(slot) + 1);
+      arguments_[static_cast<size_t>(slot)] = name;
+    }
+    for (const InputSchema& input : spec.schema->inputs) {
+      inputs_.push_back(input.name);
+      auto& layouts = layouts_.emplace_back();
+      for (const std::string& layout : input.layouts)
+        layouts.emplace_back(std::string_view(layout));
+    }
+  }
+
+  void run(SampleContext& ctx) const override {
+    const int arguments = static_cast<int>(arguments_.size());
+    bool per_frame = false;
+    for (int i = 0; i < arguments; ++i) per_frame |= is_sequence(ctx.argument_input(i));
+    if (!per_frame && !each_frame_) {
+      op_->run(ctx);
+      return;
+    }
+    frame_values(ctx, per_frame);
+  }
+
+ private:
+  void frame_values(SampleContext& ctx, bool per_frame) const {
+    // Inputs, arguments and outputs of one frame, one after the other.
+    const int inputs = ctx.num_inputs(), arguments = static_cast<int>(arguments_.size());
+    const size_t num_outputs = ctx.num_outputs();
+    std::vector<SampleView> values(static_cast<size_t>(inputs + arguments) + num_outputs);
+    std::vector<int64_t> steps(values.size(), 0);  // bytes from frame to frame
+    int64_t frames = -1;
+    for (int i = 0; i < inputs; ++i) {
+      SampleView view = ctx.input(i);
+      if (view.layout.empty()) view.layout = implied_layout(i, view.shape.ndim());
+      const bool sequence = is_sequence(view);
+      add(sequence, view, values[static_cast<size_t>(i)], steps[static_cast<size_t>(i)]);
+      if (!sequence) continue;
+      TORCHDALI_CHECK(frames < 0 || frames == view.shape[0], "input `", input_name(i), "` has ",
+                      view.shape[0], " frames, and an input before it ", frames);
+      frames = view.shape[0];
+    }
+    TORCHDALI_CHECK(frames >= 0 || inputs == 0 || !per_frame,
+                    "an argument has a value for each frame, and no input is a sequence. To fix "
+                    "it: leave out fn.per_frame(), or give a sequence (a layout such as \"FHWC\")");
+    for (int a = 0; a < arguments; ++a) {
+      const SampleView& view = ctx.argument_input(a);
+      const size_t slot = static_cast<size_t>(inputs) + static_cast<size_t>(a);
+      const bool sequence = is_sequence(view);
+      add(sequence, view, values[slot], steps[slot]);
+      if (!sequence) continue;
+      if (frames < 0 || (inputs == 0 && frames == 1)) frames = view.shape[0];
+      TORCHDALI_CHECK(view.shape[0] == frames || view.shape[0] == 1, "argument `",
+                      arguments_[static_cast<size_t>(a)], "` has values for ", view.shape[0],
+                      " frames, and the sequence has ", frames);
+      if (view.shape[0] == 1) steps[slot] = 0;
+    }
+    if (frames < 0) {
+      op_->run(ctx);
+      return;
+    }
+    TORCHDALI_CHECK(frames > 0, "a sequence without frames");
+    std::vector<int> slots(values.size());
+    for (size_t i = 0; i < slots.size(); ++i) slots[i] = static_cast<int>(i);
+    FrameMemory memory(ctx, frames, num_outputs);
+    SampleContext& frame = memory.frame(values.data(), slots, inputs, arguments);
+    for (int64_t f = 0; f < frames; ++f) {
+      memory.begin(f);
+      if (f > 0)
+        for (size_t i = 0; i < values.size(); ++i)
+          if (steps[i] != 0) values[i].data = static_cast<char*>(values[i].data) + steps[i];
+      op_->run(frame);
+      // Frames without data are all alike, and there may be 2^40 of them.
+      const auto first_output = values.begin() + (inputs + arguments);
+      if (std::all_of(steps.begin(), steps.end(), [](int64_t bytes) { return bytes == 0; }) &&
+          std::all_of(first_output, values.end(),
+                      [](const SampleView& made) { return made.volume() == 0; }))
+        return;
+    }
+  }
+
+  static void add(bool sequence, const SampleView& view, SampleView& value, int64_t& step) {
+    value = sequence ? frame_of(view) : view;
+    step = sequence ? value.size_bytes() : 0;
+  }
+  Layout implied_layout(int input, int ndim) const {
+    if (static_cast<size_t>(input) < layouts_.size())
+      for (const Layout& layout : layouts_[static_cast<size_t>(input)])
+        if (layout.size() == ndim) return layout;
+    return {};
+  }
+  const std::string& input_name(int input) const {
+    return inputs_[std::min(static_cast<size_t>(input), inputs_.size() - 1)];
+  }
+
+  std::unique_ptr<Operator> op_;
+  bool each_frame_;
+  std::vector<std::string> arguments_, inputs_;  // names
+  std::vector<std::vector<Layout>> layouts_;     // that inputs may have
+};
+
+}  // namespace
+
+std::unique_ptr<Operator> over_frames(std::unique_ptr<Operator> op, const OpSpec& spec) {
+  const bool can_loop =
+      spec.schema->each_frame || (spec.schema->sequences && !spec.tensors.empty());
+  if (!can_loop || op->batch_traits()) return op;
+  return std::make_unique<FrameLoop>(std::move(op), spec);
+}
+
+}  // namespace torchdali

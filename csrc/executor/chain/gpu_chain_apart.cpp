@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executor/chain/gpu_chain_apart.h"
+
+#include <algorithm>
+
+#include "gpu/copy_axes.h"
+#include "gpu/device.h"
+
+namespace torchdali {
+
+// A member as a stage of its own. What it outputs is memory of the chain's, or, of the last member,
+// the chain's output.
+class ChainApart::Pass final : public BatchContext, private SampleMemory {
+ public:
+  Pass(ChainApart& chain, const GpuMember& member)
+      : whole_(chain.batch_),
+        member_(member),
+        taken_(chain.values_),
+        slots_(chain.slots_),
+        positions_(chain.samples_),
+        is_last_(&member == &chain.members_.back()) {
+    seed_ = member.seed;
+    batch_size_ = whole_.batch_size();
+    made.resize(taken_.size());
+    for (const int k : chain.samples_) samples_.push_back(whole_.index_in_batch(k));
+  }
+
+  // What the next member takes.
+  std::vector<Value> made;
+
+  // Sample k of those that are here, as Operator::run() takes it.
+  SampleContext& sample(int k, BatchState& state) override {
+    k_ = static_cast<size_t>(k);
+    outer_ = &whole_.sample(index_in_whole(k), state);
+    own_ = *outer_;
+    enter(member_, *outer_, slots_, *this, own_);
+    slots_[static_cast<size_t>(member_.value)] = taken_[k_].view;
+    return own_;
+  }
+  // Makes what lies in memory of its own.
+  std::shared_ptr<void> make_memory() {
+    constexpr int64_t kAlign = 64;
+    int64_t bytes = 0;
+    std::vector<int64_t> begins(made.size());
+    for (size_t k = 0; k < made.size(); ++k) {
+      begins[k] = bytes;
+      if (made[k].input < 0 && is_stand_in(made[k].view.data))
+        bytes += (made[k].view.size_bytes() + kAlign - 1) / kAlign * kAlign;
+    }
+    auto memory = whole_.device().workspace(bytes);
+    for (size_t k = 0; k < made.size(); ++k)
+      if (is_stand_in(made[k].view.data))
+        made[k].view.data = static_cast<char*>(memory.get()) + begins[k];
+    std::vector<gpu::CopyTask> copies;
+    copies.reserve(copies_.size());
+    for (const Copy& one : copies_)
+      copies.push_back(gpu::make_copy(one.from, moved(one.k, one.to), one.bytes, 1,
+                                      gpu::dense_axes(Shape{one.bytes}, 1)));
+    gpu::queue_copies(whole_.device(), copies);
+    return memory;
+  }
+
+  void* address(int i, int index_in_batch, const void* stand_in) const override {
+    if (is_last_) return whole_.address(i, index_in_batch, stand_in);
+    const auto at = std::lower_bound(samples_.begin(), samples_.end(), index_in_batch);
+    return moved(static_cast<size_t>(at - samples_.begin()), stand_in);
+  }
+  gpu::Device& device() const override { return whole_.device(); }
+  bool cancelled() const override { return whole_.cancelled(); }
+  uint64_t sample_id(int k) const override { return whole_.sample_id(index_in_whole(k)); }
+
+  // Of inputs that are the chain's.
+  std::shared_ptr<const void> input_owner(int i) const override {
+    return whole_.input_owner(input_of_chain(i));
+  }
+  const Batch* input_batch(int i) const override { return whole_.input_batch(input_of_chain(i)); }
+  bool was_fed_on_device(int i) const override {
+    return whole_.was_fed_on_device(input_of_chain(i));
+  }
+  // Not for members of chains: their outputs are made by those who run them.
+  SampleView& output(int i, int k, DType dtype, const Shape& shape, const Layout& layout) override {
+    return whole_.output(i, index_in_whole(k), dtype, shape, layout);
+  }
+  void make_outputs() override { whole_.make_outputs(); }
+  Batch& output_batch(int i) override { return whole_.output_batch(i); }
+  void adopt_output(int i) override { whole_.adopt_output(i); }
+
+ private:
+  // Where outputs seem to lie until there is memory for them: no address that there is, and nobody
+  // reads from it. An integer, so that places in a sample are differences.
+  static constexpr uintptr_t kStandIn = uintptr_t{1} << 60;
+  static void* stand_in_address() {
+    return reinterpret_cast<void*>(kStandIn);  // NOLINT(performance-no-int-to-ptr)
+  }
+  static bool is_stand_in(const void* address) { return address == stand_in_address(); }
+  void* moved(size_t k, const void* stand_in) const {
+    return made[k].view.as<char>() + (reinterpret_cast<uintptr_t>(stand_in) - kStandIn);
+  }
+  int index_in_whole(int k) const { return positions_[static_cast<size_t>(k)]; }
+  int input_of_chain(int i) const { return member_.inputs[static_cast<size_t>(i)]; }
+
+  void allocate_output(int /*output*/, SampleView& view) override {
+    (void)checked_size_bytes(view);
+    if (is_last_) view.data = outer_->output(0, view.dtype, view.shape, view.layout).data;
+    else view.data = stand_in_address();
+    made[k_] = {.view = view, .input = -1};
+  }
+  void alias_output(int /*output*/, int input) override {
+    const int from = input_of_chain(input);
+    Value& value = made[k_];
+    value = {.view = slots_[static_cast<size_t>(member_.made)],
+             .input = from == kChainValue ? taken_[k_].input : from};
+    if (!is_last_) return;
+    const SampleView view = value.view;
+    if (value.input >= 0) {
+      outer_->share_input(0, value.input, view);
+      return;
+    }
+    void* to = outer_->output(0, view.dtype, view.shape, view.layout).data;
+    outer_->copy_to_output(0, to, view.data, view.size_bytes());
+  }
+  void copy_to_output(int /*output*/, void* to, const void* from, int64_t bytes) override {
+    if (is_last_) outer_->copy_to_output(0, to, from, bytes);
+    else copies_.push_back({k_, to, from, bytes});
+  }
+  void* allocate_scratch(size_t bytes) override { return outer_->scratch<std::byte>(bytes).data(); }
+
+  struct Copy {  // to a stand-in
+    size_t k;
+    void* to;
+    const void* from;
+    int64_t bytes;
+  };
+  BatchContext& whole_;
+  const GpuMember& member_;
+  const std::vector<Value>& taken_;
+  std::vector<SampleView>& slots_;
+  const std::vector<int>& positions_;  // of these samples among those of the chain
+  const bool is_last_;
+  std::vector<Copy> copies_;
+  // Of the sample in hand.
+  size_t k_ = 0;
+  SampleContext* outer_ = nullptr;
+  SampleContext own_;
+};
+
+ChainApart::ChainApart(const std::vector<GpuMember>& members, int num_values, BatchContext& batch,
+                       const std::vector<int>& samples)
+    : members_(members), batch_(batch), samples_(samples), slots_(static_cast<size_t>(num_values)) {
+  for (const int k : samples) values_.push_back({.view = batch.input(0, k), .input = 0});
+}
+ChainApart::~ChainApart() = default;
+
+void ChainApart::run() {
+  for (size_t m = 0; m < members_.size(); ++m) run_member(m);
+}
+
+void ChainApart::run_member(size_t m) {
+  const GpuMember& member = members_[m];
+  auto pass = std::make_unique<Pass>(*this, member);
+  auto tasks = member.gpu->make_tasks(*pass);
+  for (int k = 0; k < pass->size(); ++k) {
+    try {
+      member.op->run(pass->sample(k, *tasks));
+    } catch (Error& e) {
+      blame(member, e);
+      if (e.sample() < 0) e.set_sample(pass->index_in_batch(k));
+      throw;
+    }
+  }
+  if (m + 1 == members_.size()) {
+    last_ = std::move(pass);
+    last_tasks_ = std::move(tasks);
+    return;
+  }
+  memory_.push_back(pass->make_memory());
+  member.gpu->launch(*pass, *tasks);
+  values_ = std::move(pass->made);
+}
+
+void ChainApart::launch_last() { members_.back().gpu->launch(*last_, *last_tasks_); }
+
+}  // namespace torchdali

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executor/run/executor.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+
+#include "core/sized_batch.h"
+#include "executor/graph/mixed_decoders.h"
+#include "executor/graph/rewrite.h"
+#include "executor/run/batch_runner.h"
+
+namespace torchdali {
+namespace {
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0)
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+      if (CPU_ISSET(i, &set)) cpus.push_back(i);
+  return cpus;
+}
+
+// Outputs that the user has let go are kept for the iterations in flight and a few more.
+constexpr size_t kKeptStorages = 6;
+
+Plan prepare(Graph graph, const ExecutorOptions& options) {
+  TORCHDALI_CHECK(options.max_batch_size > 0, "`batch_size` must be positive, got ",
+                  options.max_batch_size);
+  TORCHDALI_CHECK(options.num_threads > 0, "`num_threads` must be positive, got ",
+                  options.num_threads);
+  verify(graph);
+  if (options.fuse) graph = rewrite(std::move(graph));
+  graph = split_mixed_decoders(std::move(graph), options.fuse);
+  if (options.fuse) graph = rewrite_on_gpu(std::move(graph));
+  return make_plan(std::move(graph), options.max_batch_size, options.num_threads);
+}
+
+}  // namespace
+
+class Executor::Iteration final : public Job, public IterationData {
+ public:
+  explicit Iteration(Executor& executor) : executor_(executor) {}
+  void cancel() override { cancelled = true; }
+  // Segments and the stages between them, in turn.
+  int num_tasks(int stage) const override {
+    const Plan& plan = executor_.plan_;
+    const auto index = static_cast<size_t>(stage / 2);
+    if (stage % 2 == 0) return plan.segments[index].steps.empty() ? 0 : batch_size;
+    return batch_size == 0 ? 0 : 1;
+  }
+  std::span<const int> order(int stage) const override {
+    if (stage % 2 == 0) return largest_first_;
+    return {};
+  }
+  void order_by(const std::vector<uint32_t>& sizes) {
+    largest_first_.resize(static_cast<size_t>(batch_size));
+    std::iota(largest_first_.begin(), largest_first_.end(), 0);
+    std::sort(largest_first_.begin(), largest_first_.end(), [&](int a, int b) {
+      const uint32_t size_a = sizes[static_cast<size_t>(a)], size_b = sizes[static_cast<size_t>(b)];
+      return size_a > size_b || (size_a == size_b && a < b);
+    });
+  }
+  void run(int stage, int task, int worker) override {
+    const Plan& plan = executor_.plan_;
+    if (stage % 2 == 0) executor_.runners_[worker]->run(*this, stage / 2, task);
+    else
+      run_batch_stage(plan, *this, stage / 2, executor_.options_.device.get(), executor_.meters_,
+                      worker);
+  }
+
+ private:
+  Executor& executor_;
+  std::vector<int> largest_first_;  // empty: sizes are not known
+};
+
+Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* workers)
+    : plan_(prepare(std::move(graph), options)),
+      options_(options),
+      meters_(plan_, options.num_threads) {
+  taken_.positions.resize(plan_.sources.size());
+  if (options.memory_stats) memory_.resize(plan_.num_slots);
+  TORCHDALI_CHECK_KIND(kUnsupported, plan_.last_device_stage < 0 || options.device != nullptr,
+                       "the pipeline has operators on the GPU, and there is none");
+  const c10::Device device =
+      options.device == nullptr ? c10::Device(c10::kCPU) : options.device->torch_device();
+  for (const Place place : plan_.places)
+    pools_.push_back(std::make_shared<StoragePool>(kKeptStorages, place, device));
+  for (int i = 0; i < options.num_threads; ++i)
+    runners_.push_back(std::make_unique<SampleRunner>(plan_, meters_, i));
+  std::vector<StageTraits> stages(1);
+  for (const BatchStage& stage : plan_.batch_stages) {
+    stages.push_back({.ordered = stage.ordered});
+    stages.emplace_back();
+  }
+  if (plan_.first_device_stage >= 0)
+    stages[2 * static_cast<size_t>(plan_.first_device_stage) + 1].most = options.gpu_depth;
+  stages_ = std::make_shared<Stages>(std::move(stages));
+  if (workers != nullptr) {
+    TORCHDALI_ASSERT(workers->options_.num_threads == options.num_threads, "");
+    scheduler_ = workers->scheduler_;
+    return;
+  }
+  scheduler_ = std::make_shared<Scheduler>(
+      options.num_threads, options.set_affinity ? allowed_cpus() : std::vector<int>{});
+}
+
+// Others may go on with the threads, so the end of the scheduler cannot be relied on.
+Executor::~Executor() { scheduler_->cancel(); }
+
+bool Executor::schedule(std::vector<uint64_t> sample_ids) {
+  if (dealt_) {
+    const int size = dealt_->batch_at(dealt_position_, options_.max_batch_size);
+    if (size == 0) return false;
+    for (int i = 0; i < size; ++i) sample_ids.push_back(dealt_->sample_id(dealt_position_ + i));
+    dealt_position_ += size;
+  }
+  // Where one source failed or had no data, those before it keep the batch that they gave.
+  if (next_ == nullptr) {
+    next_ = std::make_shared<Iteration>(*this);
+    next_->source_batches.resize(plan_.graph.nodes.size());
+    next_->batch_size =
+        sample_ids.empty() ? options_.max_batch_size : static_cast<int>(sample_ids.size());
+  }
+  for (int n : plan_.sources) {
+    std::unique_ptr<SourceBatch>& batch = next_->source_batches[n];
+    if (batch != nullptr) continue;
+    const Node& node = plan_.graph.nodes[n];
+    try {
+      const int64_t start = now_ns();
+      batch = source(n).next_batch(options_.max_batch_size);
+      note_source(n, start);
+    } catch (const Error& e) {
+      throw OperatorError(e, node);
+    } catch (const std::bad_alloc&) {
+      throw OperatorError(Error(ErrorKind::kRuntime, "out of memory"), node);
+    }
+    if (batch == nullptr) return false;
+  }
+  const std::shared_ptr<Iteration> iteration = std::move(next_);
+  for (int n : plan_.sources) {
+    const SourceBatch& batch = *iteration->source_batches[n];
+    if (n == plan_.sources.front()) iteration->batch_size = batch.size;
+    if (batch.size != iteration->batch_size) {
+      const std::string& first = plan_.graph.nodes[plan_.sources.front()].name;
+      throw OperatorError(
+          Error(ErrorKind::kRuntime, str_cat("gives a batch of ", batch.size, " samples, but `",
+                                             first, "` gives ", iteration->batch_size)),
+          plan_.graph.nodes[n]);
+    }
+  }
+  for (int n : plan_.sources)
+    if (sample_ids.empty()) sample_ids = std::move(iteration->source_batches[n]->sample_ids);
+  TORCHDALI_ASSERT(
+      sample_ids.empty() || static_cast<int>(sample_ids.size()) >= iteration->batch_size, "");
+  iteration->sample_ids = std::move(sample_ids);
+  for (int n : plan_.sources) {
+    const auto* sized = dynamic_cast<const SizedBatch*>(iteration->source_batches[n].get());
+    if (sized == nullptr || sized->sizes.empty()) continue;
+    iteration->order_by(sized->sizes);
+    break;
+  }
+  iteration->first_sample_id = next_sample_id_;
+  iteration->number = scheduled_++;
+  next_sample_id_ += iteration->batch_size;
+  for (const auto& pool : pools_)
+    iteration->batches.push_back(std::make_shared<Batch>(iteration->batch_size, pool));
+  if (!plan_.batch_stages.empty()) iteration->states.resize(plan_.graph.nodes.size());
+  iteration->kept.resize(plan_.kept_in.size());
+  for (auto& views : iteration->kept) views.resize(static_cast<size_t>(iteration->batch_size));
+  if (options_.memory_stats)
+    iteration->memory = std::vector<IterationMemory>(static_cast<size_t>(plan_.num_slots));
+  in_flight_.push_back(iteration);
+  scheduler_->submit(iteration, stages_, meters_.owner);
+  return true;
+}
+
+void Executor::note_source(int node, int64_t start) {
+  const int64_t ns = now_ns() - start;
+  SourceMeter& meter = meters_.sources[node];
+  meter.batches.add(1);
+  meter.ns.add(ns);
+  meter.max_ns.raise(ns);
+  if (trace::enabled())
+    trace::add({.start_ns = start,
+                .ns = ns,
+                .iteration = scheduled_,
+                .label = meters_.source_labels[node],
+                .owner = meters_.owner});
+}
+
+std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds timeout) {
+  std::shared_ptr<Job> job;
+  try {
+    job = scheduler_->wait(timeout);
+  } catch (...) {  // an iteration that failed is behind the user like any other
+    mark_taken();
+    throw;
+  }
+  if (job == nullptr) return nullptr;
+  mark_taken();
+  auto iteration = std::static_pointer_cast<Iteration>(job);
+  for (const auto& batch : iteration->batches)
+    if (batch != nullptr) batch->finish();
+  if (options_.memory_stats) add_memory(*iteration);
+  return iteration;
+}
+
+void Executor::hand_over(const IterationData& iteration) const {
+  if (iteration.on_device == nullptr) return;
+  std::vector<c10::Storage> used;
+  for (const Plan::Output& output : plan_.outputs) {
+    if (output.batch < 0) continue;
+    for (c10::Storage& s : iteration.batches[output.batch]->storages())
+      used.push_back(std::move(s));
+  }
+  options_.device->hand_over(*iteration.on_device, used);
+}
+
+void Executor::mark_taken() {
+  const IterationData& iteration = *in_flight_.front();
+  ++taken_.iterations;
+  taken_.samples = iteration.first_sample_id + static_cast<uint64_t>(iteration.batch_size);
+  for (size_t i = 0; i < plan_.sources.size(); ++i)
+    taken_.positions[i] = iteration.source_batches[plan_.sources[i]]->end;
+  in_flight_.pop_front();
+}
+
+ExecutorState Executor::state() {
+  ExecutorState state{.iterations = taken_.iterations, .samples = taken_.samples, .sources = {}};
+  for (size_t i = 0; i < plan_.sources.size(); ++i) {
+    const int n = plan_.sources[i];
+    SourceState of_source = source(n).state(taken_.positions[i]);
+    if (!of_source.empty()) state.sources.emplace(plan_.graph.nodes[n].name, std::move(of_source));
+  }
+  return state;
+}
+
+void Executor::restore(const ExecutorState& state) {
+  TORCHDALI_ASSERT(taken_.iterations == 0 && in_flight_.empty(), "restore() of a running pipeline");
+  for (size_t i = 0; i < plan_.sources.size(); ++i) {
+    const int n = plan_.sources[i];
+    const auto found = state.sources.find(plan_.graph.nodes[n].name);
+    try {
+      taken_.positions[i] =
+          source(n).restore(found == state.sources.end() ? SourceState{} : found->second);
+    } catch (const Error& e) {
+      throw OperatorError(e, plan_.graph.nodes[n]);
+    }
+  }
+  taken_.iterations = state.iterations;
+  taken_.samples = next_sample_id_ = state.samples;
+}
+
+void Executor::add_memory(const IterationData& iteration) {
+  for (int slot = 0; slot < plan_.num_slots; ++slot)
+    memory_[slot].raise_real(iteration.memory[slot].total, iteration.memory[slot].largest);
+  for (const Step& step : plan_.steps) {
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      if (step.batches[i] < 0 || iteration.batches[step.batches[i]] == nullptr) continue;
+      const auto [total, largest] = iteration.batches[step.batches[i]]->reserved_bytes();
+      memory_[step.outputs[i]].raise_reserved(total, largest);
+    }
+  }
+}
+
+std::vector<OperatorMemory> Executor::memory_statistics() const {
+  std::vector<OperatorMemory> result;
+  if (!options_.memory_stats) return result;
+  for (const Step& step : plan_.steps) {
+    const Node& node = plan_.graph.nodes[step.node];
+    for (const auto& producer : node.producers) {
+      const OpSpec spec = make_spec(*producer, 1, 1, nullptr);
+      result.push_back(
+          {producer->name, std::vector<OutputMemory>(static_cast<size_t>(count_outputs(spec)))});
+    }
+    OperatorMemory& of_node = result.emplace_back(OperatorMemory{node.name, {}});
+    for (int slot : step.outputs) {
+      OutputMemory& memory = of_node.outputs.emplace_back(memory_[slot]);
+      for (const auto& runner : runners_) {  // nothing for what lies in a batch
+        memory.reserved += runner->largest_block(slot);
+        memory.max_reserved = std::max(memory.max_reserved, runner->largest_block(slot));
+      }
+    }
+  }
+  return result;
+}
+
+void Executor::release_unused_memory() {
+  for (const auto& pool : pools_) pool->release_unused();
+}
+
+void Executor::reset() {
+  next_ = nullptr;
+  for (int n : plan_.sources) source(n).reset();
+}
+
+void Executor::deal(const EpochPlan& plan) {
+  cancel();
+  next_ = nullptr;
+  for (size_t i = 0; i < plan_.sources.size(); ++i) {
+    const int n = plan_.sources[i];
+    try {
+      if (source(n).deal(plan)) taken_.positions[i] = 0;
+    } catch (const Error& e) {
+      throw OperatorError(e, plan_.graph.nodes[n]);
+    }
+  }
+  if (!plan_.sources.empty()) return;
+  dealt_ = plan;
+  dealt_position_ = 0;
+}
+
+int Executor::find(const std::string& name) const {
+  for (size_t n = 0; n < plan_.graph.nodes.size(); ++n)
+    if (plan_.graph.nodes[n].name == name) return static_cast<int>(n);
+  raise(ErrorKind::kValue, "the pipeline has no operator named `", name, "`");
+}
+
+void Executor::feed(const std::string& name, std::unique_ptr<FedBatch> batch) {
+  const int node = find(name);
+  auto* source = dynamic_cast<FedSource*>(plan_.operators[node].get());
+  TORCHDALI_CHECK(source != nullptr, "`", name, "` is not an external_source");
+  TORCHDALI_CHECK(batch->size <= options_.max_batch_size, "`", name, "`: a batch of ", batch->size,
+                  " samples was fed to a pipeline whose batch size is at most ",
+                  options_.max_batch_size);
+  for (int i = 0; i < batch->size; ++i) {
+    try {
+      (void)checked_size_bytes(batch->samples[i]);
+    } catch (const Error& e) {
+      OperatorError error(e, plan_.graph.nodes[node]);
+      error.sample = i;
+      error.batch_size = batch->size;
+      throw error;
+    }
+  }
+  source->feed(std::move(batch));
+}
+
+std::optional<ReaderMeta> Executor::reader_meta(const std::string& name) {
+  auto* source = dynamic_cast<Source*>(plan_.operators[find(name)].get());
+  return source == nullptr ? std::nullopt : source->meta();
+}
+
+}  // namespace torchdali

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executor/run/sample_runner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace torchdali {
+
+SampleRunner::SampleRunner(const Plan& plan, Meters& meters, int worker)
+    : plan_(plan),
+      meters_(meters),
+      meter_(*meters.workers[worker]),
+      values_(plan.num_slots),
+      owners_(plan.num_slots),
+      block_bytes_(plan.num_slots) {
+  ctx_.values_ = values_.data();
+  ctx_.memory_ = this;
+}
+
+void SampleRunner::run(IterationData& iteration, int segment_index, int sample) {
+  const Segment& segment = plan_.segments[segment_index];
+  iteration_ = &iteration;
+  ctx_.index_in_batch_ = sample;
+  ctx_.batch_size_ = iteration.batch_size;
+  ctx_.sample_id_ = iteration.sample_id(sample);
+  ctx_.source_batches_ = iteration.source_batches;
+  for (const int slot : segment.loads) values_[slot] = iteration.kept[plan_.kept[slot]][sample];
+  SegmentMeter& meter = meter_.segments[segment_index];
+  if (meter.next() || trace::enabled()) run_timed(segment, meter);
+  else run_steps<false>(segment);
+}
+
+void SampleRunner::run_timed(const Segment& segment, SegmentMeter& meter) {
+  const int64_t start = stamp_ns_ = now_ns();
+  const auto trace_sample = [&] {
+    if (!trace::enabled()) return;
+    // What the samples of a segment that reads nothing descend from, its last steps know.
+    for (auto step = segment.steps.rbegin(); step != segment.steps.rend(); ++step) {
+      ctx_.sources_ = plan_.steps[*step].sources;
+      if (!ctx_.source_name().empty()) break;
+    }
+    trace::add({.start_ns = start,
+                .ns = now_ns() - start,
+                .iteration = iteration_->number,
+                .sample = ctx_.index_in_batch_,
+                .label = meters_.sample_label,
+                .owner = meters_.owner},
+               ctx_.source_name());
+  };
+  try {
+    run_steps<true>(segment);
+  } catch (...) {
+    trace_sample();
+    throw;
+  }
+  meter.was_timed(stamp_ns_ - start, segment.steps.size() + 1);
+  trace_sample();
+}
+
+void SampleRunner::note_step(int step, bool traced) {
+  const int64_t start = stamp_ns_;
+  stamp_ns_ = now_ns();
+  int64_t bytes = 0;
+  for (const int slot : step_->outputs) bytes += values_[slot].size_bytes();
+  StepMeter& meter = meter_.steps[step];
+  meter.timed.add(1);
+  meter.ns.add(stamp_ns_ - start);
+  meter.max_ns.raise(stamp_ns_ - start);
+  meter.bytes.add(bytes);
+  if (traced)
+    trace::add({.start_ns = start,
+                .ns = stamp_ns_ - start,
+                .bytes = bytes,
+                .iteration = iteration_->number,
+                .sample = ctx_.index_in_batch_,
+                .label = meters_.steps[step],
+                .owner = meters_.owner});
+}
+
+template <bool kTimed>
+void SampleRunner::run_steps(const Segment& segment) {
+  IterationData& iteration = *iteration_;
+  const bool traced = kTimed && trace::enabled();
+  for (const int index : segment.steps) {
+    const Step& step = plan_.steps[index];
+    step_ = &step;
+    ctx_.inputs_ = step.inputs;
+    ctx_.arguments_ = step.arguments;
+    ctx_.outputs_ = step.outputs;
+    ctx_.seed_ = step.seed;
+    ctx_.sources_ = step.sources;
+    ctx_.state_ = iteration.states.empty() ? nullptr : iteration.states[step.node].get();
+    const auto fail = [&](const Error& cause) {
+      for (auto later = segment.steps.rbegin(); *later != index; ++later)
+        meter_.steps[*later].skipped.add(1);
+      OperatorError error(cause, plan_.graph.nodes[step.node]);
+      error.sample = ctx_.index_in_batch_;
+      error.batch_size = iteration.batch_size;
+      error.source = ctx_.source_name();
+      release_scratch();
+      for (int slot = 0; slot < plan_.num_slots; ++slot) release(slot);
+      return error;
+    };
+    try {
+      if (guards_hold(step)) {
+        step.op->run(ctx_);
+        if (!plan_.kept_in.empty()) keep(step);
+        if (!iteration.memory.empty()) record_memory(step);
+        if constexpr (kTimed) note_step(index, traced);
+      } else {
+        meter_.steps[index].skipped.add(1);
+      }
+    } catch (const Error& e) {
+      throw fail(e);
+    } catch (const std::bad_alloc&) {
+      throw fail(Error(ErrorKind::kRuntime, "out of memory"));
+    } catch (const std::exception& e) {
+      throw fail(Error(ErrorKind::kInternal, e.what()));
+    }
+    if (!scratch_.empty()) release_scratch();
+    for (int slot : step.last_uses) release(slot);
+  }
+}
+
+bool SampleRunner::guards_hold(const Step& step) const {
+  // An inner predicate has a value only where the outer ones hold.
+  return std::all_of(step.guards.begin(), step.guards.end(), [&](const Step::Guard& g) {
+    return *values_[g.slot].as<const bool>() == g.value;
+  });
+}
+
+void SampleRunner::keep(const Step& step) {
+  for (int slot : step.outputs)
+    if (const int kept = plan_.kept[slot]; kept >= 0)
+      iteration_->kept[kept][ctx_.index_in_batch_] = values_[slot];
+}
+
+void SampleRunner::record_memory(const Step& step) {
+  for (int slot : step.outputs) {
+    iteration_->memory[slot].add(values_[slot].size_bytes());
+    // A view has a block in common with the value that it is a view of, and reserves nothing.
+    const ScratchPool::Block* block = owners_[slot];
+    if (block != nullptr && block->users == 1)
+      raise_to(block_bytes_[slot], static_cast<int64_t>(block->size));
+  }
+}
+
+void SampleRunner::allocate_output(int output, SampleView& view) {
+  const int slot = step_->outputs[output], batch = step_->batches[output];
+  if (batch >= 0) {
+    allocate_in_batch(batch, view);
+    return;
+  }
+  release(slot);
+  owners_[slot] = pool_.acquire(checked_size_bytes(view));
+  view.data = owners_[slot]->memory.get();
+}
+
+void SampleRunner::allocate_in_batch(int batch, SampleView& view) {
+  try {
+    iteration_->batches[batch]->allocate(ctx_.index_in_batch_, view);
+  } catch (const Error& e) {
+    const bool in_branch = !step_->guards.empty() ||
+                           plan_.graph.nodes[step_->node].schema->name == "conditional.merge";
+    if (!in_branch) throw;
+    throw Error(
+        e.kind(),
+        e.message() +
+            "; both branches of a condition give one type, number of dimensions and layout");
+  }
+}
+
+void SampleRunner::alias_output(int output, int input) {
+  const int slot = step_->outputs[output], batch = step_->batches[output];
+  SampleView& view = values_[slot];
+  if (batch >= 0) {  // what the user gets lies in the batch
+    const void* from = view.data;
+    // A branch may have put it there.
+    if (from != nullptr && iteration_->batches[batch]->sample(ctx_.index_in_batch_).data == from)
+      return;
+    allocate_in_batch(batch, view);
+    if (const auto bytes = view.size_bytes(); bytes > 0) std::memcpy(view.data, from, bytes);
+    return;
+  }
+  ScratchPool::Block* owner = input < 0 ? nullptr : owners_[step_->inputs[input]];
+  if (owner != nullptr) ++owner->users;
+  owners_[slot] = owner;
+}
+
+void* SampleRunner::allocate_scratch(size_t bytes) {
+  scratch_.push_back(pool_.acquire(bytes));
+  return scratch_.back()->memory.get();
+}
+
+void SampleRunner::release(int slot) {
+  if (owners_[slot] == nullptr) return;
+  pool_.release(owners_[slot]);
+  owners_[slot] = nullptr;
+}
+
+void SampleRunner::release_scratch() {
+  for (ScratchPool::Block* b : scratch_) pool_.release(b);
+  scratch_.clear();
+}
+
+}  // namespace torchdali

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/jpeg_decoder/scan/scan_reader.h"
+
+#include <algorithm>
+
+namespace torchdali::io::jpeg {
+
+ScanReader::ScanReader(const Header& header, ScratchMemory& scratch, SeekPoints* seek)
+    : header_(header),
+      source_(header.scan, scratch),
+      seek_(seek),
+      grid_(header),
+      to_restart_(header.restart_interval) {
+  if (seek_) source_.follow();
+}
+
+bool ScanReader::restart() {
+  if (!source_.restart(restarts_++ % 8)) return false;
+  predictors_ = {};
+  to_restart_ = header_.restart_interval;
+  return true;
+}
+
+// To a known point. Points may be forged: never back, so that no bits are read twice, and what is
+// made of a file is bounded by its size.
+bool ScanReader::go_to(size_t point) {
+  const SeekPoint& to = seek_->points[point];
+  if (to.bits() < source_.position()) return false;
+  row_ = grid_.row_of(point);
+  column_ = grid_.column_of(point);
+  std::copy(to.dc.begin(), to.dc.end(), predictors_.begin());
+  if (const int interval = header_.restart_interval) {
+    // Where an interval ends, its marker comes next; but for the very first.
+    const int64_t before = int64_t{row_} * grid_.mcus_per_row + column_;
+    const int64_t begun = before == 0 ? 0 : (before - 1) / interval;
+    to_restart_ = static_cast<int>(interval - (before - begun * interval));
+    restarts_ = static_cast<int>(begun % 8);
+  }
+  return source_.seek(to.bits());
+}
+
+// Adds the point where the reader stands, if it is the next one that is not known. The bits before
+// it were there.
+void ScanReader::note() {
+  const bool on_grid = column_ % SeekGrid::kColumns == 0 || column_ == grid_.mcus_per_row;
+  if (!on_grid || grid_.before(row_, column_) != seek_->known) return;
+  const auto bits = static_cast<uint32_t>(source_.position());
+  SeekPoint& point = seek_->points[seek_->known++];
+  point.position = {static_cast<uint16_t>(bits), static_cast<uint16_t>(bits >> 16)};
+  std::copy(predictors_.begin(), predictors_.end(), point.dc.begin());
+}
+
+// The codes of the row of MCUs in hand, up to column `end`.
+bool ScanReader::read_columns(int end) {
+  begin_row(row_);
+  const bool restarts = header_.restart_interval > 0;
+  while (column_ < end) {
+    if (restarts && to_restart_ == 0 && !restart()) return false;
+    if (!source_.prepare()) return false;
+    int stop = restarts ? std::min(end, column_ + to_restart_) : end;
+    if (seek_) stop = std::min(stop, (column_ / SeekGrid::kColumns + 1) * SeekGrid::kColumns);
+    const int next = read_mcus(column_, stop);
+    if (next < 0) return false;
+    to_restart_ -= restarts ? next - column_ : 0;
+    column_ = next;
+    if (!seek_) continue;
+    if (!source_.prepare()) return false;
+    note();
+  }
+  // Before any of it becomes a pixel: were all these bits there?
+  return source_.prepare();
+}
+
+bool ScanReader::read_row(int mcu_row, int first, int last) {
+  int end = grid_.mcus_per_row;
+  if (seek_) {
+    const size_t point = std::min(grid_.before(mcu_row, first), seek_->known - 1);
+    if (point > grid_.before(row_, column_) && !go_to(point)) return false;
+    // What follows was sound when it was read first, so that it need not be read for that.
+    if (seek_->known > grid_.before(mcu_row, grid_.mcus_per_row)) end = last + 1;
+  }
+  for (;;) {
+    if (!read_columns(row_ == mcu_row ? end : grid_.mcus_per_row)) return false;
+    if (row_ == mcu_row) return true;
+    ++row_;
+    column_ = 0;
+  }
+}
+
+bool read_with_index(Bytes bytes, const Header& header, bool part, Index* index,
+                     ScratchMemory& scratch, const std::function<bool(SeekPoints*)>& read) {
+  if (index && part && header.scan.size() <= kMaxSeekableScan) {
+    const size_t room = SeekGrid(header).size();
+    auto* points = static_cast<SeekPoint*>(scratch.allocate(room * sizeof(SeekPoint)));
+    SeekPoints seek{.points = {points, room}};
+    const uint64_t key = Index::key(bytes);
+    index->find(key, seek);
+    const size_t found = seek.known;
+    if (found == 0) seek.points[seek.known++] = {};
+    if (read(&seek)) {
+      if (seek.known > std::max<size_t>(found, 1)) index->store(key, seek);
+      return true;
+    }
+    // Points that were no good, or a file that is none: the way without them knows.
+    if (found == 0) return false;
+  }
+  return read(nullptr);
+}
+
+}  // namespace torchdali::io::jpeg

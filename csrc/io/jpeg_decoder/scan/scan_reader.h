@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the codes of a sequential scan as far as a region needs them: rows of MCUs, restart
+// intervals, and the points of the index. What becomes of the codes is said by the derived class.
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include "io/jpeg_decoder/header.h"
+#include "io/jpeg_decoder/index/index.h"
+#include "io/jpeg_decoder/index/seek_points.h"
+#include "io/jpeg_decoder/scan/scan_bytes.h"
+
+namespace torchdali::io::jpeg {
+
+class ScanReader {
+ public:
+  // With `seek`, goes to known points and adds those that it passes.
+  ScanReader(const Header& header, ScratchMemory& scratch, SeekPoints* seek);
+  virtual ~ScanReader() = default;
+
+ protected:
+  // What a region needs of row `mcu_row`, by the shortest way: at least MCUs [first, last] of it.
+  // Ascending rows. False where the codes are broken.
+  bool read_row(int mcu_row, int first, int last);
+  int mcus_per_row() const { return grid_.mcus_per_row; }
+
+  const Header& header_;
+  ScanBytes source_;
+  std::array<int, 3> predictors_ = {};  // DC of each component's previous block
+
+ private:
+  // Before MCUs of a row are read. Rows before the one that read_row() is asked for come too.
+  virtual void begin_row(int mcu_row) = 0;
+  // Reads MCUs [begin, end) of the row in hand from source_, or fewer; as decode_jpeg_mcus().
+  virtual int read_mcus(int begin, int end) = 0;
+
+  bool restart();
+  bool go_to(size_t point);
+  void note();
+  bool read_columns(int end);
+
+  SeekPoints* const seek_;
+  const SeekGrid grid_;
+  int row_ = 0, column_ = 0;  // of the next MCU
+  int to_restart_, restarts_ = 0;
+};
+
+// Calls read(points) for an image of which `part` of the MCUs are wanted: with the points that
+// `index` has, which may be null, and once more without where that fails. What is noted on the way
+// is kept. Returns what read() returned last.
+bool read_with_index(Bytes bytes, const Header& header, bool part, Index* index,
+                     ScratchMemory& scratch, const std::function<bool(SeekPoints*)>& read);
+
+}  // namespace torchdali::io::jpeg

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What threads do to numbers that others change at the same time.
+#pragma once
+
+#include "kernels/gpu/functor.h"
+
+namespace torchdali::gpu {
+
+TORCHDALI_HOST_DEVICE inline void add_atomically(uint32_t* to, uint32_t n) {
+#ifdef __CUDA_ARCH__
+  atomicAdd(to, n);
+#else
+  *to += n;  // the emulation is one thread
+#endif
+}
+
+}  // namespace torchdali::gpu

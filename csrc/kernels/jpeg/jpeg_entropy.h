@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entropy decoding of sequential JPEG (ITU-T T.81, F.2.2): Huffman codes to coefficients.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/jpeg/jpeg_huffman.h"
+
+namespace torchdali::kernels {
+
+// Coefficients lie in groups of four blocks that are neighbours in a row, one row of every block
+// after the other: [8 rows][4 blocks][8 columns]. So a wide register holds a row of all four.
+inline constexpr int kJpegGroup = 4, kJpegGroupSize = 64 * kJpegGroup;
+inline constexpr int64_t jpeg_block_offset(int64_t block) {
+  return (block >> 2) * kJpegGroupSize + (block & 3) * 8;
+}
+
+// T.81, figure A.6: which of the 64 coefficients, in natural order, is the k-th of the file.
+inline constexpr std::array<uint8_t, 64> kJpegZigzag = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+    41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+    30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+
+// Where in a group the k-th coefficient of a block is, from the block's first.
+inline constexpr auto kJpegPlaces = [] {
+  std::array<uint8_t, 64> places{};
+  for (size_t k = 0; k < 64; ++k)
+    places[k] = static_cast<uint8_t>(kJpegZigzag[k] / 8 * kJpegGroup * 8 + kJpegZigzag[k] % 8);
+  return places;
+}();
+
+// Where in a byte string without stuffing the decoder stands. The top `count` bits of `bits` are
+// those before `next`.
+struct JpegBits {
+  const uint8_t* next = nullptr;
+  uint64_t bits = 0;
+  int count = 0;
+};
+
+// One block of an MCU, in the order of the file.
+struct JpegMcuBlock {
+  const JpegDcTable* dc = nullptr;
+  const JpegAcTable* ac = nullptr;
+  int16_t* coefficients = nullptr;  // groups of the wanted blocks of this row; zero before
+  uint8_t* last = nullptr;          // zigzag position of the last coefficient of each wanted block
+  int* predictor = nullptr;         // DC of the component's previous block
+  int per_mcu = 1;                  // blocks of this component beside each other in an MCU
+  int column = 0;                   // which of them this is
+  int first = 0;                    // column of blocks where the wanted ones begin, and how many
+  int wanted = 0;
+  bool dc_only = false;  // what follows the DC coefficient is skipped in wanted blocks too
+};
+
+inline constexpr int kJpegMaxBlocksPerMcu = 10;  // T.81, B.2.3
+// An MCU never reads more bytes than this, so as many behind the end of the bytes must be readable:
+// 64 symbols of 16 bits of code and a value each, and what is read ahead.
+inline constexpr size_t kJpegMcuBytes = 4096;
+static_assert(kJpegMcuBytes > kJpegMaxBlocksPerMcu * 64 * (16 + kJpegMaxDcBits) / 8 + 32);
+
+// Decodes MCUs [begin, end) of a row until bits.next passes `limit`, at least one. Returns the MCU
+// that comes next; -1 where the codes are broken.
+int decode_jpeg_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
+                     const uint8_t* limit);
+
+// Coefficients as they are sent to a GPU: of each block its DC, then a unit for each coefficient
+// that is not zero. A unit has the coefficient's place, in natural order, in its low 6 bits, and a
+// value above them. A coefficient is the sum of its units: one that 10 bits do not hold has
+// several.
+using JpegUnit = uint16_t;
+inline constexpr int kJpegUnitPlaceBits = 6;
+// Most that a block has, and those that may be written behind them: three for a value of
+// kJpegMaxAcBits, one for each run of 16 zeros, DC and end.
+inline constexpr int kJpegMaxUnits = 63 * 3 + 8;
+// Where the units of a block begin: starts[block], counted from bases[block / kJpegBlocksPerBase].
+inline constexpr int kJpegBlocksPerBase = 256;
+static_assert(kJpegBlocksPerBase * kJpegMaxUnits < 1 << 16);
+struct JpegPacking {
+  JpegUnit* begin = nullptr;  // of all units
+  JpegUnit* end = nullptr;    // of those that there are; kJpegMaxUnits may be written behind them
+  uint32_t* bases = nullptr;
+  uint16_t* starts = nullptr;
+  size_t blocks = 0;
+};
+
+// The same, but blocks of MCUs [first, first + wanted) of the row are packed, where they are
+// `wanted` at all; of `blocks`, tables and predictors are used besides.
+int pack_jpeg_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
+                   const uint8_t* limit, int first, int wanted, JpegPacking& to);
+
+}  // namespace torchdali::kernels

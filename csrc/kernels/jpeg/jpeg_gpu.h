@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is left of decoding a JPEG when its codes are read: dequantisation, inverse DCT, upsampling
+// and colours, with the arithmetic of the CPU's decoder, to the bit.
+#pragma once
+
+#include "kernels/gpu/runs.h"
+#include "kernels/jpeg/jpeg_entropy.h"
+#include "kernels/jpeg/jpeg_idct_scalar.h"
+#include "kernels/jpeg/jpeg_rows_scalar.h"
+
+namespace torchdali::gpu {
+
+// A thread a block.
+struct JpegBlocksGrid {
+  const JpegBlocksTask* tasks;
+  const void* blob;
+
+  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
+    const JpegBlocksTask& task = tasks[t];
+    const auto block = static_cast<uint32_t>(i);
+    const uint32_t mcu = block / static_cast<uint32_t>(task.blocks_per_mcu);
+    const JpegBlocksTask::Place place =
+        task.places[block - mcu * static_cast<uint32_t>(task.blocks_per_mcu)];
+    const int c = place.component;
+    const auto mcu_y = mcu / static_cast<uint32_t>(task.mcus_across);
+    const auto mcu_x = mcu - mcu_y * static_cast<uint32_t>(task.mcus_across);
+    const int64_t stride = int64_t{8} * task.h[c] * task.mcus_across;
+    const int64_t row = int64_t{mcu_y} * task.v[c] + place.y;
+    const int64_t column = int64_t{mcu_x} * task.h[c] + place.x;
+    uint8_t* out = task.samples[c] + row * 8 * stride + column * 8;
+    TORCHDALI_GRID_CHECK(static_cast<int>(mcu_y) < task.mcus_down);
+
+    const auto* units = list_of<kernels::JpegUnit>(task.in, task.units);
+    const uint32_t begin = start(task, block), end = start(task, block + 1);
+    TORCHDALI_GRID_CHECK(begin < end && end - begin <= kernels::kJpegMaxUnits);
+    TORCHDALI_GRID_CHECK(end <= task.unit_count);
+    const auto* quant = list_of<int16_t>(blob, task.quant[c]);
+    const auto dc = static_cast<int16_t>(units[begin]);
+    if (end == begin + 1)
+      return fill(kernels::jpeg_idct_scalar::dc_sample(dc, quant[0]), out, stride);
+    int16_t work[64] = {};
+    work[0] = dc;
+    bool flat = true;  // only the first row holds anything
+    for (uint32_t k = begin + 1; k < end; ++k) {
+      const kernels::JpegUnit unit = units[k];
+      const int at = unit & ((1 << kernels::kJpegUnitPlaceBits) - 1);
+      const int value = static_cast<int16_t>(unit) >> kernels::kJpegUnitPlaceBits;
+      work[at] = static_cast<int16_t>(work[at] + value);
+      flat = flat && (at < 8 || value == 0);  // sixteen zeros are a unit wherever they end
+    }
+    transform(work, quant, flat, out, stride);
+  }
+
+ private:
+  TORCHDALI_HOST_DEVICE static uint32_t start(const JpegBlocksTask& task, uint32_t block) {
+    return list_of<uint32_t>(task.in, task.bases)[block / kernels::kJpegBlocksPerBase] +
+           list_of<uint16_t>(task.in, task.starts)[block];
+  }
+  // Rows of a block are 8 bytes, aligned.
+  TORCHDALI_HOST_DEVICE static void store_row(uint8_t* out, uint64_t row) {
+    *reinterpret_cast<uint64_t*>(out) = row;
+  }
+  TORCHDALI_HOST_DEVICE static void fill(uint8_t sample, uint8_t* out, int64_t stride) {
+    for (int y = 0; y < 8; ++y) store_row(out + y * stride, sample * 0x0101010101010101u);
+  }
+  TORCHDALI_HOST_DEVICE static void transform(int16_t (&work)[64], const int16_t* quant, bool flat,
+                                              uint8_t* out, int64_t stride) {
+    namespace scalar = kernels::jpeg_idct_scalar;
+    for (int x = 0; x < 8; ++x) {
+      int16_t column[8];
+      TORCHDALI_UNROLL
+      for (int y = 0; y < 8; ++y) column[y] = scalar::wrap(work[y * 8 + x] * quant[y * 8 + x]);
+      if (flat) {
+        const int16_t all = scalar::flat_column(column[0]);
+        TORCHDALI_UNROLL
+        for (int y = 0; y < 8; ++y) column[y] = all;
+      } else {
+        scalar::transform_one<scalar::kColumnShift>(column, 1);
+      }
+      TORCHDALI_UNROLL
+      for (int y = 0; y < 8; ++y) work[y * 8 + x] = column[y];
+    }
+    for (int y = 0; y < 8; ++y) {
+      int16_t row[8];
+      TORCHDALI_UNROLL
+      for (int x = 0; x < 8; ++x) row[x] = work[y * 8 + x];
+      scalar::transform_one<scalar::kRowShift>(row, 1);
+      uint64_t bytes = 0;
+      TORCHDALI_UNROLL
+      for (int x = 0; x < 8; ++x)
+        bytes |= static_cast<uint64_t>(scalar::to_sample(row[x])) << (8 * x);
+      store_row(out + y * stride, bytes);
+    }
+  }
+};
+
+struct JpegPixelsGrid {
+  const JpegPixelsTask* tasks;
+
+  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
+    const JpegPixelsTask& task = tasks[t];
+    Unravel index(i);
+    const auto x = static_cast<int>(index.axis((task.width + kJpegRun - 1) / kJpegRun) * kJpegRun);
+    const auto y = static_cast<int>(index.rest());
+    const auto left = static_cast<int>(task.width) - x;
+    const int count = left < kJpegRun ? left : kJpegRun;
+    uint8_t* out = static_cast<uint8_t*>(task.out) +
+                   (static_cast<int64_t>(y) * task.width + x) * task.channels;
+    if (task.channels == 1) return store<1>(task, x, y, count, out);
+    return store<3>(task, x, y, count, out);
+  }
+
+ private:
+  template <int kChannels>
+  TORCHDALI_HOST_DEVICE static void store(const JpegPixelsTask& task, int x, int y, int count,
+                                          uint8_t* out) {
+    uint8_t pixels[kJpegRun * kChannels];
+    TORCHDALI_UNROLL
+    for (int k = 0; k < kJpegRun; ++k)
+      pixel<kChannels>(task, k < count ? x + k : x, y, pixels + k * kChannels);
+    if (count == kJpegRun) return store_bytes_run(out, pixels);
+    TORCHDALI_UNROLL
+    for (int k = 0; k < kJpegRun * kChannels; ++k)
+      if (k < count * kChannels) out[k] = pixels[k];
+  }
+  // Pixel (x, y) of the output.
+  template <int kChannels>
+  TORCHDALI_HOST_DEVICE static void pixel(const JpegPixelsTask& task, int x, int y, uint8_t* out) {
+    const int row = task.transpose ? x : y, column = task.transpose ? y : x;
+    const int at_y = task.y + (task.flip_rows ? task.region_height - 1 - row : row);
+    const int at_x = task.x + (task.flip_columns ? task.region_width - 1 - column : column);
+    const uint8_t first = sample(task.component[0], at_x, at_y);
+    if constexpr (kChannels == 1) {
+      out[0] = first;
+    } else if (task.components == 1) {
+      out[0] = out[1] = out[2] = first;
+    } else {
+      const uint8_t second = sample(task.component[1], at_x, at_y);
+      const uint8_t third = sample(task.component[2], at_x, at_y);
+      namespace scalar = kernels::jpeg_rows_scalar;
+      if (!task.rgb)
+        return task.bgr ? scalar::ycc_pixel<true>(first, second, third, out)
+                        : scalar::ycc_pixel<false>(first, second, third, out);
+      out[0] = task.bgr ? third : first;
+      out[1] = second;
+      out[2] = task.bgr ? first : third;
+    }
+  }
+  // Of the picture's pixel. A sample beside the picture is the one at its edge.
+  TORCHDALI_HOST_DEVICE static uint8_t sample(const JpegSamples& c, int x, int y) {
+    namespace scalar = kernels::jpeg_rows_scalar;
+    if (c.across == 1 && c.down == 1) return at(c, x, y);
+    if (!c.smooth) return at(c, x / c.across, y / c.down);
+    const bool second_x = (x & 1) != 0, second_y = (y & 1) != 0;
+    const int across = c.across == 2 ? 1 : 0;  // bits
+    const int near_y = c.down == 2 ? y >> 1 : y, near_x = x >> across;
+    const int far_y = clamp(second_y ? near_y + 1 : near_y - 1, c.height);
+    const int next_x = clamp(second_x ? near_x + 1 : near_x - 1, c.width);
+    if (c.down == 1)
+      return scalar::smooth_across(at(c, near_x, near_y), at(c, next_x, near_y), second_x);
+    if (c.across == 1)
+      return scalar::smooth_down(at(c, near_x, near_y), at(c, near_x, far_y), !second_y);
+    return scalar::smooth_sums(3 * at(c, near_x, near_y) + at(c, near_x, far_y),
+                               3 * at(c, next_x, near_y) + at(c, next_x, far_y), second_x);
+  }
+  TORCHDALI_HOST_DEVICE static int clamp(int i, int extent) {
+    return i < 0 ? 0 : i < extent ? i : extent - 1;
+  }
+  // Sample (x, y) of the picture, wherever the samples begin.
+  TORCHDALI_HOST_DEVICE static uint8_t at(const JpegSamples& c, int x, int y) {
+    TORCHDALI_GRID_CHECK(x >= c.x && x - c.x < c.stride && y >= c.y && y - c.y < c.rows);
+    return c.samples[(y - c.y) * c.stride + (x - c.x)];
+  }
+};
+
+}  // namespace torchdali::gpu

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Canonical codes from the counts of a DHT segment (ITU-T T.81, C.2).
+#include "kernels/jpeg/jpeg_huffman.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+namespace torchdali::kernels {
+namespace {
+
+template <int kLookup>
+bool make(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
+          JpegHuffmanTable<kLookup>& table) {
+  constexpr bool kDc = kLookup == kJpegDcLookup;
+  const size_t codes = std::accumulate(counts.begin(), counts.end(), size_t{0});
+  if (codes != symbols.size() || codes > table.symbols.size()) return false;
+  table.lookup.fill(0);
+  table.symbols.fill(0);
+  std::copy(symbols.begin(), symbols.end(), table.symbols.begin());
+  uint32_t code = 0;
+  int32_t index = 0;
+  for (int length = 1; length <= 16; ++length, code <<= 1) {
+    const uint32_t count = counts[static_cast<size_t>(length - 1)];
+    // No code may be all ones (T.81, C.2); libjpeg refuses it too.
+    if (count && code + count >= uint32_t{1} << length) return false;
+    table.first[static_cast<size_t>(length)] = index - static_cast<int32_t>(code);
+    for (uint32_t i = 0; i < count; ++i, ++code, ++index) {
+      const uint8_t symbol = table.symbols[static_cast<size_t>(index)];
+      if (kDc && symbol > 15) return false;
+      if (length > kLookup) continue;
+      const auto begin = table.lookup.begin() + (code << (kLookup - length));
+      std::fill_n(begin, size_t{1} << (kLookup - length), jpeg_symbol<kLookup>(symbol, length));
+    }
+    table.end[static_cast<size_t>(length)] = count ? code << (16 - length) : 0;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
+                     JpegDcTable& table) {
+  return make(counts, symbols, table);
+}
+
+bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
+                     JpegAcTable& table) {
+  table.skip.fill(0);
+  table.has_skip = false;
+  return make(counts, symbols, table);
+}
+
+bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
+                     JpegBandTable& table) {
+  return make(counts, symbols, table);
+}
+
+// What follows the first symbol looks the same whatever its value is: with n known bits, the
+// entries of a symbol are copies of those for the bits that it leaves, plus the symbol.
+void add_jpeg_skip(JpegAcTable& table) {
+  struct Code {
+    unsigned begin, length, total, step;  // begin: left aligned in kJpegAcLookup bits
+  };
+  std::array<Code, std::tuple_size_v<decltype(table.symbols)>> codes;
+  size_t count = 0;
+  for (unsigned i = 0; i < table.lookup.size();) {
+    const JpegSymbol s = table.lookup[i];
+    if (s == 0) {
+      ++i;
+      continue;
+    }
+    const unsigned length = s >> 16 & 0xFF, advance = s >> 8 & 0xFF, total = s & 0xFF;
+    const unsigned step = advance == kJpegEndOfBlock ? kJpegSkipsEnd : advance;
+    codes[count++] = {i, length, total, total | step << 6};
+    i += 1u << (kJpegAcLookup - length);
+  }
+  // Entries for n bits begin at 2^n; the last ones are the table.
+  std::array<uint16_t, size_t{2} << kJpegSkipLookup> all{};
+  for (unsigned n = 1; n <= kJpegSkipLookup; ++n) {
+    for (size_t c = 0; c < count; ++c) {
+      const auto [begin, length, total, step] = codes[c];
+      if (length > n) continue;
+      const unsigned first =
+          n <= kJpegAcLookup ? begin >> (kJpegAcLookup - n) : begin << (n - kJpegAcLookup);
+      uint16_t* to = all.data() + (1u << n) + first;
+      const unsigned entries = 1u << (n - length);
+      // Nothing comes after an end of block.
+      const unsigned rest = total < n && step >> 6 != kJpegSkipsEnd ? n - total : 0;
+      const uint16_t* from = all.data() + (1u << rest);
+      const unsigned mask = (1u << rest) - 1;
+      for (unsigned i = 0; i < entries; ++i)
+        to[i] = static_cast<uint16_t>(step + (rest ? from[i & mask] : 0));
+    }
+  }
+  std::copy(all.end() - static_cast<std::ptrdiff_t>(table.skip.size()), all.end(),
+            table.skip.begin());
+  table.has_skip = true;
+}
+
+}  // namespace torchdali::kernels

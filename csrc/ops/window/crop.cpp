@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.crop: a window of each sample. Without conversion and padding it is a view where the window is
+// contiguous.
+#include "core/operator.h"
+#include "ops/input_layout.h"
+#include "ops/window/crop_window.h"
+#include "ops/window/window_copy.h"
+
+namespace torchdali {
+namespace {
+
+class Crop final : public Operator, public TakesImagePart {
+ public:
+  explicit Crop(const OpSpec& spec) : layout_(spec, 0), crop_(spec), copy_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = layout_(in);
+    copy_(ctx, layout, layout.find('C'), crop_(ctx, in.shape, layout));
+  }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return copy_.part(in, crop_(ctx, in.shape, in.layout));
+  }
+
+ private:
+  InputLayout layout_;
+  CropArgs crop_;
+  WindowCopy copy_;
+};
+
+class CropGpu final : public GpuWindow {
+ public:
+  explicit CropGpu(const OpSpec& spec) : layout_(spec, 0), crop_(spec), copy_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = layout_(in);
+    copy_.run_gpu(ctx, layout, layout.find('C'), crop_(ctx, in.shape, layout));
+  }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return copy_.part(in, crop_(ctx, in.shape, in.layout));
+  }
+
+ private:
+  InputLayout layout_;
+  CropArgs crop_;
+  WindowCopy copy_;
+};
+
+TORCHDALI_OPERATOR("crop")
+    .doc(
+        "Cuts a window out of each sample. Without a size the window is the whole sample. "
+        "Fractions "
+        "are cut off and values saturate where `dtype` asks for uint8 or float16 (fn.cast rounds).")
+    .input("data", "Images, volumes or sequences; any element type.",
+           {"HWC", "CHW", "DHWC", "CDHW", "FHWC", "FCHW", "CFHW", "FDHWC", "FCDHW", "CFDHW"})
+    .output("window", "The window, in the input's layout.")
+    .with(add_crop_args)
+    .with(add_window_copy_args)
+    .sequences()
+    .volumes()
+    .image_role(ImageRole::kWindow)
+    .cpu<Crop>()
+    .gpu<CropGpu>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.erase: fills regions of each sample.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "core/operator.h"
+#include "gpu/operator.h"
+#include "kernels/convert.h"
+#include "kernels/window/window.h"
+#include "ops/axes.h"
+#include "ops/window/crop_window.h"
+
+namespace torchdali {
+namespace {
+
+// Regions of a sample and what they are filled with.
+class EraseArgs {
+ public:
+  explicit EraseArgs(const OpSpec& spec)
+      : axes_(spec, /*names_win=*/true),
+        anchor_(spec, "anchor"),
+        shape_(spec, "shape"),
+        fill_value_(spec, "fill_value"),
+        named_axes_(spec.has("axes") || spec.has("axis_names")),
+        centered_(spec.get<bool>("centered_anchor")) {
+    TORCHDALI_CHECK(
+        !spec.has("normalized") || !(spec.has("normalized_anchor") || spec.has("normalized_shape")),
+        "`normalized` excludes `normalized_anchor` and `normalized_shape`");
+    const bool both = spec.get<bool>("normalized");
+    normalized_anchor_ = both || spec.get<bool>("normalized_anchor");
+    normalized_shape_ = both || spec.get<bool>("normalized_shape");
+  }
+
+  struct Plan {
+    std::span<const Window> regions;
+    std::span<const float> values;  // one, or one a channel
+    int channel_axis;
+
+    template <class T>
+    T value(int64_t channel) const {
+      const float v = values[values.size() == 1 ? 0 : static_cast<size_t>(channel)];
+      return kernels::convert<T>(is_floating_type<T> ? v : std::trunc(v));
+    }
+  };
+  // Valid until the next call of the thread. Where there are no regions, the output has been made a
+  // view of the input.
+  Plan operator()(SampleContext& ctx) const {
+    const SampleView& in = ctx.input(0);
+    static thread_local std::vector<Window> regions;
+    regions.clear();
+    find_regions(ctx, in, regions);
+    static thread_local std::vector<float> buffer;
+    const auto values = fill_value_(ctx, buffer);
+    const int channel_axis = in.layout.find('C');
+    check_values(values.size(), channel_axis < 0 ? -1 : in.shape[channel_axis]);
+    if (regions.empty()) ctx.share_input(0, 0, in);
+    return {regions, values, channel_axis};
+  }
+
+ private:
+  // Those parts of the regions that lie inside the sample.
+  void find_regions(const SampleContext& ctx, const SampleView& in,
+                    std::vector<Window>& regions) const {
+    AxisList axes;
+    if (named_axes_) axes = axes_(ctx, in.shape, in.layout);
+    else
+      for (int i = 0; i < in.shape.ndim(); ++i)
+        if (in.layout.empty() || in.layout[i] != 'C') axes.add(i);
+    static thread_local std::vector<float> anchor_buffer, shape_buffer;
+    const auto shapes = shape_(ctx, shape_buffer);
+    auto anchors = anchor_(ctx, anchor_buffer);
+    if (anchors.empty()) {  // at the origin
+      anchor_buffer.assign(shapes.size(), 0.0f);
+      anchors = anchor_buffer;
+    }
+    TORCHDALI_CHECK(anchors.size() == shapes.size(), "`anchor` has ", anchors.size(),
+                    " values and `shape` ", shapes.size(), ", expected as many");
+    const auto count = static_cast<size_t>(axes.count);
+    TORCHDALI_CHECK(count > 0 && shapes.size() % count == 0, "`shape` has ", shapes.size(),
+                    " values, expected one for each of the ", axes.count,
+                    " axes, a region after the other");
+    for (size_t first = 0; first < shapes.size(); first += count) {
+      Window region = Window::whole(in.shape);
+      bool empty = false;
+      for (size_t i = 0; i < count; ++i) {
+        const int axis = axes.axes[i];
+        const auto extent = static_cast<float>(in.shape[axis]);
+        const float shape = shapes[first + i] * (normalized_shape_ ? extent : 1.0f);
+        float begin = anchors[first + i] * (normalized_anchor_ ? extent : 1.0f);
+        if (centered_) begin -= shape / 2;
+        TORCHDALI_CHECK(!std::isnan(begin) && !std::isnan(shape),
+                        "`anchor` or `shape` is not a number");
+        region.anchor[axis] = position(begin, in.shape[axis]);
+        region.shape[axis] = position(begin + shape, in.shape[axis]) - region.anchor[axis];
+        empty |= region.shape[axis] <= 0;
+      }
+      if (!empty && in.volume() > 0) regions.push_back(region);
+    }
+  }
+  // The element that a coordinate lies in, kept inside the sample. Infinity minus infinity is NaN.
+  static int64_t position(float x, int64_t extent) {
+    if (!(x > 0)) return 0;
+    return x < static_cast<float>(extent) ? std::min(static_cast<int64_t>(x), extent) : extent;
+  }
+  static void check_values(size_t count, int64_t channels) {
+    TORCHDALI_CHECK(count > 0, "`fill_value` is empty");
+    TORCHDALI_CHECK_KIND(kLayout, count == 1 || channels >= 0, "`fill_value` has ", count,
+                         " values, and the input no channels. To fix it: give it a layout with "
+                         "\"C\", or one value");
+    TORCHDALI_CHECK(count == 1 || static_cast<int64_t>(count) == channels, "`fill_value` has ",
+                    count, " values, and the input ", channels, " channels");
+  }
+
+  AxisArgs axes_;
+  ListArg<float> anchor_, shape_, fill_value_;
+  bool named_axes_, centered_, normalized_anchor_, normalized_shape_;
+};
+
+class Erase final : public Operator {
+ public:
+  explicit Erase(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto plan = args_(ctx);
+    if (plan.regions.empty()) return;
+    const SampleView& out = ctx.output(0, in.dtype, in.shape, in.layout);
+    std::memcpy(out.data, in.data, static_cast<size_t>(in.size_bytes()));
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      for (const Window& region : plan.regions) fill(out.as<T>(), in.shape, region, plan);
+    });
+  }
+
+ private:
+  template <class T>
+  static void fill(T* out, const Shape& shape, const Window& region, const EraseArgs::Plan& plan) {
+    const auto value = [&](int64_t c) { return plan.value<T>(c); };
+    const int channel_axis = plan.channel_axis;
+    // Runs of one value; where channels are innermost and differ, a row of them is the pattern.
+    if (plan.values.size() == 1) {
+      const T constant = value(0);
+      each_run(shape, region, [&](int64_t at, int64_t n) { std::fill_n(out + at, n, constant); });
+    } else if (channel_axis == shape.ndim() - 1) {
+      const int64_t from = region.anchor[channel_axis], channels = region.shape[channel_axis];
+      const T* pattern = nullptr;
+      int64_t length = 0;
+      each_run(shape, region, [&](int64_t at, int64_t n) {
+        if (n > length) {
+          kernels::fill_channels(out + at, n / channels, channels, 1,
+                                 [&](int64_t c) { return value(from + c); });
+          pattern = out + at;
+          length = n;
+        } else {
+          std::copy_n(pattern, n, out + at);
+        }
+      });
+    } else {
+      Window one = region;
+      one.shape[channel_axis] = 1;
+      for (int64_t c = 0; c < region.shape[channel_axis]; ++c) {
+        one.anchor[channel_axis] = region.anchor[channel_axis] + c;
+        const T constant = value(one.anchor[channel_axis]);
+        each_run(shape, one, [&](int64_t at, int64_t n) { std::fill_n(out + at, n, constant); });
+      }
+    }
+  }
+  template <class Run>
+  static void each_run(const Shape& shape, const Window& region, Run&& run) {
+    kernels::for_each_run(shape, region.anchor, shape, region.anchor, region.shape,
+                          [&](int64_t, int64_t at, int64_t count) { run(at, count); });
+  }
+
+  EraseArgs args_;
+};
+
+class EraseGpu final : public gpu::TaskOperator<gpu::EraseTask, &gpu::GpuKernels::erase> {
+ public:
+  explicit EraseGpu(const OpSpec& spec) : args_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const auto plan = args_(ctx);
+    if (plan.regions.empty()) return;
+    const int ndim = in.shape.ndim();
+    TORCHDALI_CHECK_KIND(kUnsupported, ndim <= gpu::kMaxAxes, "a tensor of ", ndim,
+                         " dimensions, on the GPU at most ", gpu::kMaxAxes,
+                         " are possible. To fix it: use fn.reshape, or the CPU");
+    const SampleView& out = ctx.output(0, in.dtype, in.shape, in.layout);
+    Task task;
+    task.in = in.data;
+    task.out = out.data;
+    task.size = out.volume();
+    task.ndim = ndim;
+    task.itemsize = static_cast<int>(itemsize(in.dtype));
+    task.channel_axis = plan.values.size() == 1 ? -1 : plan.channel_axis;
+    std::copy(in.shape.begin(), in.shape.end(), task.extent);
+    task.boxes = std::ssize(plan.regions);
+    std::vector<int64_t> bounds;
+    for (const Window& region : plan.regions)
+      for (int i = 0; i < ndim; ++i) {
+        bounds.push_back(region.anchor[i]);
+        bounds.push_back(region.anchor[i] + region.shape[i]);
+      }
+    task.bounds = tasks(ctx).keep(std::span<const int64_t>(bounds));
+    std::vector<uint64_t> fill(plan.values.size());
+    dispatch_dtype(in.dtype, [&]<class T>() {
+      for (size_t c = 0; c < fill.size(); ++c) {
+        const T value = plan.value<T>(static_cast<int64_t>(c));
+        std::memcpy(&fill[c], &value, sizeof(T));
+      }
+    });
+    task.fill = tasks(ctx).keep(std::span<const uint64_t>(fill));
+    tasks(ctx).add(ctx, task);
+  }
+
+ private:
+  EraseArgs args_;
+};
+
+TORCHDALI_OPERATOR("erase")
+    .doc(
+        "Fills regions of each sample. `anchor` and `shape` have a value for each axis, one region "
+        "after the other; what lies outside the sample is left out. A region reaches from the "
+        "element that its anchor lies in to the one before that where it ends. A view where there "
+        "is nothing to erase.")
+    .input("data", "Any layout, any element type.")
+    .output("erased", "Shape, element type and layout of the input.")
+    .arg("anchor", std::vector<float>{},
+         "Where the regions begin; empty: at the origin. Elements, or fractions of the extent with "
+         "`normalized` or `normalized_anchor`.",
+         Arity::kPerSample)
+    .arg("shape", std::vector<float>{},
+         "Extents of the regions; empty: nothing is erased. Elements, or fractions of the extent "
+         "with `normalized` or `normalized_shape`.",
+         Arity::kPerSample)
+    .arg("axes", std::vector<int64_t>{1, 0},
+         "Axes that `anchor` and `shape` are for, as numbers; negative ones count from the end. "
+         "Without this and `axis_names` they are for all axes but that of the channels.")
+    .arg("axis_names", "HW", "The axes as letters of the layout; given, it wins over `axes`.")
+    .arg("fill_value", std::vector<float>{0.0f},
+         "Value to fill with, one or one a channel. Integers cut off fractions and saturate.",
+         Arity::kPerSample)
+    .arg("normalized", false,
+         "Coordinates are fractions of the extents; excludes the two arguments below.")
+    .arg("normalized_anchor", false, "`anchor` holds fractions of the extents.")
+    .arg("normalized_shape", false, "`shape` holds fractions of the extents.")
+    .arg("centered_anchor", false, "`anchor` is the middle of a region.")
+    .sequences()
+    .volumes()
+    .cpu<Erase>()
+    .gpu<EraseGpu>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.slice: a window of each sample, given by coordinates.
+#include "core/operator.h"
+#include "ops/window/slice_window.h"
+#include "ops/window/window_copy.h"
+
+namespace torchdali {
+namespace {
+
+// Images, volumes and sequences are channels-last where nothing else is said.
+int channel_axis(const SampleView& in) {
+  const int ndim = in.shape.ndim();
+  return in.layout.empty() && ndim >= 3 ? ndim - 1 : in.layout.find('C');
+}
+
+class Slice final : public Operator, public TakesImagePart {
+ public:
+  explicit Slice(const OpSpec& spec) : slice_(spec), copy_(spec) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    copy_(ctx, in.layout, channel_axis(in), slice_(ctx, in.shape, in.layout));
+  }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return copy_.part(in, slice_(ctx, in.shape, in.layout));
+  }
+
+ private:
+  SliceArgs slice_;
+  WindowCopy copy_;
+};
+
+class SliceGpu final : public GpuWindow {
+ public:
+  explicit SliceGpu(const OpSpec& spec) : slice_(spec), copy_(spec) {}
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    copy_.run_gpu(ctx, in.layout, channel_axis(in), slice_(ctx, in.shape, in.layout));
+  }
+  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
+    return copy_.part(in, slice_(ctx, in.shape, in.layout));
+  }
+
+ private:
+  SliceArgs slice_;
+  WindowCopy copy_;
+};
+
+TORCHDALI_OPERATOR("slice")
+    .doc(
+        "Cuts a window out of each sample. Its coordinates are the inputs `anchor` and `extent`, "
+        "or the arguments `start` with `end` or `shape` or their `rel_` forms, along `axes` or "
+        "`axis_names`; other axes are kept whole. Coordinates that are no integers are rounded to "
+        "the nearest, halves away from zero. Fractions are cut off and values saturate where "
+        "`dtype` asks for uint8 or float16 (fn.cast rounds).")
+    .input("data", "Any layout, any element type.")
+    .optional_input("anchor", "First element of the window, one value an axis.")
+    .optional_input("extent", "Extent of the window, one value an axis.")
+    .output("window", "The window, in the input's layout.")
+    .with(add_slice_args)
+    .with(add_window_copy_args)
+    .sequences()
+    .volumes()
+    .image_role(ImageRole::kWindow)
+    .cpu<Slice>()
+    .gpu<SliceGpu>()
+    .host_input(1)
+    .host_input(2);
+
+}  // namespace
+}  // namespace torchdali

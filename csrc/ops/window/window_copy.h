@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies a window of a sample, with conversion and padding; a view where the window is contiguous.
+// Shared by crop and slice.
+#pragma once
+
+#include "core/image_part.h"
+#include "gpu/chain.h"
+#include "kernels/window/window.h"
+#include "ops/window/out_of_bounds.h"
+
+namespace torchdali {
+
+// What GPU operators that cut windows out derive from.
+class GpuWindow : public gpu::TaskOperator<gpu::WindowTask, &gpu::GpuKernels::window>,
+                  public gpu::TakesPart {};
+
+// The arguments of WindowCopy, for SchemaBuilder::with().
+SchemaBuilder& add_window_copy_args(SchemaBuilder& schema);
+
+// Immutable; any thread.
+class WindowCopy {
+ public:
+  explicit WindowCopy(const OpSpec& spec);
+  // Makes output 0 from input 0, whose layout is `layout`. `channel_axis`: the one that
+  // `fill_values` are for, or -1.
+  void operator()(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
+  // The part of an image that it would copy, where that is all it would do.
+  std::optional<ImagePart> part(const SampleView& image, Window window) const;
+  // The same on the GPU: adds its task.
+  void run_gpu(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
+
+ private:
+  DType checked_dtype(DType of_input) const;
+  void fill(const SampleView& out, int channel_axis, const kernels::Overlap& overlap) const;
+
+  OutOfBounds out_of_bounds_;
+  DType dtype_ = DType::kNone;
+};
+
+}  // namespace torchdali
