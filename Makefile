@@ -68,7 +68,7 @@ test-gpu: $(SETUP) ## the CUDA tests; needs nvcc and a GPU; notes what ran, for 
 	TORCHDALI_REQUIRE=cuda $(PY) -m pytest -n $(JOBS) -m cuda \
 	  $(if $(ARGS),$(ARGS),--gpu-record tests/gpu/ran_on_gpu.json)
 	@if command -v compute-sanitizer >/dev/null; then TORCHDALI_REQUIRE=cuda compute-sanitizer \
-	  --error-exitcode 1 $(PY) -m pytest -q -m cuda tests/gpu/test_twins.py -k any_size; fi
+	  --error-exitcode 1 $(PY) -m pytest -q -m cuda tests/gpu/test_gpu_matches_cpu.py -k any_size; fi
 
 lint: $(SETUP_LINT) types ## ruff, mypy --strict, clang-format; nothing is changed
 	$(PY) -m ruff check .

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.ops import Input, OpCase, PerSample, run_case
-from test_twins import assert_alike
+from test_gpu_matches_cpu import assert_alike
 
 from torchdali import fn, pipeline_def
 from torchdali.auto_aug import auto_augment, rand_augment, trivial_augment

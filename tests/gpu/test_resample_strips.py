@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resampling by strips on the GPU (csrc/kernels/resample/strips_gpu.h): every width, division and filter."""
+"""Resampling by strips on the GPU: every width, division and filter (resample/strips_gpu.h)."""
 
 from __future__ import annotations
 

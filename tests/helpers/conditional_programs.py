@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definitions with conditions, run by torchdali and by real DALI (tests/pipeline/...parity.py).
+"""Definitions with conditions that torchdali and real DALI run (test_conditionals_parity.py).
 
 ``fn`` and ``types`` are put into the module by whoever loads it. Each program takes data nodes by
 the names of ``INPUTS`` and returns outputs; docs/design/conditionals.md has what DALI refuses.

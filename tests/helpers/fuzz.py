@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
-import importlib
 import math
 import resource
 import sys
@@ -32,7 +31,7 @@ from torchdali._engine.schema import Argument, OperatorSchema, registry
 from torchdali.errors import InternalError, TorchdaliError
 
 from .inputs import random_tensor
-from .ops import OPS_TESTS, SUITES, OpCase, PerSample, run_batches
+from .ops import OpCase, PerSample, all_cases, run_batches
 
 # Beside what the process has by itself.
 MEMORY_BYTES = 1 << 30
@@ -140,14 +139,10 @@ class Use:
 
 def cases_of(names: set[str]) -> dict[str, list[OpCase]]:
     """Returns the test cases of operators by name."""
-    if str(OPS_TESTS) not in sys.path:
-        sys.path.insert(0, str(OPS_TESTS))
     found: dict[str, list[OpCase]] = {name: [] for name in names}
-    for path in sorted(OPS_TESTS.glob("test_*.py")):
-        if path.stem not in SUITES:
-            for case in getattr(importlib.import_module(path.stem), "CASES", []):
-                if case.op in found:
-                    found[case.op].append(case)
+    for case in all_cases():
+        if case.op in found:
+            found[case.op].append(case)
     return found
 
 

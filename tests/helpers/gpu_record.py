@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plugin of pytest: ``--gpu-record FILE`` notes which operators passed their tests on a GPU.
 
-An operator is noted where one of its cases ran on the device and gave what the CPU gives, and none
-of its tests there failed: those of test_twins.py, and those marked ``on_gpu`` with its name. The
-run has to be of all tests marked ``cuda``; `make test-gpu` is.
+An operator is recorded if at least one of its tests ran on the GPU and none of them failed. Its
+tests are those of test_gpu_matches_cpu.py, and those marked ``on_gpu`` with its name. The run must
+include all tests marked ``cuda``, as `make test-gpu` does.
 
 With ``--collect-only`` it notes what would run. That is how a run of an earlier commit is noted, of
 which it is known that all tests passed: ``--gpu-record-run`` then holds, as JSON, what the machine
@@ -34,7 +34,7 @@ def operators_of(item: Any) -> list[str]:
     if item.get_closest_marker("cuda") is None:
         return []
     marked = [name for mark in item.iter_markers("on_gpu") for name in mark.args]
-    if item.path.name != "test_twins.py":
+    if item.path.name != "test_gpu_matches_cpu.py":
         return marked
     values = getattr(item, "callspec", None)
     given = values.params if values else {}

@@ -10,9 +10,10 @@ import dataclasses
 import enum
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -298,12 +299,15 @@ def run_dali(case: OpCase, num_outputs: int = 1) -> list[dali_oracle.DaliOutput]
     )[0]
 
 
+def case_modules() -> Iterator[ModuleType]:
+    """Yields every test module in tests/ops that describes one operator or a family of them."""
+    for path in sorted(OPS_TESTS.rglob("test_*.py"), key=lambda path: path.name):
+        if path.stem not in SUITES:
+            if str(path.parent) not in sys.path:
+                sys.path.insert(0, str(path.parent))
+            yield importlib.import_module(path.stem)
+
+
 def all_cases() -> list[OpCase]:
     """Returns the ``CASES`` of every test file in tests/ops."""
-    if str(OPS_TESTS) not in sys.path:
-        sys.path.insert(0, str(OPS_TESTS))
-    cases: list[OpCase] = []
-    for path in sorted(OPS_TESTS.glob("test_*.py")):
-        if path.stem not in SUITES:
-            cases += getattr(importlib.import_module(path.stem), "CASES", [])
-    return cases
+    return [case for module in case_modules() for case in getattr(module, "CASES", [])]

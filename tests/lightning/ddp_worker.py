@@ -19,7 +19,7 @@ from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import Callback
 
 from tests.lightning.modules import Recorder
-from tests.loop.pipelines import numbers
+from tests.loader.pipeline.numbered_files import numbers
 from torchdali.lightning import DataModule
 
 

@@ -11,7 +11,7 @@ import torch
 from lightning.pytorch import LightningModule
 from torch.utils.data import Dataset
 
-from tests.loop.pipelines import labels
+from tests.loader.pipeline.numbered_files import labels
 
 
 class Recorder(LightningModule):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.pipelines import write_numbers
+from tests.loader.pipeline.numbered_files import write_numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZE = 48

@@ -18,7 +18,7 @@ from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from lightning.pytorch.utilities import CombinedLoader
 
 from tests.lightning.modules import Numbers, Recorder
-from tests.loop.pipelines import labels, numbers, write_numbers
+from tests.loader.pipeline.numbered_files import labels, numbers, write_numbers
 from torchdali import PipelineLoader, fn, pipeline_def
 from torchdali.lightning import DataModule
 
@@ -225,8 +225,8 @@ def test_a_data_module_made_from_a_config(root):
         {
             "class_path": "torchdali.lightning.DataModule",
             "init_args": {
-                "train": "tests.loop.pipelines.numbers",
-                "val": ["tests.loop.pipelines.numbers"],
+                "train": "tests.loader.pipeline.numbered_files.numbers",
+                "val": ["tests.loader.pipeline.numbered_files.numbers"],
                 "batch_size": 8,
                 "pipeline_args": {"root": root},
                 "stages": {"val": {"batch_size": 12}},

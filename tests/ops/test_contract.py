@@ -73,8 +73,9 @@ def has_tensors(case: OpCase) -> bool:
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_every_operator_has_cases(name):
+    file = f"test_{name.replace('.', '_')}.py"
     assert any(case.op == name for case in CASES), (
-        f"fn.{name} has no case: list some as CASES in tests/ops/test_{name.replace('.', '_')}.py"
+        f"fn.{name} has no case: add some to CASES in tests/ops/ROOM/{file}"
     )
 
 

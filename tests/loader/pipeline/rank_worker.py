@@ -23,7 +23,7 @@ import torch.distributed as dist
 import torch.distributed.nn  # before there is a group: see main()
 from torch.nn.parallel import DistributedDataParallel
 
-from tests.loop.pipelines import numbers
+from tests.loader.pipeline.numbered_files import numbers
 from torchdali import PipelineLoader
 
 EPOCHS = 2

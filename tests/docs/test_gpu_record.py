@@ -17,7 +17,7 @@ from tools.docs import gpu_record, operator_states
 from tools.docs.gpu_record import NO_KERNEL, NOT_RUN, Record, fingerprint
 from torchdali._engine.schema import every_operator, registry
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RUN = {
     "how": "a test",
     "gpu": "GPU X",

@@ -202,7 +202,8 @@ def main() -> None:
         json.dumps({"case": c, "result": r}, separators=(",", ":"))
         for c, r in zip(cases, results, strict=True)
     ]
-    head = f'{{"made_by":"tests/plugin/iterator_cases.py --golden","dali":"{version}","cases":['
+    made_by = "tests/plugin/pytorch/iterator_cases.py --golden"
+    head = f'{{"made_by":"{made_by}","dali":"{version}","cases":['
     GOLDEN.write_text(head + "\n" + ",\n".join(lines) + "\n]}\n")
 
 

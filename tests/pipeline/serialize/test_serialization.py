@@ -706,7 +706,7 @@ def test_damaged_bytes_are_a_pipeline_or_an_error_of_ours(data):
 
 
 def test_the_page_describes_every_entry():
-    page = Path(__file__).parents[2] / "docs" / "design" / "serialization.md"
+    page = Path(__file__).parents[3] / "docs" / "design" / "serialization.md"
     text = page.read_text()
     entries = [DOCUMENT, DOCUMENT["nodes"][0], DOCUMENT["sources"][0]]
     missing = {key for entry in entries for key in entry if f'"{key}"' not in text}

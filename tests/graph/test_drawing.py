@@ -324,7 +324,7 @@ def test_a_notebook_shows_a_table_otherwise(script, dot_program, monkeypatch, tm
         text = pipe._repr_html_()
         Balanced(text)
         assert "<td>flip</td><td>fn.flip</td><td>data, horizontal=coin</td>" in text
-        assert "test_dot.py:" in text
+        assert "test_drawing.py:" in text
         assert "returns flip, data" in text
         assert "<td>unused</td>" not in text
 

@@ -90,7 +90,7 @@ def test_numbers_of_python_have_another_width_in_dali(ambiguous):
         types.to_dali_type(ambiguous)
 
 
-def test_other_frameworks_can_be_taught(monkeypatch):
+def test_converters_of_other_frameworks_are_asked_in_order(request):
     def mine(kind):
         if kind != "my float":
             raise TypeError
@@ -99,7 +99,10 @@ def test_other_frameworks_can_be_taught(monkeypatch):
     def other(kind):
         raise TypeError
 
-    monkeypatch.setattr(types, "dali_type_converters", [other, mine])
+    # The list is shared with the module that reads it, so it is changed in place.
+    for converter in (mine, other):
+        types.dali_type_converters.insert(0, converter)
+    request.addfinalizer(types.dali_type_converters.clear)
     assert types.to_dali_type("my float") is types.FLOAT
     with pytest.raises(TypeError, match="counterpart"):
         types.to_dali_type("your float")

@@ -9,7 +9,7 @@ import json
 import pytest
 import torch
 
-from tests.loop.pipelines import counted, labels, numbers, write_numbers
+from tests.loader.pipeline.numbered_files import counted, labels, numbers, write_numbers
 from torchdali import PipelineLoader
 
 SIZE = 203

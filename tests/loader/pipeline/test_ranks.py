@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import torch.distributed
 
-from tests.loop.pipelines import write_numbers
+from tests.loader.pipeline.numbered_files import write_numbers
 from torchdali.loader._pipeline.ranks import Ranks, find_ranks, local_rank
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 WORKER = Path(__file__).with_name("rank_worker.py")
 SIZE = 96  # divides by 2, 4 and the batch size, so that counts are exact
 

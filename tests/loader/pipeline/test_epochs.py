@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import DistributedSampler
 
-from tests.loop.pipelines import counted, labels, numbers, write_numbers
+from tests.loader.pipeline.numbered_files import counted, labels, numbers, write_numbers
 from torchdali import Pipeline, PipelineLoader, fn, pipeline_def
 from torchdali.loader._pipeline.epochs import SHARDS, Deal, Position
 

@@ -192,7 +192,7 @@ def test_an_error_on_the_gpu_names_the_sample_and_the_pipeline_goes_on(backend):
     with define() as pipe:
         with pytest.raises(RuntimeError, match=r"(?s)fn\.crop: .*sample 1 of 2") as caught:
             pipe.run()
-        assert "test_pipelines.py" in str(caught.value)
+        assert "test_gpu_pipelines.py" in str(caught.value)
         (out,) = pipe.run()
         assert out.as_torch().shape == (2, 10, 10, 3)
     del backend
@@ -251,4 +251,4 @@ def test_without_a_gpu_the_error_names_the_operator_and_the_line(monkeypatch):
     pipe = define()
     with pytest.raises(errors.UnsupportedError, match=r"runs on a GPU, and ") as caught:
         pipe.build()
-    assert "test_pipelines.py" in str(caught.value)
+    assert "test_gpu_pipelines.py" in str(caught.value)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.pipelines import Counter, labels, numbers, write_numbers
+from tests.loader.pipeline.numbered_files import Counter, labels, numbers, write_numbers
 from torchdali import PipelineLoader, fn, pipeline_def
 
 

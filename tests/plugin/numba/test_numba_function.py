@@ -105,7 +105,7 @@ def test_the_names_are_dalis():
 
 
 def test_the_arguments_are_dalis():
-    facts = Path(__file__).parents[1] / "data" / "dali_operators.json"
+    facts = Path(__file__).parents[2] / "data" / "dali_operators.json"
     theirs = json.loads(facts.read_text())["plugin.numba.fn.experimental.numba_function"]["args"]
     ours = inspect.signature(numba_function).parameters
     assert theirs.keys() <= ours.keys()
