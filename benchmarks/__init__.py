@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks: ``make bench DATA=DIR`` runs them, CONTRIBUTING.md says how to add one."""
+"""Benchmarks: ``make bench DATA=DIR`` runs them; CONTRIBUTING.md explains how to add one."""

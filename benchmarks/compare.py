@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares two results: ``python -m benchmarks.compare old.json new.json [--threshold 0.05]``.
 
-Fails where torchdali got worse than the threshold allows. Each metric is also compared as a ratio
-to the peers of its own run, and the better of the two counts: a slower machine slows all of them.
+Exits with status 1 if any metric of torchdali got worse by more than the threshold. Each metric is
+compared twice: directly, and relative to the change of the other peers. The better of the two
+counts, because a slower machine slows all peers.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# Metrics where less is better; of the others more is.
+# Metrics for which less is better. More is better for all others.
 LESS_IS_BETTER = {"us_per_iteration", "growth_mb", "resident_mb", "peak_mb", "added_mb"}
 LESS_IS_BETTER |= {"wait_percent", "wake_ns", "claim_ns", "claim_overhead_ns"}
-# Growth around zero has no meaningful ratio: a difference below this is none.
+# Ratios of values near zero mean nothing: smaller differences than these are ignored.
 SLACK = {"growth_mb": 5.0, "resident_mb": 20.0, "us_per_iteration": 1.0, "wait_percent": 0.5}
 
 Key = tuple[str, str, str, str]
@@ -41,7 +42,7 @@ def gain(metric: str, old: float, new: float) -> float:
 
 
 def machine_gain(key: Key, old: dict[Key, float], new: dict[Key, float]) -> float:
-    """Returns by how much the other peers' median changed: the machine's doing, not ours."""
+    """Returns the median change of the other peers, which is due to the machine."""
     benchmark, _, axes, metric = key
     gains = [
         gain(metric, old[other], new[other])
@@ -79,7 +80,7 @@ def main() -> None:
         if key[1].startswith("torchdali"):
             print(f"gone   {' '.join(key)}")
             failed += 1
-    print(f"compare: {compared} compared, {failed} past {100 * options.threshold:.0f} %")
+    print(f"compare: {compared} compared, {failed} worse by over {100 * options.threshold:.0f} %")
     sys.exit(bool(failed or not compared))
 
 

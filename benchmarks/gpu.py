@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the GPU path: ``python -m benchmarks.gpu --data DIR --out FILE``; `make bench-gpu`.
 
-Three parts: images a second from JPEG files to normalised tensors on the GPU with peers, in
-interleaved rounds; kernels as a share of the device's memory bandwidth; a ResNet-50's training step
-fed by the pipeline and by one tensor that is there.
+Three parts: images per second from JPEG files to normalized tensors on the GPU, for torchdali and
+its peers in interleaved rounds; the memory bandwidth of kernels as a share of a copy's; and the
+training step of a ResNet-50, fed by the pipeline and by the same tensor in every step.
 """
 
 from __future__ import annotations
@@ -57,15 +57,16 @@ def _everything_on_the_cpu(files: list[str]) -> Any:
 
 
 def _mixed(decoder: str, fuse: bool = True) -> Callable[..., Generator[int, None, None]]:
-    """Returns a peer whose device="mixed" decodes by one of TORCHDALI_MIXED_DECODER's ways.
+    """Returns a peer that decodes on device="mixed" with a value of TORCHDALI_MIXED_DECODER.
 
     Args:
         decoder: "cpu", "hybrid" or "nvjpeg".
-        fuse: only what random_resized_crop reads is decoded, and one kernel resizes and normalises.
+        fuse: decode only the region that random_resized_crop reads, and resize and normalize it in
+            one kernel.
     """
 
     def batches(files: list[str], threads: int) -> Generator[int, None, None]:
-        # Read when the pipeline is built, before the first batch.
+        # The engine reads these when the pipeline is built, before the first batch.
         os.environ["TORCHDALI_MIXED_DECODER"] = decoder
         os.environ["TORCHDALI_FUSION"] = str(int(fuse))
         running = _batches(_everything_on_the_gpu, files, threads)
@@ -80,7 +81,7 @@ def _mixed(decoder: str, fuse: bool = True) -> Callable[..., Generator[int, None
 
 
 def _batches(define: Any, files: list[str], threads: int) -> Generator[int, None, None]:
-    """Yields the size of each batch that is on the GPU."""
+    """Yields the size of each batch once it is on the GPU."""
     with define(files, num_threads=threads, prefetch_queue_depth=3) as pipe:
         while True:
             images, _ = pipe.run()
@@ -118,9 +119,9 @@ def _torchvision(files: list[str], threads: int) -> Generator[int, None, None]:
         _Images(files), BATCH, num_workers=threads, pin_memory=True, multiprocessing_context="spawn"
     )
     for batch in loader:
-        there = batch.cuda(non_blocking=True)
+        on_gpu = batch.cuda(non_blocking=True)
         torch.cuda.current_stream().synchronize()
-        yield len(there)
+        yield len(on_gpu)
 
 
 def _nvjpeg_alone(files: list[str], threads: int) -> Generator[int, None, None]:
@@ -138,25 +139,25 @@ def _nvjpeg_alone(files: list[str], threads: int) -> Generator[int, None, None]:
 
 
 PEERS: dict[str, Callable[[list[str], int], Generator[int, None, None]]] = {
-    'torchdali, `decoders.image(device="mixed")`, the rest on the GPU, nothing fused': (
+    'torchdali, `decoders.image(device="mixed")`, the rest on the GPU, not fused': (
         _mixed("cpu", fuse=False)
     ),
     "the same, fused: regions decoded on the CPU, one kernel for the rest": _mixed("cpu"),
-    "the same, hybrid decoder, nothing fused": _mixed("hybrid", fuse=False),
+    "the same, hybrid decoder, not fused": _mixed("hybrid", fuse=False),
     "the same, hybrid decoder, fused": _mixed("hybrid"),
-    "the same, nvJPEG, nothing fused": _mixed("nvjpeg", fuse=False),
+    "the same, nvJPEG, not fused": _mixed("nvjpeg", fuse=False),
     "the same, nvJPEG, fused": _mixed("nvjpeg"),
-    "torchdali, regions decoded and resized on the CPU, normalised on the GPU": lambda f, t: (
+    "torchdali, regions decoded and resized on the CPU, normalized on the GPU": lambda f, t: (
         _batches(_regions_decoded_on_the_cpu, f, t)
     ),
     "torchdali, all on the CPU, then copied": lambda f, t: _batches(_everything_on_the_cpu, f, t),
     "DataLoader + torchvision on the CPU, then copied": _torchvision,
-    "nvJPEG by torchvision, decoding alone": _nvjpeg_alone,
+    "nvJPEG through torchvision, decoding only": _nvjpeg_alone,
 }
 
 
 def pipelines(files: list[str], threads: int, rounds: int, seconds: float) -> list[dict[str, Any]]:
-    """Returns images a second of each peer."""
+    """Returns images per second of each peer."""
     running: dict[str, Generator[int, None, None]] = {}
     values: dict[str, list[float]] = {}
     absent: dict[str, str] = {}
@@ -170,7 +171,7 @@ def pipelines(files: list[str], threads: int, rounds: int, seconds: float) -> li
             absent[name] = f"{type(error).__name__}: {error}"[:200]
     for _ in range(rounds):
         for name, batches in running.items():
-            for _ in range(3):  # what was made ahead while others were measured
+            for _ in range(3):  # discard batches prefetched while others were measured
                 next(batches)
             start, count = time.perf_counter(), 0
             while time.perf_counter() - start < seconds:
@@ -183,7 +184,7 @@ def pipelines(files: list[str], threads: int, rounds: int, seconds: float) -> li
 
 
 def _kernels_us(define: Any) -> float:
-    """Returns the median times of a pipeline's kernels, added up."""
+    """Returns the sum of the median times of a pipeline's kernels."""
     runs = 20
     with define(batch_size=64, num_threads=2, device_id=0) as pipe:
         for _ in range(5):
@@ -207,7 +208,7 @@ def _whole_chain(x: Any) -> Any:
 
 
 def kernels() -> list[dict[str, Any]]:
-    """Returns the bytes a second that kernels read and write, and those of a copy."""
+    """Returns bytes per second that kernels read and write, relative to a copy."""
     data = torch.randint(0, 256, (64, 480, 640, 3), dtype=torch.uint8, device="cuda")
     small = data[:, :224, :224].contiguous()
 
@@ -260,15 +261,15 @@ def kernels() -> list[dict[str, Any]]:
     end.record()
     torch.cuda.synchronize()
     peak = 20 * source.numel() / (begin.elapsed_time(end) / 1e3)
-    results = [{"kernel": "a copy by torch", "bytes_per_s": peak, "share": 1.0}]
+    results = [{"kernel": "torch's copy", "bytes_per_s": peak, "share": 1.0}]
     for name, (make, batch, size) in cases.items():
         microseconds = _kernels_us(pipeline(make, batch))
         rate = size / (microseconds / 1e6)
         results.append(
             {"kernel": name, "us": microseconds, "bytes_per_s": rate, "share": rate / peak}
         )
-    # Of other sizes in every batch: times alone.
-    for name, fuse in (("in one kernel", "1"), ("one by one", "0")):
+    # Crops differ in size from batch to batch, so only times are comparable.
+    for name, fuse in (("in one kernel", "1"), ("one kernel each", "0")):
         os.environ["TORCHDALI_FUSION"] = fuse
         try:
             microseconds = _kernels_us(pipeline(_whole_chain, data))
@@ -280,7 +281,7 @@ def kernels() -> list[dict[str, Any]]:
 
 
 def training(files: list[str], threads: int, rounds: int, steps: int) -> list[dict[str, Any]]:
-    """Returns images a second of a training step on a tensor that is there and on the pipeline."""
+    """Returns images per second of a training step, with a fixed tensor and with the pipeline."""
     from torchvision.models import resnet50
 
     model = resnet50().cuda().to(memory_format=torch.channels_last)
@@ -297,7 +298,7 @@ def training(files: list[str], threads: int, rounds: int, steps: int) -> list[di
 
     synthetic = torch.randn(BATCH, 3, SIZE, SIZE, device="cuda")
     classes = torch.zeros(BATCH, dtype=torch.int64, device="cuda")
-    values: dict[str, list[float]] = {"one tensor that is there": [], "torchdali": []}
+    values: dict[str, list[float]] = {"the same tensor in every step": [], "torchdali": []}
     define = _regions_decoded_on_the_cpu
     with define(files, num_threads=threads, prefetch_queue_depth=3) as pipe:
 
@@ -323,8 +324,8 @@ def training(files: list[str], threads: int, rounds: int, steps: int) -> list[di
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="a folder of JPEG files")
-    parser.add_argument("--out", type=Path, required=True, help="the JSON to write")
+    parser.add_argument("--data", type=Path, required=True, help="folder of JPEG files")
+    parser.add_argument("--out", type=Path, required=True, help="JSON file to write")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0)

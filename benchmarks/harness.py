@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures peers in interleaved rounds; results are medians with their spread, as plain data."""
+"""Measures peers in interleaved rounds; a result holds medians and their spread as plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.peers import Peer, PeerError
 
-# Of the JSON. Raised when old files can no longer be compared.
+# Version of the JSON, raised when old files can no longer be compared.
 SCHEMA = 1
 
 
@@ -29,7 +29,7 @@ def spread(values: list[float]) -> dict[str, Any]:
 
 
 def throughput(measured: dict[str, float]) -> dict[str, float]:
-    """Metrics of a pipeline: images a second, and a second of CPU time over all threads."""
+    """Metrics of a pipeline: images per second, and per second of CPU time of all threads."""
     return {
         "images_per_s": measured["samples"] / measured["wall_s"],
         "images_per_cpu_s": measured["samples"] / measured["cpu_s"],
@@ -37,7 +37,7 @@ def throughput(measured: dict[str, float]) -> dict[str, float]:
 
 
 def iteration_time(measured: dict[str, float]) -> dict[str, float]:
-    """Metrics of an iteration that does next to nothing."""
+    """Metrics of an iteration whose own work is negligible."""
     return {"us_per_iteration": 1e6 * measured["wall_s"] / measured["batches"]}
 
 
@@ -51,17 +51,17 @@ def measure(
     seconds: float,
     warm_up: int,
 ) -> list[dict[str, Any]]:
-    """Returns one result a peer.
+    """Returns one result per peer.
 
     Args:
         benchmark: module with ``make(peer, axes)``.
-        peers: names; those that cannot run are reported with the reason.
-        axes: what the benchmark varies, and where its data is.
-        metrics: one round's measurements -> metrics.
-        rounds: every peer runs once in each, one after the other, so that what else the machine
-            does falls on all of them.
+        peers: names; a peer that cannot run is reported with the reason.
+        axes: the parameters of the benchmark, and the location of its data.
+        metrics: converts the measurements of one round to metrics.
+        rounds: each peer runs once per round, one after the other, so that other load on the
+            machine affects all of them alike.
         seconds: length of a peer's part of a round.
-        warm_up: batches in front of it that are not counted.
+        warm_up: batches before it that are not counted.
     """
     return measure_each(
         benchmark, peers, [axes], metrics, rounds=rounds, seconds=seconds, warm_up=warm_up
@@ -78,7 +78,7 @@ def measure_each(
     seconds: float,
     warm_up: int,
 ) -> list[dict[str, Any]]:
-    """As measure(), for several axes: a peer's process does them one after the other."""
+    """Like measure(), for several axes: one process per peer runs them one after the other."""
     running: dict[str, Peer] = {}
     results: list[dict[str, Any]] = []
     try:
@@ -110,7 +110,7 @@ def _measure(
     seconds: float,
     warm_up: int,
 ) -> list[dict[str, Any]]:
-    # Where the data lies is nobody's business.
+    # Results are published, so they do not name local folders.
     shown = {name: value for name, value in axes.items() if name != "data"}
     results = [{"benchmark": benchmark, "peer": name, "axes": shown} for name in peers]
     values: dict[str, dict[str, list[float]]] = {}
@@ -139,7 +139,7 @@ def _measure(
                 continue
             try:
                 measured = running[entry["peer"]].measure(seconds, warm_up)
-            except PeerError as error:  # it cannot do what is asked for, and says so when run
+            except PeerError as error:  # it does not support these axes
                 leave(entry, error)
                 continue
             for metric, value in metrics(measured).items():
@@ -152,12 +152,12 @@ def _measure(
 
 
 def progress(text: str) -> None:
-    """Shows what is being measured; the table is all that goes to stdout."""
+    """Prints progress to stderr; stdout is for the table only."""
     print(text, file=sys.stderr, flush=True)
 
 
 def machine() -> dict[str, Any]:
-    """Returns what of the machine the numbers depend on."""
+    """Returns the properties of the machine that the figures depend on."""
     model = platform.processor() or platform.machine()
     flags: set[str] = set()
     for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -178,7 +178,7 @@ def machine() -> dict[str, Any]:
 
 
 def document(settings: dict[str, Any], results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns what is written to benchmarks/results."""
+    """Returns the JSON document to write to benchmarks/results."""
     now = datetime.datetime.now(datetime.timezone.utc)
     return {
         "schema": SCHEMA,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory: growth over many epochs of the image benchmark, and what worker processes take."""
+"""Memory: growth over many epochs of the image benchmark, and the memory of worker processes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ BENCHMARK = "benchmarks.memory"
 WORKERS = "benchmarks.workers"
 WARM_UP_EPOCHS = 2
 LOADER = loader.__name__
-BATCHES = 50  # that workers have made when they are looked at
-# How workers may be started, where a peer has that method.
+BATCHES = 50  # made by the workers before their memory is measured
+# Start methods of worker processes that each peer supports.
 METHODS = {
     "torchdali": ("fork", "forkserver", "spawn"),
     "dali": ("fork", "spawn"),
@@ -24,7 +24,7 @@ METHODS = {
 
 
 def measure(peers: list[str], axes: dict[str, Any], *, epochs: int) -> list[dict[str, Any]]:
-    """Returns one result a peer: the growth, and the resident memory at the end, in MB (10^6)."""
+    """Returns one result per peer: the growth and the final resident memory in MB (10^6 bytes)."""
     files = len(find_files(axes["data"]))
     shown = {name: value for name, value in axes.items() if name != "data"} | {"epochs": epochs}
     results: list[dict[str, Any]] = []
@@ -49,10 +49,10 @@ def measure(peers: list[str], axes: dict[str, Any], *, epochs: int) -> list[dict
 
 
 def measure_workers(peers: list[str], axes: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns one result a peer and start method: private memory of a child on average, in MB.
+    """Returns one result per peer and start method: private memory of its processes in MB.
 
-    Two workers of the "copy" benchmark. What else a peer starts (a fork server, a resource tracker)
-    counts too: the total is that of all children.
+    ``worker_mb`` is the mean of the two workers of the "copy" benchmark. ``children_mb`` is the sum
+    over all child processes, including a fork server or a resource tracker.
     """
     results: list[dict[str, Any]] = []
     for name in peers:
@@ -81,10 +81,10 @@ def measure_workers(peers: list[str], axes: dict[str, Any]) -> list[dict[str, An
 
 
 def measure_loader(peers: list[str], axes: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns one result a peer: private memory of all processes of a loader, in MB (10^6).
+    """Returns one result per peer: private memory that a loader adds, in MB (10^6 bytes).
 
-    That is what the loader adds to what the process had by itself (torch, the dataset): see
-    peers.anonymous_bytes().
+    The sum over all processes of the loader, less what the process used before (torch, the
+    dataset); see peers.anonymous_bytes().
     """
     results: list[dict[str, Any]] = []
     shown = {name: value for name, value in axes.items() if name != "data"} | {"work": "memory"}

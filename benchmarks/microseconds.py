@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time of an image goes: the ImageNet pipeline's worker threads, profiled by ``perf``.
+"""Splits the CPU time of an image into parts, by profiling the ImageNet pipeline with ``perf``.
 
-The pipeline of pipelines/imagenet.py runs in a process under ``perf record``; samples of its
-workers are sorted into parts by the function they fell on, or by the system call that the kernel
-was in. A part's share of the samples times the CPU time an image is its microseconds.
+The pipeline of pipelines/imagenet.py runs in a process under ``perf record``. Each sample of a
+worker thread is assigned to a part by the innermost function or system call that has one. The time
+of a part is its share of the samples times the CPU time per image.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from benchmarks.pipelines import imagenet
 BENCHMARK = "benchmarks.microseconds"
 WORKER = "torchdali-"
 FREQUENCY_HZ = 4999
-# The first that matches a function is its part.
+# Part -> pattern of its functions; the first pattern that matches wins.
 PARTS = {
-    "Huffman codes to coefficients": r"decode_mcus|decode_block|skip_block",
-    "tables of the codes": r"jpeg_table|jpeg_skip|[ad]c_table",
-    "the file's bytes without stuffing": r"ScanBytes|memchr",
+    "Huffman decoding": r"decode_mcus|decode_block|skip_block",
+    "Huffman tables": r"jpeg_table|jpeg_skip|[ad]c_table",
+    "removal of byte stuffing": r"ScanBytes|memchr",
     "inverse DCT": r"transform_group|idct|Plane::transform",
-    "upsampling and colour": r"upsample|to_rgb|Planes?::|PixelTarget",
-    "the rest of decoding": r"io::",
-    "normalisation and layout": r"normaliz",
+    "upsampling and color conversion": r"upsample|to_rgb|Planes?::|PixelTarget",
+    "other decoding": r"io::",
+    "normalization and layout": r"normaliz",
     "resampling": r"resampl|blend|horizontal|to_mid|finish|prepare|weights|planes|taps|build_table",
     "reading files": r"sys_p?read|sys_open|sys_newfstat|sys_statx|sys_close|sys_fadvise",
     "page faults": r"page_fault",
-    "waiting and waking": r"sys_futex|schedule",
+    "waiting and wake-ups": r"sys_futex|schedule",
 }
-REST = "the engine and all else"
+REST = "engine and everything else"
 
 
 def part_of(stack: list[str]) -> str:
-    """Returns the part that a sample belongs to: by its innermost function that says so."""
+    """Returns the part of a sample: that of its innermost function that has one."""
     for function in stack:
         for part, pattern in PARTS.items():
             if re.search(pattern, function):
@@ -70,7 +70,7 @@ def _stacks(script: Iterable[str]) -> Iterable[list[str]]:
 
 
 def _worker_seconds() -> float:
-    """Returns CPU time of this process's workers."""
+    """Returns the CPU time of this process's workers."""
     ticks = 0
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):
@@ -81,7 +81,7 @@ def _worker_seconds() -> float:
 
 
 def _run(axes: dict[str, Any], seconds: float) -> dict[str, float]:
-    """The process that is profiled: images made, and its workers' CPU seconds."""
+    """Runs the pipeline in the profiled process; returns images made and CPU time of workers."""
     step = imagenet.make("torchdali-plain", axes)
     images, end = 0, time.perf_counter() + seconds
     while time.perf_counter() < end:
@@ -90,7 +90,7 @@ def _run(axes: dict[str, Any], seconds: float) -> dict[str, float]:
 
 
 def measure(axes: dict[str, Any], *, rounds: int, seconds: float) -> list[dict[str, Any]]:
-    """Returns one result: microseconds an image, a metric for each part."""
+    """Returns one result with the microseconds per image of each part."""
     shown = {name: value for name, value in axes.items() if name != "data"}
     result: dict[str, Any] = {"benchmark": BENCHMARK, "peer": "torchdali-plain", "axes": shown}
     perf = shutil.which("perf")
@@ -119,7 +119,7 @@ def measure(axes: dict[str, Any], *, rounds: int, seconds: float) -> list[dict[s
 
 
 if __name__ == "__main__":
-    # Libraries print on stdout: it is theirs, the answer goes elsewhere.
+    # Libraries may print to stdout, so the answer goes to a duplicate of it.
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     answer.write(json.dumps(_run(json.loads(sys.argv[1]), float(sys.argv[2]))) + "\n")

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers: torchdali, real DALI, torch's DataLoader, each in a process of its own.
+"""Peers: torchdali, real DALI, torch's DataLoader and others, each in a process of its own.
 
-A benchmark is a module with ``make(peer, axes)``, which returns a function that makes one batch and
-returns its number of samples, or a tuple of that and the seconds that count. This file is both ends
-of the pipe: the harness uses ``Peer``; a peer's process runs the file and serves requests, one JSON
-a line. So all peers are measured by the same code, DALI in the Python of its own venv. One that is
-not asked is stopped, or it would fill its queues in another's time.
+A benchmark is a module with ``make(peer, axes)``. It returns a function that makes one batch and
+returns its number of samples, or a tuple of that number and the seconds to count. This file is both
+ends of a pipe: the harness uses ``Peer``; the process of a peer runs this file as a program and
+serves requests, one JSON document per line. All peers are thus measured by the same code, and DALI
+runs in the Python of its own venv. Idle peers are stopped (SIGSTOP); otherwise they would prefetch
+while another peer is measured.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class PeerError(RuntimeError):
-    """A peer that is absent, or failed; the text says why."""
+    """A peer is absent or failed; the message says why."""
 
 
 def _python_of(peer: str) -> str:
-    """Returns the interpreter with the peer: a venv of its own for what does not go together."""
+    """Returns the peer's interpreter; peers with conflicting requirements have a venv each."""
     if peer.startswith("dali"):
         variable, command = "TORCHDALI_DALI_PYTHON", "make dali"
     elif "torchvision" in peer or peer == "spdl":
@@ -42,12 +43,12 @@ def _python_of(peer: str) -> str:
     else:
         return sys.executable
     if variable not in os.environ:
-        raise PeerError(f"{variable} names no Python with it (`{command}`)")
+        raise PeerError(f"{variable} is not set; `{command}` installs the peer")
     return os.environ[variable]
 
 
 class Peer:
-    """A peer in its process. One request at a time."""
+    """A peer in its own process. It serves one request at a time."""
 
     def __init__(self, name: str, benchmark: str, axes: dict[str, Any]) -> None:
         self.name = name
@@ -57,7 +58,7 @@ class Peer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            preexec_fn=os.setpgrp,  # with its worker processes, a group to signal
+            preexec_fn=os.setpgrp,  # one group with its workers, so that signals reach all of them
         )
         try:
             self.make(benchmark, axes)
@@ -66,14 +67,14 @@ class Peer:
             raise
 
     def make(self, benchmark: str, axes: dict[str, Any]) -> None:
-        """Prepares a benchmark, in the place of the one before."""
+        """Prepares a benchmark; it replaces the previous one."""
         self.versions: dict[str, str] = self.ask(
             "make", benchmark=benchmark, peer=self.name, axes=axes
         )
 
     @property
     def is_alive(self) -> bool:
-        """Whether its process can be asked."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def ask(self, request: str, **arguments: Any) -> Any:
@@ -88,7 +89,7 @@ class Peer:
             pass
         line = self._process.stdout.readline()
         if not line:
-            raise PeerError(f"{self.name}: its process ended with {self._process.wait()}")
+            raise PeerError(f"{self.name}: the process ended with status {self._process.wait()}")
         self._signal(signal.SIGSTOP)
         answer = json.loads(line)
         if "error" in answer:
@@ -96,7 +97,7 @@ class Peer:
         return answer["result"]
 
     def measure(self, seconds: float, warm_up: int) -> dict[str, float]:
-        """Returns samples, batches, wall and CPU seconds of a round."""
+        """Returns samples, batches, wall and CPU seconds of one round."""
         result: dict[str, float] = self.ask("measure", seconds=seconds, warm_up=warm_up)
         return result
 
@@ -122,19 +123,19 @@ def _children(pid: int) -> list[int]:
 
 
 def cpu_seconds() -> float:
-    """Returns CPU time of this process with all threads, and of its children, dead or alive."""
+    """Returns the CPU time of this process and of all its children, running or not."""
     times = os.times()
     total = times.user + times.system + times.children_user + times.children_system
     for pid in _children(os.getpid()):
         with contextlib.suppress(OSError):
-            # Fields 14 to 17 of proc(5); the name in front of them may hold spaces.
+            # Fields 14 to 17 of proc(5). The name before them may contain spaces.
             stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             total += sum(map(int, stat[11:15])) / TICKS_PER_S
     return total
 
 
 def private_bytes(pid: int) -> int:
-    """Returns the memory of a process that no other one shares; shared memory does not count."""
+    """Returns the memory of a process that it shares with no other process."""
     return 1024 * sum(
         int(line.split()[1])
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -143,10 +144,10 @@ def private_bytes(pid: int) -> int:
 
 
 def anonymous_bytes(pid: int) -> int:
-    """Returns the memory of a process that is neither a file's nor shared on purpose.
+    """Returns the anonymous memory of a process: neither file pages nor shared memory.
 
-    What it shares with processes that were forked from it, because none has written to it, counts
-    in parts that add up to one.
+    Copy-on-write pages that forked processes still share are counted in proportion, so the sum over
+    the processes counts each page once.
     """
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Pss_Anon:"))
@@ -158,12 +159,12 @@ def resident_bytes() -> int:
 
 
 def api(peer: str) -> Any:
-    """Returns the module with DALI's language: torchdali's, or DALI's own."""
+    """Returns the module with DALI's API: torchdali or DALI."""
     return importlib.import_module("nvidia.dali" if peer.startswith("dali") else "torchdali")
 
 
 def versions(peer: str) -> dict[str, str]:
-    """Returns versions of what the peer is made of."""
+    """Returns the versions of the peer's packages."""
     found = {"python": sys.version.split()[0]}
     names = {
         "torchdali": ["torchdali", "torch"],
@@ -182,20 +183,20 @@ def versions(peer: str) -> dict[str, str]:
 
 
 class _Server:
-    """The other end: serves one benchmark of one peer."""
+    """Serves one benchmark of one peer, in the peer's process."""
 
     def __init__(self) -> None:
         self._step: Callable[[], int | tuple[int, float]] | None = None
 
     def make(self, benchmark: str, peer: str, axes: dict[str, Any]) -> dict[str, str]:
-        self._step = None  # what is held for it goes before more is taken
+        self._step = None  # release the previous benchmark before the next one allocates
         self._step = importlib.import_module(benchmark).make(peer, axes)
         return versions(peer)
 
     def measure(self, seconds: float, warm_up: int) -> dict[str, float]:
         step = self._step
         assert step is not None
-        # Batches that were made while the others were measured are not counted.
+        # Batches that were prefetched earlier are not counted.
         for _ in range(warm_up):
             step()
         samples = batches = 0
@@ -217,7 +218,7 @@ class _Server:
         }
 
     def run(self, samples: int) -> dict[str, float]:
-        """Makes that many samples at least; returns resident memory: before, after, the most."""
+        """Makes at least that many samples; returns resident memory before, after and at the peak."""
         step = self._step
         assert step is not None
         before, made = resident_bytes(), 0
@@ -232,7 +233,7 @@ class _Server:
         }
 
     def children(self, samples: int) -> dict[str, Any]:
-        """Makes that many samples at least; returns the private memory of each child."""
+        """Makes at least that many samples; returns the private memory of each child."""
         before = anonymous_bytes(os.getpid())
         self.run(samples)
         found = []
@@ -245,7 +246,7 @@ class _Server:
 
 
 def _serve() -> None:
-    # Libraries print on stdout: it is theirs, the answers go elsewhere.
+    # Libraries may print to stdout, so the answers go to a duplicate of it.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     server = _Server()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes benchmark results into the docs: ``python -m benchmarks.report``, part of ``make docs``.
 
-In README.md and docs/**/*.md, what stands between ``<!-- benchmarks:NAME -->`` and
-``<!-- /benchmarks -->`` is replaced by the table NAME of the newest file in benchmarks/results;
-``benchmarks:NAME@KIND`` takes it from benchmarks/results/KIND, another kind of machine. The chart
-is docs/benchmarks.svg. No number in the docs is typed by hand.
+In README.md and docs/**/*.md, the text between ``<!-- benchmarks:NAME -->`` and
+``<!-- /benchmarks -->`` is replaced by table NAME of the newest file in benchmarks/results.
+``benchmarks:NAME@KIND`` takes the newest file of benchmarks/results/KIND, for another kind of
+machine. The chart is docs/benchmarks.svg.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MARKED = re.compile(r"(<!-- benchmarks:(\w+)(?:@(\w+))? -->\n).*?(<!-- /benchmar
 
 
 def chart(document: dict[str, Any]) -> str:
-    """Returns an SVG of images a second with the most threads measured."""
+    """Returns an SVG chart of images per second with the most threads measured."""
     results = [r for r in of(document, "imagenet") if "absent" not in r]
     threads = max(r["axes"]["threads"] for r in results)
     bars = [r for r in results if r["axes"]["threads"] == threads]
@@ -46,11 +46,11 @@ def chart(document: dict[str, Any]) -> str:
         values = result["metrics"]["images_per_s"]
         length = width * values["median"] / top
         low, high = left + width * values["low"] / top, left + width * values["high"] / top
-        colour = "#1a7f64" if result["peer"].startswith("torchdali") else "#9aa5b1"
+        color = "#1a7f64" if result["peer"].startswith("torchdali") else "#9aa5b1"
         middle, name = y + bar / 2, escape(title(result).replace("`", ""))
         lines += [
             f'<text x="{left - 10}" y="{middle + 5}" text-anchor="end">{name}</text>',
-            f'<rect x="{left}" y="{y}" width="{length:.1f}" height="{bar}" fill="{colour}"/>',
+            f'<rect x="{left}" y="{y}" width="{length:.1f}" height="{bar}" fill="{color}"/>',
             f'<path d="M{low:.1f} {middle}H{high:.1f}" stroke="#222" stroke-width="1.5"/>',
             f'<text x="{max(high, left + length) + 8:.1f}" y="{middle + 5}">'
             f"{values['median']:.0f}</text>",
@@ -62,7 +62,7 @@ def newest(kind: str = "") -> dict[str, Any]:
     """Returns the newest result of a kind of machine.
 
     Raises:
-        SystemExit: there is none.
+        SystemExit: there is no result.
     """
     documents = [json.loads(p.read_text()) for p in (RESULTS / kind).glob("*.json")]
     if not documents:

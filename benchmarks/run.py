@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the benchmarks: ``python -m benchmarks.run --data DIR``, or ``make bench DATA=DIR``.
 
-Writes one JSON in benchmarks/results and prints one table. Peers that are not installed are named
-as absent. With ``--quick`` it takes a minute, for a look while working; such results are not kept.
+Writes one JSON file to benchmarks/results and prints its tables. Peers that are not installed are
+listed as absent. ``--quick`` takes a minute; its results are only printed.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 metrics,
                 rounds=rounds,
                 seconds=min(seconds, 1.5),
-                # More than any peer makes ahead while the others are measured.
+                # More batches than any peer prefetches.
                 warm_up=8 if work in ("copy", "decode") else 2,
             )
     if "python_function" in options.parts:
@@ -263,12 +263,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Returns a document with what was measured anew in the place of its old results.
+    """Returns the old document with the results of the new one replacing those of the same axes.
 
-    Both have to be of one machine; the rounds of each result say how many there were.
+    Both must be from the same machine.
     """
     if old["machine"] != new["machine"]:
-        raise SystemExit("the results to update are of another machine")
+        raise SystemExit("run: the results to update were measured on another machine")
 
     def what(result: dict[str, Any]) -> tuple[str, str]:
         return result["benchmark"], json.dumps(result["axes"], sort_keys=True)
@@ -297,14 +297,18 @@ def main() -> None:
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=2.5, help="of a peer's part of a round")
-    parser.add_argument("--epochs", type=int, default=50, help="of the memory benchmark")
+    parser.add_argument(
+        "--seconds", type=float, default=2.5, help="length of a peer's part of a round"
+    )
+    parser.add_argument("--epochs", type=int, default=50, help="epochs of the memory benchmark")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument(
-        "--update", type=Path, help="JSON in which the results of --parts are replaced"
+        "--update", type=Path, help="JSON file whose results of --parts are replaced"
     )
-    parser.add_argument("--out", type=Path, help="JSON to write; default: in benchmarks/results")
+    parser.add_argument(
+        "--out", type=Path, help="JSON file to write; default: a new one in benchmarks/results"
+    )
     options = parser.parse_args()
     options.data = str(Path(options.data).resolve())
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scheduler costs, for benchmarks/scheduler.py: prints one JSON object. Tasks either burn
-// time, or sleep: sleeping ones take no core, so 64 workers can be looked at on any machine.
+// Measures the overhead of the scheduler for benchmarks/scheduler.py; prints one JSON object. Tasks
+// either spin or sleep. Sleeping tasks need no core, so 64 workers can be simulated anywhere.
 #include "executor/run/scheduler.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void burn(int64_t ns) {
 
 class Batch final : public Job {
  public:
-  // `sorted`: the longest tasks first.
+  // `sorted`: claim the longest tasks first.
   Batch(std::vector<int64_t> lengths, bool sleeps, bool sorted = false)
       : lengths_(std::move(lengths)), sleeps_(sleeps) {
     if (!sorted) return;
@@ -53,7 +53,7 @@ class Batch final : public Job {
   const bool sleeps_;
 };
 
-// The longest of the tasks last in a normal distribution of their logarithm, as images' do.
+// Task lengths with a log-normal distribution, like decoding times of images.
 std::vector<int64_t> lengths(std::mt19937& random, int count, double mean_ns, double sigma) {
   std::lognormal_distribution<double> drawn(std::log(mean_ns) - sigma * sigma / 2, sigma);
   std::vector<int64_t> all;
@@ -61,7 +61,7 @@ std::vector<int64_t> lengths(std::mt19937& random, int count, double mean_ns, do
   return all;
 }
 
-// Runs batches through; prints what a claim costs and how much of the threads' time is used.
+// Runs batches; prints the overhead of a claim and the share of time that threads are busy.
 void run(int threads, int batch, int depth, double task_ns, double sigma, bool sleeps, bool sorted,
          double seconds) {
   Scheduler scheduler(threads);
@@ -121,7 +121,7 @@ double median(int rounds, Body&& body) {
   return values[values.size() / 2];
 }
 
-// From submit() until a worker that sleeps is at work.
+// The time from submit() until a sleeping worker runs the task.
 double wake_ns() {
   Scheduler scheduler(1);
   const auto stages = std::make_shared<Stages>(std::vector<torchdali::StageTraits>(1));
@@ -135,12 +135,12 @@ double wake_ns() {
   });
 }
 
-// What one thread pays for each claim where nobody else is: the lock twice, and what is done there.
+// The overhead of a claim without contention: taking the lock twice, and the work under it.
 double claim_ns() {
   return median(15, [] {
     Scheduler scheduler(1);
     const auto stages = std::make_shared<Stages>(std::vector<torchdali::StageTraits>(1));
-    // Two jobs at once, so that the worker never sleeps; tasks of 45 us are claimed one by one.
+    // Two jobs at once, so that the worker never sleeps. Tasks of 45 us are claimed one at a time.
     for (int i = 0; i < 2; ++i)
       scheduler.submit(std::make_shared<Batch>(std::vector<int64_t>(200, 45'000), false), stages);
     std::this_thread::sleep_for(2ms);
@@ -155,14 +155,14 @@ double claim_ns() {
 
 }  // namespace
 
-// Arguments: seconds for each of the runs.
+// Argument: seconds per run.
 int main(int /*argc*/, char** argv) {
   const double seconds = std::atof(argv[1]);
   std::printf("{\"wake_ns\": %.0f, \"claim_ns\": %.0f, \"burning\": [", wake_ns(), claim_ns());
   const char* between = "";
   for (const int threads : {1, 2, 8, 16}) {
     std::printf("%s", between);
-    run(threads, 1024, 2, 1e3, 0, false, false, seconds);  // trivial samples: 40 a claim
+    run(threads, 1024, 2, 1e3, 0, false, false, seconds);  // trivial samples: 40 per claim
     between = ", ";
   }
   std::printf("], \"sleeping\": [");

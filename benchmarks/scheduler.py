@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scheduler costs by itself, and how many workers it feeds; docs/design/scaling.md.
+"""The overhead of the scheduler alone, and how many workers it keeps busy (docs/design/scaling.md).
 
-Compiles scheduler.cpp with the engine's scheduler: no torch, no pixels. Tasks that sleep stand for
-cores that this machine does not have.
+Compiles scheduler.cpp with the engine's scheduler, without torch and without pixels. Sleeping tasks
+simulate more cores than the machine has.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ AXES = ("threads", "batch", "depth", "task_us", "sleeps", "sorted")
 def _rounds(rounds: int, seconds: float) -> list[dict[str, Any]]:
     compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
-        raise OSError("there is no C++ compiler")
+        raise OSError("no C++ compiler found")
     with tempfile.TemporaryDirectory() as folder:
         program = str(Path(folder) / "scheduler")
         flags = ["-O3", "-std=c++20", "-Icsrc", "-pthread"]
@@ -40,7 +40,7 @@ def _rounds(rounds: int, seconds: float) -> list[dict[str, Any]]:
 
 
 def measure(*, rounds: int, seconds: float) -> list[dict[str, Any]]:
-    """Returns one result for the constants, and one for each set of axes of the program."""
+    """Returns one result for the constants and one for each set of axes of the program."""
     entry: dict[str, Any] = {"benchmark": BENCHMARK, "peer": "torchdali", "axes": {"work": "cost"}}
     try:
         found = _rounds(rounds, seconds)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks of single operators and of what the engine itself costs."""
+"""Benchmarks of single operators and of the engine's own overhead."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An expression of three steps on images: ``(x - mean) * scale + bias``.
 
-64 images of 224 x 224 x 3. Axes: ``dtype`` of the images; ``operands``: "numbers", or "channels",
-three values each for the last axis. What is measured is reading and writing memory, and what is
-done to write it once. NumPy computes on one thread, into new arrays as it does by itself.
+64 images of 224 x 224 x 3. Axes: ``dtype`` of the images; ``operands``: "numbers" (scalars) or
+"channels" (three values each, for the last axis). The work is dominated by memory traffic, so the
+result shows whether intermediate values are written to memory. NumPy runs on one thread and
+allocates its results, as it does by default.
 """
 
 from __future__ import annotations

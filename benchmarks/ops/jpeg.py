@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decoding JPEG files that lie in memory to RGB, by one thread.
+"""Decoding JPEG files in memory to RGB on one thread.
 
-Axes: ``work``: "whole" images, or the "region" that a random resized crop takes; ``data`` (folder),
-``seed``. ``torchdali-libjpeg`` is torchdali with libjpeg-turbo in the place of its own decoder.
+Axes: ``work``: "whole" images, or the "region" that a random resized crop takes; ``data`` (folder);
+``seed``. ``torchdali-libjpeg`` is torchdali with libjpeg-turbo instead of its own decoder.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
     if peer.startswith(("torchdali", "dali")):
         return _engine(peer, files, axes)
     decode = _function(peer, files)
-    decode(files[0])  # what it lacks, it says here
+    decode(files[0])  # raises here if a library is missing
     endless = itertools.cycle(files)
 
     def step() -> int:

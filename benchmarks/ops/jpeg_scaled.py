@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JPEG files decoded and resized by one thread, at full size and at a reduced one.
+"""JPEG files decoded and resized on one thread, at full size and at a reduced size.
 
-Axes: ``work``: "crop" (random resized crop) or "whole" (resized so that the shorter side fits),
-``size`` of the result in pixels, ``data`` (folder), ``seed``. A peer's name ends with its
-``scaled_margin``; 0 is decoding at full size.
+Axes: ``work``: "crop" (random resized crop) or "whole" (resized so that the shorter side fits);
+``size`` of the result in pixels; ``data`` (folder); ``seed``. A peer's name ends with its
+``scaled_margin``; 0 means decoding at full size.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
 
 
 def quality(axes: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns one result a margin: PSNR against decoding at full size, of pictures that differ."""
+    """Returns one result per margin: PSNR against full size, over the images that differ."""
     import numpy as np
 
     files = _read(axes)

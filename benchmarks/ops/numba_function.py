@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function that Numba compiles, inside a pipeline and called by Numba alone.
+"""A function compiled by Numba, inside a pipeline and without one.
 
-64 samples. Axes: ``work``: "nothing" writes one number of a small sample, so what is measured is
-the call, "curve" puts 224 x 224 x 3 bytes through arithmetic; ``calls``: how many functions stand
-one behind the other, 0 for the pipeline without one; ``mode``: "sample", "setup" (with a setup_fn),
-"batch". "numba" is the same loop over the batch in one compiled function, on one thread.
+64 samples. Axes: ``work``: "nothing" writes one number of a small sample, which measures the call;
+"curve" applies arithmetic to 224 x 224 x 3 bytes; ``calls``: the number of functions in sequence, 0
+for the pipeline without one; ``mode``: "sample", "setup" (with a setup_fn) or "batch". The peer
+"numba" is one compiled loop over the batch, on one thread.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.peers import api
 PEERS = ["torchdali", "dali", "numba"]
 SAMPLES = 64
 SHAPES = {"nothing": (4, 4, 1), "curve": (224, 224, 3)}
-# Work, mode, calls, threads.
+# (work, mode, calls, threads)
 CASES = [
     ("nothing", "sample", 0, 1),
     ("nothing", "sample", 5, 1),
@@ -70,7 +70,7 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
     images = np.random.default_rng(1).integers(0, 255, (SAMPLES, *SHAPES[axes["work"]]), np.uint8)
     if peer == "numba":
         compiled = numba.njit(for_all(numba.njit(function)))
-        outputs = np.empty_like(images)  # one memory for all batches: the best that it can have
+        outputs = np.empty_like(images)  # reused by all batches: the fastest way for Numba
 
         def step() -> int:
             for _ in range(axes["calls"]):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One operator on a batch in memory, on one thread.
 
-Axes: ``operator``, a name of CASES; ``threads``. The batch holds 64 images of 640 x 480 x 3 bytes,
-or what the case says. OpenCV and NumPy do one image after the other, into new arrays.
+Axes: ``operator``, a name of CASES; ``threads``. The batch holds 64 images of 640 x 480 x 3 bytes
+unless the case names other inputs. OpenCV and NumPy process one image after the other and allocate
+their results.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from benchmarks.peers import api
 PEERS = ["torchdali", "dali", "opencv", "numpy"]
 SAMPLES = 64
 HEIGHT, WIDTH = 480, 640
-# 10 degrees about the centre, scaled by 0.9, as [x_in, y_in] = matrix @ [x_out, y_out, 1].
+# 10 degrees about the center, scaled by 0.9, as [x_in, y_in] = matrix @ [x_out, y_out, 1].
 MATRIX = (0.886, 0.156, -1.0, -0.156, 0.886, 77.0)
 BOXES = 20
-# An object of a mask lies in each of these parts of an image.
+# The number of objects of a mask.
 PARTS = 4
 
 
 def _image(random: np.random.Generator) -> np.ndarray:
-    # As smooth as a photograph: what depends on the values does not see noise.
+    # Smooth like a photograph, because the speed of some operators depends on the values.
     small = random.integers(0, 255, (HEIGHT // 16, WIDTH // 16, 3))
     image = np.kron(small, np.ones((16, 16, 1))) + random.integers(-9, 9, (HEIGHT, WIDTH, 3))
     return image.clip(0, 255).astype(np.uint8)
@@ -64,9 +65,9 @@ class Case:
     """One use of an operator.
 
     Args:
-        define: (module with DALI's language, inputs) -> output or outputs.
+        define: (module with DALI's API, inputs) -> output or outputs.
         inputs: names of INPUTS.
-        opencv, numpy: what does the same with arrays of one sample; None where nothing does.
+        opencv, numpy: the equivalent on the arrays of one sample; None if there is none.
     """
 
     define: Callable[..., Any]
@@ -204,7 +205,7 @@ CASES: dict[str, Case] = {
         lambda d, x: d.fn.resize(x, size=(240, 320), antialias=False),
         opencv=lambda cv, x: cv.resize(x, (320, 240)),
     ),
-    # Colour and filters.
+    # Color and filters.
     "brightness": Case(lambda d, x: d.fn.brightness(x, brightness=1.2)),
     "contrast": Case(lambda d, x: d.fn.contrast(x, contrast=1.2)),
     "brightness_contrast": Case(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machinery itself costs: an iteration that does next to nothing.
+"""The overhead of the engine: an iteration whose own work is negligible.
 
-64 samples of 4 x 4 x 3 bytes go in and come out; ``operators`` more copies stand between. Axes:
-``operators``; ``source``: "python" hands in one array by external_source without a copy, "native"
-draws one number a sample.
+64 samples pass through ``operators`` copies. Axes: ``operators``; ``source``: "python" passes one
+array of 64 x 4 x 4 x 3 bytes to external_source without a copy, "native" draws one number per
+sample.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What calling a Python function inside a pipeline costs.
+"""The overhead of calling a Python function inside a pipeline.
 
-64 samples, each one number. Axes: ``operator``: "none" for the pipeline without one, "python",
-"dl_tensor", "torch"; ``batch``: whether the function is called once for all samples; ``returns``:
-"input", or "array", always the same small one.
+64 samples of one number each. Axes: ``operator``: "python", "dl_tensor", "torch", or "none" for the
+pipeline without a function; ``batch``: whether the function is called once for all samples;
+``returns``: "input", or "array" for a small array that is always the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.peers import api
 
 PEERS = ["torchdali", "dali"]
 SAMPLES = 64
-# Operator, batch, what the function returns.
+# (operator, batch, returns)
 CASES = [
     ("none", False, "input"),
     ("python", False, "input"),

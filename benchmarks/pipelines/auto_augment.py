@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The preprocessing of ImageNet training with an automatic augmentation of the crop.
+"""The preprocessing of ImageNet training with automatic augmentation of the crop.
 
 Axes: those of imagenet.py, and ``scheme``: "rand" (RandAugment, two operations of magnitude 9) or
 "trivial" (TrivialAugment).

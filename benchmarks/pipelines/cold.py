@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first epoch of the pipeline of imagenet.py, of files that are not in the page cache.
+"""The first epoch of the pipeline of imagenet.py, with files that are not in the page cache.
 
-A step is a new pipeline and one epoch of whole batches; only the epoch counts, not what it takes to
-build the pipeline and to drop the files from the cache. Axes: those of imagenet.py.
+A step builds a pipeline, drops the files from the page cache and runs one epoch of whole batches.
+Only the epoch is timed. Axes: those of imagenet.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PEERS = ["torchdali", "dali"]
 
 
 def rate(measured: dict[str, float]) -> dict[str, float]:
-    """Metrics: images a second."""
+    """Metrics: images per second."""
     return {"images_per_s": measured["samples"] / measured["wall_s"]}
 
 
@@ -31,7 +31,7 @@ def _drop(files: list[str]) -> None:
 
 
 def make(peer: str, axes: dict[str, Any]) -> Callable[[], tuple[int, float]]:
-    """Returns a function that makes one epoch and returns its size and its seconds."""
+    """Returns a function that runs one epoch and returns its size and duration."""
     files = find_files(axes["data"])
 
     def step() -> tuple[int, float]:

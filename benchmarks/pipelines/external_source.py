@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's own Python as the source: in worker processes, and in the process itself.
+"""The user's Python code as the source, in worker processes and in the process itself.
 
-Axes: ``work``: "copy" returns the same 224 x 224 x 3 bytes for every sample, "decode" decodes a
-JPEG file with Pillow, "array" returns one batch of (64, 16) floats in the process itself, "start"
-makes a loader anew for every batch of "copy" and takes the first one; ``workers``;
-``method`` (how workers are started, "fork" where it is left out); ``data`` (folder). torch's
-DataLoader does the same with a map-style dataset.
+Axes: ``work``: "copy" returns the same 224 x 224 x 3 bytes for every sample; "decode" decodes a
+JPEG file with Pillow; "array" returns one batch of (64, 16) floats in the process itself; "start"
+makes a new loader of "copy" for each measurement and takes its first batch; ``workers``;
+``method``: the start method of the workers, "fork" by default; ``data`` (folder). torch's
+DataLoader does the same work with a map-style dataset.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.pipelines.files import find_files
 PEERS = ["torchdali", "dali", "dataloader"]
 BATCH = 64
 SHAPE = (224, 224, 3)
-# What is measured, and how it is told.
+# Work -> its metrics.
 WORK = {
     "copy": harness.throughput,
     "decode": harness.throughput,
@@ -45,7 +45,7 @@ class Copy:
         return self.image
 
     def __call__(self, info: Any) -> Any:
-        """Returns the sample that external_source asks for."""
+        """Returns the sample that external_source requests."""
         return self.get(info.idx_in_epoch)
 
 
@@ -65,7 +65,7 @@ class Decode(Copy):
 
 
 class Tensors:
-    """A dataset over a source, with tensors, which torch's DataLoader hands over fastest."""
+    """A dataset over a source. It returns tensors, which torch's DataLoader transfers fastest."""
 
     def __init__(self, source: Copy) -> None:
         self.source = source
@@ -130,12 +130,12 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int | tuple[int, float
             else:
                 loader = _pipeline(api(peer), source, axes)
                 count = len(loader.run()[0])
-            return count, time.perf_counter() - begin  # their end does not count
+            return count, time.perf_counter() - begin  # shutdown is not timed
 
         return start
     if peer == "dataloader":
         if axes["work"] == "array":
-            raise ValueError("torch's DataLoader has no source of whole batches")
+            raise ValueError("torch's DataLoader cannot take whole batches from a source")
         batches = iter(_dataloader(source, axes))
         return lambda: len(next(batches))
     pipeline = _pipeline(api(peer), source, axes)

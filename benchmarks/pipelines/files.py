@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks over JPEG files have in common."""
+"""Shared by the benchmarks over JPEG files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 
 SIZE = 224
-# Statistics of ImageNet's training set that everybody normalises with, in units of 255.
+# The usual mean and standard deviation of ImageNet's training set, scaled to 0..255.
 MEAN = [255 * m for m in (0.485, 0.456, 0.406)]
 STD = [255 * s for s in (0.229, 0.224, 0.225)]
 SUFFIXES = {".jpg", ".jpeg"}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""File reader, decode, random resized crop to 224, flip, normalise to float CHW.
+"""The preprocessing of ImageNet training.
 
-The preprocessing of ImageNet training. ``plain`` decodes whole images and crops them afterwards,
-``fused`` uses the operator that decodes only the crop; imagenet_peers.py has the other loaders.
-Axes: ``threads`` (or worker processes), ``batch``, ``data`` (folder), ``seed``, ``scheme`` (see
-auto_augment.py), ``jpeg_index``.
+File reader, decode, random resized crop to 224, flip, normalize to float CHW. ``plain`` is written
+with ``decoders.image`` and ``random_resized_crop``; ``fused`` uses ``decoders.image_random_crop``.
+The other loaders are in imagenet_peers.py. Axes: ``threads`` (or worker processes), ``batch``,
+``data`` (folder), ``seed``, ``scheme`` (see auto_augment.py), ``jpeg_index``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PEERS = ["torchdali-plain", "torchdali-fused", "dali-plain", "dali-fused", *imag
 
 
 def _augmentation(dali: Any, scheme: str) -> Callable[[Any], Any]:
-    """Returns what a scheme does; it is looked up outside of definitions, which DALI rewrites."""
+    """Returns the augmentation of a scheme; imported here because DALI rewrites definitions."""
     family = importlib.import_module(f"{dali.__name__}.auto_aug.{scheme}_augment")
     if scheme == "rand":
         return functools.partial(family.rand_augment, n=2, m=9)
@@ -57,7 +57,7 @@ def _pipeline(dali: Any, axes: dict[str, Any], fused: bool) -> Any:
             images = fn.random_resized_crop(decoded, size=[SIZE, SIZE], interp_type=resampling)
         if augmented is not None:
             images = augmented(images)
-        normalised = fn.crop_mirror_normalize(
+        normalized = fn.crop_mirror_normalize(
             images,
             dtype=types.FLOAT,
             output_layout="CHW",
@@ -65,7 +65,7 @@ def _pipeline(dali: Any, axes: dict[str, Any], fused: bool) -> Any:
             mean=MEAN,
             std=STD,
         )
-        return normalised, labels
+        return normalized, labels
 
     pipeline = training()
     pipeline.build()
@@ -81,7 +81,7 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
 
     def step() -> int:
         images, _ = pipeline.run()
-        # Each layout and size once: a peer that makes something else is not a peer.
+        # Checked once: every peer has to produce the same layout and size.
         if next(counter) == 0:
             assert tuple(images.at(0).shape) == (3, SIZE, SIZE), images.at(0).shape
         return len(images)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The preprocessing of imagenet.py in other loaders: torch's with Pillow or torchvision, and SPDL.
 
-Each is written as its own documentation would have it, with the same windows' law, filter
-(triangular, antialiased where the library can) and result: float tensors, CHW, 224 x 224.
+Each follows the documentation of its library. All draw windows from the same distribution, use the
+same filter (triangular, antialiased if the library can) and produce 224 x 224 float CHW tensors.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _loader(dataset: Any, axes: dict[str, Any]) -> Step:
         dataset,
         batch_size=axes["batch"],
         num_workers=axes["threads"],
-        # An epoch without end: the start of workers is not what is measured.
+        # An endless epoch, because the start of the workers is not to be measured.
         sampler=torch.utils.data.RandomSampler(dataset, replacement=True, num_samples=10**9),
         generator=torch.Generator().manual_seed(axes["seed"]),
         prefetch_factor=2,
@@ -106,7 +106,7 @@ def torchvision(axes: dict[str, Any]) -> Step:
 
 
 def spdl(axes: dict[str, Any]) -> Step:
-    """SPDL: FFmpeg decodes, crops, resizes and flips in threads; torch normalises the batch."""
+    """SPDL: FFmpeg decodes, crops, resizes and flips in threads; torch normalizes the batch."""
     import spdl.io
     import torch
     from spdl.pipeline import PipelineBuilder
@@ -115,7 +115,7 @@ def spdl(axes: dict[str, Any]) -> Step:
     rng = random.Random(axes["seed"])
     scale = 1 / torch.tensor(STD)[:, None, None]
     offset = torch.tensor(MEAN)[:, None, None] * scale
-    spdl.io.load_image(files[0])  # its library wants FFmpeg's, and says so here
+    spdl.io.load_image(files[0])  # raises here if FFmpeg's libraries are missing
 
     def paths() -> Iterator[str]:
         while True:
@@ -134,7 +134,7 @@ def spdl(axes: dict[str, Any]) -> Step:
         pixels = spdl.io.to_torch(spdl.io.convert_frames(frames))
         return torch.addcmul(-offset, pixels.permute(0, 3, 1, 2).contiguous().float(), scale)
 
-    torch.set_num_threads(1)  # of the batches' arithmetic, beside the threads that decode
+    torch.set_num_threads(1)  # for arithmetic on batches; decoding has its own threads
     pipeline = (
         PipelineBuilder()
         .add_source(paths())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipeline of imagenet.py in later epochs, without and with an index of the JPEG files.
+"""Later epochs of the pipeline of imagenet.py, without and with an index of the JPEG files.
 
 Axes: those of imagenet.py.
 """

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchdali.DataLoader in the place of torch's, with worker processes.
+"""torchdali.DataLoader against torch's, with worker processes.
 
 Axes: ``work``: "tensors" (a dataset of 224 x 224 x 3 bytes in memory), "decode" (JPEG files that
-Pillow decodes and resizes), "pipeline" (the same files: torchdali decodes and resizes them with
-`pipeline=` while threads read them, torch's loader as in "decode"), "start" (from the loader to the
-first batch of "tensors"); ``persistent``: whether workers live on between epochs; ``workers``;
-``data`` (folder).
+Pillow decodes and resizes), "pipeline" (the same files: threads read them and torchdali decodes and
+resizes them with `pipeline=`; torch's loader works as in "decode"), "start" (the time from creating
+a loader of "tensors" to its first batch); ``persistent``: whether workers are kept between epochs;
+``workers``; ``data`` (folder).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from benchmarks.pipelines.files import find_files
 PEERS = ["torchdali", "dataloader"]
 BATCH = 64
 SIZE = 224
-# Batches of an epoch, short enough that its beginning and end count.
+# Batches per epoch: few enough that the start and the end of an epoch matter.
 EPOCH = {"tensors": 100, "decode": 8, "pipeline": 8, "start": 8}
-# What is measured, and how it is told.
+# Work -> its metrics.
 WORK = {
     "tensors": harness.throughput,
     "decode": harness.throughput,
@@ -70,7 +70,7 @@ class Files:
 
 
 class Paths(Files):
-    """The same files, for a pipeline."""
+    """Paths of the same files, for a pipeline."""
 
     def __getitem__(self, index: int) -> Any:
         return Path(self.files[index % len(self.files)]), index
@@ -128,6 +128,6 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int | tuple[int, float
         begin = time.perf_counter()
         iterator = iter(_loader(peer, axes, data))
         count = len(next(iterator)[0])
-        return count, time.perf_counter() - begin  # their end does not count
+        return count, time.perf_counter() - begin  # shutdown is not timed
 
     return start

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the ImageNet pipeline scales: threads, memory, and a consumer that is slower than it.
 
-Peers are torchdali with so many threads, so that their rounds are interleaved: "torchdali-8". And
-"torchdali-wait": the consumer, a training loop that leaves the cores alone (it sleeps, as one whose
-work is on a GPU does), takes 1.5 times as long for a batch as the pipeline.
+Each number of threads is a peer ("torchdali-8"), so that the rounds are interleaved. In
+"torchdali-wait" the consumer takes 1.5 times as long per batch as the pipeline. It sleeps, like a
+training loop whose work is on a GPU.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ MEMORY = ["torchdali-plain", "dali-plain"]
 MEMORY_AXES = {"threads": 2, "batch": 256}
 MEMORY_BATCHES = 24
 SLOWER = 1.5
-LOOKED_AT = 10  # batches, to find out how long the pipeline takes for one
+CALIBRATION_BATCHES = 10  # to measure how long the pipeline takes per batch
 
 
 def _slow_consumer(axes: dict[str, Any]) -> Callable[[], tuple[int, float]]:
     pipeline = imagenet._pipeline(api(WAIT), {**axes, "threads": 2}, fused=False)
-    for _ in range(LOOKED_AT):
+    for _ in range(CALIBRATION_BATCHES):
         pipeline.run()
     start = time.perf_counter()
-    for _ in range(LOOKED_AT):
+    for _ in range(CALIBRATION_BATCHES):
         pipeline.run()
-    seconds = SLOWER * (time.perf_counter() - start) / LOOKED_AT
+    seconds = SLOWER * (time.perf_counter() - start) / CALIBRATION_BATCHES
 
     def step() -> tuple[int, float]:
         pipeline.stats(reset=True)
         pipeline.run()
         time.sleep(seconds)
-        # 0 would stand for the time of the loop.
+        # The harness takes 0 as "use the wall time".
         return axes["batch"], pipeline.stats().wait_share + 1e-12
 
     return step
 
 
 def make(peer: str, axes: dict[str, Any]) -> Callable[[], int | tuple[int, float]]:
-    """Returns a function that makes one batch; for WAIT with the share of the time it waited."""
+    """Returns a function that makes one batch; for WAIT it also returns the share of waiting."""
     if peer == WAIT:
         return _slow_consumer(axes)
     threads = int(peer.rpartition("-")[2])
@@ -53,12 +53,12 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int | tuple[int, float
 
 
 def waited(measured: dict[str, float]) -> dict[str, float]:
-    """Metrics of WAIT: its steps give shares in the place of seconds."""
+    """Metrics of WAIT, whose steps return shares instead of seconds."""
     return {"wait_percent": 100 * measured["wall_s"] / measured["batches"]}
 
 
 def measure_memory(peers: list[str], axes: dict[str, Any], rounds: int) -> list[dict[str, Any]]:
-    """Returns one result a peer: the greatest resident memory of its process, in MB (10^6)."""
+    """Returns one result per peer: the peak resident memory of its process in MB (10^6 bytes)."""
     results: list[dict[str, Any]] = []
     for name in peers:
         entry: dict[str, Any] = {"benchmark": __name__, "peer": name, "axes": MEMORY_AXES}

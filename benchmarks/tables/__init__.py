@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, as Markdown: one table a benchmark, filled in by report.py."""
+"""Renders benchmark results as Markdown: one table per benchmark, filled in by report.py."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from benchmarks.tables import operators, pipelines, reading, scaling
-from benchmarks.tables.cells import of
+from benchmarks.tables.cells import TITLES, of
 
 __all__ = ["SECTIONS", "setup_text", "tables"]
 
@@ -34,29 +34,30 @@ SECTIONS = {
 
 
 def setup_text(document: dict[str, Any]) -> str:
-    """Says what the numbers were measured on."""
+    """Returns the machine, the settings and the peers that could not be measured."""
     machine, settings = document["machine"], document["settings"]
     sets = ", ".join(machine["instruction_sets"]) or "no vector extension"
     versions = next((r["versions"] for r in document["results"] if "versions" in r), {})
     absent = sorted(
         {
-            f"{r['peer']} in some of {r['benchmark'].rpartition('.')[2]} ("
+            f"{TITLES.get(r['peer'], r['peer'])}, some runs of "
+            f"{r['benchmark'].rpartition('.')[2]} ("
             f"{r['absent'].removeprefix(r['peer'] + ': ').rstrip('.')})"
             for r in document["results"]
-            if "absent" in r and not r["benchmark"].endswith(".operators")  # its cells are empty
+            if "absent" in r and not r["benchmark"].endswith(".operators")  # shown as empty cells
         }
     )
     text = (
         f"{document['created'][:10]}, {machine['cpu']} ({sets}), {machine['cores']} cores, torch "
         f"{versions.get('torch', '?')}. {settings['files']} JPEG files, "
         f"{settings['file_bytes'] / settings['files'] / 1000:.0f} kB on average; batches of "
-        f"{settings['batch']}; medians of {settings['rounds']} interleaved rounds of at most "
-        f"{settings['seconds']:g} s, ± half of their range."
+        f"{settings['batch']}. Each figure is the median of {settings['rounds']} interleaved "
+        f"rounds of at most {settings['seconds']:g} s, ± half of their range."
     )
-    return text + "".join(f"\nAbsent: {reason}." for reason in absent)
+    return text + "".join(f"\nNot measured: {reason}." for reason in absent)
 
 
 def tables(document: dict[str, Any]) -> str:
-    """Returns everything that was measured, as Markdown."""
+    """Returns all tables of a result as Markdown."""
     parts = [table(document) for name, table in SECTIONS.values() if of(document, name)]
     return "\n\n".join([*parts, setup_text(document)])

@@ -22,9 +22,9 @@ TITLES = {
     "torchvision": "torchvision",
     "numpy": "NumPy",
     "opencv": "OpenCV",
-    "numba": "Numba alone, one thread",
+    "numba": "Numba without a pipeline, one thread",
 }
-# What a peer is compared with: torchdali with the same definition.
+# The torchdali variant that each peer is compared with: the one with the same definition.
 REFERENCES = {"dali-plain": "torchdali-plain", "dali-fused": "torchdali-fused"}
 REFERENCES |= {
     "dataloader": "torchdali-plain",
@@ -65,7 +65,7 @@ def median(result: dict[str, Any], metric: str) -> float:
 
 
 def number(result: dict[str, Any], metric: str) -> str:
-    """Returns the median, with half the width of its rounds' spread."""
+    """Returns the median ± half of the range of the rounds."""
     values = result["metrics"][metric]
     digits = 0 if values["median"] >= 100 else 1
     half = (values["high"] - values["low"]) / 2
@@ -73,7 +73,10 @@ def number(result: dict[str, Any], metric: str) -> str:
 
 
 def paired_ratio(ours: dict[str, Any], theirs: dict[str, Any], metric: str) -> float:
-    """Returns the median over rounds of ours / theirs: what slowed one round slowed both."""
+    """Returns the median of ours / theirs over the rounds.
+
+    Ratios are taken within a round because other load on the machine slows both peers of a round.
+    """
     pairs = zip(ours["metrics"][metric]["rounds"], theirs["metrics"][metric]["rounds"], strict=True)
     ratios = sorted(a / b for a, b in pairs)
     return ratios[len(ratios) // 2]

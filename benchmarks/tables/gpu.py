@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of benchmarks/gpu.py."""
+"""Tables of the results of benchmarks/gpu.py."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def _rate(result: dict[str, Any]) -> str:
 
 
 def gpu_table(document: dict[str, Any]) -> str:
-    """Returns everything that was measured on a GPU, as Markdown."""
+    """Returns all results of a GPU run as Markdown."""
     machine = document["machine"]
     lines = [
         f"{machine['gpu']}, {document['threads']} threads of {machine['cpu']}, torch "
         f"{document['torch']}; batches of {document['batch']}, {document['files']} JPEG files. "
-        "Medians of interleaved rounds, ± half of their range.",
+        "Each figure is the median of interleaved rounds, ± half of their range.",
         "",
         f"| {document['task']} | images/s |",
         "| --- | ---: |",
@@ -27,11 +27,11 @@ def gpu_table(document: dict[str, Any]) -> str:
     for result in document["pipelines"]:
         shown = f"absent: {result['absent']}" if "absent" in result else _rate(result)
         lines.append(f"| {result['peer']} | {shown} |")
-    lines += ["", "| training step of a ResNet-50, bfloat16, on | images/s |", "| --- | ---: |"]
+    lines += ["", "| training step of a ResNet-50, bfloat16; input | images/s |", "| --- | ---: |"]
     lines += [f"| {result['data']} | {_rate(result)} |" for result in document["training"]]
     lines += [
         "",
-        "| kernel, 64 samples | µs | of the bandwidth of torch's copy |",
+        "| kernel, 64 samples | µs | share of the bandwidth of torch's copy |",
         "| --- | ---: | ---: |",
     ]
     lines += [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of operators and of what it costs to run one."""
+"""Tables of single operators and of the engine's overhead."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from benchmarks.tables.cells import (
 
 
 def overhead_table(document: dict[str, Any]) -> str:
-    """Microseconds of an iteration that does nothing, and of each further operator."""
+    """Microseconds of an empty iteration and of each additional operator."""
     results = of(document, "overhead")
     by_key = {(r["peer"], r["axes"]["source"], r["axes"]["operators"]): r for r in results}
     counts = sorted({r["axes"]["operators"] for r in results})
-    header = ["64 samples of 48 bytes, 2 threads", "µs an iteration", "µs each further operator"]
+    header = ["64 samples of 48 bytes, 2 threads", "µs per iteration", "µs per additional operator"]
     rows = []
     for source in dict.fromkeys(r["axes"]["source"] for r in results):
         for peer in dict.fromkeys(r["peer"] for r in results):
@@ -40,7 +40,7 @@ def overhead_table(document: dict[str, Any]) -> str:
 
 
 def jpeg_table(document: dict[str, Any]) -> str:
-    """JPEG files decoded a second of CPU time; the ratio is torchdali to the peer."""
+    """JPEG files decoded per CPU-second; the ratio is torchdali / peer."""
     results = of(document, "jpeg")
     if not results:
         return "Not measured."
@@ -59,15 +59,15 @@ def jpeg_table(document: dict[str, Any]) -> str:
             row.append(cell)
         rows.append(row)
     note = (
-        "One thread, files in memory, to RGB. Regions are those of a random resized crop. In "
-        "brackets: how many times as much torchdali does."
+        "One thread, files in memory, decoded to RGB. Regions are those of a random resized crop. "
+        "In brackets: torchdali's throughput divided by the peer's."
     )
     header = ["JPEG decoding, images per CPU-second", "whole images", "regions"]
     return f"{markdown(header, rows)}\n\n{note}"
 
 
 def jpeg_scaled_table(document: dict[str, Any]) -> str:
-    """Files decoded at a reduced size and resized: how fast and how exact."""
+    """Files decoded at a reduced size and resized: speed and accuracy."""
     results = of(document, "jpeg_scaled")
     if not results:
         return "Not measured."
@@ -76,8 +76,8 @@ def jpeg_scaled_table(document: dict[str, Any]) -> str:
     peers = list(dict.fromkeys(r["peer"] for r in results))
     for work, size in dict.fromkeys((r["axes"]["work"], r["axes"]["size"]) for r in results):
         full = found[work, size, peers[0], False]
-        what = "random resized crop" if work == "crop" else "whole, shorter side"
-        row = [f"{what} to {size}", number(full, metric)]
+        what = "random resized crop to" if work == "crop" else "whole image, shorter side to"
+        row = [f"{what} {size}", number(full, metric)]
         for peer in peers[1:]:
             speed, quality = (
                 found[work, size, peer, False],
@@ -91,9 +91,9 @@ def jpeg_scaled_table(document: dict[str, Any]) -> str:
         rows.append(row)
     note = (
         "Decode and resize with the default filter, one thread, files in memory. For each "
-        "`scaled_margin`: how many times as fast as decoding at full size; how many pictures were "
-        "decoded smaller, and their PSNR against the others: the mean and (in brackets) what 95 % "
-        "of them exceed."
+        "`scaled_margin`: the speed relative to decoding at full size; the share of images that "
+        "were decoded at a reduced size; and the PSNR of those images against decoding at full "
+        "size: the mean and, in brackets, the value that 95 % of them exceed."
     )
     header = ["JPEG decoding at a reduced size", "full size, images per CPU-second"]
     header += [f"`scaled_margin={peer.rpartition('-')[2]}`" for peer in peers[1:]]
@@ -101,7 +101,7 @@ def jpeg_scaled_table(document: dict[str, Any]) -> str:
 
 
 def expressions_table(document: dict[str, Any]) -> str:
-    """Images a second of CPU time for each type; the ratio is torchdali to the peer."""
+    """Images per CPU-second for each type; the ratio is torchdali / peer."""
     results = of(document, "expressions")
     threads = sorted({r["axes"]["threads"] for r in results})
     header = ["`(x - mean) * scale + bias`, images per CPU-second"]
@@ -127,7 +127,7 @@ def expressions_table(document: dict[str, Any]) -> str:
                 cell += f" ({paired_ratio(ours, result, 'images_per_cpu_s'):.1f})"
             row.append(cell)
         rows.append(row)
-    note = "In brackets: how many times as much torchdali does. 64 images of 224 x 224 x 3."
+    note = "64 images of 224 x 224 x 3. In brackets: torchdali's throughput divided by the peer's."
     return f"{markdown(header, rows)}\n\n{note}"
 
 
@@ -143,7 +143,7 @@ def building_table(document: dict[str, Any]) -> str:
 
 
 def python_function_table(document: dict[str, Any]) -> str:
-    """What a Python function adds to a pipeline, for each sample; the ratio is to torchdali."""
+    """Time per sample that a Python function adds to a pipeline; the ratio is peer / torchdali."""
     names = ("operator", "batch", "returns")
     results = of(document, "python_function")
     if not results:
@@ -174,14 +174,17 @@ def python_function_table(document: dict[str, Any]) -> str:
                 cell += f" ({time / ours:.0f})"
             row.append(cell)
         rows.append(row)
-    header = ["µs a sample, 64 samples, 2 threads"]
+    header = ["µs per sample, 64 samples, 2 threads"]
     header += [title(next(r for r in results if r["peer"] == peer)) for peer in peers]
-    note = "What the operator adds to a pipeline. In brackets: how many times as long as torchdali."
+    note = (
+        "The time that the operator adds to a pipeline. In brackets: the peer's time divided by "
+        "torchdali's."
+    )
     return f"{markdown(header, rows)}\n\n{note}"
 
 
 def numba_function_table(document: dict[str, Any]) -> str:
-    """A Numba function: what calling it costs, and how fast it is with something to do."""
+    """The overhead of calling a Numba function, and its speed with real work."""
     by_key = {
         (r["peer"], *(r["axes"][a] for a in ("work", "mode", "calls", "threads"))): r
         for r in of(document, "numba_function")
@@ -189,8 +192,12 @@ def numba_function_table(document: dict[str, Any]) -> str:
     peers = list(dict.fromkeys(key[0] for key in by_key))
     samples, calls = 64, 5
     header = ["64 samples"]
-    modes = {"sample": "per sample", "setup": "with `setup_fn`", "batch": "per batch"}
-    header += [f"µs a sample, {shown}" for shown in modes.values()]
+    modes = {
+        "sample": "called per sample",
+        "setup": "with `setup_fn`",
+        "batch": "called per batch",
+    }
+    header += [f"µs per sample, {shown}" for shown in modes.values()]
     header += [f"µs for 224 x 224 x 3 bytes, {t} thread{'s' * (t > 1)}" for t in (1, 2)]
 
     def found(peer: str, *key: Any) -> dict[str, Any] | None:
@@ -221,14 +228,14 @@ def numba_function_table(document: dict[str, Any]) -> str:
             row.append(cell)
         rows.append(row)
     note = (
-        "The first three are what a function that does next to nothing adds to a pipeline. In "
-        "brackets: how many times as long as torchdali."
+        "The first three columns are the time that a trivial function adds to a pipeline. In "
+        "brackets: the peer's time divided by torchdali's."
     )
     return f"{markdown(header, rows)}\n\n{note}"
 
 
 def operators_table(document: dict[str, Any]) -> str:
-    """CPU time of one sample in each operator; the ratio is of the peer to torchdali."""
+    """CPU time per sample of each operator; the ratio is peer / torchdali."""
     results = of(document, "operators")
     if not results:
         return "Not measured."
@@ -251,11 +258,11 @@ def operators_table(document: dict[str, Any]) -> str:
             row.append(f"{1e6 / median(theirs, 'images_per_cpu_s'):,.1f} ({ratio:.2f})")
         rows.append(row)
     means = (f"{statistics.geometric_mean(r):.2f} ({len(r)})" if r else "" for r in ratios.values())
-    rows.append(["geometric mean of the ratios (of how many)", "", *means])
+    rows.append(["geometric mean of the ratios (number of operators)", "", *means])
     titles = [title(next(r for r in results if r["peer"] == p)) for p in ("torchdali", *peers)]
     note = (
         "One thread, batches of 64 samples in memory, images of 640 x 480 x 3 bytes. In brackets: "
-        "how many times as long as torchdali. OpenCV and NumPy do what comes nearest, which is not "
-        "always the same to the last bit."
+        "the peer's time divided by torchdali's. OpenCV and NumPy run the closest equivalent; its "
+        "results are not always bit-identical."
     )
-    return f"{markdown(['µs of CPU time a sample', *titles], rows)}\n\n{note}"
+    return f"{markdown(['µs of CPU time per sample', *titles], rows)}\n\n{note}"

@@ -17,7 +17,7 @@ from benchmarks.tables.cells import (
 
 
 def pipeline_table(document: dict[str, Any]) -> str:
-    """Images a second and per CPU-second; the ratio is to torchdali with the same definition."""
+    """Images per second and per CPU-second; the ratio is torchdali / peer, same definition."""
     results = of(document, "imagenet")
     by_key = {(r["peer"], r["axes"]["threads"]): r for r in results}
     threads = sorted({r["axes"]["threads"] for r in results})
@@ -39,12 +39,12 @@ def pipeline_table(document: dict[str, Any]) -> str:
                     cell += f" ({paired_ratio(ours, result, metric):.2f})"
                 row.append(cell)
         rows.append(row)
-    note = "In brackets: how many times as much torchdali does with the same definition."
+    note = "In brackets: torchdali's throughput with the same definition divided by the peer's."
     return f"{markdown(header, rows)}\n\n{note}"
 
 
 def microseconds_table(document: dict[str, Any]) -> str:
-    """What an image's time is spent on."""
+    """The CPU time of an image by part of the work."""
     results = [r for r in of(document, "microseconds") if "absent" not in r]
     if not results:
         return "Not measured."
@@ -55,20 +55,20 @@ def microseconds_table(document: dict[str, Any]) -> str:
         for part, values in sorted(metrics.items(), key=lambda item: -item[1]["median"])
     ]
     return markdown(
-        ["where the time of an image goes", "µs", "share"],
-        [*rows, ["all", f"{total:.0f}", ""]],
+        ["CPU time of an image", "µs", "share"],
+        [*rows, ["total", f"{total:.0f}", ""]],
     )
 
 
 def external_source_table(document: dict[str, Any]) -> str:
-    """The user's Python as the source; the ratio is of torchdali to the peer, more is better."""
+    """The user's Python as the source; a ratio above 1 means that torchdali is better."""
     results = of(document, "external_source")
     by_key = {(r["peer"], r["axes"]["work"]): r for r in results}
     columns = {
         "copy": ("images/s, trivial callback", "images_per_s", 1.0),
         "decode": ("images/s, callback decodes with Pillow", "images_per_s", 1.0),
-        "start": ("ms from the definition to the first batch", "us_per_iteration", 1000.0),
-        "array": ("µs an iteration, arrays in the process", "us_per_iteration", 1.0),
+        "start": ("ms from definition to first batch", "us_per_iteration", 1000.0),
+        "array": ("µs per iteration, arrays in the process", "us_per_iteration", 1.0),
     }
     rows = []
     for peer in dict.fromkeys(r["peer"] for r in results):
@@ -84,12 +84,12 @@ def external_source_table(document: dict[str, Any]) -> str:
                 cell += f" ({ratio if metric == 'images_per_s' else 1 / ratio:.1f})"
             row.append(cell)
         rows.append(row)
-    note = "In brackets: how many times better torchdali is."
+    note = "In brackets: torchdali's advantage as a factor, in throughput or in time."
     return f"{markdown(['2 worker processes', *(c[0] for c in columns.values())], rows)}\n\n{note}"
 
 
 def loader_table(document: dict[str, Any]) -> str:
-    """Our DataLoader and torch's; the ratio is of torchdali to the peer, more is better."""
+    """Our DataLoader and torch's; a ratio above 1 means that torchdali is better."""
     results = of(document, "loader")
     if not results:
         return "Not measured."
@@ -120,8 +120,9 @@ def loader_table(document: dict[str, Any]) -> str:
                 row.append(cell)
             rows.append(row)
     note = (
-        "In brackets: how many times better torchdali is. Epochs of 100 batches (tensors) and 8; "
-        "torch's loader decodes with Pillow where ours has `pipeline=`."
+        "In brackets: torchdali's advantage as a factor, in throughput, time or memory. Epochs "
+        "have 100 batches for tensors and 8 otherwise. torch's loader decodes with Pillow where "
+        "ours uses `pipeline=`."
     )
     return f"{markdown(['2 workers', *(c[0] for c in columns.values())], rows)}\n\n{note}"
 
@@ -158,13 +159,13 @@ def workers_table(document: dict[str, Any]) -> str:
             worker, all_of_them = median(result, "worker_mb"), median(result, "children_mb")
             row.append(f"{worker:.1f} ({all_of_them:.1f})")
         rows.append(row)
-    note = "In brackets: of all child processes together, a server that forks them included."
-    header = ["private memory of a worker, MB", *(f"`{method}`" for method in methods)]
+    note = "In brackets: all child processes together, including the fork server."
+    header = ["private memory per worker, MB", *(f"`{method}`" for method in methods)]
     return f"{markdown(header, rows)}\n\n{note}"
 
 
 def auto_augment_table(document: dict[str, Any]) -> str:
-    """Images a second with automatic augmentations."""
+    """Images per second with automatic augmentation."""
     results = of(document, "auto_augment")
     if not results:
         return "Not measured."
@@ -184,5 +185,5 @@ def auto_augment_table(document: dict[str, Any]) -> str:
             row.append(cell)
         rows.append(row)
     header = ["images/s, file → decode → crop → augmentation → flip → float CHW, 2 threads"]
-    note = "In brackets: how many times as much torchdali does with the same definition."
+    note = "In brackets: torchdali's throughput with the same definition divided by the peer's."
     return f"{markdown([*header, *schemes.values()], rows)}\n\n{note}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of what depends on files having been read before: page cache, index of JPEG files."""
+"""Tables of the first epoch (cold page cache) and of later ones (with a JPEG index)."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _by_threads(document: dict[str, Any], name: str, first: str, metric: str, in
 
 
 def cold_table(document: dict[str, Any]) -> str:
-    """The first epoch, from a cold page cache; the ratio is of torchdali to the peer."""
+    """The first epoch with a cold page cache; the ratio is torchdali / peer."""
     first = "images/s of the first epoch, files not in the page cache"
     table = _by_threads(document, "cold", first, "images_per_s", inverse=False)
-    return f"{table}\n\nIn brackets: how many times as much torchdali does."
+    return f"{table}\n\nIn brackets: torchdali's throughput divided by the peer's."
 
 
 def jpeg_index_table(document: dict[str, Any]) -> str:
-    """Later epochs with an index of the JPEG files; the ratio is to those without."""
+    """Later epochs with an index of the JPEG files; the ratio is with / without."""
     first = "images per CPU-second, later epochs"
     table = _by_threads(document, "jpeg_index", first, "images_per_cpu_s", inverse=True)
-    return f"{table}\n\nIn brackets: how many times as much as without the index."
+    return f"{table}\n\nIn brackets: the throughput divided by that without the index."

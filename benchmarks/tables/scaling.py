@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of scaling: threads, memory, the waits of a consumer, and the scheduler by itself."""
+"""Tables of scaling: threads, memory, waits of a slow consumer, and the scheduler alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.tables.cells import markdown, median, number, of, paired_ratio, 
 
 
 def scale_table(document: dict[str, Any]) -> str:
-    """Threads against 2 threads; below it memory and the wait of a slow consumer."""
+    """Throughput relative to 2 threads, then memory and the wait of a slow consumer."""
     results = of(document, "scale")
     if not results:
         return "Not measured."
@@ -23,34 +23,39 @@ def scale_table(document: dict[str, Any]) -> str:
         ratio = paired_ratio(result, two, "images_per_s")
         per_cpu = paired_ratio(result, two, "images_per_cpu_s")
         rows.append([count, number(result, "images_per_s"), f"{ratio:.3f}", f"{per_cpu:.3f}"])
-    header = ["threads", "images/s", "to 2 threads", "per CPU-second, to 2 threads"]
+    header = [
+        "threads",
+        "images/s",
+        "relative to 2 threads",
+        "per CPU-second, relative to 2 threads",
+    ]
     text = markdown(header, rows)
     peaks = [
-        f"{title(r)}: {median(r, 'peak_mb'):.0f} MB, of which the work itself added "
+        f"{title(r)}: {median(r, 'peak_mb'):.0f} MB, of which running the pipeline added "
         f"{median(r, 'added_mb'):.0f} MB"
         for r in results
         if "peak_mb" in r.get("metrics", {})
     ]
     if peaks:
-        text += "\n\nMost memory of a process, 2 threads, batches of 256: " + "; ".join(peaks) + "."
+        text += "\n\nPeak memory of a process, 2 threads, batches of 256: " + "; ".join(peaks) + "."
     if "torchdali-wait" in by_peer:
         wait = median(by_peer["torchdali-wait"], "wait_percent")
         text += (
-            f"\n\nA consumer that takes 1.5 times as long as the pipeline waits {wait:.2f} % of "
-            "the time (`prefetch_queue_depth=2`)."
+            f"\n\nA consumer that takes 1.5 times as long per batch as the pipeline waits "
+            f"{wait:.2f} % of the time (`prefetch_queue_depth=2`)."
         )
     return text
 
 
 def scheduler_table(document: dict[str, Any]) -> str:
-    """Constants, and the share of the time that workers are at work."""
+    """The cost of a claim and of a wake-up, and the share of the time that workers are busy."""
     results = [r for r in of(document, "scheduler") if "absent" not in r]
     if not results:
         return "Not measured."
     cost = next(r for r in results if r["axes"].get("work") == "cost")
     text = (
-        f"A claim takes {median(cost, 'claim_ns'):.0f} ns beside the work, waking a thread "
-        f"{median(cost, 'wake_ns') / 1000:.1f} µs."
+        f"A claim costs {median(cost, 'claim_ns'):.0f} ns in addition to its work; waking a thread "
+        f"takes {median(cost, 'wake_ns') / 1000:.1f} µs."
     )
     sleeping = {
         tuple(r["axes"][name] for name in ("threads", "batch", "depth", "sorted")): r
@@ -58,7 +63,7 @@ def scheduler_table(document: dict[str, Any]) -> str:
         if r["axes"].get("sleeps")
     }
     columns = sorted({key[1:] for key in sleeping}, key=lambda c: (c[0], c[1], c[2]))
-    header = ["workers at work, %"] + [
+    header = ["busy time of the workers, %"] + [
         f"{batch}, depth {depth}{', longest first' if by_size else ''}"
         for batch, depth, by_size in columns
     ]
@@ -67,8 +72,8 @@ def scheduler_table(document: dict[str, Any]) -> str:
         cells = [f"{100 * median(sleeping[(threads, *c)], 'busy'):.0f}" for c in columns]
         rows.append([f"{threads} threads", *cells])
     note = (
-        "Batches of 64 and 256 samples that take 2 ms on average (the logarithm spread by 0.5), "
-        "with so many batches in flight. Samples sleep, so this is what the queue and the "
-        "scheduler allow, whatever the machine."
+        "Columns: batch size and depth (the number of batches in flight). A sample takes 2 ms on "
+        "average, log-normally distributed with a sigma of 0.5. Samples sleep instead of "
+        "computing, so the figures are those of the queue and the scheduler on any machine."
     )
     return f"{text}\n\n{markdown(header, rows)}\n\n{note}"
