@@ -218,7 +218,7 @@ class _Server:
         }
 
     def run(self, samples: int) -> dict[str, float]:
-        """Makes at least that many samples; returns resident memory before, after and at the peak."""
+        """Makes at least that many samples; returns resident memory: before, after, peak."""
         step = self._step
         assert step is not None
         before, made = resident_bytes(), 0
