@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Augments images with arithmetic and with conditions that are decided for each sample.
+"""Augments images with arithmetic and with conditions that are evaluated per sample.
 
-Without --data it makes its own images: gradients with a bright disc. With --data it takes the
-images of a folder (and of its sub-folders). The augmented images go to out/expressions.ppm as one
-sheet. --debug runs the same definition operator by operator, and prints what it computes with.
+Without --data, it draws its own images: gradients with a bright disc. With --data, it reads the
+images below a folder. The augmented images are written to out/expressions.ppm as one sheet. --debug
+runs the same definition operator by operator and prints intermediate values.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ from torchdali import fn, math, pipeline_def, types
 from torchdali.types import SampleInfo
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm"}
-DRAWN_PIXELS = 96  # of the images that are made here
-GREY_WEIGHTS = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601-7, section 2.5.1
+DRAWN_PIXELS = 96  # size of the drawn images
+GRAY_WEIGHTS = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601-7, section 2.5.1
 
 
 def draw(sample: SampleInfo) -> np.ndarray:
-    """Returns an image: a gradient with a disc, both different for each sample."""
+    """Returns an image of a gradient with a disc; both differ from sample to sample."""
     rng = np.random.default_rng(sample.idx_in_epoch)
     rows, columns = np.mgrid[0:DRAWN_PIXELS, 0:DRAWN_PIXELS]
     ramp = (rows + columns)[..., None] * rng.uniform(0.2, 0.8, 3)
-    centre = rng.integers(DRAWN_PIXELS // 4, 3 * DRAWN_PIXELS // 4, 2)
-    disc = (rows - centre[0]) ** 2 + (columns - centre[1]) ** 2 < (DRAWN_PIXELS // 6) ** 2
+    center = rng.integers(DRAWN_PIXELS // 4, 3 * DRAWN_PIXELS // 4, 2)
+    disc = (rows - center[0]) ** 2 + (columns - center[1]) ** 2 < (DRAWN_PIXELS // 6) ** 2
     return np.where(disc[..., None], rng.integers(160, 256, 3), ramp).astype(np.uint8)
 
 
 @pipeline_def(enable_conditionals=True)
 def augmented(files: Sequence[str], size: int, show: bool = False):
-    """Images in random light; some in grey, some as negatives, some with a dark band."""
-    if files:  # a list of Python's: decided here, once
+    """Images with random brightness and contrast; some are gray, some are negatives."""
+    if files:  # a plain Python condition, evaluated once
         encoded, _ = fn.readers.file(files=list(files), random_shuffle=True)
         images = fn.decoders.image(encoded, output_type=types.RGB)
     else:
         images = fn.external_source(source=draw, batch=False, layout="HWC")
     images = fn.resize(images, size=[size, size])
 
-    # One pass over the pixels, whatever the number of operations.
+    # This runs as one pass over the pixels.
     contrast = fn.random.uniform(range=[0.6, 1.4])
     brightness = fn.random.uniform(range=[-0.15, 0.15])
     light = (images / 255.0 - 0.5) * contrast + 0.5 + brightness
 
-    # Decided for each sample; a branch costs nothing for samples that do not take it.
+    # Evaluated per sample; a branch costs nothing for samples that do not take it.
     if fn.random.coin_flip(probability=0.3):
-        weighted = light * GREY_WEIGHTS
-        grey = weighted[:, :, 0] + weighted[:, :, 1] + weighted[:, :, 2]
-        light = fn.expand_dims(grey, axes=[2], new_axis_names="C") * np.ones(3, np.float32)
+        weighted = light * GRAY_WEIGHTS
+        gray = weighted[:, :, 0] + weighted[:, :, 1] + weighted[:, :, 2]
+        light = fn.expand_dims(gray, axes=[2], new_axis_names="C") * np.ones(3, np.float32)
     elif contrast > 1.0 and fn.random.uniform(range=[0, 1]) < 0.5:
         light = 1.0 - light
 
@@ -81,12 +81,10 @@ def write_ppm(path: Path, pixels: torch.Tensor) -> None:
 def main() -> None:
     """Reads the options, runs one batch, writes the sheet."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--data", type=Path, help="folder of images; without it some are drawn")
-    parser.add_argument("--batch", type=int, default=16, help="images in the sheet")
-    parser.add_argument(
-        "--size", type=int, default=96, help="of the images in the sheet, in pixels"
-    )
-    parser.add_argument("--debug", action="store_true", help="run operator by operator, and print")
+    parser.add_argument("--data", type=Path, help="folder of images; default: draw some")
+    parser.add_argument("--batch", type=int, default=16, help="number of images")
+    parser.add_argument("--size", type=int, default=96, help="size of the images in pixels")
+    parser.add_argument("--debug", action="store_true", help="run in debug mode and print values")
     options = parser.parse_args()
 
     files: list[str] = []

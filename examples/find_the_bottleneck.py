@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out whether the loader is the bottleneck of a training loop, and which part of it.
+"""Shows how stats() finds the bottleneck of a training loop.
 
-Runs the same loop twice: with a step that takes next to no time, so that the loop waits for the
-pipeline, and with a slow one, so that the pipeline waits for the loop. Both times stats() says so.
-With --profile PATH the second loop is recorded for https://ui.perfetto.dev. Without --data images
-are noise.
+Runs the same loop twice: with a step that takes almost no time, so that the loop waits for the
+pipeline, and with a slow step, so that the pipeline waits for the loop. stats() reports both cases.
+With --profile PATH, the second loop is recorded for https://ui.perfetto.dev. Without --data, the
+images are noise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".ppm"}
 
 @pipeline_def(device_id=None, seed=1)
 def augment(files: list[str]):
-    """Images from files, or noise; a crop, blurred and normalised."""
+    """Images from files, or noise; cropped, blurred and normalized."""
     if files:
         data, _ = fn.readers.file(files=files, random_shuffle=True, name="Reader")
         images = fn.decoders.image(data, output_type=types.RGB)
@@ -40,7 +40,7 @@ def augment(files: list[str]):
 
 
 def train(loader: PipelineLoader, step_seconds: float) -> None:
-    """A training loop: its step takes that long on some device, and no time of the processors."""
+    """Simulates a training loop whose steps run on another device and use no CPU time."""
     for number, _ in enumerate(loader):
         time.sleep(step_seconds)
         if number + 1 == BATCHES:
@@ -49,7 +49,7 @@ def train(loader: PipelineLoader, step_seconds: float) -> None:
 
 @contextlib.contextmanager
 def recorded(path: Path | None) -> Iterator[None]:
-    """Takes a profile where there is a path for it."""
+    """Records a profile if a path is given."""
     if path is None:
         yield
         return
@@ -61,7 +61,7 @@ def recorded(path: Path | None) -> Iterator[None]:
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder with images, at any depth")
+    parser.add_argument("--data", type=Path, help="folder of images; default: noise")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--profile", type=Path, help="JSON file to write")
     options = parser.parse_args()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs functions that Numba compiles inside a pipeline, on its threads and without the GIL.
+"""Runs functions compiled by Numba in a pipeline, on its threads and without the GIL.
 
-Upright images are turned on their side: a setup function permutes the shapes of the whole batch,
-and a kernel moves the pixels. A second one draws the edges of what came out. Without --data it
-makes its own images: upright and level ones with a bright disc. With --data it takes the images of
-a folder (and of its sub-folders). The images go to out/numba_kernel.ppm as one sheet.
+Images in portrait format are rotated to landscape: a setup function swaps the shapes of the whole
+batch, and a kernel moves the pixels. A second kernel draws the edges of the result. Without --data,
+it draws its own images with a bright disc, in both formats. With --data, it reads the images below
+a folder. The images are written to out/numba_kernel.ppm as one sheet.
 """
 
 from __future__ import annotations
@@ -22,47 +22,47 @@ from torchdali.plugin.numba.fn.experimental import numba_function
 from torchdali.types import SampleInfo
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm"}
-DRAWN_PIXELS = (64, 96)  # the short and the long side of the images that are made here
+DRAWN_PIXELS = (64, 96)  # short and long side of the drawn images
 
 
 def draw(sample: SampleInfo) -> np.ndarray:
-    """Returns an image: a gradient with a disc, both different for each sample."""
+    """Returns an image of a gradient with a disc; both differ from sample to sample."""
     rng = np.random.default_rng(sample.idx_in_epoch)
     short, long = DRAWN_PIXELS
     height, width = (long, short) if rng.random() < 0.5 else (short, long)
     rows, columns = np.mgrid[0:height, 0:width]
     ramp = (rows + columns)[..., None] * rng.uniform(0.2, 0.8, 3)
-    centre = rng.integers(short // 4, 3 * short // 4, 2)
-    disc = (rows - centre[0]) ** 2 + (columns - centre[1]) ** 2 < (short // 5) ** 2
+    center = rng.integers(short // 4, 3 * short // 4, 2)
+    disc = (rows - center[0]) ** 2 + (columns - center[1]) ** 2 < (short // 5) ** 2
     return np.where(disc[..., None], rng.integers(160, 256, 3), ramp).astype(np.uint8)
 
 
-# Numba compiles these two: they know nothing of pipelines.
+# Numba compiles these functions.
 def level_shape(outs, ins):
-    """The shape of each output: that of the image, or with its sides exchanged."""
+    """Sets the shape of each output: that of the image, with its sides swapped for portrait."""
     shapes, images = outs[0], ins[0]
     for i in range(len(images)):
-        upright = images[i][0] > images[i][1]
-        shapes[i][0] = images[i][1] if upright else images[i][0]
-        shapes[i][1] = images[i][0] if upright else images[i][1]
+        portrait = images[i][0] > images[i][1]
+        shapes[i][0] = images[i][1] if portrait else images[i][0]
+        shapes[i][1] = images[i][0] if portrait else images[i][1]
         shapes[i][2] = images[i][2]
 
 
 def level(out, image):
-    """Copies an image, a quarter turn to the left where its shape says so."""
+    """Copies an image; one in portrait format is rotated to the left by 90 degrees."""
     height, width, channels = image.shape
-    upright = height > width
+    portrait = height > width
     for y in range(height):
         for x in range(width):
             for c in range(channels):
-                if upright:
+                if portrait:
                     out[width - 1 - x, y, c] = image[y, x, c]
                 else:
                     out[y, x, c] = image[y, x, c]
 
 
 def edges(out, brightest, image):
-    """Differences of neighbours, and the greatest of them."""
+    """Writes the differences of neighboring pixels, and the largest of them."""
     height, width, channels = image.shape
     brightest[0] = 0
     for y in range(height):
@@ -76,7 +76,7 @@ def edges(out, brightest, image):
 
 
 def edges_shape(outs, ins):
-    """An image as large as the input, and one number."""
+    """Sets the output shapes: an image of the input's size, and one number."""
     for i in range(len(ins[0])):
         for d in range(3):
             outs[0][i][d] = ins[0][i][d]
@@ -84,8 +84,8 @@ def edges_shape(outs, ins):
 
 
 @pipeline_def
-def on_their_side(files: Sequence[str]):
-    """Images that are wider than high, their edges, and how strong those are."""
+def landscape(files: Sequence[str]):
+    """Images in landscape format, their edges, and the strength of the strongest edge."""
     if files:
         encoded, _ = fn.readers.file(files=list(files))
         images = fn.decoders.image(encoded, output_type=types.RGB)
@@ -113,7 +113,7 @@ def on_their_side(files: Sequence[str]):
 
 
 def paste(rows: Sequence[Sequence[torch.Tensor]]) -> torch.Tensor:
-    """Returns [H, W, 3] images of any size side by side, on black."""
+    """Returns [H, W, 3] images of any size side by side on black."""
     height = max(image.shape[0] for row in rows for image in row)
     width = max(image.shape[1] for row in rows for image in row)
     sheet = torch.zeros(len(rows) * height, len(rows[0]) * width, 3, dtype=torch.uint8)
@@ -134,8 +134,8 @@ def write_ppm(path: Path, pixels: torch.Tensor) -> None:
 def main() -> None:
     """Reads the options, runs one batch, writes the sheet."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--data", type=Path, help="folder of images; without it some are drawn")
-    parser.add_argument("--batch", type=int, default=8, help="images in the sheet")
+    parser.add_argument("--data", type=Path, help="folder of images; default: draw some")
+    parser.add_argument("--batch", type=int, default=8, help="number of images")
     options = parser.parse_args()
 
     files: list[str] = []
@@ -144,7 +144,7 @@ def main() -> None:
         files = [str(path) for path in found if path.suffix.lower() in IMAGE_SUFFIXES]
         if not files:
             sys.exit(f"{options.data} has no images")
-    pipeline = on_their_side(files, batch_size=options.batch, num_threads=2)
+    pipeline = landscape(files, batch_size=options.batch, num_threads=2)
     turned, drawn, brightest = pipeline.run()
     images, lines = list(turned.as_torch_list()), list(drawn.as_torch_list())
     path = Path("out") / "numba_kernel.ppm"

@@ -2,11 +2,11 @@
 """Augments images with functions written in Python, in one of three ways.
 
 --how numpy cuts a random patch out of each image (NumPy, sample by sample, on all threads). --how
-dlpack blends each image with the next one of the batch, through DLPack capsules: any array library
-has a from_dlpack(), here it is torch's. --how torch jitters the colours of a whole batch in one go;
---compile has torch.compile translate the function first. All three draw from generators of their
-own sample, so the sheet is the same whatever the number of threads. Without --data images are
-drawn; the result goes to out/python_functions.ppm.
+dlpack blends each image with the next one of the batch, through DLPack capsules, which every array
+library can import with its from_dlpack(). --how torch jitters the colors of a whole batch at once;
+--compile compiles the function with torch.compile. All three use the random generators of their
+sample, so the result is the same with any number of threads. Without --data, images are drawn. The
+result is written to out/python_functions.ppm.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from torchdali import fn, pipeline_def, types
 from torchdali.types import SampleInfo
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm"}
-DRAWN_PIXELS = 96  # of the images that are made here
+DRAWN_PIXELS = 96  # size of the drawn images
 
 
 def draw(sample: SampleInfo) -> np.ndarray:
-    """Returns an image: a gradient with a disc, both different for each sample."""
+    """Returns an image of a gradient with a disc; both differ from sample to sample."""
     rng = np.random.default_rng(sample.idx_in_epoch)
     rows, columns = np.mgrid[0:DRAWN_PIXELS, 0:DRAWN_PIXELS]
     ramp = (rows + columns)[..., None] * rng.uniform(0.2, 0.8, 3)
-    centre = rng.integers(DRAWN_PIXELS // 4, 3 * DRAWN_PIXELS // 4, 2)
-    disc = (rows - centre[0]) ** 2 + (columns - centre[1]) ** 2 < (DRAWN_PIXELS // 6) ** 2
+    center = rng.integers(DRAWN_PIXELS // 4, 3 * DRAWN_PIXELS // 4, 2)
+    disc = (rows - center[0]) ** 2 + (columns - center[1]) ** 2 < (DRAWN_PIXELS // 6) ** 2
     return np.where(disc[..., None], rng.integers(160, 256, 3), ramp).astype(np.uint8)
 
 
 def cut_patch(image: np.ndarray) -> np.ndarray:
-    """Returns an image with a grey square at a random place; the input must not be changed."""
+    """Returns a copy of an image with a gray square at a random position."""
     rng = torchdali.current_sample().numpy
     height, width, _ = image.shape
     side = min(height, width) // 3
     top, left = rng.integers(0, height - side + 1), rng.integers(0, width - side + 1)
-    image = image.copy()
+    image = image.copy()  # inputs must not be modified
     image[top : top + side, left : left + side] = 127
     return image
 
@@ -60,13 +60,13 @@ def blend(capsules: list) -> list:
 
 
 def jitter(images: torch.Tensor, gain: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
-    """Returns [N, H, W, 3] images with other colours; plain torch, so it can be compiled."""
+    """Returns [N, H, W, 3] images with other colors; torch.compile can compile it."""
     light = images.float() * gain[:, None, None, :] + shift[:, None, None, :]
     return light.clamp(0, 255).to(torch.uint8)
 
 
 def jitter_batch(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Returns what the pipeline calls: it draws, and hands the batch over as one tensor."""
+    """Returns a function of a batch that draws the random values and calls `function`."""
 
     def whole_batch(images: list[torch.Tensor]) -> torch.Tensor:
         generator = torchdali.current_sample().torch
@@ -114,11 +114,11 @@ def write_sheet(path: Path, images: torch.Tensor, columns: int) -> None:
 def main() -> None:
     """Reads the options, runs one batch, writes the sheet."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--data", type=Path, help="folder of images; without it some are drawn")
+    parser.add_argument("--data", type=Path, help="folder of images; default: draw some")
     parser.add_argument("--how", choices=["numpy", "dlpack", "torch"], default="numpy")
-    parser.add_argument("--compile", action="store_true", help="torch.compile, for --how torch")
-    parser.add_argument("--batch", type=int, default=16, help="images in the sheet")
-    parser.add_argument("--size", type=int, default=96, help="of the images, in pixels")
+    parser.add_argument("--compile", action="store_true", help="use torch.compile with --how torch")
+    parser.add_argument("--batch", type=int, default=16, help="number of images")
+    parser.add_argument("--size", type=int, default=96, help="size of the images in pixels")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small CNN on a folder of images, read and augmented by a torchdali pipeline.
+"""Trains a small CNN on a folder of images, which a torchdali pipeline reads and augments.
 
-Without --data it writes scikit-learn's 1,797 real handwritten digits out as JPEG files first (in
-out/digits), and reaches at least 97 % on held-out ones within a minute on two cores. With --data
-it trains on any folder that has one sub-folder of images a class. Every fifth file is held out. A
-sheet of augmented samples, as the network sees them, goes to out/augmented.png.
+Without --data, it first writes scikit-learn's 1,797 real handwritten digits as JPEG files to
+out/digits, and reaches at least 97 % on held-out digits within a minute on two cores. With --data,
+it trains on a folder with one sub-folder of images per class. Every fifth file is held out. A sheet
+of augmented samples, as the network sees them, is written to out/augmented.png.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from torchdali import fn, pipeline_def, types
 from torchdali.plugin.pytorch import DALIClassificationIterator, LastBatchPolicy
 
 IMAGE_SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm"}
-DIGIT_PIXELS = 32  # of the JPEG files; the originals have 8 x 8
-MEAN, STD = 127.5, 64.0  # of 8-bit pixels, near enough for any photograph
+DIGIT_PIXELS = 32  # size of the JPEG files; the originals have 8 x 8
+MEAN, STD = 127.5, 64.0  # of 8-bit pixels, approximately right for any photograph
 
 
 class Split(NamedTuple):
-    """Files with the number of their class."""
+    """Files and the number of the class of each."""
 
     files: list[str]
     labels: list[int]
@@ -40,12 +40,12 @@ class Split(NamedTuple):
 
 @pipeline_def
 def training_pipeline(split: Split, size: int, digits: bool):
-    """Random crops and, where that keeps the meaning, mirroring."""
+    """Random crops, mirrored except for digits."""
     encoded, labels = fn.readers.file(
         files=split.files, labels=split.labels, random_shuffle=True, name="Reader"
     )
     images = fn.decoders.image(encoded, output_type=types.RGB)
-    # Photographs show their object in any part of them; a digit has to stay whole.
+    # A small part of a photograph may show its object, but a digit must be complete.
     images = fn.random_resized_crop(
         images,
         size=size,
@@ -54,20 +54,20 @@ def training_pipeline(split: Split, size: int, digits: bool):
         interp_type=types.INTERP_TRIANGULAR,
     )
     mirror = 0 if digits else fn.random.coin_flip()
-    return normalised(images, mirror), labels
+    return normalized(images, mirror), labels
 
 
 @pipeline_def
 def evaluation_pipeline(split: Split, size: int):
-    """The held-out images, whole, in order."""
+    """The held-out images, uncropped and in order."""
     encoded, labels = fn.readers.file(files=split.files, labels=split.labels, name="Reader")
     images = fn.decoders.image(encoded, output_type=types.RGB)
     images = fn.resize(images, size=[size, size], interp_type=types.INTERP_TRIANGULAR)
-    return normalised(images, 0), labels
+    return normalized(images, 0), labels
 
 
-def normalised(images, mirror):
-    """Float, channels first, around zero."""
+def normalized(images, mirror):
+    """Returns float images with channels first and values around zero."""
     return fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
@@ -88,8 +88,8 @@ def write_digits(folder: Path) -> None:
         from sklearn.datasets import load_digits
     except ImportError as error:
         raise SystemExit(
-            f"train_classifier.py: {error}: the digits come with scikit-learn and are written with "
-            "Pillow: pip install scikit-learn pillow, or name images of your own with --data"
+            f"train_classifier.py: {error}: the digits need scikit-learn and Pillow: "
+            "pip install scikit-learn pillow, or use your own images with --data"
         ) from error
     digits = load_digits()
     print(f"writing {len(digits.images)} handwritten digits to {folder}")
@@ -114,8 +114,8 @@ def find_images(folder: Path, seed: int) -> tuple[Split, Split, list[str]]:
     ]
     if len({label for _, label in found}) < 2:
         raise SystemExit(
-            f"train_classifier.py: {folder} needs at least two sub-folders with images, one a "
-            f"class; images end in {', '.join(sorted(IMAGE_SUFFIXES))}"
+            f"train_classifier.py: {folder} needs at least two sub-folders with images, one "
+            f"per class; images end in {', '.join(sorted(IMAGE_SUFFIXES))}"
         )
     random.Random(seed).shuffle(found)
 
@@ -127,7 +127,7 @@ def find_images(folder: Path, seed: int) -> tuple[Split, Split, list[str]]:
 
 
 def make_model(classes: int) -> nn.Module:
-    """Three blocks of convolution, each halving the image."""
+    """Returns a CNN of three convolution blocks, each of which halves the image."""
     layers: list[nn.Module] = []
     channels = 3
     for width in (32, 64, 128):
@@ -143,7 +143,7 @@ def make_model(classes: int) -> nn.Module:
 
 
 class Waiting:
-    """Iterates over batches, and adds up how long the loop waited for them."""
+    """Iterates over batches and adds up the time that the loop waited for them."""
 
     def __init__(self, batches: DALIClassificationIterator, device: torch.device) -> None:
         self.batches = batches
@@ -165,7 +165,7 @@ class Waiting:
 
 
 def write_png(path: Path, pixels: torch.Tensor) -> None:
-    """Writes a uint8 image, [height, width, 3], as PNG (RFC 2083) with nothing but zlib."""
+    """Writes a uint8 image, [height, width, 3], as PNG (RFC 2083), using only zlib."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (
@@ -173,7 +173,7 @@ def write_png(path: Path, pixels: torch.Tensor) -> None:
         )
 
     height, width, _ = pixels.shape
-    # Each row starts with the number of its filter; 0 is none.
+    # Each row starts with the number of its filter; 0 means none.
     rows = torch.cat([torch.zeros(height, 1, dtype=torch.uint8), pixels.reshape(height, -1)], 1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)  # 8 bits, RGB
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -200,7 +200,7 @@ def write_sheet(path: Path, images: torch.Tensor, columns: int = 8) -> None:
 
 
 def evaluate(model: nn.Module, batches: Waiting) -> float:
-    """Returns the share of images that get their own class."""
+    """Returns the share of images that are classified correctly."""
     model.eval()
     right = total = 0
     with torch.no_grad():
@@ -211,29 +211,29 @@ def evaluate(model: nn.Module, batches: Waiting) -> float:
 
 
 def parse_arguments() -> argparse.Namespace:
-    """Returns the command line's options."""
+    """Returns the options of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="folder of CLASS/IMAGE; default: the digits")
     parser.add_argument("--epochs", type=int, default=10, help="default: %(default)s")
     parser.add_argument("--batch", type=int, default=64, help="default: %(default)s")
-    parser.add_argument("--size", type=int, help="pixels; default: 24 for the digits, else 96")
-    parser.add_argument("--lr", type=float, default=4e-3, help="highest one; default: %(default)s")
+    parser.add_argument("--size", type=int, help="in pixels; default: 24 for the digits, else 96")
+    parser.add_argument("--lr", type=float, default=4e-3, help="maximum; default: %(default)s")
     parser.add_argument(
         "--threads",
         type=int,
         default=len(os.sched_getaffinity(0)),
-        help="of the pipeline; default: the cores, here %(default)s",
+        help="threads of the pipeline; default: number of cores, here %(default)s",
     )
     parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
     parser.add_argument("--out", type=Path, default=Path("out"), help="default: %(default)s")
-    parser.add_argument("--at-least", type=float, metavar="PERCENT", help="fail below it")
+    parser.add_argument("--at-least", type=float, metavar="PERCENT", help="required accuracy")
     return parser.parse_args()
 
 
 def main() -> None:
-    """Trains, tells how it goes, and writes the sheet."""
+    """Trains, prints the progress, and writes the sheet."""
     options = parse_arguments()
     torch.manual_seed(options.seed)
     digits = options.data is None

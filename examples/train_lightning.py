@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small CNN with Lightning on handwritten digits; says what to train by a config file.
+"""Trains a small CNN with Lightning on handwritten digits, as a config file says.
 
-train_lightning.yaml names the model and the data, torchdali.lightning.DataModule over two pipeline
-functions of this file. It is a config of LightningCLI: where jsonargparse is installed,
+train_lightning.yaml names the model and the data: torchdali.lightning.DataModule with two pipeline
+functions of this file. It is a config file for LightningCLI. If jsonargparse is installed,
 
     python train_lightning.py --cli fit --config train_lightning.yaml --trainer.max_epochs=3
 
-is Lightning's command line. Without --cli this script makes the objects itself. The digits are
-scikit-learn's 1,797 real ones, written out as JPEG files first. Run it with torchrun to train on
-several processes; a run that was broken off goes on, in the middle of an epoch, with --resume.
+runs Lightning's command line. Without --cli, this script creates the objects itself. The digits are
+scikit-learn's 1,797 real ones, written as JPEG files first. Run it with torchrun to train in
+several processes. --resume continues an interrupted run, also in the middle of an epoch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from torch import nn
 from torchdali import fn, pipeline_def, types
 
 HERE = Path(__file__).resolve().parent
-DIGIT_PIXELS = 32  # of the JPEG files; the originals have 8 x 8
+DIGIT_PIXELS = 32  # size of the JPEG files; the originals have 8 x 8
 
 
 @pipeline_def
@@ -40,26 +40,26 @@ def training_pipeline(root, size):
     images = fn.random_resized_crop(
         images, size=[size, size], random_area=[0.7, 1.0], random_aspect_ratio=[0.8, 1.25]
     )
-    return {"image": normalised(images), "label": label}
+    return {"image": normalized(images), "label": label}
 
 
 @pipeline_def
 def validation_pipeline(root, size):
-    """Every fifth file, whole."""
+    """Every fifth file, uncropped."""
     encoded, label = fn.readers.file(file_list=f"{root}/val.txt", name="files")
     images = fn.decoders.image(encoded, output_type=types.GRAY)
-    return {"image": normalised(fn.resize(images, size=[size, size])), "label": label}
+    return {"image": normalized(fn.resize(images, size=[size, size])), "label": label}
 
 
-def normalised(images):
-    """Float, channels first, around zero."""
+def normalized(images):
+    """Returns float images with channels first and values around zero."""
     return fn.crop_mirror_normalize(
         images, dtype=types.FLOAT, output_layout="CHW", mean=[127.5], std=[64.0]
     )
 
 
 class Digits(LightningModule):
-    """Three blocks of convolution, each halving the image."""
+    """A CNN of three convolution blocks, each of which halves the image."""
 
     def __init__(self, lr: float = 4e-3, classes: int = 10) -> None:
         super().__init__()
@@ -74,11 +74,11 @@ class Digits(LightningModule):
         self.layers = nn.Sequential(*layers)
 
     def training_step(self, batch: dict[str, torch.Tensor], _index: int) -> torch.Tensor:
-        """Returns the loss. Labels are int64 [N] as they come."""
+        """Returns the loss. The loader has already converted the labels to int64 [N]."""
         return nn.functional.cross_entropy(self.layers(batch["image"]), batch["label"])
 
     def validation_step(self, batch: dict[str, torch.Tensor], _index: int) -> None:
-        """Notes the accuracy."""
+        """Logs the accuracy."""
         right = self.layers(batch["image"]).argmax(1) == batch["label"]
         self.log("accuracy", right.float().mean(), batch_size=len(right), sync_dist=True)
 
@@ -88,7 +88,7 @@ class Digits(LightningModule):
 
 
 def write_digits(folder: Path) -> None:
-    """Writes scikit-learn's digits as JPEG files and two lists of them, once."""
+    """Writes scikit-learn's digits as JPEG files, and two lists of them, once."""
     if (folder / "val.txt").exists():
         return
     try:
@@ -108,24 +108,24 @@ def write_digits(folder: Path) -> None:
     (folder / "val.txt").write_text("".join(lines[::5]))
 
 
-def made(config: dict[str, Any]) -> Any:
-    """Returns the object that class_path and init_args stand for."""
+def build(config: dict[str, Any]) -> Any:
+    """Returns the object that class_path and init_args describe."""
     module, _, name = config["class_path"].rpartition(".")
     return getattr(importlib.import_module(module), name)(**config.get("init_args", {}))
 
 
 def main() -> None:
-    """Trains as the config says."""
+    """Trains according to the config file."""
     sys.path.insert(0, str(HERE))  # the config names this file as a module
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--config", type=Path, default=HERE / "train_lightning.yaml")
     parser.add_argument("--data", type=Path, default=Path("out/lightning"), help="%(default)s")
-    parser.add_argument("--epochs", type=int, help="default: as the config says")
-    parser.add_argument("--resume", type=Path, help="a checkpoint of Lightning's")
-    parser.add_argument("--at-least", type=float, metavar="PERCENT", help="fail below it")
-    parser.add_argument("--cli", nargs=argparse.REMAINDER, help="hand the rest to LightningCLI")
+    parser.add_argument("--epochs", type=int, help="default: from the config file")
+    parser.add_argument("--resume", type=Path, help="Lightning checkpoint to resume from")
+    parser.add_argument("--at-least", type=float, metavar="PERCENT", help="required accuracy")
+    parser.add_argument("--cli", nargs=argparse.REMAINDER, help="pass the rest to LightningCLI")
     options = parser.parse_args()
     write_digits(options.data)
     if options.cli is not None:
@@ -139,7 +139,7 @@ def main() -> None:
         config["trainer"]["max_epochs"] = options.epochs
     seed_everything(config["seed_everything"])
     trainer = Trainer(**config["trainer"])
-    trainer.fit(made(config["model"]), datamodule=made(config["data"]), ckpt_path=options.resume)
+    trainer.fit(build(config["model"]), datamodule=build(config["data"]), ckpt_path=options.resume)
     accuracy = 100 * float(trainer.callback_metrics["accuracy"])
     print(f"held-out accuracy {accuracy:.2f}% after {trainer.current_epoch} epochs")
     if options.at_least is not None and accuracy < options.at_least:
