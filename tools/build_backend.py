@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PEP 517 backend: setuptools, built against the torch of the environment that is installed into.
+"""PEP 517 backend: setuptools, building against the torch of the target environment.
 
-An extension of torch works with the torch it was compiled against. A plain ``requires = ["torch"]``
-would have an isolated build download the newest torch, gigabytes of it, and compile against that,
-whatever the user has. pip isolates a build by hiding the site-packages of the same interpreter:
-they are put back here, behind the isolated ones, where they hold a torch. Only where there is none
-is torch a build requirement, as it then is a requirement of the installation too. Tools that
-isolate with an interpreter of their own (uv, build) cannot be looked through: use
-``--no-build-isolation``, or name the torch with TORCHDALI_BUILD_TORCH="torch==2.13.0".
-torchdali/_extension.py checks at import that the two agree.
+An extension of torch works only with the torch it was compiled against. With a plain
+``requires = ["torch"]``, an isolated build would download the newest torch (gigabytes) and compile
+against it, whatever the user has installed. pip isolates a build by hiding the site-packages of the
+same interpreter. This backend adds them to the end of the path again if they contain a torch. Only
+if there is none, torch is a build requirement, as it is then a requirement of the installation,
+too. Tools that isolate with another interpreter (uv, build) hide the environment completely: use
+``--no-build-isolation``, or name the version with TORCHDALI_BUILD_TORCH="torch==2.13.0".
+torchdali/_engine/extension.py checks at import that the two versions agree.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MIN_TORCH = (2, 8)
 
 
 def _environment_paths() -> list[str]:
-    """Returns the site-packages that this interpreter has outside an isolated build."""
+    """Returns the site-packages of this interpreter outside the isolated build."""
     paths = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     config = Path(sys.prefix, "pyvenv.cfg")
     in_venv = config.exists()
@@ -36,7 +36,7 @@ def _environment_paths() -> list[str]:
     )
     if shared or not in_venv:
         paths += [*site.getsitepackages([sys.base_prefix]), site.getusersitepackages()]
-    # Others that .pth files name: tools/setup_env.sh shares a torch in that way.
+    # Folders that .pth files name: tools/setup_env.sh shares a torch in this way.
     for file in [file for path in paths for file in sorted(Path(path).glob("*.pth"))]:
         lines = file.read_text().splitlines()
         paths += [line for line in lines if line and Path(line).is_dir()]
@@ -53,11 +53,11 @@ def _torch_version(path: str) -> tuple[int, int] | None:
 
 
 def _use_torch_of_environment() -> bool:
-    """Makes the environment's torch importable; False where there is none that is new enough."""
+    """Makes the environment's torch importable; returns False if none is new enough."""
     for path in _environment_paths():
         version = _torch_version(path)
         if version is not None and version >= MIN_TORCH:
-            # Behind everything: setuptools and ninja stay those of the isolated build.
+            # Last, so that setuptools and ninja stay those of the isolated build.
             sys.path += [p for p in _environment_paths() if p not in sys.path]
             return True
     return False
@@ -70,17 +70,17 @@ def _requires() -> list[str]:
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:  # noqa: ARG001
-    """Asks for torch where the environment has none. setup.py is not run: it imports torch."""
+    """Requires torch if the environment has none. Does not run setup.py, which imports torch."""
     return _requires()
 
 
 def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:  # noqa: ARG001
-    """Asks for torch where the environment has none."""
+    """Requires torch if the environment has none."""
     return _requires()
 
 
 def get_requires_for_build_sdist(config_settings: Any = None) -> list[str]:  # noqa: ARG001
-    """Asks for torch where the environment has none."""
+    """Requires torch if the environment has none."""
     return _requires()
 
 

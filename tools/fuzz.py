@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the engine under ASan and UBSan, and drives operators with random arguments.
+"""Builds the engine with ASan and UBSan, and calls operators with random arguments.
 
-The build lies in build/asan and leaves the normal one alone. What runs on it is
-tests/helpers/fuzz.py with ``--unbounded`` and the arguments behind ``--``. A process that dies is
-reported with its last use, and the operators behind go on in a new one.
+The build is in build/asan, separate from the normal one. It runs tests/helpers/fuzz.py with
+``--unbounded`` and the arguments after ``--``. If the process dies, its last use is reported, and
+the remaining operators run in a new process.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ BUILD = ROOT / "build" / "asan"
 THROWING_NEW = BUILD / "throwing_new.so"
 COMPILER = os.environ.get("CXX", "g++")
 ENVIRONMENT = {
-    # What is too large for the allocator is an error of the operator, as without memory. Python and
-    # torch keep memory until the end.
+    # An allocation over the limit fails like one without enough memory, and the operator raises an
+    # error. Leaks are not reported, because Python and torch keep memory until the end.
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=300:"
     "hard_rss_limit_mb=8000:strict_string_checks=1:"
-    # For throwing_new.cpp, which intercepts nothing that the sanitizer wants first.
+    # Required to preload throwing_new.cpp before libasan.
     "verify_asan_link_order=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
 OPERATORS = "from helpers import fuzz; print(*fuzz.operators())"
-# What helpers.fuzz prints of an operator when it is through with it.
+# The line that helpers.fuzz prints when an operator is finished.
 DONE = re.compile(r"^(\S+): (\d+ worked, \d+ raised|FAILED.*)$", re.MULTILINE)
 
 
 def build() -> None:
-    """Compiles what changed."""
+    """Compiles the sources that changed."""
     command = [sys.executable, "setup.py", "-q", "build", "--build-lib", str(BUILD)]
     environment = {**os.environ, "TORCHDALI_SANITIZE": "address"}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -50,7 +50,7 @@ def environment() -> dict[str, str]:
         subprocess.run(
             [COMPILER, f"-print-file-name={name}"], capture_output=True, text=True, check=True
         ).stdout.strip()
-        # The sanitizer finds the C++ library's __cxa_throw at its start, before Python loads it.
+        # The sanitizer needs __cxa_throw at its start, before Python loads the C++ library.
         for name in ("libasan.so", "libubsan.so", "libstdc++.so")
     ]
     return {
@@ -65,9 +65,9 @@ def environment() -> dict[str, str]:
 def main() -> int:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--no-build", action="store_true", help="take the last build")
+    parser.add_argument("--no-build", action="store_true", help="use the last build")
     parser.add_argument("--operators", nargs="+", help="default: all")
-    parser.add_argument("arguments", nargs="*", help="of tests/helpers/fuzz.py, behind --")
+    parser.add_argument("arguments", nargs="*", help="arguments of tests/helpers/fuzz.py, after --")
     options = parser.parse_args()
     if not options.no_build:
         build()

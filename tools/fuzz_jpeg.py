@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs libFuzzer over our JPEG decoder, under ASan and UBSan; needs clang.
+"""Runs libFuzzer over torchdali's JPEG decoder, with ASan and UBSan; needs clang.
 
-``--target packer``: over the hybrid decoder for GPUs instead, whose kernels are emulated. Each has
-a corpus, and starts from both.
+``--target packer`` fuzzes the hybrid decoder for GPUs instead, with emulated kernels. Each target
+has its own corpus and also starts from that of the other one.
 
-It starts from the committed inputs and from files that libjpeg's encoder writes. What it finds is
-put into build/fuzz: inputs that fail as crash-*, and the exit status is then 1. ``--update`` keeps
-the smallest inputs that cover what the whole corpus covers, up to a size fit to be committed;
-tests/cpp/jpeg_*corpus_test.cpp replay those with any compiler. ``--coverage`` reports the lines and
+The initial inputs are the committed ones and files from libjpeg's encoder. New inputs are stored in
+build/fuzz. Inputs that fail are stored as crash-*, and the exit status is then 1. ``--update``
+replaces the committed corpus with the smallest inputs that cover the same, up to a maximum size;
+tests/cpp/jpeg_*corpus_test.cpp replay them with any compiler. ``--coverage`` reports the lines and
 branches that the committed corpus reaches.
 """
 
@@ -30,20 +30,20 @@ BUILD = ROOT / "build" / "fuzz"
 FOLDER = ROOT / "tests" / "fuzz"
 SEEDS = FOLDER / "jpeg_seeds.cpp"
 MAX_INPUT_BYTES = 1 << 15
-# Scans are read through a window of 16 KiB: small inputs alone would never move it.
+# Scans are read through a window of 16 KiB, which only larger inputs exceed.
 WINDOW_BYTES, LARGE_INPUTS = 1 << 14, 3
 SEED_FILES = 800
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is fuzzed."""
+    """A fuzz target."""
 
     source: Path
-    # Inputs, each as its length (32 bits, big-endian) and its bytes: hundreds of files are noise.
+    # One file for all inputs, each as its length (32 bits, big-endian) and its bytes.
     corpus: Path
     corpus_bytes: int
-    measured: tuple[str, ...]  # beginnings of the paths of files whose coverage is reported
+    measured: tuple[str, ...]  # path prefixes of the files whose coverage is reported
 
 
 TARGETS = {
@@ -63,7 +63,7 @@ TARGETS = {
 
 
 def find(tool: str) -> str:
-    """Returns the newest LLVM tool of that name, as Debian and others call it."""
+    """Returns the path of the newest LLVM tool of a name, with or without a version suffix."""
     names = [os.environ.get("CLANGXX", tool)] if tool == "clang++" else [tool]
     for name in [*names, *(f"{tool}-{version}" for version in range(22, 13, -1))]:
         if path := shutil.which(name):
@@ -72,21 +72,21 @@ def find(tool: str) -> str:
 
 
 def sources_of(target: Target) -> list[str]:
-    """Returns the files that a target is made of."""
+    """Returns the source files of a target."""
     return [str(path) for path in programs(target.source, "address")[0].sources]
 
 
 def build(compiler: str, target: Target, name: str, flags: Iterable[str]) -> Path:
-    """Compiles a fuzz target in one go; returns the program."""
+    """Compiles a fuzz target; returns the program."""
     name = f"{target.source.stem.removesuffix('_fuzz')}_{name}"
-    # -O2: the number of inputs a second is what counts here.
+    # -O2, because the number of inputs per second matters here.
     command = [compiler, *COMMON, "-O2", *flags, *sources_of(target), "-o", str(BUILD / name)]
     subprocess.run(command, cwd=ROOT, check=True)
     return BUILD / name
 
 
 def make_seeds(folder: Path) -> None:
-    """Writes files of every kind that the decoder takes."""
+    """Writes files of every kind that the decoder supports."""
     program = BUILD / "jpeg_seeds"
     cflags, libs = pkg_config("--cflags", "jpeg"), pkg_config("--libs", "jpeg")
     compiler = os.environ.get("CXX", "g++")
@@ -105,12 +105,12 @@ def unpack(target: Target) -> Iterator[bytes]:
 
 
 def contents(folder: Path) -> list[bytes]:
-    """Returns the files of a folder, small ones first."""
+    """Returns the contents of the files of a folder, smallest first."""
     return sorted((path.read_bytes() for path in folder.iterdir()), key=lambda b: (len(b), b))
 
 
 def pack(target: Target, folder: Path, seeds: Path) -> None:
-    """Writes a few large seeds, and the smallest inputs of a folder, as the committed corpus."""
+    """Writes the committed corpus: a few large seeds and the smallest inputs of a folder."""
     inputs = contents(folder)
     large = [data for data in contents(seeds) if len(data) > WINDOW_BYTES]
     out = b""
@@ -120,11 +120,11 @@ def pack(target: Target, folder: Path, seeds: Path) -> None:
         out += struct.pack(">I", len(data)) + data
     target.corpus.write_bytes(out)
     kept = len(list(unpack(target)))
-    print(f"{target.corpus.relative_to(ROOT)}: {kept} inputs; {len(inputs)} cover all")
+    print(f"{target.corpus.relative_to(ROOT)}: kept {kept}; full coverage takes {len(inputs)}")
 
 
 def update(target: Target, program: Path, folders: list[Path]) -> None:
-    """Replaces the committed corpus by what covers the same as all of these folders."""
+    """Replaces the committed corpus by inputs with the same coverage as these folders."""
     with tempfile.TemporaryDirectory(dir=BUILD) as merged:
         options = ["-set_cover_merge=1", f"-max_len={MAX_INPUT_BYTES}", merged]
         subprocess.run([str(program), *options, *map(str, folders)], check=True)
@@ -140,10 +140,10 @@ def report_coverage(compiler: str, target: Target, folder: Path) -> None:
     subprocess.run([str(program), "-runs=0", str(folder)], check=True, env=environment)
     merge = [find("llvm-profdata"), "merge", "-sparse", str(raw), "-o", str(data)]
     subprocess.run(merge, check=True)
-    # Headers with code are no sources of the program.
+    # The headers with code are not in the list of sources.
     files = [*sources_of(target), *map(str, (ROOT / "csrc" / "gpu" / "grids").glob("jpeg.h"))]
     measured = [p for p in files if str(Path(p).relative_to(ROOT)).startswith(target.measured)]
-    measured = [p for p in measured if not p.endswith("choice.cpp")]  # no part of the target
+    measured = [p for p in measured if not p.endswith("choice.cpp")]  # not part of the target
     report = [find("llvm-cov"), "report", str(program), f"-instr-profile={data}", *measured]
     subprocess.run(report, check=True)
 
@@ -154,7 +154,7 @@ def main() -> int:
     parser.add_argument("--target", choices=sorted(TARGETS), default="decoder")
     parser.add_argument("--seconds", type=int, default=60, help="how long to fuzz")
     parser.add_argument("--update", action="store_true", help="rewrite the committed corpus")
-    parser.add_argument("--coverage", action="store_true", help="of the committed corpus")
+    parser.add_argument("--coverage", action="store_true", help="report coverage")
     options = parser.parse_args()
 
     compiler, target = find("clang++"), TARGETS[options.target]
@@ -165,7 +165,7 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
     for name, other in TARGETS.items():
         for index, data in enumerate(unpack(other)):
-            # Beside its own, a run starts from those of the others; its coverage is its own.
+            # Fuzzing starts from the corpora of all targets; coverage is that of its own.
             if other is target or not options.coverage:
                 (committed / f"{name}-{index}").write_bytes(data)
     if options.coverage:

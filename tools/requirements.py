@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the requirements of extras in pyproject.toml, one a line.
+"""Prints the requirements of extras in pyproject.toml, one per line.
 
-``requirements.py test lint`` prints all that are for this Python, ``--missing`` those that this
-interpreter does not have in the version asked for, ``--absent`` those that it does not have in any
-version. Runs on a bare Python >= 3.10 with pip: everything else is what is being installed.
+``requirements.py test lint`` prints all requirements for this version of Python. ``--missing``
+prints those that are not installed in the required version, ``--absent`` those that are not
+installed in any version. Runs on a bare Python >= 3.10 with pip.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
 def first_import(*names: str) -> Any:
-    """Returns the first module that can be imported; pip and setuptools carry copies of these."""
+    """Returns the first module that can be imported; pip and setuptools vendor copies of some."""
     for name in names:
         try:
             return importlib.import_module(name)
@@ -39,8 +39,8 @@ def installed_version(name: str) -> str | None:
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("extras", nargs="*", help="extras; 'project' is the package's own needs")
-    parser.add_argument("--also", action="append", default=[], help="one more requirement")
+    parser.add_argument("extras", nargs="*", help="extras; 'project': the package's dependencies")
+    parser.add_argument("--also", action="append", default=[], help="additional requirement")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--missing", action="store_true")
     choice.add_argument("--absent", action="store_true")
@@ -60,7 +60,7 @@ def main() -> None:
         if requirement.marker is not None and not requirement.marker.evaluate():
             continue
         version = installed_version(requirement.name)
-        # A system's ninja does as well as PyPI's.
+        # The system's ninja is as good as PyPI's.
         if version is None and requirement.name == "ninja" and shutil.which("ninja"):
             continue
         satisfied = version is not None and requirement.specifier.contains(version, True)

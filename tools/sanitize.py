@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the programs of tests/cpp under sanitizers and runs them.
+"""Builds the programs of tests/cpp with sanitizers and runs them.
 
-A program is a ``.cpp`` file with a ``main``. Comment lines at its top name what it is made of::
+A program is a ``.cpp`` file with a ``main``. Comment lines at its top list its parts::
 
-    // sources: csrc/executor/run/scheduler.cpp csrc/io/*.cpp   (patterns, beside the program)
-    // libs: libjpeg libpng                                 (pkg-config names)
-    // sanitizers: address thread                           (default: both)
+    // sources: csrc/executor/run/scheduler.cpp csrc/io/*.cpp   (patterns, besides the program)
+    // libs: libjpeg libpng                                     (pkg-config names)
+    // sanitizers: address thread                               (default: both)
 
-``address`` is ASan with UBSan. Prints one line a run and fails with the first failing program's
-output, after the others ran.
+``address`` is ASan with UBSan. Prints one line per run. All programs run; the output of those that
+failed is printed at the end.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ENVIRONMENT = {
 }
 COMMON = ["-std=c++20", "-O1", "-g", "-fno-omit-frame-pointer", "-ffp-contract=off"]
 COMMON += ["-fno-math-errno", "-Wall", "-Wextra", "-Werror", "-Icsrc", "-pthread"]
-# The macros of setup.py.
+# The same macros as in setup.py.
 LIBRARIES = {
     "libjpeg": "TORCHDALI_HAVE_JPEG",
     "jpeg": "TORCHDALI_HAVE_JPEG",
@@ -66,14 +66,14 @@ class Program:
 
 
 def pkg_config(option: str, name: str) -> list[str]:
-    """Returns flags of a library that the program cannot do without."""
+    """Returns the flags of a library that the program needs."""
     name = name if name.startswith("lib") else f"lib{name}"
     found = subprocess.run(["pkg-config", option, name], capture_output=True, text=True, check=True)
     return found.stdout.split()
 
 
 def programs(source: Path, only: str | None) -> list[Program]:
-    """Returns the runs that the comments at the top of a program ask for."""
+    """Returns the runs that the comments at the top of a program declare."""
     values: dict[str, list[str]] = {"sources": [], "libs": [], "sanitizers": list(FLAGS)}
     for line in source.read_text().splitlines():
         if not line.startswith("//"):
@@ -101,20 +101,20 @@ def programs(source: Path, only: str | None) -> list[Program]:
 
 
 def object_path(program: Program, source: Path) -> Path:
-    """Returns where an object goes; programs with the same flags share it."""
+    """Returns the path of an object file; programs with the same flags share it."""
     folder = "-".join([program.sanitizer, *sorted(f for f in program.cflags if f.startswith("-D"))])
     return BUILD / folder / "_".join(source.relative_to(ROOT).with_suffix(".o").parts)
 
 
 def compile_object(output: Path, command: list[str]) -> None:
-    """Compiles one file; ccache makes the second time quick."""
+    """Compiles one file; ccache speeds up repeated builds."""
     output.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(command, check=True, cwd=ROOT)
 
 
 @functools.cache
 def fixed_addresses() -> tuple[str, ...]:
-    """Returns a prefix for TSan, whose memory does not fit around the widest randomisation."""
+    """Returns a command prefix that disables address randomization, which TSan cannot handle."""
     prefix = ("setarch", platform.machine(), "-R")
     if shutil.which("setarch") is None:
         return ()
@@ -123,7 +123,7 @@ def fixed_addresses() -> tuple[str, ...]:
 
 
 def run(program: Program, compiler: str) -> str | None:
-    """Links and runs a program; returns what it printed where it failed."""
+    """Links and runs a program; returns its output if it failed."""
     binary = BUILD / program.sanitizer / program.source.stem
     binary.parent.mkdir(parents=True, exist_ok=True)
     objects = [str(object_path(program, source)) for source in program.sources]

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes a virtual environment that can build and test torchdali, and installs only what is missing:
+# Creates a virtual environment to build and test torchdali, and installs only what is missing:
 #   tools/setup_env.sh VENV EXTRA... [--optional EXTRA...]       (EXTRA: names from pyproject.toml)
-# What is optional may be missing in the end.
-# System packages come from apt, where there is apt; TORCHDALI_APT=0 leaves it alone. A torch that
-# PYTHON can import is kept. TORCH, for example torch==2.9.0, asks for a certain one. Needs no
-# network where everything is there already.
+# A failure to install optional extras is ignored. System packages are installed with apt if it is
+# available; TORCHDALI_APT=0 disables this. A torch that PYTHON can import is used; TORCH (for
+# example torch==2.9.0) requests a version. No network is needed if nothing is missing.
 set -euo pipefail
 
 venv=$1
@@ -29,14 +28,14 @@ have_compiler() {
   echo 'int main() {}' | "${CXX:-c++}" -std=c++20 -x c++ -fsyntax-only - 2>/dev/null
 }
 have_library() { pkg-config --exists "$1" 2>/dev/null; }
-torch_home() { # the site-packages of a torch >= 2.8 that $1 can import, else nothing
+torch_home() { # prints the site-packages of a torch >= 2.8 that $1 can import, if there is one
   "$1" -c 'import os, torch
 major, minor = torch.__version__.split(".")[:2]
 if (int(major), int(minor)) >= (2, 8):
     print(os.path.dirname(os.path.dirname(torch.__file__)))' 2>/dev/null || true
 }
 
-# System packages: the ones to compile with, then those that only make something better.
+# System packages: those needed to compile, then optional ones.
 needed=() wanted=()
 have_python || needed+=(python3)
 have_venv || needed+=(python3-venv)
@@ -52,30 +51,30 @@ if [ ${#packages[@]} -gt 0 ] && [ "${TORCHDALI_APT:-1}" != 0 ] && command -v apt
   [ "$(id -u)" = 0 ] || sudo=(sudo)
   say "apt-get install ${packages[*]}"
   if [ ${#sudo[@]} -gt 0 ] && ! command -v sudo >/dev/null; then
-    say "neither root nor sudo: have the line above run by root; going on with what is there"
+    say "not root and no sudo: run the line above as root; continuing without the packages"
   elif ! { "${sudo[@]}" apt-get update -q &&
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
       apt-get install -y -q --no-install-recommends "${packages[@]}"; }; then
-    say "apt-get failed; going on with what is there"
+    say "apt-get failed; continuing without the packages"
   fi
 fi
-have_python || die "needs Python 3.10 or newer as $python (PYTHON=... names another)"
-have_headers || die "needs the headers of $python (Debian: python3-dev)"
-have_compiler || die "needs a C++20 compiler as ${CXX:-c++} (Debian: g++)"
-have_library libjpeg || say "no libjpeg found: this build will not decode JPEG (Debian: libjpeg-dev)"
-have_library libpng || say "no libpng found: this build will not decode PNG (Debian: libpng-dev)"
+have_python || die "$python is not Python 3.10 or newer (use PYTHON=... to name another)"
+have_headers || die "the headers of $python are missing (Debian: python3-dev)"
+have_compiler || die "${CXX:-c++} is not a C++20 compiler (Debian: g++)"
+have_library libjpeg || say "libjpeg not found: this build will lack some JPEG formats (Debian: libjpeg-dev)"
+have_library libpng || say "libpng not found: this build will not decode PNG (Debian: libpng-dev)"
 
-# The environment. It sees the torch of $python, wherever that comes from.
+# The environment. It shares the torch of $python, wherever that is installed.
 if [ ! -x "$venv/bin/python" ]; then
-  say "making $venv"
+  say "creating $venv"
   shared=$(torch_home "$python")
   options=()
   [ -z "$shared" ] || options+=(--system-site-packages)
   if ! "$python" -m venv "${options[@]}" "$venv" >/dev/null; then
-    # No ensurepip: the system's pip will do, and none is needed where nothing is missing.
+    # Without ensurepip, use the system's pip. It is needed only if something is missing.
     "$python" -m venv --clear --without-pip --system-site-packages "$venv"
   fi
-  # $python may be of a virtual environment itself, which --system-site-packages looks past.
+  # If $python is in a virtual environment itself, --system-site-packages does not include it.
   if [ -n "$shared" ] && [ -z "$(torch_home "$venv/bin/python")" ]; then
     echo "$shared" >"$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch-of-parent.pth"
   fi
@@ -98,7 +97,7 @@ install() { # install --also REQUIREMENT | EXTRA...
   if ! "$py" -m pip install -q --disable-pip-version-check "${missing[@]}"; then
     mapfile -t absent < <("$py" "$here/requirements.py" --absent "$@")
     [ ${#absent[@]} -eq 0 ] || die "could not install ${absent[*]}"
-    say "could not install ${missing[*]}; going on with the versions that are there"
+    say "could not install ${missing[*]}; continuing with the installed versions"
   fi
 }
 
@@ -108,6 +107,6 @@ elif [ -z "$(torch_home "$py")" ]; then
   install torch
 fi
 install project "$@"
-[ ${#optional[@]} -eq 0 ] || (install "${optional[@]}") || say "going on without them"
+[ ${#optional[@]} -eq 0 ] || (install "${optional[@]}") || say "continuing without the optional extras"
 "$py" -c 'import sys, torch
 print(f"setup: Python {sys.version.split()[0]}, torch {torch.__version__}")'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy on C++ files: those named, else those changed since main.
+"""Runs clang-tidy on the given C++ files, or on those that changed since main.
 
-The compile commands come from the build's own ninja file, so the checks see the flags of the build.
+The compile commands are extracted from the ninja file of the build, so that its flags are used.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def output_of(*command: str) -> str:
-    """Returns what a command that has to succeed prints."""
+    """Returns the output of a command; raises an error if it fails."""
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def changed_files() -> list[str]:
-    """Returns C++ files under csrc that differ from where this branch left main."""
+    """Returns the C++ files below csrc that changed since the merge base with main."""
     for name in ("origin/main", "main"):
         base = subprocess.run(
             ["git", "merge-base", "HEAD", name],

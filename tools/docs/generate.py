@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what is derived from the registry: stubs of ``fn`` and ``ops``, reference pages.
+"""Generates files from the registry: stubs of ``fn`` and ``ops``, and reference pages.
 
-``python -m tools.docs.generate`` writes the files of this checkout, with ``--check`` it only says
-which of them are stale and fails where there are any.
+``python -m tools.docs.generate`` writes the files of this checkout. With ``--check`` it only lists
+stale files, and fails if there are any.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _stub_type(arg: Argument) -> str:
 def _stub_default(arg: Argument) -> str:
     if arg.required:
         return ""
-    # A list would be shared between calls; the page and the docstring say what it holds.
+    # A list would be shared between calls. The page and the docstring show the default.
     return " = ..." if arg.type.endswith("_list") else f" = {arg.default_text()}"
 
 
@@ -82,7 +82,7 @@ def _stub_arguments(schema: OperatorSchema, *, keep_required: bool = True) -> li
 
 
 def _stub_inputs(schema: OperatorSchema, *, lists: bool) -> list[str]:
-    """Returns the positional parameters; with `lists` the first one takes several sets."""
+    """Returns the positional parameters; with `lists`, the first one takes a list of inputs."""
     lines = []
     for index, i in enumerate(schema.inputs):
         kind = "DataNode" if not lists else "list[DataNode]" if not index else "Any"
@@ -104,7 +104,7 @@ def _stub_result(schema: OperatorSchema, *, lists: bool) -> str:
 
 
 def _stub_variants(schema: OperatorSchema) -> list[bool]:
-    """Returns for each overload whether it takes lists of inputs."""
+    """Returns the overloads: for each, whether it takes lists of inputs."""
     required = any(not i.optional for i in schema.inputs)
     return [False, True] if required else [False]
 
@@ -211,7 +211,7 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
 
 
 def _collapsed(lines: list[str]) -> list[str]:
-    """Returns the lines without blank ones in a row."""
+    """Returns the lines with consecutive blank lines merged."""
     return [
         line for i, line in enumerate(lines) if line or (i > 0 and lines[i - 1] and i < len(lines))
     ]
@@ -230,7 +230,7 @@ def _stubs(kind: str) -> Iterator[tuple[Path, str]]:
 
 
 def files() -> dict[Path, str]:
-    """Returns every generated file of the checkout and its text."""
+    """Returns the paths and texts of all generated files."""
     folder = ROOT / "docs" / "reference"
     result = dict(_stubs("fn"))
     result.update(_stubs("ops"))
@@ -259,7 +259,7 @@ def files() -> dict[Path, str]:
 
 
 def stale() -> list[Path]:
-    """Returns the generated files that are missing, differ or should not be there."""
+    """Returns the generated files that are missing, outdated or superfluous."""
     wanted = files()
     found = {*(PACKAGE / "fn").rglob("*.pyi"), *(PACKAGE / "ops").rglob("*.pyi")}
     found |= set((ROOT / "docs" / "reference").rglob("*.md"))
@@ -270,7 +270,7 @@ def stale() -> list[Path]:
 def main(arguments: list[str] | None = None) -> int:
     """Writes or checks the files; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.docs.generate", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing, fail where stale")
+    parser.add_argument("--check", action="store_true", help="only list stale files")
     options = parser.parse_args(arguments)
     outdated = stale()
     wanted = files()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ran on a GPU: the record that `make test-gpu` leaves, and whether it still holds.
+"""The record of the tests that passed on a GPU, written by `make test-gpu`.
 
-tests/helpers/gpu_record.py writes it, the generated page of operators says it. Standard library
-only: it is used on checkouts of other commits too.
+tests/helpers/gpu_record.py writes the record; the generated page of operators shows it. This module
+uses only the standard library, so that it also works on checkouts of other commits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["NOT_RUN", "NO_KERNEL", "PATH", "Record", "fingerprint"]
 PATH = Path("tests") / "gpu" / "ran_on_gpu.json"
 NOT_RUN, NO_KERNEL = "compiled, not run", "no kernel"
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-# Strings and characters stay; comments go.
+# Matches comments; string and character literals are matched first and kept.
 _COMMENT = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 
 
@@ -26,18 +26,18 @@ _COMMENT = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])')|//[^\n]*|/\*.
 class Record:
     """One run of the CUDA tests."""
 
-    how: str  # it came about
+    how: str  # the command
     gpu: str
     torch: str
     cuda: str
     date: str
     commit: str
-    kernels: str  # fingerprint() of them
-    operators: dict[str, int]  # that passed all of their tests on the GPU, and how many those are
+    kernels: str  # fingerprint() of the sources
+    operators: dict[str, int]  # those that passed all of their tests -> number of tests
 
     @staticmethod
     def read(path: Path) -> Record | None:
-        """Returns what the file says; None where there is none."""
+        """Returns the record in a file, or None if there is no file."""
         return Record(**json.loads(path.read_text())) if path.exists() else None
 
     def write(self, path: Path) -> None:
@@ -45,7 +45,7 @@ class Record:
         path.write_text(json.dumps(asdict(self), indent=1, sort_keys=False) + "\n")
 
     def state(self, operator: str, kernels: str) -> str:
-        """Returns what the page says of an operator, whose kernels have a fingerprint now."""
+        """Returns the state of an operator for the page; `kernels` is the current fingerprint."""
         if operator not in self.operators:
             return NOT_RUN
         text = f"{self.gpu}, {self.date}"
@@ -53,7 +53,7 @@ class Record:
 
 
 def fingerprint(csrc: Path) -> str:
-    """Returns a hash of all that the kernels are compiled from.
+    """Returns a hash of all sources that the kernels are compiled from.
 
     That is csrc/gpu/cuda and what it includes of csrc, without comments and white space.
 

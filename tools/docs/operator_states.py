@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of DALI's operators there are: its list of facts, held against the registry."""
+"""The page that compares DALI's operators with the registry."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["missing", "page"]
 
 _ABSENT = "absent"
 _COMPLETE = "complete"
-_PLUGIN = "plugin.pytorch.fn."  # its functions are among the others here
+_PLUGIN = "plugin.pytorch.fn."  # torchdali has these functions in fn
 _KINDS = {"sequences": "frame sequences", "volumes": "volumes"}
 
 
 def missing(schema: OperatorSchema, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yields what DALI's operator takes and ours does not.
+    """Yields what DALI's operator supports and ours does not.
 
     Args:
-        schema: ours.
-        facts: of DALI's, as tests/data/make_dali_operators.py writes them.
+        schema: our operator.
+        facts: DALI's operator, as tests/data/make_dali_operators.py describes it.
     """
     ours = schema.by_name
     lacking = [f"`{name}`" for name in facts["args"] if name not in ours]
@@ -53,9 +53,9 @@ def page(facts: Mapping[str, Mapping[str, Any]], record: Record | None, kernels:
     """Returns the page that lists all operators with their state on the CPU and the GPU.
 
     Args:
-        facts: of DALI's operators, as tests/data/make_dali_operators.py writes them.
-        record: what ran on a GPU; None where nothing did.
-        kernels: the fingerprint of those that there are.
+        facts: DALI's operators, as tests/data/make_dali_operators.py describes them.
+        record: the tests that passed on a GPU; None if there is no record.
+        kernels: the current fingerprint of the kernels.
     """
     rows = []
     counts = {device: collections.Counter[str]() for device in ("cpu", "gpu")}
@@ -78,12 +78,12 @@ def page(facts: Mapping[str, Mapping[str, Any]], record: Record | None, kernels:
     )
     lines = [
         MARK,
-        "# DALI's operators, and what there is of them",
+        "# DALI's operators and their state in torchdali",
         "",
-        "Found out from the registry: an operator is complete where it takes all inputs, layouts, "
-        "arguments, and tensors as arguments, that DALI's takes, and names nothing that is not "
-        "there yet. An empty cell: DALI has none for the device either. On the CPU, `complete` "
-        "also stands where only DALI's GPU has the operator.",
+        "This page is derived from the registry. An operator is `complete` if it supports all "
+        "inputs, layouts, arguments and tensor arguments of DALI's operator, and declares no "
+        "missing feature. An empty cell means that DALI does not have the operator on that device "
+        "either. On the CPU, `complete` is also used for operators that DALI has on the GPU only.",
         "",
         f"Of {len(facts)} operators, {summary}.",
         "",
@@ -93,16 +93,16 @@ def page(facts: Mapping[str, Mapping[str, Any]], record: Record | None, kernels:
         "|---|---|---|---|",
         *rows,
         "",
-        "What DALI writes in another way, as a subscript or as a constant, and what only torchdali "
+        "Operators that DALI exposes as subscripts or constants, and operators that only torchdali "
         f"has: {', '.join(f'[`{s.fn_name}`](fn/{s.name}.md)' for s in more)}.",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _found(name: str) -> OperatorSchema | None:
-    """Returns ours for the name of one of DALI's operators, which may be an old one."""
+    """Returns our operator for a name of DALI's, which may be a deprecated one."""
     own = name.removeprefix(_PLUGIN)
-    # Of the hidden ones, those of plugins are behind functions of the same name.
+    # Hidden operators are listed only if a plugin has a function of the same name.
     operators = every_operator() if own.startswith("plugin.") else registry()
     return operators.get(ALIASES.get(own, own))
 
@@ -116,33 +116,32 @@ def _on_gpu(schema: OperatorSchema) -> bool:
 
 
 def _ran(schema: OperatorSchema | None, record: Record | None, kernels: str) -> str:
-    """Returns where an operator ran, "" where it has no GPU part."""
+    """Returns on which GPU an operator ran, or "" if it has no GPU part."""
     if schema is None or not _on_gpu(schema):
         return ""
-    # "mixed" hands work to an operator of another name (docs/design/gpu_jpeg.md).
+    # "mixed" passes work to an operator with another name (docs/design/gpu_jpeg.md).
     if not schema.has_kernel and "mixed" not in schema.devices:
         return NO_KERNEL
     return record.state(schema.name, kernels) if record else NOT_RUN
 
 
 def _about(record: Record | None, kernels: str) -> Iterator[str]:
-    """Yields what the last column is about."""
+    """Yields the explanation of the last column."""
     yield (
-        f"The last column is what is known of GPUs. `{NOT_RUN}`: the kernels, if any, are "
-        "compiled, and the operator is tested against the CPU by "
-        "[emulation](../design/gpu.md#without-a-gpu), but no GPU has run it. "
-        f"`{NO_KERNEL}`: the CPU makes the values, which are then copied, or they "
-        "are the user's."
+        f"The last column shows which operators have run on a GPU. `{NOT_RUN}`: the kernels, if "
+        "any, are compiled, and the operator is compared with the CPU in "
+        "[emulation](../design/gpu.md#without-a-gpu), but it has not run on a GPU. "
+        f"`{NO_KERNEL}`: the values are computed on the CPU and copied, or provided by the user."
     )
     if record is None:
         return
     changed = ""
     if kernels != record.kernels:
-        changed = " Sources of the GPU library have changed since; of which kernels is unknown."
+        changed = " The sources of the GPU library have changed since then."
     yield ""
     yield (
-        f"Of {record.gpu}: all CUDA tests of these operators passed on {record.date}, at commit "
-        f"{record.commit or 'unknown'}, with torch {record.torch} and CUDA {record.cuda} "
+        f"{record.gpu}: all CUDA tests of the operators marked with it passed on {record.date}, at "
+        f"commit {record.commit or 'unknown'}, with torch {record.torch} and CUDA {record.cuda} "
         "([record](../../tests/gpu/ran_on_gpu.json))." + changed
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference pages, from the registry and from docstrings; tools/docs/generate.py writes them."""
+"""Renders reference pages from the registry and from docstrings, for tools/docs/generate.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MARK = "<!-- Made by `make generate`; do not edit. -->"
 
 
 def cell(text: str) -> str:
-    """Returns a text as it may stand in a cell of a Markdown table."""
+    """Returns a text formatted for a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
@@ -35,7 +35,7 @@ def operator_page(schema: OperatorSchema) -> str:
     facts += ["random: takes a `seed`"] * schema.random
     lines += [" · ".join(facts), ""]
     if schema.lacks:
-        lines += [f"Not there yet: {'; '.join(schema.lacks)}.", ""]
+        lines += [f"Not implemented yet: {'; '.join(schema.lacks)}.", ""]
     if schema.inputs:
         lines += ["| input | layouts | |", "|---|---|---|"]
         for i in schema.inputs:
@@ -57,7 +57,7 @@ def operator_page(schema: OperatorSchema) -> str:
     for arg in schema.args:
         if arg.deprecated:
             use = f"Old name of `{arg.renamed_to}`." if arg.renamed_to else "Deprecated."
-            use += " Without effect." if arg.ignored else ""
+            use += " No effect." if arg.ignored else ""
             lines.append(f"| `{arg.name}` | {cell(arg.type_text())} | | {use} |")
     return "\n".join(lines) + "\n"
 
@@ -77,7 +77,7 @@ def index_page() -> str:
         "[batches and tensors](tensors.md) · [types](types.md) · [stats](stats.md) · "
         "[profile](profiling.md) · "
         "[errors](errors.md) · [backend](backend.md) · [Numba functions](numba.md) · "
-        "[what there is of DALI's operators](operators.md)",
+        "[the state of DALI's operators](operators.md)",
         "",
         f"Automatic augmentation: {', '.join(f'[{n}](auto_aug/{n}.md)' for n in auto_aug.__all__)}",
         "",
@@ -108,8 +108,8 @@ def _is_enum_part(module: ModuleType, name: str) -> bool:
 
 
 def _call(name: str, value: Any) -> str:
-    """Returns a call as it is written: name and parameters, without annotations."""
-    # The constructor of an enumeration differs between versions of Python; its members count.
+    """Returns the signature of a call: name and parameters, without annotations."""
+    # The constructor of an enumeration depends on the version of Python, so list its members.
     if isinstance(value, type) and issubclass(value, Enum):
         return ", ".join(f"{name}.{member.name}" for member in value)
     try:
@@ -159,6 +159,6 @@ def _members(module: ModuleType, names: list[str]) -> list[str]:
 
 
 def module_page(module: ModuleType, names: list[str]) -> str:
-    """Returns the page of a module: the names of it that are given, with their docstrings."""
+    """Returns the page of a module: the given names with their docstrings."""
     head = [MARK, f"# {module.__name__}", "", inspect.getdoc(module) or "", ""]
     return "\n".join([*head, *_members(module, names)]).rstrip() + "\n"
