@@ -1,7 +1,8 @@
-# Every target works alone, on a fresh Debian or Ubuntu machine too: it makes .venv and builds first.
-#   PYTHON=python3.12   the interpreter to make .venv with
-#   TORCH=torch==2.9.0  a certain torch; without it one that PYTHON imports is kept
-#   DATA=DIR            a folder of folders of images, for `make bench` and `make quickstart`
+# Every target works on its own, also on a fresh Debian or Ubuntu machine: it creates .venv and
+# builds first.
+#   PYTHON=python3.12   interpreter for .venv
+#   TORCH=torch==2.9.0  version of torch; default: the one that PYTHON can import
+#   DATA=DIR            folder of folders of images, for `make bench` and `make quickstart`
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -12,7 +13,7 @@ JOBS ?= $(shell nproc)
 ENGINE := $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu')
 CXX_FILES = $(shell find csrc tests/cpp tests/fuzz tools -name '*.cpp' -o -name '*.h' -o -name '*.cu')
 export PYTHON TORCH
-# Where `make dali` was run, the parity tests and benchmarks find it.
+# The parity tests and benchmarks find the environments of `make dali` and `make peers` here.
 ifneq ($(wildcard .venv-dali/bin/python),)
 export TORCHDALI_DALI_PYTHON ?= $(CURDIR)/.venv-dali/bin/python
 endif
@@ -24,10 +25,10 @@ export MAX_JOBS ?= $(JOBS)
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
   fuzz-jpeg bench bench-gpu docs build clean lint-tools dali peers
 
-help: ## what there is to make
+help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-# Stamps in .venv make the second run quick. They depend on what was asked for, not on the clock.
+# Stamp files in .venv, so that later runs skip these steps.
 SETUP := $(VENV)/.setup
 SETUP_LINT := $(VENV)/.setup-lint
 BUILT := $(VENV)/.built
@@ -40,37 +41,37 @@ $(SETUP_LINT): $(SETUP)
 	@tools/setup_env.sh $(VENV) lint
 	@touch $@
 
-# The first build installs (editable), the later ones only compile what changed.
+# The first build installs the checkout as editable; later ones only compile what changed.
 $(BUILT): $(SETUP) setup.py tools/install_editable.sh $(ENGINE)
 	@tools/install_editable.sh $(PY)
 	@touch $@
 
-setup: $(SETUP) ## .venv with everything to build and test; apt packages where they are missing
+setup: $(SETUP) ## create .venv with everything to build and test; install missing apt packages
 
-build: $(SETUP) ## compile the engine; an editable install
+build: $(SETUP) ## compile the engine and install it as editable
 	@tools/install_editable.sh $(PY)
 	@touch $(BUILT)
 
-quickstart: $(BUILT) ## train a classifier on handwritten digits, end to end (DATA=DIR: your images)
+quickstart: $(BUILT) ## train a classifier on handwritten digits (DATA=DIR: on your images)
 	$(PY) examples/train_classifier.py $(if $(DATA),--data $(DATA))
 
-# What uses a GPU runs in processes of its own: none can be forked from one that has used CUDA.
-test: $(BUILT) ## all tests that this machine can run
+# CUDA tests run separately, because a process that has used CUDA cannot be forked.
+test: $(BUILT) ## run all tests that this machine can run
 	$(PY) -m pytest -n $(JOBS) -m "not cuda" $(ARGS)
 	@if $(PY) -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then \
-	  $(PY) -m pytest -n $(JOBS) -m cuda $(ARGS) || [ $$? = 5 ]; fi  # 5: ARGS choose none of them
+	  $(PY) -m pytest -n $(JOBS) -m cuda $(ARGS) || [ $$? = 5 ]; fi  # 5: ARGS select none
 
-test-fast: $(BUILT) ## under a minute: no stress, no slow tests
+test-fast: $(BUILT) ## run the tests that are neither slow nor stress tests; takes under a minute
 	$(PY) -m pytest -n $(JOBS) -m "not slow and not stress and not cuda" $(ARGS)
 
-test-gpu: $(SETUP) ## the CUDA tests; needs nvcc and a GPU; notes what ran, for `make generate`
+test-gpu: $(SETUP) ## run the CUDA tests and record them for `make generate`; needs nvcc and a GPU
 	TORCHDALI_CUDA=1 tools/install_editable.sh $(PY)
 	TORCHDALI_REQUIRE=cuda $(PY) -m pytest -n $(JOBS) -m cuda \
 	  $(if $(ARGS),$(ARGS),--gpu-record tests/gpu/ran_on_gpu.json)
 	@if command -v compute-sanitizer >/dev/null; then TORCHDALI_REQUIRE=cuda compute-sanitizer \
 	  --error-exitcode 1 $(PY) -m pytest -q -m cuda tests/gpu/test_gpu_matches_cpu.py -k any_size; fi
 
-lint: $(SETUP_LINT) types ## ruff, mypy --strict, clang-format; nothing is changed
+lint: $(SETUP_LINT) types ## check with ruff, mypy --strict and clang-format
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	PATH="$(VENV)/bin:$$PATH" clang-format --dry-run -Werror $(CXX_FILES)
@@ -80,44 +81,44 @@ lint-tools: $(SETUP_LINT)
 types: $(SETUP_LINT)
 	$(PY) -m mypy
 
-format: $(SETUP_LINT) ## rewrite what the formatters would
+format: $(SETUP_LINT) ## format Python and C++, and apply ruff's fixes
 	$(PY) -m ruff check --fix-only --quiet .
 	$(PY) -m ruff format .
 	PATH="$(VENV)/bin:$$PATH" clang-format -i $(CXX_FILES)
 
-tidy: $(SETUP_LINT) $(BUILT) ## clang-tidy on the C++ files changed since main (FILES=... names others)
+tidy: $(SETUP_LINT) $(BUILT) ## run clang-tidy on C++ files changed since main (or FILES=...)
 	$(PY) tools/tidy.py $(FILES)
 
-generate: $(BUILT) ## stubs and reference pages from the operators' schemas
+generate: $(BUILT) ## write stubs and reference pages from the operators' schemas
 	$(PY) -m tools.docs.generate
 
-sanitize: $(SETUP) ## tests/cpp under ASan+UBSan, then TSan
+sanitize: $(SETUP) ## run tests/cpp under ASan+UBSan, then TSan
 	$(PY) tools/sanitize.py --jobs $(JOBS) $(ARGS)
 
-fuzz: $(SETUP) ## operators with random arguments under ASan+UBSan (ARGS="-- --examples 200 --seed 7")
+fuzz: $(SETUP) ## fuzz operators under ASan+UBSan (ARGS="-- --examples 200 --seed 7")
 	$(PY) tools/fuzz.py $(ARGS)
 
-fuzz-jpeg: $(SETUP) ## the JPEG decoder under libFuzzer; needs clang (ARGS="--seconds 600 --update", --coverage)
+fuzz-jpeg: $(SETUP) ## fuzz the JPEG decoder; needs clang (ARGS="--seconds 600 --update", --coverage)
 	$(PY) tools/fuzz_jpeg.py $(ARGS)
 
-bench: $(BUILT) ## benchmark against the peers found (DATA=DIR); one JSON and one table
-	@test -n "$(DATA)" || { echo 'make bench DATA=DIR: a folder of (folders of) JPEG files'; exit 2; }
+bench: $(BUILT) ## run the benchmarks with the installed peers (DATA=DIR); writes a JSON file
+	@test -n "$(DATA)" || { echo 'usage: make bench DATA=DIR (a folder with JPEG files, at any depth)'; exit 2; }
 	$(PY) -m benchmarks.run --data $(DATA) $(ARGS)
 
-bench-gpu: $(SETUP) ## the same on a GPU, into benchmarks/results/gpu (DATA=DIR)
-	@test -n "$(DATA)" || { echo 'make bench-gpu DATA=DIR: a folder of JPEG files'; exit 2; }
+bench-gpu: $(SETUP) ## run the GPU benchmarks (DATA=DIR); writes to benchmarks/results/gpu
+	@test -n "$(DATA)" || { echo 'usage: make bench-gpu DATA=DIR (a folder with JPEG files)'; exit 2; }
 	TORCHDALI_CUDA=1 tools/install_editable.sh $(PY)
 	$(PY) -m benchmarks.gpu --data $(DATA) --out benchmarks/results/gpu/$$(date -u +%Y%m%dT%H%M%S).json $(ARGS)
 
-docs: $(BUILT) ## reference pages, and the tables of README and docs from benchmarks/results
+docs: $(BUILT) ## write reference pages, and benchmark tables in README and docs
 	$(PY) -m tools.docs.generate
 	$(PY) -m benchmarks.report
 
-dali: ## .venv-dali with real DALI 1.35.0, for parity tests and as a peer of the benchmarks
+dali: ## create .venv-dali with real DALI 1.35.0, for parity tests and benchmarks
 	@tools/setup_peer.sh .venv-dali dali
 
-peers: ## .venv-peers with torchvision and SPDL (which wants FFmpeg), peers of the benchmarks
+peers: ## create .venv-peers with torchvision and SPDL (needs FFmpeg), for benchmarks
 	@tools/setup_peer.sh .venv-peers rivals
 
-clean: ## remove what was built; .venv stays
+clean: ## remove build results, except .venv
 	rm -rf build dist out *.egg-info torchdali/*.so torchdali/_build_info.py $(BUILT)

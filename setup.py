@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles csrc/**/*.cpp into ``torchdali._C``, csrc/**/*.cu into ``torchdali/_cuda.so``.
 
-csrc/workers makes an extension of its own, ``torchdali._shm``: workers load it without torch.
+csrc/workers becomes a separate extension, ``torchdali._shm``, which workers load without torch.
 
-There are no source lists: a file in csrc/ is part of the build. Environment variables:
+There are no source lists: every file in csrc/ is part of the build. Environment variables:
 
 * ``TORCHDALI_WERROR=1``: warnings are errors.
 * ``TORCHDALI_DEBUG=1``: ``-O1 -g`` instead of ``-O3``.
-* ``TORCHDALI_SANITIZE=address``: under ASan and UBSan, for tools/fuzz.py: never in place, with
-  objects of its own, without the GPU library.
-* ``TORCHDALI_CUDA=0`` leaves the ``.cu`` files out, ``1`` fails where they cannot be compiled;
-  otherwise they are compiled where nvcc is found, GPU or not.
+* ``TORCHDALI_SANITIZE=address``: build with ASan and UBSan, for tools/fuzz.py: not in place, with
+  separate object files, without the GPU library.
+* ``TORCHDALI_CUDA=0`` skips the ``.cu`` files; ``1`` fails if they cannot be compiled. By default
+  they are compiled if nvcc is found, with or without a GPU.
 * ``TORCHDALI_CUDA_ARCHS``: compute capabilities, default "80 90"; the last one also as PTX.
-* ``MAX_JOBS``: compile jobs at once, default one a core.
+* ``MAX_JOBS``: number of parallel compile jobs; default: one per core.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ ROOT = Path(__file__).resolve().parent
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "torchdali"
 
-# Where distributions keep ccache's links named like compilers. They work as a PATH entry only:
-# torch's build takes the whole of CXX for one program, so CXX="ccache g++" fails.
+# Folders with ccache's links that are named like compilers. They are added to PATH, because torch's
+# build takes the whole of CXX as one program, so CXX="ccache g++" fails.
 CCACHE_LINK_DIRS = ("/usr/lib/ccache", "/usr/lib64/ccache", "/usr/lib/ccache/bin")
 
-# C++20 in device code came with CUDA 12.0.
+# The first version with C++20 in device code.
 MIN_NVCC = (12, 0)
 
-# Casts of numbers out of range are checked too, which "undefined" leaves out. Not so vptr: it wants
-# the type information of torch's classes, of which some are hidden. Python's own flags bring
-# -fwrapv, which makes signed overflow defined, and hides it.
+# float-cast-overflow is not part of "undefined". vptr is disabled, because it needs the type
+# information of torch's classes, some of which is hidden. Python's own flags include -fwrapv, which
+# makes signed overflow defined and hides it.
 SANITIZERS = {
     "address": [
         "-fsanitize=address,undefined,float-cast-overflow",
@@ -56,11 +56,11 @@ SANITIZERS = {
 
 
 class Codec(NamedTuple):
-    """A native library that is used where it is found."""
+    """A native library that is used if it is found."""
 
     pkg_config: str  # its pkg-config name
     macro: str
-    package: str  # what to install
+    package: str  # the package to install
 
 
 CODECS = (
@@ -70,7 +70,7 @@ CODECS = (
 
 
 def flag(name: str) -> bool:
-    """Returns whether an environment variable is set to something else than 0."""
+    """Returns whether an environment variable is set to a value other than 0."""
     return os.environ.get(name, "0") not in ("", "0")
 
 
@@ -78,12 +78,12 @@ def sanitizer() -> list[str]:
     """Returns the flags of the sanitizer that TORCHDALI_SANITIZE names; none by default."""
     name = os.environ.get("TORCHDALI_SANITIZE", "")
     if name and name not in SANITIZERS:
-        raise SystemExit(f"torchdali: TORCHDALI_SANITIZE is one of {sorted(SANITIZERS)}: {name!r}")
+        raise SystemExit(f"torchdali: TORCHDALI_SANITIZE={name!r}: use one of {sorted(SANITIZERS)}")
     return SANITIZERS[name] if name else []
 
 
 def pkg_config(*args: str) -> list[str] | None:
-    """Returns what pkg-config prints, split; None where it or the library is missing."""
+    """Returns the words that pkg-config prints; None if it or the library is missing."""
     program = os.environ.get("PKG_CONFIG") or shutil.which("pkg-config") or shutil.which("pkgconf")
     if not program:
         return None
@@ -96,7 +96,7 @@ def set_path() -> None:
     ccache = [d for d in CCACHE_LINK_DIRS if Path(d, "g++").exists()][:1]
     path = [*ccache, os.environ.get("PATH", ""), str(Path(sys.executable).parent)]
     os.environ["PATH"] = os.pathsep.join(path)
-    # Two checkouts of the same files share what was compiled.
+    # Lets checkouts of the same files share cached objects.
     os.environ.setdefault("CCACHE_BASEDIR", str(ROOT))
 
 
@@ -113,14 +113,14 @@ def compiler_flags() -> list[str]:
         *sanitizer(),
         *(["-Werror"] if flag("TORCHDALI_WERROR") else []),
     ]
-    # As system headers, so that our warnings stay about our code.
+    # As system headers, so that warnings are only about our code.
     for path in cpp_extension.include_paths():
         flags += ["-isystem", path]
     return flags
 
 
 def sources(of_workers: bool) -> list[str]:
-    """Returns the files of the extension for workers, or of the engine."""
+    """Returns the source files of the workers' extension, or of the engine."""
     # Relative: setuptools refuses absolute paths in a source distribution's manifest.
     found = [p.relative_to(ROOT) for p in CSRC.rglob("*.cpp")]
     return sorted(str(p) for p in found if (p.parent.name == "workers") == of_workers)
@@ -128,13 +128,13 @@ def sources(of_workers: bool) -> list[str]:
 
 def linker_flags() -> list[str]:
     """Returns the flags that both extensions are linked with."""
-    # A compiler may bring its own C++ library. Its symbols stay inside, or it shares locales with
-    # torch's, and the first number that is printed crashes.
+    # A compiler may link its own C++ library statically. Its symbols must be hidden; otherwise it
+    # shares locales with torch's, and formatting a number crashes.
     return [*sanitizer(), "-Wl,--exclude-libs,libstdc++.a"]
 
 
 def shared_memory() -> Extension:
-    """Returns the extension ``torchdali._shm``; of torch it uses pybind11's headers alone."""
+    """Returns the extension ``torchdali._shm``; of torch it uses only the headers of pybind11."""
     return Extension(
         "torchdali._shm",
         sources=sources(of_workers=True),
@@ -170,7 +170,7 @@ def engine() -> Extension:
 
 
 def find_nvcc() -> tuple[str, str] | str:
-    """Returns nvcc's path and version, or why there is none that can be used."""
+    """Returns nvcc's path and version, or the reason why none can be used."""
     homes = [os.environ[n] for n in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(n)]
     candidates = [
         os.environ.get("CUDACXX"),
@@ -184,10 +184,10 @@ def find_nvcc() -> tuple[str, str] | str:
     text = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
     match = re.search(r"release (\d+)\.(\d+)", text)
     if match is None:
-        return f"{nvcc} does not tell its version"
+        return f"cannot determine the version of {nvcc}"
     version = f"{match[1]}.{match[2]}"
     if (int(match[1]), int(match[2])) < MIN_NVCC:
-        return f"{nvcc} is {version}, needed is {MIN_NVCC[0]}.{MIN_NVCC[1]}"
+        return f"{nvcc} is version {version}, at least {MIN_NVCC[0]}.{MIN_NVCC[1]} is required"
     return nvcc, version
 
 
@@ -197,15 +197,15 @@ def cuda_archs() -> str:
 
 
 def cuda_flags() -> list[str]:
-    """Returns nvcc's flags. The runtime is linked in, so the library loads without CUDA."""
+    """Returns nvcc's flags. The runtime is linked statically, so no CUDA is needed to load it."""
     archs = cuda_archs().split()
     flags = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
     flags += [f"-gencode=arch=compute_{archs[-1]},code=compute_{archs[-1]}"]
     host = "-fPIC,-fvisibility=hidden,-Wall,-Wextra"
-    # constexpr functions of the CPU's headers run on the GPU too.
+    # Lets kernels call constexpr functions of the CPU's headers.
     flags += ["-std=c++20", "-O3", "--expt-relaxed-constexpr", "-cudart", "static"]
     flags += [f"-I{CSRC}", "-Xcompiler", host]
-    # The counterpart of -ffp-contract=off: CPU and GPU round the same operations.
+    # Like -ffp-contract=off: CPU and GPU round every operation.
     flags += ["-fmad=false"]
     if flag("TORCHDALI_WERROR"):
         flags += ["-Werror", "all-warnings"]
@@ -232,7 +232,7 @@ def ninja_rules(nvcc: str, sources: list[Path], objects: Path) -> Iterator[str]:
 
 
 def build_cuda(objects: Path) -> tuple[Path, str] | str:
-    """Compiles csrc/**/*.cu; returns the library and CUDA's version, or why there is none."""
+    """Compiles csrc/**/*.cu; returns the library and CUDA's version, or why it was not built."""
     choice = "0" if sanitizer() else os.environ.get("TORCHDALI_CUDA", "auto")
     if choice == "0":
         return "left out by TORCHDALI_CUDA=0 or a sanitizer"
@@ -251,27 +251,27 @@ def build_cuda(objects: Path) -> tuple[Path, str] | str:
     try:
         subprocess.run(["ninja", "-C", str(objects), "-j", jobs], check=True)
     except subprocess.CalledProcessError as error:
-        hint = "TORCHDALI_CUDA=0 builds without the GPU parts"
+        hint = "TORCHDALI_CUDA=0 builds without them"
         raise SystemExit(f"torchdali: the .cu files did not compile; {hint}") from error
     return objects / "_cuda.so", version
 
 
 class BuildExt(cpp_extension.BuildExtension):
-    """Builds the engine and the GPU library, and notes what they were built with."""
+    """Builds the engine and the GPU library, and records their versions."""
 
     def finalize_options(self) -> None:
-        """Keeps objects in build/: pip's editable install names a new folder every time."""
+        """Keeps objects in build/, because pip's editable install uses a new folder every time."""
         super().finalize_options()
         if self.inplace and sanitizer():
             raise SystemExit("torchdali: TORCHDALI_SANITIZE excludes --inplace: see tools/fuzz.py")
         tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-torch{torch.__version__}"
         tag += f"-{os.environ['TORCHDALI_SANITIZE']}" if sanitizer() else ""
         self.build_temp = str(ROOT / "build" / tag)
-        # setuptools compares dates of sources; ninja also knows headers and changed flags.
+        # Let ninja decide what to compile: unlike setuptools, it checks headers and flags.
         self.force = True
 
     def run(self) -> None:
-        """Builds into the source tree where installed as editable, else into the wheel."""
+        """Builds into the source tree for an editable install, otherwise into the wheel."""
         os.environ.setdefault("MAX_JOBS", str(len(os.sched_getaffinity(0))))
         in_place = bool(self.inplace) or bool(getattr(self, "editable_mode", False))
         super().run()
@@ -285,7 +285,7 @@ class BuildExt(cpp_extension.BuildExtension):
             shutil.copyfile(cuda[0], package / "_cuda.so")
         library, reason = ("", cuda) if isinstance(cuda, str) else (f"CUDA {cuda[1]}", "")
         note = [
-            '"""What this copy of torchdali was built with; written by setup.py."""\n',
+            '"""The versions that this copy of torchdali was built with; written by setup.py."""\n',
             f"VERSION = {self.distribution.get_version()!r}",
             f"TORCH_VERSION = {str(torch.__version__)!r}",
             f"CUDA_LIBRARY = {library!r}",
@@ -295,7 +295,7 @@ class BuildExt(cpp_extension.BuildExtension):
         (package / "_build_info.py").write_text("\n".join(note) + "\n")
 
 
-# Before setup(): torch looks for ninja when the command is made.
+# Before setup(), because torch looks for ninja when the command is created.
 set_path()
 setup(
     license="Apache-2.0", ext_modules=[engine(), shared_memory()], cmdclass={"build_ext": BuildExt}
