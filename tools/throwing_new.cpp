@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded before libasan by tools/fuzz.py. The sanitizer's operator new ends the process if memory
-// is exhausted. This one calls its nothrow form and throws std::bad_alloc, as usual.
+// Preloaded before libasan by tools/fuzz.py. The sanitizer's operator new ends the process if
+// memory is exhausted. This one calls its nothrow form and throws std::bad_alloc, as usual.
 #include <new>
 
 namespace {
