@@ -20,7 +20,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["helpers.gpu_record"]
+pytest_plugins = ["helpers.gpu_record", "helpers.selection"]
 
 REQUIRED = {name for name in os.environ.get("TORCHDALI_REQUIRE", "").split(",") if name}
 # A thread that was told to stop has this long to be gone.

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from gpu.test_mixed_decoders import pytestmark as on_gpu
+from helpers.case_files import all_cases
 from helpers.gpu_record import Notes
-from helpers.ops import all_cases
 
 from tools.docs import gpu_record, operator_states
 from tools.docs.gpu_record import NO_KERNEL, NOT_RUN, Record, fingerprint

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digests of what every case gives; run as a program to get them with another instruction set.
+"""Digests of the results of cases; run as a program to get them with another instruction set.
 
-``TORCHDALI_ISA=baseline python -m helpers.digests`` (with tests/ on the path) prints them as JSON.
+``TORCHDALI_ISA=baseline python -m helpers.digests [OPERATOR ...]``, with tests/ on the path, prints
+them as JSON: of all operators, or of those named.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import warnings
 
 import torch
 
-from .ops import OpCase, Run, all_cases, run_case
+from . import case_files
+from .ops import OpCase, Run, run_case
 
 
 def digest(run: Run) -> str:
@@ -34,4 +37,6 @@ def digests(cases: list[OpCase]) -> list[str]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", DeprecationWarning)  # cases of deprecated arguments
-    print(json.dumps(digests(all_cases())))
+    if len(sys.argv) > 1:
+        case_files.select(sys.argv[1:])
+    print(json.dumps(digests(case_files.all_cases())))

@@ -30,8 +30,9 @@ from torchdali import types
 from torchdali._engine.schema import Argument, OperatorSchema, registry
 from torchdali.errors import InternalError, TorchdaliError
 
+from .case_files import all_cases
 from .inputs import random_tensor
-from .ops import OpCase, PerSample, all_cases, run_batches
+from .ops import OpCase, PerSample, run_batches
 
 # Beside what the process has by itself.
 MEMORY_BYTES = 1 << 30

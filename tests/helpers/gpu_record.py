@@ -38,8 +38,7 @@ def operators_of(item: Any) -> list[str]:
         return marked
     values = getattr(item, "callspec", None)
     given = values.params if values else {}
-    names = [getattr(given.get("case"), "op", None), given.get("op"), given.get("name")]
-    return marked + [name for name in names if name]
+    return [*marked, given["op"]] if "op" in given else marked
 
 
 class Notes:

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of operators, and pipelines of one operator that run them.
 
-A test file of an operator lists its ``CASES``; test_contract.py and test_parity.py run all of them.
+A test file of an operator lists its ``CASES``; the suites in tests/ops run all of them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-import importlib
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -22,9 +18,6 @@ from torchdali import Pipeline, fn
 
 from . import dali_oracle, inputs
 
-OPS_TESTS = Path(__file__).parents[1] / "ops"
-# The suites over all cases: they hold none.
-SUITES = {"test_contract", "test_parity"}
 # One batch of a run: for each output, its samples.
 Batch = list[list[torch.Tensor]]
 
@@ -297,17 +290,3 @@ def run_dali(case: OpCase, num_outputs: int = 1) -> list[dali_oracle.DaliOutput]
     return dali_oracle.run_graph(
         [node], node["outputs"], sources, batch_size=case.batch, seed=case.seed
     )[0]
-
-
-def case_modules() -> Iterator[ModuleType]:
-    """Yields every test module in tests/ops that describes one operator or a family of them."""
-    for path in sorted(OPS_TESTS.rglob("test_*.py"), key=lambda path: path.name):
-        if path.stem not in SUITES:
-            if str(path.parent) not in sys.path:
-                sys.path.insert(0, str(path.parent))
-            yield importlib.import_module(path.stem)
-
-
-def all_cases() -> list[OpCase]:
-    """Returns the ``CASES`` of every test file in tests/ops."""
-    return [case for module in case_modules() for case in getattr(module, "CASES", [])]

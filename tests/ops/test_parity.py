@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from helpers.ops import all_cases, run_case, run_dali
+from helpers.case_files import all_cases, cases_by_operator, parameters
+from helpers.cases import check_each
+from helpers.ops import OpCase, run_case, run_dali
+
+CASES = cases_by_operator([case for case in all_cases() if not case.no_parity])
 
 pytestmark = [pytest.mark.dali, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -105,16 +109,19 @@ def check(actual: torch.Tensor, expected: torch.Tensor, algorithm: str) -> None:
     assert differing <= tolerance.differing, f"{differing:.1%} of the values differ"
 
 
-@pytest.mark.parametrize("case", [c for c in all_cases() if not c.no_parity], ids=str)
-def test_equals_dali(case):
-    run = run_case(case)
-    outputs = run_dali(case, num_outputs=len(run.layouts))
-    for ours, layout, theirs in zip(run.samples(), run.layouts, outputs, strict=True):
-        assert layout == theirs.layout
-        for actual, expected in zip(ours, theirs.samples, strict=True):
-            check(actual, expected, case.algorithm)
+@pytest.mark.parametrize("op", parameters(CASES))
+def test_results_equal_dali(op):
+    def compare(case: OpCase) -> None:
+        run = run_case(case)
+        outputs = run_dali(case, num_outputs=len(run.layouts))
+        for ours, layout, theirs in zip(run.samples(), run.layouts, outputs, strict=True):
+            assert layout == theirs.layout
+            for actual, expected in zip(ours, theirs.samples, strict=True):
+                check(actual, expected, case.algorithm)
+
+    check_each(CASES[op], compare)
 
 
-def test_every_algorithm_of_a_case_has_a_row():
+def test_every_algorithm_has_a_tolerance():
     known = {"exact"} | {algorithm for algorithm, _ in TOLERANCES}
     assert {case.algorithm for case in all_cases()} <= known

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from torchdali import types
 
+OPERATORS = ["brightness", "brightness_contrast", "contrast"]
+
 OP = "brightness_contrast"
 DTYPES = {
     types.UINT8: torch.uint8,

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from torchdali import types
 
+OPERATORS = ["color_twist", "hsv", "hue", "saturation"]
+
 ALL = {"hue": 40.0, "saturation": 0.7, "contrast": 1.2, "brightness": 0.8}
 HSV = {"hue": -70.0, "saturation": 1.4, "value": 0.9}
 DTYPES = {

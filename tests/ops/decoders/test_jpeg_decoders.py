@@ -14,6 +14,8 @@ import sys
 import pytest
 from helpers.encoded_images import decode, sample_files
 
+OPERATORS = ["decoders.image"]
+
 DIGEST = """
 import hashlib
 from helpers.encoded_images import decode, sample_files

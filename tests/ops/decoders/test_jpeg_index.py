@@ -18,6 +18,13 @@ from helpers.permissions import as_ordinary_user
 
 from torchdali import Pipeline, errors, fn, pipeline_def
 
+OPERATORS = [
+    "decoders.image",
+    "decoders.image_crop",
+    "decoders.image_slice",
+    "decoders.image_random_crop",
+]
+
 IMAGES = 12
 BATCH = 5  # batches hold the end of one epoch and the beginning of the next
 

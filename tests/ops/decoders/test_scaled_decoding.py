@@ -15,6 +15,8 @@ from PIL import Image
 
 from torchdali import Pipeline, errors, fn, pipeline_def, types
 
+OPERATORS = ["decoders.image"]
+
 Definition = Callable[..., Any]
 
 

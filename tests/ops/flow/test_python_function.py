@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from helpers.ops import Input, OpCase
 
+OPERATORS = ["dl_tensor_python_function", "python_function", "torch_python_function"]
+
 WHY = "a function is no data; tests/functions/test_function_parity.py compares the three"
 
 

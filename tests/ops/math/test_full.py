@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from torchdali import types
 
+OPERATORS = ["full", "full_like", "ones", "ones_like", "zeros", "zeros_like"]
+
 NOT_THERE = "not in DALI 1.35"
 ALL_TYPES = [types.UINT8, types.INT16, types.UINT64, types.FLOAT16, types.FLOAT, types.BOOL]
 

@@ -15,6 +15,17 @@ from hypothesis import strategies as st
 
 from torchdali import types
 
+OPERATORS = [
+    "reductions.max",
+    "reductions.mean",
+    "reductions.mean_square",
+    "reductions.min",
+    "reductions.rms",
+    "reductions.std_dev",
+    "reductions.sum",
+    "reductions.variance",
+]
+
 SUMS = ["sum", "mean", "mean_square", "rms"]
 EXTREMES = ["min", "max"]
 DEVIATIONS = ["variance", "std_dev"]

@@ -10,6 +10,8 @@ import pytest
 import torch
 from helpers.ops import OpCase, PerSample, run_case, run_op
 
+OPERATORS = ["noise.gaussian", "noise.salt_and_pepper", "noise.shot"]
+
 GAUSSIAN, SALT, SHOT = "noise.gaussian", "noise.salt_and_pepper", "noise.shot"
 NO_PARITY = "random values: DALI draws others; its laws are tested here"
 DTYPES = [torch.uint8, torch.uint16, torch.uint32, torch.uint64, torch.int8, torch.int16]

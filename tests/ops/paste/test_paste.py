@@ -10,6 +10,8 @@ from helpers.ops import OpCase, PerSample, run_op
 from hypothesis import given
 from hypothesis import strategies as st
 
+OPERATORS = ["bbox_paste", "paste"]
+
 NO_CPU = "DALI's paste has no CPU implementation"
 COLOUR = {"fill_value": [100, 101, 102]}
 CASES = [

@@ -10,6 +10,8 @@ from helpers.ops import Input, OpCase, run_case, run_op
 from hypothesis import given
 from hypothesis import strategies as st
 
+OPERATORS = ["cat", "stack"]
+
 DTYPES = [torch.int8, torch.uint16, torch.int32, torch.int64, torch.float16, torch.bool]
 
 

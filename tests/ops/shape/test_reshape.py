@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from torchdali import Pipeline, fn, types
 
+OPERATORS = ["reinterpret", "reshape"]
+
 
 def shapes(*values, dtype=torch.int32) -> tuple[Input, ...]:
     return (Input(lambda i: torch.tensor(values[i % len(values)], dtype=dtype)),)

@@ -11,6 +11,8 @@ from helpers.ops import OpCase, PerSample, run_case, run_op
 from hypothesis import given
 from hypothesis import strategies as st
 
+OPERATORS = ["subscript_dim_check", "tensor_subscript"]
+
 BEYOND = "DALI gives the last element where a range begins behind the end"
 CASES = [
     OpCase("tensor_subscript", layout, shape, args, dtype=dtype)

@@ -13,6 +13,15 @@ from helpers.ops import Input, OpCase, PerSample, run_case, run_op
 from hypothesis import given
 from hypothesis import strategies as st
 
+OPERATORS = [
+    "transforms.combine",
+    "transforms.crop",
+    "transforms.rotation",
+    "transforms.scale",
+    "transforms.shear",
+    "transforms.translation",
+]
+
 # How each is made, without an input.
 ALONE = {
     "translation": [

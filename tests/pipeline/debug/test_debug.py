@@ -15,9 +15,8 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from helpers.debug_mode import BATCH, assert_equal, both, debugged, images, values
 from helpers.image_files import write_image_folder
-from helpers.inputs import random_tensor
-from helpers.ops import Input, PerSample, all_cases, find
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,83 +24,6 @@ from torchdali import Pipeline, errors, fn, math, newaxis, ops, pipeline_def, ty
 from torchdali.pipeline import experimental
 from torchdali.plugin.pytorch import DALIGenericIterator, LastBatchPolicy
 from torchdali.tensors import TensorCPU, TensorListCPU
-
-BATCH = 3
-
-
-def images(iteration=0, count=BATCH):
-    return [random_tensor((4, 5, 3), torch.uint8, 10 * iteration + i) for i in range(count)]
-
-
-def debugged(definition, **options):
-    return pipeline_def(
-        definition,
-        **{"batch_size": BATCH, "num_threads": 2, "device_id": None, "debug": True, **options},
-    )()
-
-
-def values(batch):
-    return [sample.clone() for sample in batch.as_torch_list()]
-
-
-def assert_equal(ours, theirs):
-    assert len(ours) == len(theirs)
-    for a, b in zip(ours, theirs, strict=True):
-        assert a.layout() == b.layout()
-        assert a.dtype == b.dtype
-        for x, y in zip(values(a), values(b), strict=True):
-            torch.testing.assert_close(x, y, rtol=0, atol=0, equal_nan=True)
-
-
-def both(definition, iterations=3, before=lambda pipe, iteration: None, **options):
-    """Runs a definition with and without debug mode; the outputs must be equal."""
-    made = pipeline_def(definition, **{"batch_size": BATCH, "num_threads": 2, "seed": 5, **options})
-    plain, debug = made(), made(debug=True)
-    for iteration in range(iterations):
-        before(plain, iteration)
-        before(debug, iteration)
-        assert_equal(debug.run(), plain.run())
-    return plain, debug
-
-
-# -- the law: debug mode gives what the pipeline gives
-
-CASES = all_cases()
-
-
-@pytest.mark.parametrize("op", sorted({case.op for case in CASES}))
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_every_case_of_every_operator_gives_the_same(op, working_folder, monkeypatch):
-    monkeypatch.chdir(working_folder)
-    for case in (c for c in CASES if c.op == op):
-        per_sample = {name: a for name, a in case.args.items() if isinstance(a, PerSample)}
-        makers = {f"input_{i}": one for i, one in enumerate(case.all_inputs())}
-        makers.update({name: Input(a.at, a.layout) for name, a in per_sample.items()})
-        constants = {name: a for name, a in case.args.items() if name not in per_sample}
-
-        def definition(case=case, makers=makers, per_sample=per_sample, constants=constants):
-            fed = {
-                name: fn.external_source(name=name, layout=one.layout or None)
-                for name, one in makers.items()
-            }
-            inputs = [fed[f"input_{i}"] for i in range(len(case.all_inputs()))]
-            before = fn.random.uniform(shape=[2])
-            made = find(case.op)(*inputs, **constants, **{name: fed[name] for name in per_sample})
-            made = made if isinstance(made, list) else [made]
-            return (before, *made, fn.random.uniform(shape=[2]))
-
-        def feed(pipe, iteration, case=case, makers=makers):
-            shrinks = not (makers and iteration == 0) and not case.sees_batch
-            size = max(1, case.batch - 1) if shrinks else case.batch
-            for name, one in makers.items():
-                pipe.feed_input(name, [one.make(i) for i in range(size)])
-
-        plain, debug = both(
-            definition, 2, feed, batch_size=case.batch, seed=case.seed, device_id=None
-        )
-        plain.close()
-        debug.close()
-
 
 STEPS = {
     "copy": fn.copy,

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schema of every operator: documented, with DALI's arguments and inputs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers.case_files import operators
+from helpers.cases import for_each
+
+from torchdali import types
+from torchdali._engine.schema import registry
+
+SCHEMAS = registry()
+FACTS = json.loads((Path(__file__).parents[1] / "data" / "dali_operators.json").read_text())
+# Written in Python, with arguments of its own: tests/sources.
+PYTHON_SOURCES = {"external_source"}
+
+
+@for_each("name", operators())
+def test_operators_arguments_and_outputs_are_documented(name):
+    schema = SCHEMAS[name]
+    described = [(schema.name, schema.doc)]
+    described += [(one.name, one.doc) for one in (*schema.inputs, *schema.outputs, *schema.args)]
+    for what, doc in described:
+        assert len(doc) > 10, f"`{what}` of fn.{name} has no docs"
+        assert doc.rstrip()[-1] in ".:)", f"the docs of `{what}` do not end like a sentence: {doc}"
+
+
+# The facts call some types by other names, and an enumerator that DALI declares as a number.
+TYPE_NAMES = {"int_list": "int or list of int", "float_list": "float or list of float"}
+TYPE_NAMES |= {"str_list": "str or list of str", "layout": "layout str", "function": "object"}
+TYPE_NAMES |= {"layout_list": "layout str or list of layout str"}
+RENAMED_TYPES = {("output_dtype", "int"): "DALIDataType"}
+# Arguments that DALI does not have: parallel and seeded calls of functions; an index of JPEG files,
+# and decoding at a smaller scale.
+_FUNCTION_ARGS = {"workers", "seed_generators"}
+_INDEX_ARGS = {"jpeg_index", "jpeg_index_size"}
+EXTRA_ARGS = {"python_function": _FUNCTION_ARGS, "dl_tensor_python_function": _FUNCTION_ARGS}
+EXTRA_ARGS |= {
+    f"decoders.{kind}": _INDEX_ARGS for kind in ("image_crop", "image_slice", "image_random_crop")
+}
+EXTRA_ARGS["decoders.image"] = _INDEX_ARGS | {"scaled_margin"}
+# DALI's documentation and its operators disagree about these.
+DEFAULTS = {("dl_tensor_python_function", "batch_processing"): True}
+# 2 pi / 128 as a float32; the documentation has six digits.
+DEFAULTS |= {("water", name): 0.049087387 for name in ("freq_x", "freq_y")}
+
+
+def skip_without_facts(name: str) -> None:
+    if name not in FACTS or name in PYTHON_SOURCES:
+        pytest.skip(f"there are no facts of DALI to compare fn.{name} with")
+
+
+@for_each("name", operators())
+def test_arguments_are_those_of_dali(name):
+    skip_without_facts(name)
+    theirs = FACTS[name]["args"]
+    ours = {a.name: a for a in SCHEMAS[name].args if a.name not in EXTRA_ARGS.get(name, ())}
+    assert sorted(ours) == sorted(theirs)
+    assert len(SCHEMAS[name].args) == len(ours) + len(EXTRA_ARGS.get(name, ()))
+    for argument in ours.values():
+        kind, per_sample, required, *default = theirs[argument.name]
+        kind = RENAMED_TYPES.get((argument.name, kind), kind)
+        where = f"`{argument.name}` of fn.{name}"
+        assert TYPE_NAMES.get(argument.type, argument.type) == kind, where
+        assert argument.per_sample == per_sample, where
+        assert argument.required == required, where
+        if not argument.ignored:  # an argument without effect needs no default
+            assert argument.has_default == bool(default), where
+        if default and not argument.ignored:
+            expected = DEFAULTS.get((name, argument.name), default[0])
+            assert default_text(argument.default, argument.type) == expected, where
+
+
+def default_text(value: object, kind: str) -> object:
+    """Returns a default as the facts have it: enumerators by name, lists as lists."""
+    if kind.startswith("DALI"):
+        return getattr(types, kind)(value).name
+    if kind.endswith("_list"):
+        return list(value) if isinstance(value, list | tuple) else [value]
+    return value
+
+
+@for_each("name", operators())
+def test_inputs_are_those_of_dali(name):
+    skip_without_facts(name)
+    schema = SCHEMAS[name]
+    assert [schema.min_inputs, schema.max_inputs] == FACTS[name]["inputs"]
+    if FACTS[name]["layouts"]:
+        assert list(schema.inputs[0].layouts) == FACTS[name]["layouts"]
