@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
+from helpers.cases import for_each
 
 import torchdali
 
@@ -169,7 +169,7 @@ def problem(path: str) -> str | None:
     return next(filter(None, problems), None)
 
 
-@pytest.mark.parametrize("path", sorted(set(paths())))
+@for_each("path", sorted(set(paths())))
 def test_a_name_of_dali_is_here(path):
     found = problem(path)
     if path in ABSENT:

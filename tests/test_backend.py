@@ -7,6 +7,7 @@ import os
 
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import backend, errors, fn, pipeline_def, tensors, types
 from torchdali._engine.schema import ALIASES, registry
@@ -27,7 +28,7 @@ def test_operators_go_by_the_names_of_dalis_backend():
         assert len(getattr(backend, f"Registered{of}Ops")()) == count
 
 
-@pytest.mark.parametrize("name", sorted(registry()))
+@for_each("name", sorted(registry()))
 def test_a_schema_says_what_the_registry_says(name):
     known = registry()[name]
     schema = backend.GetSchema("__".join([*known.path[:-1], known.class_name]))

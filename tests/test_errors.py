@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pickle
 
-import pytest
+from helpers.cases import for_each
 
 from torchdali import errors
 from torchdali.errors import _from_engine
@@ -23,7 +23,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_every_kind_is_a_runtime_error_and_what_python_calls_it(kind):
     cls, builtin = KINDS[kind]
     error = _from_engine(kind, "failed", {})

@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import types
 
@@ -52,7 +53,7 @@ def test_every_alias_of_the_module_is_a_member():
                 assert getattr(types, member.name) is member
 
 
-@pytest.mark.parametrize("name", ELEMENT_TYPES)
+@for_each("name", ELEMENT_TYPES)
 def test_element_types_go_to_numpy_and_torch_and_back(name):
     dali = types.DALIDataType[name]
     array = np.zeros(2, types.to_numpy_type(dali))
@@ -68,7 +69,7 @@ def test_element_types_go_to_numpy_and_torch_and_back(name):
         assert types.to_dali_type(spelling) is dali
 
 
-@pytest.mark.parametrize(
+@for_each(
     "unknown",
     ["complex64", torch.bfloat16, np.complex128, "x", "int", None, 5, np.dtype(">i4"), "FLOAT"],
 )

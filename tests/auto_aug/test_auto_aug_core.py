@@ -8,6 +8,7 @@ import re
 import auto_aug_programs as programs
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 from torchdali import errors, fn, pipeline_def, types
 from torchdali.auto_aug import augmentations as a
@@ -268,7 +269,7 @@ def test_solarize_add_refuses_sums_that_could_pass_255():
             a.solarize_add_shift(shift)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("magnitude", "mask"), [(-3, 128), (0, 128), (1, 128), (4, 240), (4.6, 248), (8, 255), (9, 255)]
 )
 def test_posterize_keeps_one_to_eight_bits(magnitude, mask):

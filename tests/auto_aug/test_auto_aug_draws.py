@@ -6,6 +6,7 @@ from __future__ import annotations
 import auto_aug_programs as programs
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.distributions import fits
 
 from torchdali import fn, pipeline_def, types
@@ -147,8 +148,8 @@ def test_two_uses_draw_independently_unless_they_share_a_seed(family):
 # -- the same again
 
 
-@pytest.mark.parametrize("family", ["rand", "trivial", "auto"])
-@pytest.mark.parametrize(
+@for_each("family", ["rand", "trivial", "auto"])
+@for_each(
     "options",
     [
         {"num_threads": 4},
@@ -159,7 +160,6 @@ def test_two_uses_draw_independently_unless_they_share_a_seed(family):
         {"enable_conditionals": False},
         {"device_id": 0},
     ],
-    ids=str,
 )
 def test_draws_depend_on_the_seed_alone(family, options):
     first = draws(family, 3).tolist()

@@ -7,6 +7,7 @@ import re
 
 import auto_aug_programs as programs
 import pytest
+from helpers.cases import for_each
 
 from torchdali import Pipeline, fn
 
@@ -73,7 +74,7 @@ def test_every_wrong_use_has_its_text_here():
     assert programs._refusals("torchdali").keys() == REFUSED.keys() | WARNED.keys()
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_wrong_uses_are_refused_where_they_stand(name):
     kind = TypeError if name in TYPE_ERRORS else ValueError
     with Pipeline(batch_size=2, num_threads=1):

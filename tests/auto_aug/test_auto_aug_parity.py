@@ -9,6 +9,7 @@ import auto_aug_programs as programs
 import numpy as np
 import pytest
 from helpers import dali_oracle
+from helpers.cases import for_each
 from helpers.distributions import same_counts
 
 pytestmark = pytest.mark.dali
@@ -32,25 +33,25 @@ def assert_near(ours, theirs):
         assert distance <= 1, f"sample {i}: {distance}"
 
 
-@pytest.mark.parametrize("frames", [0, 2], ids=["HWC", "FHWC"])
-@pytest.mark.parametrize("name", programs.ALONE)
+@for_each("frames", [0, 2], ids=["HWC", "FHWC"])
+@for_each("name", programs.ALONE)
 def test_an_augmentation_gives_what_it_gives_in_dali(name, frames):
     options = {"use_shape": True} if name in {"translate_x", "translate_y"} else {}
     assert_near(*both("augmented", "augmentations", name, frames, False, options))
     assert_near(*both("augmented", "augmentations", name, frames, True, options))
 
 
-@pytest.mark.parametrize("name", programs.IN_SUITES)
-@pytest.mark.parametrize("suite", programs.SUITES)
+@for_each("name", programs.IN_SUITES)
+@for_each("suite", programs.SUITES)
 def test_an_augmentation_of_a_suite_gives_what_it_gives_in_dali(suite, name):
     assert_near(*both("augmented", suite, name, 0, False, {}))
     if name.startswith("translate"):
         assert_near(*both("augmented", suite, name, 0, False, {"use_shape": True}))
 
 
-@pytest.mark.parametrize("name", [*GEOMETRIC, "rotate"])
-@pytest.mark.parametrize("frames", [0, 2], ids=["HWC", "FHWC"])
-@pytest.mark.parametrize("options", [{"fill_value": None}, {"fill_value": 7}, {"nearest": True}])
+@for_each("name", [*GEOMETRIC, "rotate"])
+@for_each("frames", [0, 2], ids=["HWC", "FHWC"])
+@for_each("options", [{"fill_value": None}, {"fill_value": 7}, {"nearest": True}])
 def test_what_moves_pixels_fills_and_interpolates_as_in_dali(name, options, frames):
     if name in {"translate_x", "translate_y"}:
         options = {**options, "use_shape": True}
@@ -75,7 +76,7 @@ def assert_equal(ours, theirs):
         assert ours == theirs
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("what", "arguments"),
     [
         ("augmentations", []),

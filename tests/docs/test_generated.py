@@ -8,7 +8,7 @@ import inspect
 import subprocess
 import sys
 
-import pytest
+from helpers.cases import for_each
 
 from tools.docs import generate
 from torchdali import fn, ops, types
@@ -46,7 +46,7 @@ def test_stubs_are_python():
             ast.parse(text)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@for_each("name", OPERATORS)
 def test_every_operator_is_a_function_and_a_class(name):
     function = find(fn, name)
     family, _, _ = name.rpartition(".")
@@ -58,7 +58,7 @@ def test_every_operator_is_a_function_and_a_class(name):
     assert inspect.signature(cls)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@for_each("name", OPERATORS)
 def test_every_operator_says_what_it_is(name):
     schema = registry()[name]
     assert schema.doc.strip()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.image_files import encode, photo_like, write_image_folder
 from helpers.permissions import as_ordinary_user
 
@@ -188,7 +189,7 @@ def test_an_unknown_argument_name_suggests_the_right_one():
         reader(file_roots="/data")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "text"),
     [
         (lambda x: fn.resize(x, size="large"), "size"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import Pipeline, errors, fn, types
 
@@ -81,8 +82,8 @@ class Exporter:
         return self.tensor.__dlpack_device__()
 
 
-@pytest.mark.parametrize("operator", ["python_function", "torch_python_function"])
-@pytest.mark.parametrize(
+@for_each("operator", ["python_function", "torch_python_function"])
+@for_each(
     "make",
     [
         lambda: np.float32(3),

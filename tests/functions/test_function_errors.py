@@ -16,6 +16,7 @@ import traceback
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import Pipeline, errors, fn
 
@@ -163,7 +164,7 @@ RESULTS = {
 }
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@for_each("name", RESULTS)
 def test_a_wrong_result_is_named(name):
     function, args, kind, message = RESULTS[name]
     with pytest.raises(kind, match=message) as caught:
@@ -186,7 +187,7 @@ BATCHES = {
 }
 
 
-@pytest.mark.parametrize("name", BATCHES)
+@for_each("name", BATCHES)
 def test_a_wrong_batch_is_named(name):
     function, kind, message = BATCHES[name]
     with pytest.raises(kind, match=message) as caught:
@@ -284,8 +285,8 @@ def test_a_function_that_copies_passes_the_check(monkeypatch):
 # -- the pipeline inside its own function
 
 
-@pytest.mark.parametrize("method", ["run", "close", "schedule_run", "share_outputs", "epoch_size"])
-@pytest.mark.parametrize("workers", [None, "threads"])
+@for_each("method", ["run", "close", "schedule_run", "share_outputs", "epoch_size"])
+@for_each("workers", [None, "threads"])
 def test_a_function_cannot_use_its_own_pipeline(method, workers):
     def function(x):
         if not failures:

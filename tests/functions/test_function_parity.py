@@ -13,6 +13,7 @@ import function_programs as programs
 import numpy as np
 import pytest
 from helpers import dali_oracle
+from helpers.cases import for_each
 
 pytestmark = pytest.mark.dali
 PATH = Path(programs.__file__)
@@ -44,7 +45,7 @@ def compare(operator, name, as_class=False):
     assert ours["calls"] == theirs["calls"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("operator", "name"),
     [(op, name) for name, program in programs.PROGRAMS.items() for op in program.operators],
 )
@@ -52,8 +53,8 @@ def test_a_program_gives_what_it_gives_in_dali(operator, name):
     compare(operator, name)
 
 
-@pytest.mark.parametrize("operator", programs.ALL[:2])
-@pytest.mark.parametrize("name", ["two inputs", "a shorter list", "batch of two inputs", "raises"])
+@for_each("operator", programs.ALL[:2])
+@for_each("name", ["two inputs", "a shorter list", "batch of two inputs", "raises"])
 def test_the_classes_of_ops_do_the_same(operator, name):
     compare(operator, name, as_class=True)
 

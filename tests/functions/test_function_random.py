@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 import torchdali
 from torchdali import Pipeline, errors, fn
@@ -40,7 +41,7 @@ def drawn(function=of_sample, *, samples=12, batch_size=4, threads=2, options=No
     return np.concatenate(rows)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "how",
     [
         {"threads": 1},
@@ -52,7 +53,6 @@ def drawn(function=of_sample, *, samples=12, batch_size=4, threads=2, options=No
         {"workers": "threads"},
         {"workers": "threads", "threads": 8, "batch_size": 3},
     ],
-    ids=str,
 )
 def test_what_a_sample_draws_depends_on_its_number_alone(how):
     expected = drawn()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import Input, OpCase, PerSample, run_case
 from test_gpu_matches_cpu import assert_alike
 
@@ -53,8 +54,8 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("ragged", [False, True])
-@pytest.mark.parametrize("family", FAMILIES)
+@for_each("ragged", [False, True])
+@for_each("family", FAMILIES)
 def test_automatic_augmentations_run_wholly_on_the_gpu(family, ragged, backend):
     del backend
     data = [RNG.integers(0, 256, (24 + i * ragged, 25, 3), np.uint8) for i in range(BATCH)]
@@ -123,8 +124,8 @@ def test_shot_noise_of_many_bytes_is_drawn_by_tables(backend):
         both(OpCase("noise.shot", "HWC", (120, 100, 3), {"factor": factors}, dtype, batch=5))
 
 
-@pytest.mark.parametrize("op", ["noise.gaussian", "noise.salt_and_pepper", "noise.shot"])
-@pytest.mark.parametrize("size", [1, 63, 64, 65, 255, 256, 257, 1000])
+@for_each("op", ["noise.gaussian", "noise.salt_and_pepper", "noise.shot"])
+@for_each("size", [1, 63, 64, 65, 255, 256, 257, 1000])
 def test_noise_of_any_size_is_that_of_the_cpu(op, size, backend):
     del backend
     both(OpCase(op, "W", (size,), dtype=torch.float32, batch=2))
@@ -139,8 +140,8 @@ def random_boxes(count, seed):
     return torch.cat([low, high + 1], 1) / 8
 
 
-@pytest.mark.parametrize("anchors", [1, 63, 65, 1000])
-@pytest.mark.parametrize("offset", [False, True])
+@for_each("anchors", [1, 63, 65, 1000])
+@for_each("offset", [False, True])
 def test_boxes_take_anchors_in_the_order_of_the_cpu(anchors, offset, backend):
     del backend
     args = {"anchors": random_boxes(anchors, 1).flatten().tolist(), "offset": offset}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import chains
+from helpers.cases import for_each
 from helpers.chains import INTERPOLATIONS, uniform
 from helpers.encoded_images import jpeg, png, ramp
 from helpers.image_files import photo_like
@@ -343,7 +344,7 @@ def test_the_plan_names_what_was_fused():
     assert "one kernel" in str(plan)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("define", "fused"),
     [
         (lambda x: fn.flip(fn.resize(x, size=[9, 9], save_attrs=True)[0]), []),

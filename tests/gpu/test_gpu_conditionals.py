@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import errors, fn, pipeline_def, types
 from torchdali.auto_aug import rand_augment, trivial_augment
@@ -130,9 +131,9 @@ DEFINITIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("ragged", [False, True])
-@pytest.mark.parametrize("taken", SEVERAL)
-@pytest.mark.parametrize("define", DEFINITIONS)
+@for_each("ragged", [False, True])
+@for_each("taken", SEVERAL)
+@for_each("define", DEFINITIONS)
 def test_a_condition_gives_what_it_gives_on_the_cpu(define, taken, ragged, backend):
     del backend
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.expressions import LIBRARY_FUNCTIONS
 
 import torchdali
@@ -98,7 +99,7 @@ def test_every_operation_on_every_pair_of_types(left, backend):
             check(powers, {"a": a, "b": b}, backend, 2e-3 if "float16" in (left, right) else 1e-5)
 
 
-@pytest.mark.parametrize("dtype", [t for t in ALL_TYPES if t != "bool"])
+@for_each("dtype", [t for t in ALL_TYPES if t != "bool"])
 def test_functions_of_one_operand(dtype, backend):
     x = edges(dtype)
     if x.dtype.kind == "f":
@@ -117,7 +118,7 @@ def test_booleans(backend):
     check(["~x", "x * x", "x & True", "x ^ x", "x + 1"], {"x": np.array([True, False])})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("left", "right"),
     [
         ((3,), (3,)),
@@ -133,7 +134,6 @@ def test_booleans(backend):
         ((40, 50, 3), (40, 1, 3)),
         ((3, 40, 50), (40, 1)),
     ],
-    ids=str,
 )
 def test_broadcasting(left, right, backend):
     del backend

@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 import torchdali
 from torchdali import Pipeline, errors, fn, ops, pipeline_def, types
@@ -115,8 +116,8 @@ DTYPES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kind", ["torch_python_function", "dl_tensor_python_function"])
+@for_each("dtype", DTYPES)
+@for_each("kind", ["torch_python_function", "dl_tensor_python_function"])
 def test_every_element_type(kind, dtype, backend):
     del backend
     pipe = pipeline(lambda x: x, samples(dtype=dtype), kind, batch_processing=False)
@@ -134,8 +135,8 @@ STRIDED = {
 }
 
 
-@pytest.mark.parametrize("batch", [False, True])
-@pytest.mark.parametrize("form", STRIDED)
+@for_each("batch", [False, True])
+@for_each("form", STRIDED)
 def test_what_is_returned_may_lie_in_memory_as_it_likes(form, batch, backend):
     del backend
     function, expected = STRIDED[form]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.encoded_images import jpeg, png, ramp
 
 from torchdali import errors, fn, pipeline_def, types
@@ -53,8 +54,8 @@ def assert_alike(files: list[bytes], decode: Callable[..., Any]) -> None:
 SIZES = [(1, 1), (2, 3), (5, 40), (8, 8), (17, 15), (33, 50), (16, 129)]
 
 
-@pytest.mark.parametrize("quality", [5, 75, 100])
-@pytest.mark.parametrize("subsampling", [0, 1, 2])
+@for_each("quality", [5, 75, 100])
+@for_each("subsampling", [0, 1, 2])
 def test_files_of_any_size_sampling_and_quality(subsampling, quality):
     files = [
         jpeg(make(h, w, 3), subsampling=subsampling, quality=quality)
@@ -75,7 +76,7 @@ def test_colours(kind):
         )
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@for_each("orientation", range(1, 9))
 def test_orientation(orientation):
     file = jpeg(ramp(21, 38, 3), orientation=orientation)
     assert_alike([file], fn.decoders.image)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import fn, pipeline_def, types
 
@@ -45,8 +46,8 @@ def assert_as_on_the_cpu(samples: list[torch.Tensor], **arguments: Any) -> None:
         assert (a - b).abs().max() <= 0.5 + 0.02
 
 
-@pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("name", FILTERS)
+@for_each("channels", [1, 3])
+@for_each("name", FILTERS)
 def test_sizes_of_all_kinds(name, channels, backend):
     del backend
     # Fewer and more pixels along either axis: 2 to 8 taps, more, and an image as small as a filter.
@@ -56,7 +57,7 @@ def test_sizes_of_all_kinds(name, channels, backend):
         assert_as_on_the_cpu(samples, size=size, interp_type=FILTERS[name])
 
 
-@pytest.mark.parametrize("width", range(1, 12))
+@for_each("width", range(1, 12))
 def test_small_images(width, backend):
     del backend
     samples = [images(height, width, 3) for height in (1, 2, 3, 7)]

@@ -9,6 +9,7 @@ import traceback
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 from torchdali import Pipeline, errors, fn, pipeline_def, types
 from torchdali.data_node import DataNode
@@ -636,7 +637,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("define", WRONG, ids=lambda f: f.__name__)
+@for_each("define", WRONG, ids=lambda f: f.__name__)
 def test_what_cannot_be_says_so_with_the_line(define):
     cls, text = WRONG[define]
     with pytest.raises(cls, match=f"(?s){text}") as caught:

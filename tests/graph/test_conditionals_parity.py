@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import conditional_programs as programs
+from helpers.cases import for_each
 from helpers.dali_oracle import DaliError, run_program
 
 from torchdali import fn, pipeline_def, types
@@ -85,7 +86,7 @@ def test_dali_refuses_what_is_ours_only(name):
     run_ours(name)
 
 
-@pytest.mark.parametrize("name", programs.PROGRAMS)
+@for_each("name", programs.PROGRAMS)
 def test_does_not_depend_on_threads_and_prefetching(name):
     expected = run_ours(name, num_threads=1, prefetch_queue_depth=1)
     for threads, depth in ((1, 3), (2, 1), (3, 2), (4, 4)):

@@ -8,6 +8,7 @@ import doctest
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.expressions import check_against_dali, evaluate
 from helpers.inputs import ramp
 
@@ -73,7 +74,7 @@ IN_DALI = [
 
 @pytest.mark.dali
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("expression", IN_DALI)
+@for_each("expression", IN_DALI)
 def test_equals_dali(expression):
     sources = {"x": ("", [[ramp((2, i + 1)) for i in range(3)]])}
     check_against_dali(f"{expression},", sources, batch_size=3)
@@ -89,8 +90,8 @@ def test_batches_are_as_large_as_the_data_as_in_dali():
 # -- what DALI has not
 
 
-@pytest.mark.parametrize("dtype", NUMERIC, ids=str)
-@pytest.mark.parametrize("kind", ["list", "numpy", "torch", "scalar"])
+@for_each("dtype", NUMERIC)
+@for_each("kind", ["list", "numpy", "torch", "scalar"])
 def test_every_element_type_works(dtype, kind):
     torch_type, numpy_type = types.to_torch_type(dtype), types.to_numpy_type(dtype)
     value = {
@@ -104,9 +105,7 @@ def test_every_element_type_works(dtype, kind):
     assert actual.tolist() == (1 if kind == "scalar" else [1, 0])
 
 
-@pytest.mark.parametrize(
-    "dtype", [t for t in NUMERIC if t.name not in ("INT64", "UINT64", "FLOAT64")]
-)
+@for_each("dtype", [t for t in NUMERIC if t.name not in ("INT64", "UINT64", "FLOAT64")])
 def test_numpy_keeps_its_type_but_for_64_bits(dtype):
     narrow = {"INT64": types.INT32, "UINT64": types.UINT32, "FLOAT64": types.FLOAT}
     expected = types.to_torch_type(narrow.get(dtype.name, dtype))
@@ -114,14 +113,14 @@ def test_numpy_keeps_its_type_but_for_64_bits(dtype):
     assert value_of(types.to_numpy_type(dtype)(1)).dtype == expected
 
 
-@pytest.mark.parametrize("dtype", NUMERIC, ids=str)
+@for_each("dtype", NUMERIC)
 def test_torch_tensors_keep_their_type(dtype):
     x = torch.ones(2, dtype=types.to_torch_type(dtype))
     assert value_of(x).dtype == x.dtype
     assert Constant(x[0]).dtype == dtype
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         1 << 40,
@@ -132,7 +131,6 @@ def test_torch_tensors_keep_their_type(dtype):
         np.array([(1 << 64) - 1], np.uint64),
         np.int64(-(1 << 40)),
     ],
-    ids=str,
 )
 def test_integers_that_need_64_bits_get_them(value):
     assert value_of(value).tolist() == np.asarray(value).tolist()
@@ -222,7 +220,7 @@ def test_scalar_constants_as_numbers():
     assert (str(Constant(3)), repr(Constant(3))) == ("3:DALIDataType.INT32", "3")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "error", "text"),
     [
         (lambda: ScalarConstant("3"), TypeError, "holds bool, int or float"),

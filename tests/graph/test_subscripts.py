@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.expressions import check_against_dali, evaluate, evaluate_in_dali
 from helpers.inputs import ramp
 
@@ -33,7 +34,7 @@ IN_DALI = [
 
 
 @pytest.mark.dali
-@pytest.mark.parametrize("expression", IN_DALI)
+@for_each("expression", IN_DALI)
 def test_equals_dali(expression):
     check_against_dali(f"{expression},", SOURCES)
 
@@ -66,7 +67,7 @@ def test_ranges_that_begin_behind_the_end_differ_from_dali():
     assert (tuple(theirs.shape), tuple(ours.shape)) == ((2, 1), (2, 0))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expression", "layout"),
     [
         ("x[..., 0]", "HW"),
@@ -134,7 +135,7 @@ NOT_THERE = [
 ]
 
 
-@pytest.mark.parametrize("expression", NOT_THERE)
+@for_each("expression", NOT_THERE)
 def test_what_is_not_there_is_an_index_error(expression):
     with pytest.raises(IndexError, match="sample 0 of 2"):
         evaluate(f"{expression},", SOURCES)

@@ -82,7 +82,9 @@ def check_each(
 
 
 def for_each(
-    names: str | Sequence[str], values: Iterable[Any], ids: Callable[[Any], object] | None = None
+    names: str | Sequence[str],
+    values: Iterable[Any],
+    ids: Callable[[Any], object] | Iterable[str] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a test run over all values; several decorators run over all their combinations.
 
@@ -90,10 +92,16 @@ def for_each(
         names: of the arguments, as for ``pytest.mark.parametrize``.
         values: of the argument, or one sequence of values for each case; at least one.
             ``pytest.param(..., id=...)`` names a case.
-        ids: returns the name of one value; by default it is what the value says of itself.
+        ids: the name of each case, or a function that returns the name of one value. By default
+            that is str(value).
     """
     split = names.replace(" ", "").split(",") if isinstance(names, str) else list(names)
-    axis = _Axis(tuple(split), tuple(_row(value, len(split), ids) for value in values))
+    rows = list(values)
+    given = [ids] * len(rows) if ids is None or callable(ids) else list(ids)
+    axis = _Axis(
+        tuple(split),
+        tuple(_row(row, len(split), name) for row, name in zip(rows, given, strict=True)),
+    )
     if not axis.rows:
         raise ValueError(f"no values for {', '.join(split)}")
 
@@ -132,19 +140,19 @@ def _combinations(axes: Sequence[_Axis]) -> Iterable[tuple[dict[str, Any], str]]
 
 
 def _row(
-    value: Any, count: int, ids: Callable[[Any], object] | None
+    value: Any, count: int, name: Callable[[Any], object] | str | None
 ) -> tuple[tuple[Any, ...], str]:
     """Returns the values of a case and its name."""
     if isinstance(value, ParameterSet):
         if value.marks:
             raise ValueError("a case of for_each has no marks of its own")
-        values, identifier = tuple(value.values), value.id
+        values, identifier = tuple(value.values), value.id or name
     else:
-        values, identifier = ((value,) if count == 1 else tuple(value)), None
+        values, identifier = ((value,) if count == 1 else tuple(value)), name
     if len(values) != count:
         raise ValueError(f"{count} values are needed for each case, not {len(values)}: {value!r}")
     if not isinstance(identifier, str):
-        identifier = "-".join(str(ids(v)) if ids else _name(v) for v in values)
+        identifier = "-".join(str(name(v)) if callable(name) else _name(v) for v in values)
     return values, identifier
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import run_batches, run_op
 
@@ -77,7 +78,7 @@ def test_values_of_no_frame_alone_are_refused():
 EMPTY = torch.empty(2**36, 0, 4, 3, dtype=torch.uint8)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("op", "args"),
     [
         ("equalize", {}),  # by the engine, frame by frame

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import OperatorConcurrency, Pipeline, StreamPolicy, errors, fn, types
 
@@ -113,7 +114,7 @@ DEPTHS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "ahead"), DEPTHS, ids=str)
+@for_each(("options", "ahead"), DEPTHS)
 def test_the_queue_is_filled_at_the_first_run_and_kept_full(options, ahead):
     pipe = Counting(**options)
     for taken in range(5):
@@ -123,10 +124,10 @@ def test_the_queue_is_filled_at_the_first_run_and_kept_full(options, ahead):
 
 
 # DALI has no executor for pipelined=False with async=True; here any combination runs.
-@pytest.mark.parametrize("pipelined", [False, True])
-@pytest.mark.parametrize("asynchronous", [False, True])
-@pytest.mark.parametrize("depth", [1, 3])
-@pytest.mark.parametrize("scheduled", [False, True])
+@for_each("pipelined", [False, True])
+@for_each("asynchronous", [False, True])
+@for_each("depth", [1, 3])
+@for_each("scheduled", [False, True])
 def test_every_combination_of_the_executor_gives_the_same(
     pipelined, asynchronous, depth, scheduled
 ):
@@ -197,7 +198,7 @@ def test_workers_are_bound_to_processors_where_that_was_asked_for(bound):
 # -- what is accepted and changes nothing on the CPU
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         {"bytes_per_sample": 1 << 20},
@@ -212,7 +213,6 @@ def test_workers_are_bound_to_processors_where_that_was_asked_for(bound):
         {"stream_policy": StreamPolicy.SINGLE},
         {"concurrency": OperatorConcurrency.NONE},
     ],
-    ids=str,
 )
 def test_the_rest_is_kept_and_changes_no_value(options):
     pipe = noise(3, 2, seed=4, **options)
@@ -222,7 +222,7 @@ def test_the_rest_is_kept_and_changes_no_value(options):
         assert getattr(pipe, shown.removeprefix("experimental_")) == value
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "wrong"),
     [
         ("batch_size", 2**31),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import doctest
 
 import pytest
+from helpers.cases import for_each
 
 from torchdali import OperatorConcurrency, Pipeline, StreamPolicy, errors, fn, pipeline_def, types
 from torchdali.pipeline import do_not_convert
@@ -92,7 +93,7 @@ def test_do_not_convert_returns_the_function():
     assert do_not_convert(function) is function
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("made", "cls", "text"),
     [
         (lambda: None, RuntimeError, "no outputs"),
@@ -152,7 +153,7 @@ def test_defaults_are_dalis_but_for_the_start_method():
         pipe.batch_size = 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "cls"),
     [
         ({"batch_size": 0}, ValueError),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import Pipeline, errors, fn, pipeline_def, tensors, types
 
@@ -20,7 +21,7 @@ def fed(batch_size=2, **source):
 # -- before build: methods that need the plan make it, those that do not answer
 
 
-@pytest.mark.parametrize(
+@for_each(
     "use",
     [
         lambda p: p.run(data=np.zeros((1, 2))),
@@ -159,8 +160,8 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("first", METHODS)
-@pytest.mark.parametrize("second", METHODS)
+@for_each("first", METHODS)
+@for_each("second", METHODS)
 def test_run_does_not_go_with_the_others(first, second):
     pipe = Pipeline(2, 1)
     pipe.set_outputs(fn.random.uniform())
@@ -205,8 +206,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("count", [1, 3])
+@for_each("kind", KINDS)
+@for_each("count", [1, 3])
 def test_every_kind_of_data_arrives(kind, count):
     data = np.arange(count * 6, dtype=np.float32).reshape(count, 2, 3)
     pipe = fed(3)
@@ -232,7 +233,7 @@ def test_a_layout_is_that_of_the_call_the_data_or_the_definition():
         assert pipe.run()[0].layout() == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "options", "cls", "text"),
     [
         (np.zeros((3, 2)), {}, ValueError, "at most 2 samples.*got 3"),

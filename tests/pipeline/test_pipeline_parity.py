@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import dali_oracle
+from helpers.cases import for_each
 
 from torchdali import Pipeline, errors, fn, types
 
@@ -108,7 +109,7 @@ def test_whole_batches_of_nothing_and_scalars(shape):
     )
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@for_each("dtype", TYPES)
 def test_types_go_through(dtype):
     batch = np.array([[0, 1, 2], [3, 100, 127]]).astype(dtype)
     assert_equal_dali(
@@ -119,7 +120,7 @@ def test_types_go_through(dtype):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("declared", "fed"),
     [(None, None), ("HWC", None), (None, "HWC"), ("HWC", "HWC"), ("HWC", ""), (None, "")],
 )
@@ -143,7 +144,7 @@ def test_one_node_may_be_several_outputs_and_others_are_pruned():
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         {"exec_pipelined": False, "exec_async": False},
@@ -153,7 +154,6 @@ def test_one_node_may_be_several_outputs_and_others_are_pruned():
         {"output_dtype": types.UINT8, "output_ndim": 3},
         {"output_dtype": [types.UINT8], "output_ndim": [None]},
     ],
-    ids=str,
 )
 def test_options_change_nothing_about_the_outputs(options):
     assert_equal_dali(
@@ -170,7 +170,7 @@ def fed(batch, *, options=None, **source):
     return [], ["data"], {"data": {"batches": [batch], **source}}, options
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("graph", "cls"),
     [
         (fed(np.zeros((3, 2))), ValueError),

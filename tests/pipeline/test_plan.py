@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from helpers.cases import for_each
 
 from torchdali import Pipeline, fn, pipeline_def, types
 from torchdali.errors import TorchdaliError
@@ -54,7 +55,7 @@ def test_without_fusion_each_operator_is_a_step(monkeypatch):
     assert not any(step.saves for step in plan)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("define", "fused"),
     [
         (lambda x: fn.cast(fn.decoders.image(x), dtype=types.FLOAT), []),

@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import Pipeline, errors, fn, pipeline_def, types
 from torchdali.tensors import TensorListCPU
@@ -481,9 +482,7 @@ def test_closing_ends_it_and_may_be_done_twice():
         pipe.feed_input("data", np.zeros((2, 3)))
 
 
-@pytest.mark.parametrize(
-    "how", ["built", "running", "failed", "with", "pipeline_def", "ended", "put off"]
-)
+@for_each("how", ["built", "running", "failed", "with", "pipeline_def", "ended", "put off"])
 def test_a_pipeline_is_freed_at_once(how):
     gc.disable()
     try:

@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import Pipeline, fn, ops, pipeline_def, types
 from torchdali.external_source import ExternalSource
@@ -44,7 +45,7 @@ def take(pipe, rounds):
 # -- feed_input
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
     [
         np.arange(6).reshape(2, 3),
@@ -131,7 +132,7 @@ def test_run_takes_data_by_name():
     assert pipe.input_feed_count("a") == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "cls", "text"),
     [
         (np.zeros((3, 1)), ValueError, "at most 2 samples"),
@@ -263,10 +264,10 @@ class Batches:
         return generate()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make", [lambda: batches(2), lambda: generate, Batches], ids=["list", "generator", "iterable"]
 )
-@pytest.mark.parametrize(
+@for_each(
     ("cycle", "expected"),
     [
         (None, [0, 1, "end", "end", "end"]),
@@ -277,7 +278,7 @@ class Batches:
         (True, [0, 1, 0, 1, 0]),
     ],
 )
-@pytest.mark.parametrize("depth", [1, 3])
+@for_each("depth", [1, 3])
 def test_iterables_end_or_go_round(make, cycle, expected, depth):
     expected = [v if v == "end" else [v, v] for v in expected]
     assert take(pulled(make(), depth, cycle=cycle), 5) == expected
@@ -391,7 +392,7 @@ def test_an_error_of_a_source_keeps_its_type_and_comes_in_its_turn(depth):
     assert take(pipe, 2) == [[3, 3], [4, 4]]  # the iteration is lost, the pipeline goes on
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "cls", "text"),
     [
         ({"source": 5}, TypeError, "callable or an iterable"),

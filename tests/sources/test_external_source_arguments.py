@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.dali_oracle import DaliError, run_graph
 
 from torchdali import Pipeline, fn, ops, pipeline_def, types
@@ -45,7 +46,7 @@ def batches():
 # -- types and values
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "cls", "text"),
     [
         ({"cuda_stream": "main"}, ArgumentTypeError, "a CUDA stream, got str"),
@@ -72,7 +73,6 @@ def batches():
         ({"ndim": ()}, ArgumentError, "a list of 0 for one output"),
         ({"layouts": "X"}, ArgumentTypeError, "did you mean `layout`"),
     ],
-    ids=str,
 )
 def test_wrong_values_are_refused_where_they_are_written(options, cls, text):
     for make in (
@@ -90,7 +90,7 @@ class Stream:
     cuda_stream = 7
 
 
-@pytest.mark.parametrize("stream", [0, 1, -1, ctypes.c_void_p(3), Stream(), types.CUDAStream(4)])
+@for_each("stream", [0, 1, -1, ctypes.c_void_p(3), Stream(), types.CUDAStream(4)])
 def test_arguments_of_the_gpu_have_no_effect(stream):
     pipe = build(rows, cuda_stream=stream, use_copy_kernel=True, blocking=True)
     assert pipe.run(stream)[0].as_array().tolist() == rows().tolist()
@@ -111,8 +111,8 @@ def test_they_are_held_against_their_types_in_calls_too():
     assert len(pipe.run()[0]) == BATCH
 
 
-@pytest.mark.parametrize("no", [False, 0, np.False_, None])
-@pytest.mark.parametrize("yes", [True, 1, np.True_])
+@for_each("no", [False, 0, np.False_, None])
+@for_each("yes", [True, 1, np.True_])
 def test_flags_are_true_or_false(no, yes):
     pipe = build(rows, batch=yes, no_copy=yes, blocking=no, parallel=no, batch_info=no)
     assert pipe.run()[0].shape() == [(3,)] * BATCH
@@ -243,7 +243,7 @@ def test_callables_say_what_they_take(source, text):
     assert "test_external_source_arguments.py" in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "value"),
     [
         (lambda index, more=5: rows(more), 5),
@@ -342,7 +342,7 @@ FED = [
 
 
 @pytest.mark.dali
-@pytest.mark.parametrize(("options", "fed"), FED, ids=str)
+@for_each(("options", "fed"), FED)
 def test_what_dali_refuses_is_refused_and_nothing_else(options, fed):
     def ours():
         pipe = build(name="x", **options)

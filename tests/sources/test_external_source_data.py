@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.dali_oracle import DaliError, run_graph
 
 from torchdali import Pipeline, fn, types
@@ -119,8 +120,8 @@ def as_array(value):
     return value.astype(value.dtype.newbyteorder("="))
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("value", SAMPLES.values(), ids=SAMPLES)
+@for_each("way", WAYS)
+@for_each("value", SAMPLES.values(), ids=SAMPLES)
 def test_a_sample_is_anything_that_is_an_array(value, way):
     out = WAYS[way]([value] * 2)
     expected = as_array(value)
@@ -162,8 +163,8 @@ BATCHES = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("data", BATCHES.values(), ids=BATCHES)
+@for_each("way", WAYS)
+@for_each("data", BATCHES.values(), ids=BATCHES)
 def test_a_batch_is_an_array_or_a_list_of_samples(data, way):
     out = WAYS[way](data)
     if isinstance(data, (list, tuple)):
@@ -192,7 +193,7 @@ def test_layouts_come_along_with_tensors():
         assert WAYS["workers"](data).layout() == ""  # arrays are what workers send
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "text"),
     [
         (["a", "b"], "got str"),
@@ -227,7 +228,7 @@ def test_layouts_come_along_with_tensors():
     ],
     ids=lambda value: str(value)[:20] if isinstance(value, str) else type(value).__name__,
 )
-@pytest.mark.parametrize("way", WAYS)
+@for_each("way", WAYS)
 def test_what_is_no_data_is_an_error_that_says_where(data, text, way):
     with pytest.raises(RuntimeError, match=text) as caught:
         WAYS[way](data)
@@ -258,8 +259,8 @@ def test_batches_may_change_in_size_and_shape(parallel):
         assert pipe.run()[0].shape() == [(index + 1,)] * size
 
 
-@pytest.mark.parametrize("first", ["fed", "pulled", "parallel"])
-@pytest.mark.parametrize("second", ["fed", "pulled", "parallel"])
+@for_each("first", ["fed", "pulled", "parallel"])
+@for_each("second", ["fed", "pulled", "parallel"])
 def test_sources_that_disagree_about_the_size_are_an_error(first, second):
     def make(kind, size, name):
         if kind == "fed":
@@ -316,8 +317,8 @@ PARITY = {
 
 
 @pytest.mark.dali
-@pytest.mark.parametrize("data", PARITY.values(), ids=PARITY)
-@pytest.mark.parametrize("no_copy", [False, True])
+@for_each("data", PARITY.values(), ids=PARITY)
+@for_each("no_copy", [False, True])
 def test_data_comes_out_as_in_dali(data, no_copy):
     def ours():
         pipe = build(no_copy=no_copy)

@@ -11,6 +11,7 @@ import itertools
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 
 from torchdali import Pipeline, fn
 from torchdali.plugin.pytorch import DALIGenericIterator
@@ -234,8 +235,8 @@ def test_what_was_fed_for_an_iteration_that_fails_is_dropped_with_it(depth):
     assert first_of(pipe, 2) == [[2, 2], [3, 3]]
 
 
-@pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("fed_first", [False, True])
+@for_each("depth", DEPTHS)
+@for_each("fed_first", [False, True])
 def test_what_is_fed_behind_the_end_of_another_source_waits(depth, fed_first):
     pipe = Pipeline(BATCH, 1, prefetch_queue_depth=depth)
     with pipe:
@@ -278,8 +279,8 @@ def test_ctrl_c_in_the_middle_of_a_source_loses_nothing(place):
     assert first_of(pipe) == [[2] * 3, [3] * 3]
 
 
-@pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("parallel", [False, True])
+@for_each("depth", DEPTHS)
+@for_each("parallel", [False, True])
 def test_an_error_at_the_beginning_of_an_epoch_leaves_the_next_ones(depth, parallel):
     def source(info):
         if info.epoch_idx == 1 and info.iteration == 0:

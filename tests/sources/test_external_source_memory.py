@@ -9,6 +9,7 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import Pipeline, fn
 from torchdali.tensors import TensorCPU, TensorListCPU
@@ -87,9 +88,9 @@ CONTIGUOUS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("make", CONTIGUOUS.values(), ids=CONTIGUOUS)
-@pytest.mark.parametrize("depth", [1, 3])
+@for_each("way", WAYS)
+@for_each("make", CONTIGUOUS.values(), ids=CONTIGUOUS)
+@for_each("depth", [1, 3])
 def test_with_no_copy_outputs_are_the_users_memory(make, way, depth):
     data = make()
     out = WAYS[way](data, no_copy=True, depth=depth)
@@ -98,8 +99,8 @@ def test_with_no_copy_outputs_are_the_users_memory(make, way, depth):
         assert out.as_torch().data_ptr() == addresses(data)[0]
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("make", CONTIGUOUS.values(), ids=CONTIGUOUS)
+@for_each("way", WAYS)
+@for_each("make", CONTIGUOUS.values(), ids=CONTIGUOUS)
 def test_without_it_they_are_a_copy(make, way):
     data = make()
     out = WAYS[way](data)
@@ -155,7 +156,7 @@ def test_outputs_of_another_pipeline_pass_in_place(way):
     assert [len(t) for t in pipe.run()[0]] == [2, 3, 4]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
     [
         np.arange(24).reshape(BATCH, 8)[:, ::2],
@@ -169,7 +170,7 @@ def test_outputs_of_another_pipeline_pass_in_place(way):
     ],
     ids=["step", "backwards", "transposed", "rows", "expanded", "swapped", "list", "bytes"],
 )
-@pytest.mark.parametrize("no_copy", [False, True])
+@for_each("no_copy", [False, True])
 def test_what_cannot_be_read_in_place_is_packed(data, no_copy):
     samples = [np.array(sample.tolist()) for sample in data]
     out = fed(data, no_copy=no_copy)

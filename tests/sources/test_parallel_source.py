@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import Pipeline, fn, pipeline_def, types
 from torchdali.errors import ArgumentError, ArgumentTypeError
@@ -270,7 +271,7 @@ def test_without_workers_the_source_is_called_here():
     assert set(pids) == {os.getpid()}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "options", "error", "text"),
     [
         (None, {}, ArgumentError, "needs a `source`"),

@@ -12,6 +12,7 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import backend, errors, tensors, types
 from torchdali.tensors import TensorCPU, TensorListCPU, wrap
@@ -170,7 +171,7 @@ def test_strides_are_kept_and_negative_ones_are_packed():
     assert np.array_equal(TensorCPU(big_endian), array)
 
 
-@pytest.mark.parametrize("wrong", ["text", 5, None, object(), [1, 2], np.zeros(2, "U3"), 1j])
+@for_each("wrong", ["text", 5, None, object(), [1, 2], np.zeros(2, "U3"), 1j])
 def test_what_is_no_array_is_a_type_error(wrong):
     with pytest.raises(TypeError):
         TensorCPU(wrong)

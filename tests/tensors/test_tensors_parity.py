@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import dali_oracle
+from helpers.cases import for_each
 from helpers.dali_worker import call_tensors
 
 from torchdali import backend
@@ -82,12 +83,12 @@ def compare(data: Any, layout: str, calls: list[list[Any]]) -> None:
         assert_same(mine, other, str(call))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@for_each("dtype", DTYPES)
 def test_a_batch_of_every_type(dtype):
     compare({"batch": counting((3, 2, 2), dtype)}, "HW", LIST_CALLS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shape", "layout"),
     [
         ((3, 4), "X"),
@@ -98,13 +99,12 @@ def test_a_batch_of_every_type(dtype):
         ((2, 0, 3), "HW"),
         ((3, 4, 0), ""),
     ],
-    ids=str,
 )
 def test_a_batch_from_one_array(shape, layout):
     compare({"batch": counting(shape, "i4")}, layout, LIST_CALLS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shapes", "layout"),
     [
         ([(2, 3), (2, 3)], "HW"),
@@ -114,18 +114,17 @@ def test_a_batch_from_one_array(shape, layout):
         ([(), ()], ""),
         ([(2, 2)] * 3, ""),
     ],
-    ids=str,
 )
 def test_a_batch_from_samples(shapes, layout):
     compare([counting(shape, "f4") for shape in shapes], layout, LIST_CALLS)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@for_each("dtype", DTYPES)
 def test_a_sample_of_every_type(dtype):
     compare(counting((2, 3), dtype), "HW", TENSOR_CALLS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shape", "layout"),
     [
         ((), ""),
@@ -136,7 +135,6 @@ def test_a_sample_of_every_type(dtype):
         ((1, 1), "HW"),
         ((2, 1, 3, 1), "DHWC"),
     ],
-    ids=str,
 )
 def test_a_sample_and_its_squeezing(shape, layout):
     calls = TENSOR_CALLS

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 
 from torchdali import PipelineLoader, fn, pipeline_def
 from torchdali.loader._pipeline.pipeline_loader import Padded
@@ -72,7 +73,7 @@ def same(found, expected):
         assert found == expected
 
 
-@pytest.mark.parametrize("which", STRUCTURES)
+@for_each("which", STRUCTURES)
 def test_a_batch_has_the_structure_of_the_definition(which):
     define, expect = STRUCTURES[which]
     found = first_batch(lambda: define(number(1), number(5)))
@@ -95,8 +96,8 @@ def test_constants_stand_in_structures_too():
     assert found["n"].tolist() == [3, 3]
 
 
-@pytest.mark.parametrize("shape", [(), (1,)])
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+@for_each("shape", [(), (1,)])
+@for_each("dtype", ["uint8", "int8", "int16", "int32", "int64"])
 def test_labels_are_int64_one_a_sample(shape, dtype):
     found = first_batch(lambda: number(7, shape, np.dtype(dtype)))
     assert found.dtype == torch.int64

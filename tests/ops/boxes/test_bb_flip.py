@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +40,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.make is not None], ids=str)
+@for_each("case", [c for c in CASES if c.make is not None])
 def test_matches_reference(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
         args = {n: a.at(index) if isinstance(a, PerSample) else a for n, a in case.args.items()}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import Input, OpCase, run_case, run_op
 
 OP = "box_encoder"
@@ -70,7 +71,7 @@ def iou(a: np.ndarray, b: np.ndarray) -> float:
     return common / (np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - common)
 
 
-@pytest.mark.parametrize("case", CASES[:9], ids=lambda c: str({**c.args, "anchors": None}))
+@for_each("case", CASES[:9], ids=lambda c: str({**c.args, "anchors": None}))
 def test_matches_reference(case):
     encoded, got = run_case(case).samples()
     anchors = np.array(case.args["anchors"]).reshape(-1, 4)
@@ -103,7 +104,7 @@ def test_offsets_lead_back_to_the_boxes():
     torch.testing.assert_close(back[found > 0], plain[found > 0], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"anchors": [0.0, 0.0, 1.0]}, "`anchors` has 3 values"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.distributions import same_distribution
 from helpers.ops import Input, OpCase, PerSample, run_case, run_dali, run_op
 from hypothesis import given
@@ -201,7 +202,7 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"thresholds": []}, "`thresholds` is empty"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.distributions import same_distribution
 from helpers.ops import OpCase, PerSample, run_case, run_dali, run_op
 from hypothesis import given
@@ -88,7 +89,7 @@ GOLDEN = [[15, 72], [-11, 9], [20, 49], [-10, 82]]
 BASE = {"crop_shape": [3, 3], "roi_start": [2, 3], "roi_shape": [3, 3]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"roi_end": [8, 9]}, "`roi_end` excludes `roi_shape`"),

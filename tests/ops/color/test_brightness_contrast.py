@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import OpCase, PerSample, run_batches, run_case, run_op
 from helpers.reference import convert
 from hypothesis import given
@@ -90,7 +91,7 @@ def reference(
     return convert(torch.from_numpy(y), dtype)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_reference(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
         args = {

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import OpCase, run_case, run_op
 
@@ -101,7 +102,7 @@ def reference(x, tiles_x, tiles_y, clip_limit, bins=256, luma_only=True) -> np.n
     return np.clip(y, 0, 255).astype(np.uint8)[..., None]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_reference(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
         x = case.input(index).numpy()
@@ -123,7 +124,7 @@ def test_colour_differences_stay_as_they_are():
     assert torch.equal((actual - x)[inside].amin(-1), (actual - x)[inside].amax(-1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "x", "message"),
     [
         ({"tiles_x": 0}, torch.zeros(4, 4, 1).byte(), "`tiles_x` is 0, expected 1 to"),

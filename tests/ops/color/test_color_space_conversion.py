@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import OpCase, run_case, run_op
 from hypothesis import given
@@ -79,7 +80,7 @@ def reference(x: torch.Tensor, source, target) -> torch.Tensor:
     return torch.from_numpy(np.clip(np.floor(y + 0.5), 0, 255).astype(np.uint8))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_reference(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
         expected = reference(case.input(index), case.args["image_type"], case.args["output_type"])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import OpCase, PerSample, run_batches, run_case, run_op
 from helpers.reference import convert
@@ -91,7 +92,7 @@ def reference(x: torch.Tensor, case: OpCase, index: int) -> torch.Tensor:
     return convert(torch.from_numpy(y), x.dtype if to is None else DTYPES[to])
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_reference(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
         expected = reference(case.input(index), case, index)
@@ -131,8 +132,8 @@ def test_each_frame_has_its_own_hue():
         assert torch.equal(got, run_op("hue", frame, layout="HWC", hue=float(hue)))
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 3e38])
-@pytest.mark.parametrize("name", ["hue", "saturation", "contrast", "brightness"])
+@for_each("value", [float("nan"), float("inf"), 3e38])
+@for_each("name", ["hue", "saturation", "contrast", "brightness"])
 def test_values_that_are_not_finite_stay_within_the_type(name, value):
     x = torch.full((1, 40, 3), 9, dtype=torch.uint8)
     for dtype in (types.UINT8, types.INT16, types.FLOAT):

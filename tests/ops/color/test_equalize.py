@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import OpCase, run_case, run_op
 from hypothesis import given
@@ -57,7 +58,7 @@ def reference(x: np.ndarray) -> np.ndarray:
     return np.clip(np.rint(brighter * scale), 0, 255).astype(np.uint8)[x]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_reference(case):
     run = run_case(case)
     layout = run.layouts[0]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp, random_tensor
 from helpers.ops import OpCase, run_case, run_op
 from helpers.reference import convert
@@ -68,7 +69,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if "output_dtype" not in c.args], ids=str)
+@for_each("case", [c for c in CASES if "output_dtype" not in c.args])
 def test_matches_reference(case):
     args = case.args
     keys, values = args.get("keys", []), args.get("values", [])

@@ -9,6 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.dali_oracle import DaliError, run_graph
 from helpers.encoded_images import (
     IMAGE_TYPES,
@@ -102,8 +103,8 @@ def in_dali(files: list[bytes], op: str = "experimental.decoders.image", **args)
 
 
 @pytest.mark.dali
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("image_type", IMAGE_TYPES)
+@for_each("dtype", DTYPES)
+@for_each("image_type", IMAGE_TYPES)
 def test_gives_what_dali_gives(image_type, dtype):
     names = [n for n in FILES if image_type != "ANY_DATA" or n not in ANY_DATA_BROKEN_IN_DALI]
     args = {"output_type": IMAGE_TYPES[image_type], "dtype": DTYPES[dtype]}
@@ -170,8 +171,8 @@ def test_jpeg_gives_what_libjpeg_gives_in_pillow(name):
     assert np.array_equal(one(FILES[name]), pillow(FILES[name]))
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
-@pytest.mark.parametrize("channels", [1, 3])
+@for_each("orientation", range(1, 9))
+@for_each("channels", [1, 3])
 def test_exif_orientation_of_a_jpeg_is_applied(orientation, channels):
     data = jpeg(ramp(21, 34, channels), orientation=orientation)
     upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
@@ -179,8 +180,8 @@ def test_exif_orientation_of_a_jpeg_is_applied(orientation, channels):
     assert np.array_equal(one(data, adjust_orientation=False), pillow(data))
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
-@pytest.mark.parametrize("dtype", [types.UINT8, types.INT16, types.FLOAT])
+@for_each("orientation", range(1, 9))
+@for_each("dtype", [types.UINT8, types.INT16, types.FLOAT])
 def test_exif_orientation_of_a_png_is_applied(orientation, dtype):
     pixels = ramp(13, 22, 4)
     exif = Image.Exif()
@@ -233,7 +234,7 @@ def test_alpha_is_kept_by_any_data_only(colour_type, channels):
     assert np.array_equal(one(data, output_type=types.BGR), opaque[..., ::-1])
 
 
-@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "LA", "I;16"])
+@for_each("mode", ["1", "L", "P", "RGB", "RGBA", "LA", "I;16"])
 def test_pngs_of_pillow_are_read_back(mode):
     image = Image.fromarray(ramp(19, 27, 3).astype(np.uint8))
     if mode == "I;16":
@@ -297,8 +298,8 @@ def test_ycbcr_has_limited_range():
     assert np.array_equal(one(png(pixels, 8, PNG_RGB), output_type=types.YCbCr), expected)
 
 
-@pytest.mark.parametrize("kind", [1, 2, 3, 4, 5, 6])
-@pytest.mark.parametrize("peak", [255, 100, 65535, 1000])
+@for_each("kind", [1, 2, 3, 4, 5, 6])
+@for_each("peak", [255, 100, 65535, 1000])
 def test_pnm_scales_its_maximum_to_full_intensity(kind, peak):
     channels = 3 if kind in (3, 6) else 1
     if kind in (1, 4):
@@ -322,8 +323,8 @@ def test_plain_bitmap_needs_no_blanks_between_pixels():
     ]
 
 
-@pytest.mark.parametrize("bits", [1, 4, 8])
-@pytest.mark.parametrize("top_down", [False, True])
+@for_each("bits", [1, 4, 8])
+@for_each("top_down", [False, True])
 def test_bmp_palette(bits, top_down):
     rng = np.random.default_rng(bits)
     palette = rng.integers(0, 256, (2**bits, 3))
@@ -406,7 +407,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD)
+@for_each("kind", BAD)
 def test_bad_file_gives_an_error_that_says_what_is_wrong(kind):
     data, message = BAD[kind]
     with pytest.raises(RuntimeError, match=rf"fn\.decoders\.image: (?s:.*){message}") as caught:

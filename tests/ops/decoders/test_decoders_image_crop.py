@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.dali_oracle import run_graph
 from helpers.encoded_images import PNG_RGB, as_tensor, decode, jpeg, png, ramp, sample_files
 from helpers.ops import OpCase, PerSample
@@ -43,7 +44,7 @@ def crop(data: bytes, **args) -> np.ndarray:
     return decode("decoders.image_crop", [data], **args)[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "expected"),
     [
         ({}, (0, 0, 13, 17)),
@@ -87,8 +88,8 @@ def test_random_windows_are_those_of_dali():
         assert np.array_equal(crop(data, **args), result[0][0].samples[0]), args
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("image_type", [types.RGB, types.ANY_DATA])
+@for_each("name", FILES)
+@for_each("image_type", [types.RGB, types.ANY_DATA])
 def test_is_the_crop_of_the_whole_image(name, image_type):
     whole = decode("decoders.image", [FILES[name]], output_type=image_type, dtype=types.INT16)[0]
     height, width, _ = whole.shape
@@ -105,7 +106,7 @@ def test_is_the_crop_of_the_whole_image(name, image_type):
         assert np.array_equal(part, whole[y : y + h, x : x + w]), args
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@for_each("orientation", range(1, 9))
 def test_window_is_placed_in_the_image_as_it_is_seen(orientation):
     data = jpeg(ramp(41, 67, 3), orientation=orientation, subsampling=2)
     whole = decode("decoders.image", [data])[0]
@@ -148,7 +149,7 @@ def test_sizes_and_positions_may_differ_from_sample_to_sample():
     assert [window(p) for p in parts] == [(9, 0, 3, 4), (8, 24, 5, 6)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"crop": [20, 5]}, r"reaches outside the sample of shape \[13, 17\]"),

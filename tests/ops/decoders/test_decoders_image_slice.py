@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.dali_oracle import run_graph
 from helpers.encoded_images import PNG_RGB, as_tensor, decode, jpeg, png, ramp
 from helpers.ops import Input, OpCase, PerSample
@@ -53,7 +54,7 @@ def floats(*values: float) -> np.ndarray:
 
 
 # Of an image of 13 x 17 pixels; coordinates are (x, y) unless the axes say otherwise.
-@pytest.mark.parametrize(
+@for_each(
     ("args", "expected"),
     [
         ({"start": [2, 3], "end": [5, 9]}, (3, 2, 6, 3)),
@@ -79,7 +80,7 @@ def test_named_coordinates(args, expected):
     assert window(cut(coordinates(13, 17), **args)) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("anchor", "extent", "args", "expected"),
     [
         (floats(0.1, 0.2), floats(0.5, 0.5), {}, (3, 2, 6, 8)),
@@ -153,7 +154,7 @@ def test_coordinates_may_differ_from_sample_to_sample():
     assert [window(p) for p in parts] == [(2, 1, 8, 14), (4, 3, 16, 27)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({}, "needs a window"),

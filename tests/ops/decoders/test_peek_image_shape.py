@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.dali_oracle import run_graph
 from helpers.encoded_images import IMAGE_TYPES, as_tensor, decode, jpeg, ramp, sample_files
 from helpers.ops import OpCase
@@ -52,7 +53,7 @@ def test_is_the_shape_that_dali_gives(image_type):
         assert np.array_equal(ours, theirs), name
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("dtype", "expected"),
     [
         (types.INT64, np.int64),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from helpers.encoded_images import PNG_RGB, jpeg, png
 from PIL import Image
 
@@ -104,8 +105,8 @@ def test_the_result_is_close_to_that_of_the_whole_picture(name, progressive):
         assert 36 < psnr(a, b) < 70, "not close, or decoded at full size"
 
 
-@pytest.mark.parametrize("scale", [2, 4, 8])
-@pytest.mark.parametrize("subsampling", [0, 1, 2])
+@for_each("scale", [2, 4, 8])
+@for_each("subsampling", [0, 1, 2])
 def test_it_is_the_smaller_picture_of_libjpeg_turbo_resized(scale, subsampling):
     # Twice as large as the result still, and no multiple of the scale.
     height, width = 24 * scale * 2 + 5, 20 * scale * 2 + 3
@@ -127,7 +128,7 @@ def test_it_is_the_smaller_picture_of_libjpeg_turbo_resized(scale, subsampling):
     np.testing.assert_array_equal(actual, np.array(pipe.run()[0].at(0)))
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@for_each("orientation", range(1, 9))
 def test_orientation_is_applied_to_the_smaller_picture(orientation):
     pixels = picture(320, 400, seed=3)
     file = jpeg(pixels, orientation=orientation, quality=95)

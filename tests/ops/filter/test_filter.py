@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.convolving import PAD_MODES, correlate
 from helpers.inputs import random_tensor
 from helpers.ops import Input, OpCase, PerSample, run_batches
@@ -99,9 +100,9 @@ def run_filter(x: torch.Tensor, kernel: torch.Tensor, *fill, layout: str = "HWC"
     return run.batches[0][0][0]
 
 
-@pytest.mark.parametrize("border", PAD_MODES)
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
-@pytest.mark.parametrize("shape", [(3, 3), (4, 7)])
+@for_each("border", PAD_MODES)
+@for_each("dtype", [torch.uint8, torch.float32])
+@for_each("shape", [(3, 3), (4, 7)])
 def test_matches_reference(border, dtype, shape):
     x = random_tensor((20, 25, 3), dtype, 1)
     kernel = weights(*shape)
@@ -138,7 +139,7 @@ def test_a_single_tap_moves_the_image(anchor):
     assert torch.equal(actual, x.roll((anchor[0] - 1, anchor[1] - 1), (0, 1)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "fill", "args", "message"),
     [
         ((3,), None, {}, r"`filter` has shape \[3\], expected 2 axes"),

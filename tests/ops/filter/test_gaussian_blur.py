@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.convolving import correlate
 from helpers.inputs import random_tensor
 from helpers.ops import OpCase, PerSample, run_op
@@ -90,8 +91,8 @@ def window(sigma: float, size: int = 0) -> np.ndarray:
     return weights / weights.sum()
 
 
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.float32])
-@pytest.mark.parametrize(("layout", "first"), [("HWC", 0), ("CHW", 1), ("FCHW", 2)])
+@for_each("dtype", [torch.uint8, torch.int16, torch.float32])
+@for_each(("layout", "first"), [("HWC", 0), ("CHW", 1), ("FCHW", 2)])
 def test_matches_reference(dtype, layout, first):
     x = random_tensor((2, 30, 25, 3)[4 - len(layout) :], dtype, 1)
     actual = run_op("gaussian_blur", x, layout=layout, sigma=[1.5, 0.0], window_size=[0, 5])
@@ -121,7 +122,7 @@ def test_transposing_commutes():
     torch.testing.assert_close(turned.T, y, rtol=1e-5, atol=1e-3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("layout", "args", "message"),
     [
         ("HWC", {}, "`sigma` and `window_size` are both 0"),

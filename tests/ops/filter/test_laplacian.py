@@ -8,6 +8,7 @@ import functools
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.convolving import correlate
 from helpers.inputs import random_tensor
 from helpers.ops import OpCase, PerSample, run_op
@@ -108,7 +109,7 @@ def test_a_constant_has_no_derivative():
     assert not run_op("laplacian", x, layout="HWC", window_size=7, dtype=types.FLOAT).any()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"window_size": 4}, "`window_size` has 4, expected an odd number from 3 to 31"),

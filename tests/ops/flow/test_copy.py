@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, run_case
 
@@ -15,7 +15,7 @@ CASES = [OpCase("copy", "HWC", (5, 7, 3), dtype=dtype) for dtype in DTYPES]
 CASES += [OpCase("copy", "", ()), OpCase("copy", "AB", [(2, 0), (3, 4)]), OpCase("copy", "", (4,))]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_the_output_equals_the_input(case):
     run = run_case(case)
     assert run.layouts == [case.layout]

@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, run_batches, run_case, run_op
 
@@ -62,7 +63,7 @@ def test_it_runs_although_nobody_uses_its_output(tmp_path, monkeypatch):
     assert os.listdir() == ["0-unused-0.ppm"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "x", "message"),
     [
         ({"input_layout": "CHW"}, torch.zeros(3, 2, 2).byte(), '`input_layout` is "CHW"'),

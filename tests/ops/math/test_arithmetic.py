@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import dali_oracle, expressions
+from helpers.cases import for_each
 from helpers.expressions import LIBRARY_FUNCTIONS
 
 from torchdali import errors
@@ -133,7 +134,7 @@ def test_promotion_and_values_of_every_pair_of_types_equal_dali(left):
 
 
 @pytest.mark.dali
-@pytest.mark.parametrize("dtype", [t for t in DALI_TYPES if t != "bool"])
+@for_each("dtype", [t for t in DALI_TYPES if t != "bool"])
 def test_functions_of_one_operand_equal_dali(dtype):
     codes = [f"math.{name}(x)" for name in FUNCTIONS_OF_ONE] + ["-x", "+x", "math.abs(-x)"]
     assert_parity(codes, {"x": edges(dtype)})
@@ -244,7 +245,7 @@ BROADCASTS = [
 
 
 @pytest.mark.dali
-@pytest.mark.parametrize(("left", "right"), BROADCASTS, ids=str)
+@for_each(("left", "right"), BROADCASTS)
 def test_broadcasting_equals_dali(left, right):
     rng = np.random.default_rng(1)
     a = rng.integers(0, 200, left).astype(np.uint8)
@@ -254,7 +255,7 @@ def test_broadcasting_equals_dali(left, right):
 
 
 @pytest.mark.dali
-@pytest.mark.parametrize(
+@for_each(
     ("left", "right", "left_layout", "right_layout"),
     [
         ((2, 2, 3), (3,), "HWC", ""),
@@ -268,7 +269,6 @@ def test_broadcasting_equals_dali(left, right):
         ((2, 2, 3), (), "HWC", ""),
         ((), (2, 2, 3), "", "HWC"),
     ],
-    ids=str,
 )
 def test_layouts_equal_dali(left, right, left_layout, right_layout):
     operands = {"a": np.ones(left, np.uint8), "b": np.ones(right, np.uint8)}
@@ -277,7 +277,7 @@ def test_layouts_equal_dali(left, right, left_layout, right_layout):
 
 
 @pytest.mark.dali
-@pytest.mark.parametrize(
+@for_each(
     ("code", "left", "right", "layouts", "error"),
     [
         ("a + b", np.ones((2, 3)), np.ones(2), {}, ValueError),
@@ -310,8 +310,8 @@ def test_what_dali_refuses_is_refused(code, left, right, layouts, error):
 # What DALI 1.35 does not do, or does wrong.
 
 
-@pytest.mark.parametrize("integer", ["int8", "int16", "int32", "int64"])
-@pytest.mark.parametrize("floating", ["float32", "float64"])
+@for_each("integer", ["int8", "int16", "int32", "int64"])
+@for_each("floating", ["float32", "float64"])
 def test_a_negative_integer_is_compared_with_floating_values_by_value(integer, floating):
     """DALI has -1 < -7.0 and even -1 < NaN."""
     a, b = pairs(integer, floating)
@@ -322,7 +322,7 @@ def test_a_negative_integer_is_compared_with_floating_values_by_value(integer, f
         np.testing.assert_array_equal(result.value, eval(code, {"a": b, "b": a.astype(floating)}))
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
+@for_each("dtype", INTEGERS)
 def test_integers_divided_by_zero_give_zero(dtype):
     a, b = pairs(dtype, dtype)
     results = compute(["a // b", "a % b", "a // 0", "a % 0"], {"a": a, "b": b})
@@ -346,7 +346,7 @@ def test_the_remainder_of_floating_values_has_the_sign_of_the_dividend():
     np.testing.assert_array_equal(compute(["a % b"], {"a": a, "b": b})[0].value, np.fmod(a, b))
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
+@for_each("dtype", INTEGERS)
 def test_shifts_past_the_width_and_negative_ones_are_defined(dtype):
     width = np.dtype(dtype).itemsize * 8
     a = edges(dtype)
@@ -383,7 +383,7 @@ def test_bitwise_not_is_logical_for_booleans():
         compute(["~x"], {"x": np.ones(2, np.float32)})
 
 
-@pytest.mark.parametrize("other", ALL_TYPES)
+@for_each("other", ALL_TYPES)
 def test_float16_gives_way_to_wider_floating_types_only(other):
     x, y = np.array([1.5, -2.25, 3.0], np.float16), np.array([1, 0, 1]).astype(other)
     wanted = other if other in ("float32", "float64") else "float16"

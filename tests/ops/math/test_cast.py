@@ -8,6 +8,7 @@ import math
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import OpCase, run_case, run_op
 from helpers.reference import convert
 from hypothesis import given
@@ -72,7 +73,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c}-{c.dtype}")
+@for_each("case", CASES, ids=lambda c: f"{c}-{c.dtype}")
 def test_matches_reference(case):
     to = {value: key for key, value in DALI_TYPES.items()}[case.args["dtype"]]
     run = run_case(case)
@@ -83,8 +84,8 @@ def test_matches_reference(case):
         assert torch.equal(actual, expected)
 
 
-@pytest.mark.parametrize("to", [t for t in DALI_TYPES if not t.is_floating_point], ids=str)
-@pytest.mark.parametrize("source", [torch.float16, torch.float32, torch.float64], ids=str)
+@for_each("to", [t for t in DALI_TYPES if not t.is_floating_point])
+@for_each("source", [torch.float16, torch.float32, torch.float64])
 def test_nan_becomes_zero_in_every_integer_type(source, to):
     actual = run_op("cast", torch.full((20,), math.nan, dtype=source), dtype=DALI_TYPES[to])
     # For bool, everything that does not round to 0 is true, and NaN does not.

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import OpCase, run_case, run_op
 
 from torchdali import fn, types
@@ -37,7 +38,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_every_sample_is_the_tensor(case):
     args = case.args
     (samples,) = run_case(case).samples()
@@ -65,7 +66,7 @@ def test_bytes_are_the_elements_of_an_array():
     assert np.array_equal(converted.numpy(), x)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "error", "text"),
     [
         ({}, ValueError, "takes one of `fdata`, `idata` and `data`"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import Input, OpCase, PerSample, run_case, run_op
 from hypothesis import given
@@ -56,7 +57,7 @@ CASES += [
 CASES = [case.replace(no_parity=NOT_THERE) for case in CASES]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_numpy(case):
     run = run_case(case)
     for i, out in enumerate(run.samples()[0]):
@@ -87,7 +88,7 @@ def test_a_value_is_repeated_as_numpy_repeats_it(shape, data):
     np.testing.assert_array_equal(out.numpy(), np.broadcast_to(value.numpy(), shape))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("op", "inputs", "args", "message"),
     [
         ("zeros", [], {"shape": [2, -1]}, "negative extent: -1"),

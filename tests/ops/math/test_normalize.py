@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from helpers.reference import convert
@@ -115,7 +116,7 @@ def reference(x: torch.Tensor, args: dict[str, object], layout: str, index: int)
     return (x - mean) * factor + args.get("shift", 0.0)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if "batch" not in c.args], ids=str)
+@for_each("case", [c for c in CASES if "batch" not in c.args])
 def test_matches_reference(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
         x = case.input(index)
@@ -177,7 +178,7 @@ def test_where_nothing_varies_the_result_is_the_shift():
     assert run_op(OP, x, axes=1, stddev=torch.zeros(5, 1), mean=1.0).unique().tolist() == [0.0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"axes": []}, "`axes` is an empty list"),

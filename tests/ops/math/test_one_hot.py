@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, run_op
 from hypothesis import given
@@ -96,7 +97,7 @@ def test_values_saturate_where_dali_wraps_around():
     assert run_op("one_hot", torch.tensor(1), **args).tolist() == [0, 255]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"num_classes": -1}, "`num_classes` is -1"),
@@ -106,7 +107,6 @@ def test_values_saturate_where_dali_wraps_around():
         ({"axis_name": "C"}, "needs an input with a layout"),
         ({"num_classes": 2**31 - 1, "dtype": types.INT64, "axis": 0}, "too large|out of memory"),
     ],
-    ids=str,
 )
 def test_errors(args, message):
     with pytest.raises((ValueError, IndexError, RuntimeError), match=message) as caught:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import Input, OpCase, run_case, run_op
 from hypothesis import given
@@ -166,10 +167,8 @@ NUMPY = {
 }
 
 
-@pytest.mark.parametrize(
-    "case",
-    [c for c in CASES if "axes" in c.args and not c.more_inputs and "dtype" not in c.args],
-    ids=str,
+@for_each(
+    "case", [c for c in CASES if "axes" in c.args and not c.more_inputs and "dtype" not in c.args]
 )
 def test_matches_numpy(case):
     axes = case.args["axes"]
@@ -240,7 +239,7 @@ def test_extremes_pass_over_nan_and_know_infinity():
     assert run_op(name("min"), torch.tensor([inf, inf])).item() == inf
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("op", "args", "message"),
     [
         ("sum", {"axes": [3]}, "`axes` has 3, expected an axis"),

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import OpCase, PerSample, run_case, run_op
 
 OPERATORS = ["noise.gaussian", "noise.salt_and_pepper", "noise.shot"]
@@ -138,7 +139,7 @@ def test_salt_of_floating_types_is_one_and_pepper_minus_one(dtype):
     assert values == [-1.0, 0.5, 1.0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "factor", "dtype"),
     [
         (100, 20.0, torch.uint8),
@@ -209,7 +210,7 @@ def test_a_stream_of_samples_does_not_repeat():
     assert len({tuple(sample.tolist()) for sample in noisy}) == 4
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("op", "args", "message"),
     [
         (SALT, {"prob": 1.5}, "`prob` is 1.5, expected 0 to 1"),

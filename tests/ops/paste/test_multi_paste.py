@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp, random_tensor
 from helpers.ops import Input, OpCase, PerSample, run_batches, run_op
 from hypothesis import given
@@ -137,7 +138,7 @@ def test_every_frame_has_its_own_place(ids):
     assert run.layouts == ["FHWC"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"in_ids": [1]}, "`in_ids` has 1, and the batch 1 samples"),
@@ -156,7 +157,6 @@ def test_every_frame_has_its_own_place(ids):
         ({"output_size": [5, -1]}, "`output_size` is"),
         ({"output_size": [2**31 - 1, 2**31 - 1]}, "too large|out of memory"),
     ],
-    ids=str,
 )
 def test_errors(args, message):
     args = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp, random_tensor
 from helpers.ops import OpCase, PerSample, run_op
 from hypothesis import given
@@ -96,7 +97,7 @@ def test_a_box_stays_on_its_pixels():
     assert int(canvas.sum()) == 255 * 4 * 5 * 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"ratio": 0.5}, "`ratio` is 0.5"),
@@ -110,7 +111,6 @@ def test_a_box_stays_on_its_pixels():
         ({"ratio": 1.0, "fill_value": [1, 2]}, "`fill_value` has 2 values"),
         ({"ratio": 1.0, "n_channels": 1, "fill_value": 1}, "the input has 3 channels"),
     ],
-    ids=str,
 )
 def test_errors(args, message):
     with pytest.raises((ValueError, RuntimeError), match=message) as caught:

@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import OpCase, PerSample, run_op
 
 from torchdali import types
@@ -76,7 +77,7 @@ def test_values_of_a_seed_never_change():
 GOLDEN = [0.72983, 0.8577, 0.74528, 0.73472]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"alpha": 0.0}, "`alpha` is 0, expected a number above 0"),

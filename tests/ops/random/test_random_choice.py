@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import Input, OpCase, PerSample, run_op
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,7 +71,7 @@ GOLDEN = [85, 79, 32, 5, 92, 25, 74, 40]
 GOLDEN_WEIGHTED = [100.0, 100.0, -1.0, 3.5, 100.0, -1.0, 7.0, -1.0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("a", "args", "message"),
     [
         (torch.tensor(0), {}, "input `a` is 0, expected 1 or more"),

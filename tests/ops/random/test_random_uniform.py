@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import OpCase, PerSample, run_op
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,7 +81,7 @@ def test_the_interval_is_filled_evenly():
     assert (((counts - 2500) ** 2) / 2500).sum() < 50
 
 
-@pytest.mark.parametrize("dtype", INTEGERS, ids=lambda d: d.name)
+@for_each("dtype", INTEGERS, ids=lambda d: d.name)
 def test_integers_are_rounded_and_saturate(dtype):
     values = run_op(OP, shape=[5000], range=[-2.0, 2.0], dtype=dtype).long().tolist()
     low = 0 if dtype.name.startswith("U") else -2
@@ -104,7 +105,7 @@ def test_every_value_of_a_list_occurs_as_often():
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"range": [5.0, 2.0]}, "which is empty"),

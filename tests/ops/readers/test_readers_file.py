@@ -7,6 +7,7 @@ import os
 import subprocess
 
 import pytest
+from helpers.cases import for_each
 from helpers.permissions import as_ordinary_user
 
 from torchdali import fn, pipeline_def
@@ -445,7 +446,7 @@ def test_folders_without_files_are_errors(write, tmp_path, root, message):
         reader(file_root=str(tmp_path / root))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({}, "no files are given"),
@@ -472,7 +473,6 @@ def test_folders_without_files_are_errors(write, tmp_path, root, message):
             "`shuffle_after_epoch` and `stick_to_shard` exclude",
         ),
     ],
-    ids=str,
 )
 def test_arguments_that_contradict_are_refused_at_build(args, message):
     with pytest.raises(ValueError, match=message) as caught:

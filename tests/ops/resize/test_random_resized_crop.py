@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, run_op
 
@@ -110,7 +111,7 @@ FALLBACKS = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "extents"), FALLBACKS)
+@for_each(("asked", "extents"), FALLBACKS)
 def test_impossible_windows_become_dalis(asked, extents):
     height, width, area, ratio = asked
     w = windows(height, width, 4, random_area=area, random_aspect_ratio=ratio)
@@ -153,7 +154,7 @@ def test_the_seed_decides():
     assert len(np.unique(first, axis=0)) > 15
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "error", "message"),
     [
         ({}, TypeError, "size"),
@@ -165,7 +166,6 @@ def test_the_seed_decides():
         ({"size": 4, "num_attempts": -1}, ValueError, "`num_attempts` is -1, expected 0 to"),
         ({"size": 4, "dtype": types.INT32}, TypeError, "`dtype` is int32"),
     ],
-    ids=str,
 )
 def test_bad_arguments_are_refused(args, error, message):
     with pytest.raises(error, match=message):

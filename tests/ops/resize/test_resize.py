@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from hypothesis import assume, given, settings
@@ -313,11 +314,7 @@ def has_a_reference(case: OpCase) -> bool:
     return not by_rounding and case.input().numel() > 0
 
 
-@pytest.mark.parametrize(
-    "case",
-    [c for c in CASES if has_a_reference(c)],
-    ids=str,
-)
+@for_each("case", [c for c in CASES if has_a_reference(c)])
 def test_matches_reference(case):
     run = run_case(case)
     layout = case.layout or "HWC"
@@ -334,8 +331,8 @@ def test_matches_reference(case):
         close(actual, reference(x, layout, args), full_scale(x.dtype))
 
 
-@pytest.mark.parametrize("filter_", [f for n, f in FILTERS.items() if n != "gaussian"])
-@pytest.mark.parametrize("low", [0.013, 1.7])
+@for_each("filter_", [f for n, f in FILTERS.items() if n != "gaussian"])
+@for_each("low", [0.013, 1.7])
 def test_regions_off_the_pixel_grid_match_reference(filter_, low):
     x = OpCase("resize", "HWC", (19, 23, 3), dtype=torch.float32).input()
     region = {"roi_start": [low, low], "roi_end": [17.93, 20.11]}
@@ -432,7 +429,7 @@ def test_a_region_outside_the_input_repeats_its_border(region):
 SIZE = {"size": [4, 4]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "error", "message"),
     [
         ({}, ValueError, "size was given in 0 ways"),
@@ -451,7 +448,6 @@ SIZE = {"size": [4, 4]}
         ({**SIZE, "dtype": types.INT16}, TypeError, "`dtype` is int16, expected float32 or"),
         ({**SIZE, "interp_type": torch.tensor(9)}, ValueError, "not an interpolation type: 9"),
     ],
-    ids=str,
 )
 def test_bad_arguments_are_refused(args, error, message):
     with pytest.raises(error, match=message):

@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import OpCase, PerSample, run_op
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -145,7 +146,7 @@ def test_a_window_larger_than_the_result_repeats_the_border():
         assert torch.equal(out, expected)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"crop": [3, 3]}, "size was given in 0 ways"),
@@ -155,7 +156,6 @@ def test_a_window_larger_than_the_result_repeats_the_border():
         ({"size": 5, "crop": [3, 3], "crop_pos_x": 1.5}, "is 1.5, expected 0 to 1"),
         ({"size": 5, "crop": [3, 3], "rounding": "up"}, '`rounding` is "up"'),
     ],
-    ids=str,
 )
 def test_bad_arguments_are_refused(args, message):
     with pytest.raises(ValueError, match=message):

@@ -8,6 +8,7 @@ from collections import deque
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.distributions import same_distribution
 from helpers.ops import OpCase, PerSample, run_case, run_dali, run_op
 from hypothesis import given
@@ -158,7 +159,7 @@ def test_boxes_of_a_seed_never_change():
 GOLDEN = [[7, 5, 11, 13], [0, 0, 1, 10], [8, 0, 9, 2], [7, 5, 11, 13], [7, 5, 11, 13]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"format": "x"}, '`format` is "x"'),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import Input, OpCase, run_case, run_op
 from hypothesis import given
@@ -46,7 +47,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_reference(case):
     polygons, vertices = run_case(case).samples()
     for index in range(case.batch):
@@ -76,7 +77,7 @@ def test_selecting_all_and_back_is_the_identity(order):
     assert torch.equal(back[1], vertices)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("chosen", "polygons", "vertices", "message"),
     [
         (ids(5), POLYGONS, ramp((10, 2)), "mask 5 of `mask_ids` has no polygon"),

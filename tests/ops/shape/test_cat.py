@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp, random_tensor
 from helpers.ops import Input, OpCase, run_case, run_op
 from hypothesis import given
@@ -64,7 +65,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_torch(case):
     for i, out in enumerate(run_case(case).samples()[0]):
         parts = [one.make(i) for one in case.all_inputs()]
@@ -84,7 +85,7 @@ def test_slices_give_the_parts_back(extents, axis):
     assert torch.equal(joined, torch.cat(parts, axis))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("op", "inputs", "args", "message"),
     [
         ("cat", [(2, 3), (2, 4)], {}, "differ along axis 1, not 0"),
@@ -100,7 +101,6 @@ def test_slices_give_the_parts_back(extents, axis):
         ("stack", [(2, 3)], {"axis_name": "C"}, "needs an input with a layout"),
         ("stack", [(2, 3)], {"axis_name": ""}, "expected one letter"),
     ],
-    ids=str,
 )
 def test_errors(op, inputs, args, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, run_case, run_op
 
@@ -33,7 +34,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_numpy(case):
     axes = case.args["axes"]
     for index, actual in enumerate(run_case(case).samples()[0]):
@@ -56,7 +57,7 @@ def test_the_layout_has_the_names(axes, names, layout):
     assert run_case(OpCase("expand_dims", "HW", (2, 3), args)).layouts == [layout]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("layout", "args", "error", "text"),
     [
         ("HW", {"axes": [1, 1]}, ValueError, "`axes` names axis 1 twice"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_case, run_op
 
@@ -48,7 +49,7 @@ def reference(x: torch.Tensor, shape: tuple[int, ...], value: float) -> np.ndarr
     return np.pad(x.numpy(), grown, constant_values=value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "shapes"),
     [
         ({}, [(4, 3)] * 3),
@@ -60,9 +61,8 @@ def reference(x: torch.Tensor, shape: tuple[int, ...], value: float) -> np.ndarr
         ({"shape": PerSample([[-1, 5], [6, 0]])}, [(4, 5), (6, 3), (4, 5)]),
         ({"axes": PerSample([[0], [1]])}, [(4, 3), (4, 3), (4, 3)]),
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("num_threads", [1, 4])
+@for_each("num_threads", [1, 4])
 def test_up_to_the_largest_of_the_batch(args, shapes, num_threads):
     case = OpCase("pad", "HW", RAGGED, {**args, "fill_value": 7})
     for i, out in enumerate(run_case(case, num_threads=num_threads).samples()[0]):
@@ -87,7 +87,7 @@ def test_the_fill_value_saturates_where_dali_wraps_around():
     ).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"align": [0, 1]}, "`align` has 0"),
@@ -99,7 +99,6 @@ def test_the_fill_value_saturates_where_dali_wraps_around():
         ({"axis_names": "X"}, "not in the layout"),
         ({"shape": [2**40]}, "too large|out of memory"),
     ],
-    ids=str,
 )
 def test_errors(args, message):
     with pytest.raises((ValueError, IndexError, RuntimeError), match=message) as caught:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, run_case, run_op
 
@@ -21,7 +22,7 @@ CASES = [
 LAYOUTS = ["F", "F*", "FX", "FY", "FXY", "F*"]
 
 
-@pytest.mark.parametrize(("case", "layout"), list(zip(CASES, LAYOUTS, strict=True)), ids=str)
+@for_each(("case", "layout"), list(zip(CASES, LAYOUTS, strict=True)))
 def test_values_stay_and_the_layout_begins_with_f(case, layout):
     run = run_case(case)
     assert run.layouts == [layout]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_case, run_op
 
@@ -22,8 +23,8 @@ CASES += [
 CASES += [OpCase("permute_batch", "", (), {"indices": 0}, batch=1)]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("num_threads", [1, 3])
+@for_each("case", CASES)
+@for_each("num_threads", [1, 3])
 def test_samples_are_those_of_the_numbers(case, num_threads):
     run = run_case(case, num_threads=num_threads)
     assert run.layouts == [case.layout]

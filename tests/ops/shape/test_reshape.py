@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import Input, OpCase, PerSample, run_case, run_op
 from hypothesis import given
@@ -119,7 +120,7 @@ def test_frames_take_their_own_shape_only_where_it_is_one():
     assert run_case(case).layouts == ["FHW"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({}, "nothing is asked for"),
@@ -139,9 +140,8 @@ def test_frames_take_their_own_shape_only_where_it_is_one():
         ({"src_dims": [0, -2]}, "`src_dims` has -2"),
         ({"src_dims": [0]}, "does not fit the shape"),
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("op", ["reshape", "reinterpret"])
+@for_each("op", ["reshape", "reinterpret"])
 def test_errors(op, args, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:
         run_op(op, ramp(HWC), layout="HWC", **args)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_case, run_op
 
@@ -25,7 +26,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_torch(case):
     order = case.args["new_order"]
     for i, out in enumerate(run_case(case).samples()[0]):
@@ -39,7 +40,7 @@ def test_backwards_twice_is_the_identity():
     assert torch.equal(run_op("sequence_rearrange", once, new_order=[4, 3, 2, 1, 0]), x)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shape", "layout", "order", "message"),
     [
         ((4, 2), "FX", [4], "`new_order` has 4, and the sequence 4 frames"),
@@ -50,7 +51,6 @@ def test_backwards_twice_is_the_identity():
         ((4, 2), "HW", [0], 'does not begin with "F"'),
         ((4,), "F", [0], "at least 2 dimensions"),
     ],
-    ids=str,
 )
 def test_errors(shape, layout, order, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, run_case, run_op
 
@@ -19,7 +20,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_gives_the_shape(case):
     dtype = case.args.get("dtype", case.args.get("type", types.INT64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_op
 from hypothesis import given
@@ -47,7 +48,7 @@ def test_expand_dims_undoes_it(shape, data):
     assert torch.equal(run_op("expand_dims", out, axes=sorted(axes)) if axes else out, x)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({}, "either `axes` or `axis_names`"),
@@ -57,7 +58,6 @@ def test_expand_dims_undoes_it(shape, data):
         ({"axes": [0, -4]}, "given twice"),
         ({"axis_names": "X"}, "not in the layout"),
     ],
-    ids=str,
 )
 def test_errors(args, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from hypothesis import given
@@ -73,7 +74,7 @@ def key_of(args: dict[str, object], ndim: int, index: int) -> tuple[object, ...]
     return tuple(key)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_numpy(case):
     run = run_case(case)
     for index, actual in enumerate(run.samples()[0]):
@@ -112,7 +113,7 @@ def test_positions_may_be_of_any_integer_type(dtype):
     assert [row.tolist() for row in rows] == [x[3].tolist(), x[0].tolist()]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "error", "text"),
     [
         ({"at_0": 4}, IndexError, "index 4 is out of range for axis 0 of extent 4"),

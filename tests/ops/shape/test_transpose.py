@@ -7,6 +7,7 @@ import itertools
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, run_case, run_op
 from hypothesis import given
@@ -42,7 +43,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_torch(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
         x = case.input(index)
@@ -67,8 +68,8 @@ def test_the_inverse_order_gives_the_input_back(shape, data, dtype):
     assert torch.equal(run_op("transpose", there, perm=inverse), x)
 
 
-@pytest.mark.parametrize("width", [1, 15, 16, 17, 47, 48, 100])
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+@for_each("width", [1, 15, 16, 17, 47, 48, 100])
+@for_each("dtype", [torch.uint8, torch.float32])
 def test_pixels_at_the_ends_of_rows(width, dtype):
     x = ramp((1, width, 3)).to(dtype)
     planes = run_op("transpose", x, perm=[2, 0, 1])
@@ -76,7 +77,7 @@ def test_pixels_at_the_ends_of_rows(width, dtype):
     assert torch.equal(run_op("transpose", planes, perm=[1, 2, 0]), x)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"perm": [0, 1]}, "`perm` has 2 axes"),
@@ -86,7 +87,6 @@ def test_pixels_at_the_ends_of_rows(width, dtype):
         ({"output_layout": "XY"}, "does not fit"),
         ({"output_layout": ""}, "is empty"),
     ],
-    ids=str,
 )
 def test_errors(args, message):
     with pytest.raises(ValueError, match=message) as caught:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from hypothesis import given
@@ -32,7 +33,7 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_reference(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
         args = {n: a.at(index) if isinstance(a, PerSample) else a for n, a in case.args.items()}
@@ -51,7 +52,7 @@ def test_flipping_twice_is_the_identity(center, seed):
     torch.testing.assert_close(again, x, rtol=0, atol=1e-3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("x", "args", "message"),
     [
         (torch.zeros(3, 4), {}, r"input `points` has shape \[3, 4\]"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from helpers.reference import convert
@@ -82,7 +83,7 @@ def reference(x: torch.Tensor, m: torch.Tensor | None, t: object) -> torch.Tenso
     return x.double() @ m.double().T + torch.as_tensor(t).double()
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if "FNX" not in c.layout], ids=str)
+@for_each("case", [c for c in CASES if "FNX" not in c.layout])
 def test_matches_reference(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
         args = {n: a.at(index) if isinstance(a, PerSample) else a for n, a in case.args.items()}
@@ -120,7 +121,7 @@ def test_frames_have_an_offset_each():
     np.testing.assert_array_equal(out[:, 0], [[1, 2], [3, 4]])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"M": [1.0, 2, 3]}, r"`M` has shape \[3\], expected rows of 2 values"),

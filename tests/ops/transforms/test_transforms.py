@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import Input, OpCase, PerSample, run_case, run_op
 from hypothesis import given
@@ -145,8 +146,8 @@ def make(op: str, **args: object) -> torch.Tensor:
     return run_op(f"transforms.{op}", **args)
 
 
-@pytest.mark.parametrize("reverse_order", [False, True])
-@pytest.mark.parametrize("op", WITH_INPUT)
+@for_each("reverse_order", [False, True])
+@for_each("op", WITH_INPUT)
 def test_with_an_input_it_is_the_product_of_both(op, reverse_order):
     ndim, args = WITH_INPUT[op]
     args = {
@@ -211,7 +212,7 @@ def test_frames_have_a_matrix_each():
     assert moved.round().tolist() == [[[1, 0, 1], [0, 1, 2]], [[-1, 0, 1], [0, -1, 2]]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("op", "args", "message"),
     [
         ("translation", {"offset": []}, "the transform has 0 dimensions, expected 1 to 6"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import Input, OpCase, run_batches
 from helpers.warping import grid, sample_at
@@ -83,9 +84,9 @@ def remap(x: torch.Tensor, map_x: torch.Tensor, map_y: torch.Tensor, **args) -> 
     return run_batches(NAME, sources, 3, args, batch_sizes=[1]).batches[0][0][0]
 
 
-@pytest.mark.parametrize("linear", [True, False])
-@pytest.mark.parametrize("origin", ["corner", "center"])
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+@for_each("linear", [True, False])
+@for_each("origin", ["corner", "center"])
+@for_each("dtype", [torch.uint8, torch.float32])
 def test_matches_reference(linear, origin, dtype):
     x = random_tensor(SHAPE, dtype, 1)
     map_x, map_y = waves()
@@ -128,8 +129,8 @@ def test_wide_windows_match_the_reference(interp, window, dtype):
         np.testing.assert_allclose(actual.double().numpy(), expected, rtol=0, atol=1e-2)
 
 
-@pytest.mark.parametrize("interp", INTERPOLATIONS)
-@pytest.mark.parametrize("origin", ["corner", "center"])
+@for_each("interp", INTERPOLATIONS)
+@for_each("origin", ["corner", "center"])
 def test_the_positions_of_pixels_give_the_image(origin, interp):
     x = random_tensor(SHAPE, torch.uint8, 1)
     at = torch.from_numpy(grid(SHAPE[:2]) - (0.5 if origin == "center" else 0)).float()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp, random_tensor
 from helpers.ops import Input, OpCase, PerSample, run_op
 from helpers.warping import grid, sample_at
@@ -70,10 +71,10 @@ def positions(matrix: list[float], size: tuple[int, int], center: bool) -> np.nd
     return at[..., :2] / at[..., 2:] + (0.5 if center else 0.0)
 
 
-@pytest.mark.parametrize("border", BORDERS)
-@pytest.mark.parametrize("linear", [True, False])
-@pytest.mark.parametrize("origin", ["corner", "center"])
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+@for_each("border", BORDERS)
+@for_each("linear", [True, False])
+@for_each("origin", ["corner", "center"])
+@for_each("dtype", [torch.uint8, torch.float32])
 def test_matches_reference(border, linear, origin, dtype):
     x = random_tensor((20, 31, 3), dtype, 1)
     actual = run_op(
@@ -116,7 +117,7 @@ def test_the_inverse_undoes_a_map():
     assert (inverse - run_op(NAME, x, layout="HWC", matrix=MATRIX).int()).abs().max() <= 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({}, "`matrix` is missing"),

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp, random_tensor
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from helpers.warping import grid, sample_at
@@ -130,7 +131,7 @@ def test_frames_share_the_largest_canvas():
         assert torch.equal(frames[i], expected)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("layout", "args", "message"),
     [
         ("HWC", {"angle": float("nan")}, "`angle` is nan"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp, random_tensor
 from helpers.ops import Input, OpCase, PerSample, run_case, run_op
 from helpers.warping import grid, sample_at
@@ -109,9 +110,9 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("linear", [True, False])
-@pytest.mark.parametrize("fill", [None, 12.0])
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32])
+@for_each("linear", [True, False])
+@for_each("fill", [None, 12.0])
+@for_each("dtype", [torch.uint8, torch.float32])
 def test_matches_reference(linear, fill, dtype):
     x = random_tensor((30, 41, 3), dtype, 1)
     matrix = np.array(TURN, dtype=np.float64).reshape(2, 3)
@@ -184,7 +185,7 @@ def test_the_matrix_may_be_given_in_every_way():
     assert torch.equal(as_input[0], expected)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({}, "`matrix` is missing"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from helpers.reference import convert, cut, window
@@ -125,14 +126,13 @@ def expected_crop(case: OpCase, index: int = 0) -> torch.Tensor:
     return cut(x, anchor, shape, fill)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "case",
     [
         case
         for case in CASES
         if not any(isinstance(a, PerSample) or n.endswith("dtype") for n, a in case.args.items())
     ],
-    ids=str,
 )
 def test_matches_reference(case):
     run = run_case(case)
@@ -182,7 +182,7 @@ def test_a_padded_window_holds_the_sample_where_they_overlap(extent, crop, posit
     assert torch.equal(actual, cut(x, anchor, shape, torch.zeros(1, dtype=x.dtype)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"crop": [10, 5]}, "reaches outside the sample"),

@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from helpers.reference import convert, cut, window
 from hypothesis import given
@@ -159,7 +160,7 @@ CONSTANT = [c for c in CASES if not any(isinstance(a, PerSample) for a in c.args
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("case", CONSTANT, ids=str)
+@for_each("case", CONSTANT)
 def test_matches_reference(case):
     run = run_case(case)
     assert run.layouts == [case.args.get("output_layout", "CHW") or case.layout]
@@ -191,7 +192,7 @@ def test_equals_crop_then_flip_then_transpose():
     assert torch.equal(fused, steps.permute(2, 0, 1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"crop": [10, 5]}, "reaches outside the sample"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_op
 from hypothesis import given
@@ -103,7 +104,7 @@ def test_the_fill_value_saturates_where_dali_wraps_around():
     ).tolist() == [0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({"anchor": [1.0, 1.0]}, "`anchor` has 2 values and `shape` 0"),
@@ -116,7 +117,6 @@ def test_the_fill_value_saturates_where_dali_wraps_around():
         ({**ONE, "fill_value": []}, "empty"),
         ({**ONE, "normalized": True, "normalized_shape": False}, "excludes"),
     ],
-    ids=str,
 )
 def test_errors(args, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:

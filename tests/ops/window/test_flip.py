@@ -7,6 +7,7 @@ import itertools
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from hypothesis import given
@@ -58,7 +59,7 @@ def reference(x: torch.Tensor, layout: str, **on: int) -> torch.Tensor:
     return x.flip([layout.index(AXES[name]) for name in on if on[name] and AXES[name] in layout])
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_reference(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
         args = {

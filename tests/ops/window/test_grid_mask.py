@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import random_tensor
 from helpers.ops import OpCase, PerSample, run_case, run_op
 from hypothesis import given
@@ -69,7 +70,7 @@ def keep(height: int, width: int, tile=100, ratio=0.5, angle=0.0, shift_x=0.0, s
     return (across - np.floor(across) >= f(ratio)) | (down - np.floor(down) >= f(ratio))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_matches_reference(case):
     layout = case.layout or "HWC"
     for index, actual in enumerate(run_case(case).samples()[0]):
@@ -99,8 +100,8 @@ def test_the_share_of_what_is_left_follows_the_ratio():
         assert share == pytest.approx(1 - ratio**2, abs=0.02)
 
 
-@pytest.mark.parametrize("name", ["ratio", "angle", "shift_x", "shift_y"])
-@pytest.mark.parametrize("value", [math.nan, math.inf, -1e30])
+@for_each("name", ["ratio", "angle", "shift_x", "shift_y"])
+@for_each("value", [math.nan, math.inf, -1e30])
 def test_values_that_are_not_finite_keep_the_shape(name, value):
     x = torch.ones(5, 40, 3, dtype=torch.uint8)
     assert run_op(OP, x, layout="HWC", **{name: value}).shape == x.shape

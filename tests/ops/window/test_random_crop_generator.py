@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.encoded_images import as_tensor, jpeg, ramp
 from helpers.ops import OpCase, run_batches, run_op
 
@@ -75,7 +76,7 @@ def test_windows_of_a_seed_never_change():
 GOLDEN = [[8, 115, 472, 469], [21, 53, 452, 573], [113, 329, 316, 258], [46, 139, 294, 327]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "args", "message"),
     [
         (torch.tensor([4.0, 5.0]), {}, "made of integers"),
@@ -88,7 +89,6 @@ GOLDEN = [[8, 115, 472, 469], [21, 53, 452, 573], [113, 329, 316, 258], [46, 139
         (torch.tensor([4, 5]), {"num_attempts": -1}, "num_attempts"),
         (torch.tensor([2, 3]), {"num_attempts": 2**31 - 1}, "expected 0 to 1000000"),
     ],
-    ids=str,
 )
 def test_errors(value, args, message):
     with pytest.raises((ValueError, TypeError), match=message) as caught:
@@ -96,7 +96,7 @@ def test_errors(value, args, message):
     assert str(caught.value).startswith("fn.random_crop_generator: ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "args",
     [
         {"random_area": [5.0, 6.0]},
@@ -105,9 +105,8 @@ def test_errors(value, args, message):
         {"random_aspect_ratio": [1.0, 3e38]},
         {"random_aspect_ratio": [1e-38, 1.0]},
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("size", [(40, 40), (2**31 - 1, 1), (1, 2**31 - 1)], ids=str)
+@for_each("size", [(40, 40), (2**31 - 1, 1), (1, 2**31 - 1)])
 def test_windows_of_any_range_lie_inside_the_image(args, size):
     for seed in range(20):
         anchor, extent = run_op("random_crop_generator", torch.tensor(size), seed=seed, **args)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import Input, OpCase, PerSample, run_op
 from hypothesis import given
@@ -127,8 +128,8 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("layout", ["HWC", "CHW", "FHWC"])
-@pytest.mark.parametrize("policy", ["pad", "trim_to_shape"])
+@for_each("layout", ["HWC", "CHW", "FHWC"])
+@for_each("policy", ["pad", "trim_to_shape"])
 def test_matches_numpy(layout, policy):
     shape = {"H": 5, "W": 7, "C": 3, "F": 2}
     x = ramp(tuple(shape[axis] for axis in layout))
@@ -186,7 +187,7 @@ def test_every_frame_has_its_own_window():
     assert torch.equal(out, torch.stack([x[0, :2, :2], x[1, 1:3, 2:4]]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("args", "message"),
     [
         ({}, "needs a window"),
@@ -206,7 +207,6 @@ def test_every_frame_has_its_own_window():
         ({"shape": [9], "out_of_bounds_policy": "pad", "fill_values": [1, 2]}, "fill_values"),
         ({"shape": [2], "dtype": types.INT64}, "dtype"),
     ],
-    ids=str,
 )
 def test_errors(args, message):
     with pytest.raises((ValueError, TypeError, IndexError, RuntimeError), match=message) as caught:

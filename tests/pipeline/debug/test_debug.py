@@ -15,6 +15,7 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from helpers.cases import for_each
 from helpers.debug_mode import BATCH, assert_equal, both, debugged, images, values
 from helpers.image_files import write_image_folder
 from hypothesis import given
@@ -108,7 +109,7 @@ LANGUAGE = {
 }
 
 
-@pytest.mark.parametrize("name", LANGUAGE)
+@for_each("name", LANGUAGE)
 def test_the_language_gives_the_same(name):
     def definition():
         x = fn.external_source(name="x", layout="HWC")
@@ -234,7 +235,7 @@ def test_what_is_changed_in_place_is_changed():
 # -- data in place of nodes
 
 
-@pytest.mark.parametrize(
+@for_each(
     "convert",
     [
         lambda samples: samples,
@@ -498,7 +499,7 @@ def sources():
     yield "no copy", lambda: {"source": list(batches()), "no_copy": True}
 
 
-@pytest.mark.parametrize("make", [m for _, m in sources()], ids=[name for name, _ in sources()])
+@for_each("make", [m for _, m in sources()], ids=[name for name, _ in sources()])
 def test_external_sources_give_the_same(make):
     def run(debug):
         options = make()  # once: an iterator is what it is

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import sources
+from helpers.cases import for_each
 from helpers.image_files import write_image_folder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -420,7 +421,7 @@ def sourced(source, **options):
     return pipe
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "options", "name"),
     [
         (sources.counting, {}, "counting"),
@@ -429,7 +430,7 @@ def sourced(source, **options):
         (sources.Holder.static, {"no_copy": True}, "Holder.static"),
     ],
 )
-@pytest.mark.parametrize("how", ["function", "module", "name", "all"])
+@for_each("how", ["function", "module", "name", "all"])
 def test_functions_are_found_by_name(source, options, name, how):
     pipe = sourced(source, **options)
     data = pipe.serialize()
@@ -471,7 +472,7 @@ def inner():
     return nested
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "text"),
     [
         (lambda: np.zeros((2, 1)), "is a lambda"),
@@ -532,7 +533,7 @@ def test_nothing_is_imported_or_called_that_was_not_allowed(function):
     assert "this" not in sys.modules
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("function", "text"),
     [
         ("helpers.sources:np.full", "is the name of something else"),
@@ -592,7 +593,7 @@ def put(*path):
     return change
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "cls", "text"),
     [
         (put("version", 2), NotImplementedError, "has version 2 of its format.*reads 1"),
@@ -630,7 +631,7 @@ def test_a_document_that_does_not_fit_is_refused(change, cls, text):
     assert isinstance(caught.value, errors.TorchdaliError)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
     [
         b"",
@@ -758,9 +759,7 @@ def test_a_file_name_with_odd_bytes_comes_back(tmp_path):
     assert bytes(Pipeline.deserialize(pipe.serialize()).run()[0].as_torch()[0]) == b"12"
 
 
-@pytest.mark.parametrize(
-    "bad", [{"bytes": "A"}, {"bytes": 3}, {"float": "1"}, {"x": "y"}, {}, None]
-)
+@for_each("bad", [{"bytes": "A"}, {"bytes": 3}, {"float": "1"}, {"x": "y"}, {}, None])
 def test_a_value_of_no_kind_is_refused(bad):
     with pytest.raises(ValueError, match="the document.a"):
         Place({"a": [bad]}, "the document.a")["a"].value()

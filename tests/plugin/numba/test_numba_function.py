@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import numba_programs as programs
+from helpers.cases import for_each
 
 from torchdali import Pipeline, fn, pipeline_def, types
 from torchdali.errors import (
@@ -415,7 +416,7 @@ def test_functions_without_a_name_cannot_be_serialized():
     assert "return numba_function(BATCH[0]" in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         (b'"ins_ndim": [3]', b'"ins_ndim": [99]'),
@@ -508,7 +509,7 @@ WRONG_ARGUMENTS: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "error", "text"), WRONG_ARGUMENTS, ids=[str(i) for i in range(len(WRONG_ARGUMENTS))]
 )
 def test_wrong_arguments_are_named(change, error, text):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import numba_programs as programs
+from helpers.cases import for_each
 from helpers.dali_oracle import DaliError, run_program
 
 from torchdali import fn, pipeline_def, types
@@ -66,7 +67,7 @@ def test_gives_what_dali_gives(name):
     assert_same(run_ours(name), expected)
 
 
-@pytest.mark.parametrize("name", programs.PROGRAMS)
+@for_each("name", programs.PROGRAMS)
 def test_does_not_depend_on_threads_and_prefetching(name):
     expected = run_ours(name, num_threads=1, prefetch_queue_depth=1)
     for threads, depth in ((1, 3), (2, 1), (3, 4)):

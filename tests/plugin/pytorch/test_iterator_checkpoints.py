@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -183,8 +184,8 @@ def test_the_end_of_an_epoch_is_there_again(paths, auto_reset):
     assert events(behind, 5) == events(iterator, 5)
 
 
-@pytest.mark.parametrize("taken", range(9))
-@pytest.mark.parametrize("depth", [1, 3])
+@for_each("taken", range(9))
+@for_each("depth", [1, 3])
 def test_sources_that_end_are_at_their_end_again(taken, depth):
     def source(index):
         if index == 3:

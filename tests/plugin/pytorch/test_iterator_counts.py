@@ -10,6 +10,7 @@ import iterator_cases
 import pytest
 import torch
 from fake_pipeline import reader_pipeline
+from helpers.cases import for_each
 from iterator_cases import (
     GOLDEN,
     case,
@@ -60,7 +61,7 @@ def assert_same(c, actual, dali):
     assert actual == dali, short(c)
 
 
-@pytest.mark.parametrize("stored", STORED["cases"], ids=lambda s: short(s["case"]))
+@for_each("stored", STORED["cases"], ids=lambda s: short(s["case"]))
 def test_epochs_are_those_that_dali_gave(stored):
     assert_same(stored["case"], ours(stored["case"]), stored["result"])
 
@@ -107,8 +108,8 @@ def test_drop_over_a_padding_reader_never_gives_a_batch_of_mere_padding():
     assert ours(c)["epochs"] == [[[[3, 4, 5]]], [[[6, 7, 8]]], [[[0, 1, 2]]], [[[3, 4, 5]]]]
 
 
-@pytest.mark.parametrize("policy", ["FILL", "DROP", "PARTIAL"])
-@pytest.mark.parametrize("pad", [False, True])
+@for_each("policy", ["FILL", "DROP", "PARTIAL"])
+@for_each("pad", [False, True])
 def test_ranks_of_one_job_get_equally_many_batches_in_each_epoch(policy, pad):
     results = [ours(case(11, 4, [rank], 2, policy=policy, pad=pad)) for rank in range(4)]
     lengths = [[len(epoch) for epoch in r["epochs"]] for r in results]

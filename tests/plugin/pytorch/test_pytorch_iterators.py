@@ -6,6 +6,7 @@ import warnings
 import pytest
 import torch
 from fake_pipeline import FakePipeline, reader_pipeline
+from helpers.cases import for_each
 from iterator_cases import case
 
 from torchdali import types
@@ -336,7 +337,7 @@ def test_an_error_while_scheduling_comes_after_the_batch_in_hand():
         next(iterator)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"size": 10, "reader_name": "files"}, "`size` and `reader_name` exclude"),
@@ -353,7 +354,6 @@ def test_an_error_while_scheduling_comes_after_the_batch_in_hand():
         ({"pipelines": []}, "`pipelines` is empty"),
         ({"pipelines": None}, "`pipelines` is empty"),
     ],
-    ids=str,
 )
 def test_arguments_that_contradict_are_refused(options, message):
     options = {"pipelines": reader_pipeline(TEN, 0), "output_map": ["label"], **options}
