@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints of a pipeline: a fresh one goes on with the batch behind the last one taken."""
+"""Checkpoints of a pipeline: a new pipeline continues after the last batch taken.
+
+test_checkpoints_of_sources.py has pipelines with external sources.
+"""
 
 import contextlib
 import dataclasses
@@ -8,17 +11,13 @@ import os
 import subprocess
 import sys
 import textwrap
-import warnings
 
-import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchdali import Pipeline, errors, fn, pipeline_def
 from torchdali.pipeline._checkpoint import Checkpoint
-from torchdali.types import BatchInfo, SampleInfo
 
 FILES = 23
 
@@ -32,7 +31,7 @@ def paths(tmp_path_factory):
 
 
 def read_and_draw(paths, second_reader=False, batch_size=4, **options):
-    """Returns a pipeline of readers and random operators, with arguments of both in `options`."""
+    """Returns a pipeline of readers and random operators; `options` has arguments of both."""
     mine = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "stick_to_shard")
     mine += ("num_shards", "shard_id", "lazy_init", "read_ahead", "shuffle_after_epoch_seed")
     args = {name: options.pop(name) for name in mine if name in options}
@@ -81,10 +80,10 @@ run_options = st.fixed_dictionaries(
 
 @settings(max_examples=60)
 @given(reader=readers(), first=run_options, second=run_options, taken=st.integers(0, 20))
-def test_a_fresh_pipeline_goes_on_where_the_checkpoint_was_made(
+def test_a_new_pipeline_continues_where_the_checkpoint_was_made(
     paths, reader, first, second, taken
 ):
-    pipe = read_and_draw(paths, **reader, **first)  # its seed is a random one
+    pipe = read_and_draw(paths, **reader, **first)  # the seed is random
     take(pipe, taken)
     checkpoint = pipe.checkpoint()
     expected = take(pipe, 12)
@@ -108,7 +107,7 @@ def test_several_readers_keep_their_own_positions(paths, taken):
     assert take(again, 9) == take(pipe, 9)
 
 
-def test_checkpoints_of_checkpoints_go_on(paths):
+def test_a_resumed_pipeline_can_be_checkpointed(paths):
     whole = take(read_and_draw(paths, seed=3, random_shuffle=True), 20)
     checkpoint, pieces = None, []
     for count in (1, 0, 5, 2, 12):
@@ -119,7 +118,7 @@ def test_checkpoints_of_checkpoints_go_on(paths):
     assert pieces == whole
 
 
-def test_what_was_scheduled_and_not_taken_is_not_lost(paths):
+def test_scheduled_batches_that_were_not_taken_come_again(paths):
     pipe = read_and_draw(paths, prefetch_queue_depth=6, random_shuffle=True)
     pipe.schedule_run()
     taken = [pipe.share_outputs() for _ in range(2)]
@@ -130,7 +129,7 @@ def test_what_was_scheduled_and_not_taken_is_not_lost(paths):
         assert left[1].as_array().tolist() == again.run()[1].as_array().tolist()
 
 
-def test_the_seed_in_the_checkpoint_counts(paths):
+def test_the_seed_of_the_checkpoint_takes_precedence(paths):
     pipe = read_and_draw(paths, seed=11, random_shuffle=True)
     take(pipe, 3)
     for seed in (11, 12, -1, None):
@@ -140,7 +139,7 @@ def test_the_seed_in_the_checkpoint_counts(paths):
         assert take(again, 1) == take(pipe, 1)
 
 
-def test_a_new_process_goes_on(paths, tmp_path):
+def test_a_new_process_continues(paths, tmp_path):
     script = textwrap.dedent(
         """
         import json, pathlib, sys
@@ -171,7 +170,7 @@ def test_a_new_process_goes_on(paths, tmp_path):
     assert outputs[1][0] != outputs[0][0]
 
 
-def test_a_batch_that_failed_was_taken(paths, tmp_path):
+def test_a_failed_batch_counts_as_taken(paths, tmp_path):
     missing = [*paths[:5], str(tmp_path / "missing"), *paths[5:]]
 
     def after(pipe, count):
@@ -189,266 +188,7 @@ def test_a_batch_that_failed_was_taken(paths, tmp_path):
     assert after(again, 8) == after(pipe, 8)
 
 
-# -- sources in Python
-
-
-def from_source(source, checkpoint=None, depth=2, **args):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "(?s).*items are passed over")
-        pipe = Pipeline(3, 2, enable_checkpointing=True, checkpoint=checkpoint)
-        pipe._depth = depth
-        with pipe:
-            pipe.set_outputs(fn.external_source(source, **args), fn.random.uniform())
-        pipe.build()
-    return pipe
-
-
-def events(pipe, count):
-    """Returns what some runs give: batches, or "end", after which the pipeline is reset."""
-    seen = []
-    for _ in range(count):
-        try:
-            seen.append([out.as_array().tolist() for out in pipe.run()])
-        except StopIteration:
-            seen.append("end")
-            pipe.reset()
-    return seen
-
-
-def by_index(index):
-    if index == 4:
-        raise StopIteration
-    return np.full((3, 1), index)
-
-
-def by_batch_info(info: BatchInfo):
-    if info.iteration == 5:
-        raise StopIteration
-    return np.array([[info.iteration, info.epoch_idx]] * 3)
-
-
-def by_sample_info(info: SampleInfo):
-    if info.iteration == 3:
-        raise StopIteration
-    return np.array([info.idx_in_epoch, info.idx_in_batch, info.iteration, info.epoch_idx])
-
-
-class Dataset:
-    """Counts, and says how far."""
-
-    def __init__(self, length=7):
-        self.length, self.at, self.loaded = length, 0, 0
-
-    def state_dict(self):
-        return {"at": self.at}
-
-    def load_state_dict(self, state):
-        self.at = state["at"]
-        self.loaded += 1
-
-
-class IterableDataset(Dataset):
-    def __iter__(self):
-        while self.at < self.length:
-            self.at += 1
-            yield np.full((3, 1), self.at)
-        self.at = 0
-
-
-class CallableDataset(Dataset):
-    def __call__(self):
-        if self.at % self.length == self.length - 1:
-            self.at += 1
-            raise StopIteration
-        self.at += 1
-        return np.full((3, 1), self.at)
-
-
-SOURCES = {
-    "index": (lambda: by_index, {}),
-    "batch info": (lambda: by_batch_info, {"batch_info": True}),
-    "sample info": (lambda: by_sample_info, {"batch": False}),
-    "several outputs": (lambda: lambda i: (by_index(i),), {"num_outputs": 1}),
-    "callable with state": (CallableDataset, {}),
-    "iterable with state": (IterableDataset, {"cycle": "raise"}),
-    "endless iterable with state": (IterableDataset, {"cycle": "quiet"}),
-    # These are iterated over up to where they were, and say so.
-    "iterable": (lambda: [np.full((3, 1), i) for i in range(6)], {"cycle": "raise"}),
-    "endless iterable": (lambda: [np.full((3, 1), i) for i in range(6)], {"cycle": "quiet"}),
-    "finite iterable": (lambda: [np.full((3, 1), i) for i in range(6)], {"cycle": "no"}),
-    "generator": (lambda: (np.full((3, 1), i) for i in range(6)), {}),
-    "iterable of samples": (lambda: [np.full(2, i) for i in range(17)], {"batch": False}),
-    # In worker processes, which take seconds to start: each with one depth.
-    "parallel samples": (lambda: by_sample_info, {"batch": False, "parallel": True}),
-    "parallel batches": (lambda: by_index, {"parallel": True, "prefetch_queue_depth": 3}),
-    "parallel iterable": (
-        lambda: [np.full((3, 1), i) for i in range(6)],
-        {"cycle": "raise", "parallel": True, "prefetch_queue_depth": 2},
-    ),
-}
-
-
-ONE_DEPTH = {"parallel samples": 5, "parallel batches": 2, "parallel iterable": 1}
-
-
-@pytest.mark.parametrize(
-    ("name", "depth"),
-    [(n, depth) for n in SOURCES for depth in (1, 2, 5) if ONE_DEPTH.get(n, depth) == depth],
-)
-@pytest.mark.parametrize("taken", range(13))
-def test_a_source_goes_on_at_any_point_of_its_epochs(name, depth, taken):
-    make, args = SOURCES[name]
-
-    def outputs(source, checkpoint=None):
-        if args.get("num_outputs"):
-            pipe = Pipeline(3, 2, enable_checkpointing=True, checkpoint=checkpoint)
-            with pipe:
-                pipe.set_outputs(*fn.external_source(source, **args), fn.random.uniform())
-            return pipe
-        return from_source(source, checkpoint, depth, **args)
-
-    pipe = outputs(make())
-    events(pipe, taken)
-    checkpoint = pipe.checkpoint()
-    again = outputs(make(), checkpoint)
-    assert again.checkpoint() == checkpoint
-    assert events(again, 14) == events(pipe, 14)
-
-
-def test_a_reset_ahead_of_the_end_is_remembered():
-    """With deep queues the end is known, and can be passed, before the batches before it come."""
-    pipe = from_source(by_index, depth=4)
-    pipe.run()
-    pipe.run()  # has asked for all four batches and seen the end
-    pipe.reset()
-    expected = [[2, 3, 0], [3, 0, 1], [0, 1, 2], [1, 2, 3], [2, 3, "end"]]
-    while expected:
-        again = from_source(by_index, pipe.checkpoint())
-        seen = events(again, 7)
-        assert seen[:1] == events(pipe, 1)
-        assert [one if one == "end" else one[0][0][0] for one in seen[:3]] == expected.pop(0)
-
-
-def test_an_end_that_was_reached_is_not_asked_for_again():
-    asked = []
-
-    def source(index):
-        asked.append(index)
-        return by_index(index)
-
-    pipe = from_source(source)
-    assert events(pipe, 4)[-1] != "end"
-    with pytest.raises(StopIteration):
-        pipe.run()
-    checkpoint, asked[:] = pipe.checkpoint(), []
-    again = from_source(source, checkpoint)
-    with pytest.raises(StopIteration):
-        again.run()
-    assert asked == []
-    again.reset()
-    assert again.run()[0].as_array()[0, 0] == 0
-
-
-def test_states_of_sources_are_those_of_their_own_batch():
-    pipe = from_source(IterableDataset(100), depth=5)
-    pipe.run()
-    state = Checkpoint.decode(pipe.checkpoint()).inputs
-    assert state == [{"iteration": 1, "epoch": 0, "source": {"at": 1}}]
-    assert len(pipe._marks) <= 7
-    for _ in range(50):
-        pipe.run()
-    assert len(pipe._marks) <= 7
-
-
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        (lambda: np.zeros((3, 1)), "a callable without parameters"),
-    ],
-    ids=["callable"],
-)
-def test_sources_whose_position_is_unknown_are_warned_of(source, text):
-    def build(**options):
-        pipe = Pipeline(3, 1, **options)
-        with pipe:
-            pipe.set_outputs(fn.external_source(source))
-        pipe.build()
-        return pipe
-
-    with pytest.warns(UserWarning, match=text) as caught:
-        pipe = build(enable_checkpointing=True)
-    assert caught[0].filename == __file__
-    pipe.run()
-    with pytest.warns(UserWarning, match=text):
-        build(enable_checkpointing=True, checkpoint=pipe.checkpoint()).run()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        build().run()
-
-
-def test_what_an_iterable_has_given_is_passed_over_with_a_warning():
-    def build(length, **options):
-        pipe = Pipeline(3, 1, enable_checkpointing=True, **options)
-        with pipe:
-            pipe.set_outputs(fn.external_source([np.zeros((3, 1))] * length))
-        pipe.build()
-        return pipe
-
-    pipe = build(9)
-    for _ in range(4):
-        pipe.run()
-    checkpoint = pipe.checkpoint()
-    with pytest.warns(UserWarning, match="first 4 items are passed over") as caught:
-        build(9, checkpoint=checkpoint)
-    assert caught[0].filename == __file__
-    with pytest.raises(errors.ArgumentError, match="fewer items"), pytest.warns(match="passed"):
-        build(3, checkpoint=checkpoint)
-
-
-def test_a_state_that_json_cannot_hold_is_named():
-    class Odd(CallableDataset):
-        def state_dict(self):
-            return {"at": torch.zeros(3)}
-
-    with pytest.raises(errors.ArgumentTypeError, match=r"state_dict\(\) gives: .*Tensor"):
-        from_source(Odd())
-
-
-def test_a_source_that_lost_its_state_is_named():
-    checkpoint = from_source(CallableDataset()).checkpoint()
-    with pytest.raises(errors.ArgumentError, match="which has no load_state_dict"):
-        from_source(by_index, checkpoint)
-    checkpoint = from_source(by_index).checkpoint()
-    with pytest.raises(errors.ArgumentError, match=r"no state of the source, which has"):
-        from_source(CallableDataset(), checkpoint)
-
-
-def test_fed_data_goes_on_with_what_is_fed_next():
-    def make(checkpoint=None):
-        pipe = Pipeline(4, 2, seed=1, enable_checkpointing=True, checkpoint=checkpoint)
-        with pipe:
-            pipe.set_outputs(fn.external_source(name="x"), fn.random.uniform())
-        return pipe
-
-    def run(pipe, sizes):
-        result = []
-        for size in sizes:
-            pipe.feed_input("x", np.arange(size))
-            result.append([out.as_array().tolist() for out in pipe.run()])
-        return result
-
-    whole = run(make(), [4, 2, 1, 3, 4])
-    pipe = make()
-    assert run(pipe, [4, 2]) == whole[:2]
-    pipe.feed_input("x", np.arange(1))  # not taken
-    assert run(make(pipe.checkpoint()), [1, 3, 4]) == whole[2:]
-
-
-# -- what it costs
-
-
-def test_resuming_far_behind_the_start_replays_nothing(paths):
+def test_resuming_in_a_late_epoch_replays_nothing(paths):
     many = paths * 8000
     pipe = read_and_draw(many, batch_size=64, random_shuffle=True, seed=1)
     pipe.build()
@@ -465,16 +205,13 @@ def test_resuming_far_behind_the_start_replays_nothing(paths):
         ],
     )
     again = read_and_draw(many, batch_size=64, random_shuffle=True, checkpoint=far.encode())
-    again.run()  # would not end otherwise
+    again.run()  # replaying a billion epochs would not end
     state = Checkpoint.decode(again.checkpoint()).operators[0].state
     assert (state["epoch"], state["consumed"]) == (10**9 + 1, 61)
     assert len(again.checkpoint()) < 1000
 
 
-# -- files
-
-
-def test_a_checkpoint_is_written_to_a_file_as_a_whole(paths, tmp_path):
+def test_a_checkpoint_file_is_replaced_as_a_whole(paths, tmp_path):
     pipe = read_and_draw(paths)
     target = tmp_path / "state.cpt"
     target.write_bytes(b"x" * 10000)
@@ -494,10 +231,7 @@ def test_a_checkpoint_is_written_to_a_file_as_a_whole(paths, tmp_path):
     assert isinstance(caught.value, errors.FileError)
 
 
-# -- errors
-
-
-def test_without_enable_checkpointing_there_are_none(paths):
+def test_without_enable_checkpointing_checkpoints_are_errors(paths):
     pipe = read_and_draw(paths, enable_checkpointing=False)
     pipe.build()
     with pytest.raises(errors.PipelineError, match="without enable_checkpointing"):
@@ -555,7 +289,7 @@ def test_the_order_of_another_seed_is_refused(paths):
         read_and_draw(paths, checkpoint=data, **other).build()
 
 
-def test_operators_names_and_seeds_are_compared():
+def test_operators_names_and_seeds_must_match():
     def make(define, checkpoint=None):
         return pipeline_def(define)(
             batch_size=2, num_threads=1, enable_checkpointing=True, checkpoint=checkpoint
@@ -571,7 +305,7 @@ def test_operators_names_and_seeds_are_compared():
     for text, define in others.items():
         with pytest.raises(errors.ArgumentError, match=f"another pipeline: .*{text}"):
             make(define, data).build()
-    data = make(lambda: fn.external_source(by_index)).checkpoint()
+    data = make(lambda: fn.external_source(lambda index: [index] * 2)).checkpoint()
     with pytest.raises(errors.ArgumentError, match="get their data in another way"):
         make(lambda: fn.external_source(), data).build()
 
@@ -596,7 +330,7 @@ def test_damaged_bytes_are_refused(paths, damage):
         read_and_draw(paths, checkpoint=damage(pipe.checkpoint()))
 
 
-def test_other_types_and_versions_are_named(paths):
+def test_checkpoints_of_other_types_and_versions_are_errors(paths):
     data = read_and_draw(paths).checkpoint()
     assert read_and_draw(paths, checkpoint=data.decode()).checkpoint() == data
     assert read_and_draw(paths, checkpoint=bytearray(data)).checkpoint() == data
@@ -609,12 +343,12 @@ def test_other_types_and_versions_are_named(paths):
 
 @settings(max_examples=200)
 @given(data=st.data())
-def test_no_bytes_lead_to_anything_but_errors_of_ours(paths, data):
+def test_changed_bytes_raise_torchdali_errors_only(paths, data):
     good = read_and_draw(paths, second_reader=True, seed=1).checkpoint()
     at = data.draw(st.integers(0, len(good) - 1))
     piece = data.draw(st.binary(max_size=8))
     bad = good[:at] + piece + good[at + data.draw(st.integers(0, 8)) :]
-    with contextlib.suppress(ValueError):  # space between words changes nothing
+    with contextlib.suppress(ValueError):  # white space may change
         if json.loads(bad) == json.loads(good):
             return
     with pytest.raises(errors.TorchdaliError):
@@ -632,8 +366,8 @@ values = st.recursive(
 
 @settings(max_examples=300)
 @given(data=st.data(), value=values)
-def test_no_content_leads_to_anything_but_errors_of_ours(paths, data, value):
-    """Contents with a right check sum: an entry anywhere is replaced by something else."""
+def test_changed_contents_raise_torchdali_errors_only(paths, data, value):
+    """The checksum is right, and a random entry is replaced."""
     from torchdali.pipeline._checkpoint import _check_sum
 
     content = json.loads(read_and_draw(paths, second_reader=True, seed=1).checkpoint())
