@@ -27,6 +27,7 @@ METHODS = ("fork", "forkserver", "spawn")
 BATCH = 4
 
 
+@pickle_by_value
 def sample(info):
     if info.idx_in_epoch >= 10:
         raise StopIteration
@@ -374,8 +375,8 @@ def test_rounds_of_faults_leave_nothing_behind(method):
         if index % 3 == 0:
             pipe.close()
 
-    rounds = 200 if method != "spawn" else 20
-    for index in range(6):
+    rounds = 40 if method != "spawn" else 6
+    for index in range(3):
         once(index)
     before = counts()
     for index in range(rounds):
@@ -397,8 +398,8 @@ def test_rounds_of_restarts_leave_nothing_behind(method):
             collections.deque((pipe.run() for _ in range(100_000)), maxlen=0)
         pipe.run()
 
-    rounds = 200 if method != "spawn" else 20
-    for _ in range(6):
+    rounds = 40 if method != "spawn" else 6
+    for _ in range(3):
         once()
     before = counts()
     for _ in range(rounds):

@@ -15,17 +15,21 @@ from helpers.cases import for_each
 
 from torchdali import Pipeline, fn, pipeline_def, types
 from torchdali.errors import ArgumentError, ArgumentTypeError
+from torchdali.pickling import pickle_by_value
 
 METHODS = ("fork", "forkserver", "spawn")
 BATCH = 4
 
 
+# Stored by value, so that worker processes need not import this module, and torch with it.
+@pickle_by_value
 def sample(info):
     if info.idx_in_epoch >= 10:
         raise StopIteration
     return np.array([info.idx_in_epoch, info.idx_in_batch, info.iteration, info.epoch_idx])
 
 
+@pickle_by_value
 def whole(iteration):
     if iteration >= 3:
         raise StopIteration
@@ -40,6 +44,7 @@ def whole_info(info):
     ]
 
 
+@pickle_by_value
 def batches():
     for i in range(3):
         yield np.full((BATCH - i, 2), i, np.uint8)
@@ -168,7 +173,7 @@ def test_several_sources_share_the_workers():
 DTYPES = ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "?"]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@for_each("dtype", DTYPES)
 def test_every_element_type(dtype):
     data = np.arange(24).reshape(4, 6).astype(dtype)
     pipe = build(lambda info: data[:, :: info.idx_in_batch % 2 + 1].T, batch=False)
@@ -178,10 +183,9 @@ def test_every_element_type(dtype):
         assert np.array(out[index]).dtype == data.dtype
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [torch.arange(3), torch.ones(2, requires_grad=True), 7, 2.5, True, [1, 2], b"abc"],
-    ids=repr,
 )
 def test_what_else_a_source_may_return(value):
     pipe = build(lambda info: value, batch=False)
