@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""External sources in debug mode: ends of epochs, feeding, blocking."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import torch
+from helpers.debug_mode import BATCH, debugged, images
+
+from torchdali import errors, fn
+
+
+def test_reset_starts_the_next_epoch_of_a_source():
+    runs = []
+
+    def definition():
+        runs.append(None)
+        return fn.external_source(source=lambda i: images(i) if i < 2 else end())
+
+    def end():
+        raise StopIteration
+
+    pipe = debugged(definition)
+    for _ in range(2):
+        assert [len(pipe.run()[0]) for _ in range(2)] == [BATCH, BATCH]
+        for _ in range(2):
+            with pytest.raises(StopIteration):
+                pipe.run()
+        pipe.reset()
+    assert len(runs) == 6
+
+
+def test_fed_batches_are_copied_and_taken_in_order():
+    def definition():
+        return fn.copy(fn.external_source(name="x", layout="HWC"))
+
+    pipe = debugged(definition)
+    data = torch.stack(images())
+    pipe.feed_input("x", data)
+    data.zero_()  # it was copied
+    pipe.feed_input("x", images(1, 1))
+    assert torch.equal(pipe.run()[0].as_torch(), torch.stack(images()))
+    (second,) = pipe.run()
+    assert len(second) == 1
+    assert second.layout() == "HWC"
+    with pytest.raises(errors.PipelineError, match="`x` has no data"):
+        pipe.run()
+    (third,) = pipe.run(x=images(2))
+    assert torch.equal(third.as_torch(), torch.stack(images(2)))
+    with pytest.raises(ValueError, match="no external source `y`"):
+        pipe.feed_input("y", images())
+
+
+def test_a_run_without_data_takes_nothing_from_other_sources():
+    def definition():
+        return fn.external_source(name="x"), fn.external_source(name="y")
+
+    pipe = debugged(definition, batch_size=1)
+    for i in range(3):
+        pipe.feed_input("x", torch.full((1,), i))
+        with pytest.raises(errors.PipelineError, match="`y` has no data"):
+            pipe.run()
+        pipe.feed_input("y", torch.full((1,), i))
+        assert [int(batch.as_torch()) for batch in pipe.run()] == [i, i]
+
+
+def test_repeat_last_repeats_and_blocking_waits():
+    def definition():
+        last = fn.external_source(name="last", repeat_last=True)
+        return last, fn.external_source(name="later", blocking=True)
+
+    pipe = debugged(definition)
+    pipe.feed_input("last", images())
+    for i in range(2):
+        timer = threading.Timer(0.05, pipe.feed_input, ("later", images(i)))
+        timer.start()
+        if i == 0:
+            timer.join()
+        last, later = pipe.run()
+        timer.join()
+        assert torch.equal(last.as_torch(), torch.stack(images()))
+        assert torch.equal(later.as_torch(), torch.stack(images(i)))
