@@ -16,6 +16,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+# Functions of Numba compile twice as fast without optimization. Before Numba is imported.
+os.environ.setdefault("NUMBA_OPT", "0")
+
 import numpy as np
 import pytest
 import torch

@@ -1,43 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python functions on the GPU: what they get, what they give, the stream they run on, errors."""
+"""Python functions on the GPU: inputs, outputs, layouts, branches, random values."""
 
 from __future__ import annotations
-
-import gc
-import threading
-import weakref
 
 import numpy as np
 import pytest
 import torch
 from helpers.cases import for_each
+from helpers.gpu_functions import BATCH, assert_samples, pipeline, samples
 
 import torchdali
-from torchdali import Pipeline, errors, fn, ops, pipeline_def, types
+from torchdali import Pipeline, fn, ops, pipeline_def
 from torchdali.plugin import pytorch
-from torchdali.python_function_plugin import current_dali_stream
-
-BATCH = 4
-
-
-def samples(ragged: bool = True, dtype: object = np.float32) -> list[np.ndarray]:
-    return [
-        np.arange(6 * (2 + i * ragged)).reshape(2 + i * ragged, 6).astype(dtype)
-        for i in range(BATCH)
-    ]
-
-
-def pipeline(function, data=None, kind="torch_python_function", **options) -> Pipeline:
-    data = samples() if data is None else data
-    flags = {key: options.pop(key) for key in ("enable_conditionals",) if key in options}
-
-    @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None, seed=7, **flags)
-    def define():
-        x = fn.external_source([data], cycle=True)
-        made = getattr(fn, kind)(x, device="gpu", function=function, **options)
-        return tuple(made) if isinstance(made, list) else made
-
-    return define()
 
 
 def outputs(pipe: Pipeline, iterations: int = 1) -> list[list[torch.Tensor]]:
@@ -46,13 +20,6 @@ def outputs(pipe: Pipeline, iterations: int = 1) -> list[list[torch.Tensor]]:
         for _ in range(iterations):
             result = pipe.run()
         return [[s.cpu().clone() for s in out.as_torch_list()] for out in result]
-
-
-def assert_samples(actual: list[torch.Tensor], expected: list[np.ndarray]) -> None:
-    assert len(actual) == len(expected)
-    for ours, theirs in zip(actual, expected, strict=True):
-        theirs = torch.from_numpy(np.array(theirs))
-        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
 
 
 def test_a_function_gets_tensors_of_the_device_without_gradients(backend):
@@ -212,53 +179,6 @@ def test_samples_of_a_branch(backend):
     del backend
 
 
-def test_inputs_that_the_function_keeps_stay_as_they_are(backend):
-    del backend
-    kept = []
-
-    def function(x):
-        kept.append(x)
-        return x + 1
-
-    data = [[s + 100 * b for s in samples()] for b in range(6)]
-
-    @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None)
-    def define():
-        return fn.torch_python_function(fn.external_source(data).gpu(), function=function)
-
-    with define() as pipe:
-        results = [pipe.run()[0] for _ in range(6)]
-        for b in range(6):
-            assert_samples([k.cpu() for k in kept[BATCH * b : BATCH * (b + 1)]], data[b])
-            assert_samples([s.cpu() for s in results[b].as_torch_list()], [s + 1 for s in data[b]])
-
-
-def test_an_output_is_no_memory_of_the_function(backend):
-    one = torch.arange(3.0, device=backend)
-    with pipeline(lambda _: one) as pipe:
-        (out,) = pipe.run()
-        out.as_torch().zero_()
-        assert pipe.run()[0].as_torch().tolist() == [[0, 1, 2]] * BATCH
-    assert one.tolist() == [0, 1, 2]
-
-
-def test_what_is_returned_is_let_go(backend):
-    alive = []
-
-    def function(x):
-        y = x * 2
-        alive.append(weakref.ref(y))
-        return y
-
-    with pipeline(function) as pipe:
-        for _ in range(5):
-            pipe.run()
-    del pipe
-    gc.collect()
-    assert not any(ref() is not None for ref in alive)
-    del backend
-
-
 def test_draws_are_those_of_the_cpu(backend):
     del backend
 
@@ -294,80 +214,6 @@ def test_seeded_generators_are_given_back(backend):
     assert not torch.equal(first[0], first[1])
 
 
-def test_errors_are_those_of_the_cpu(backend):
-    del backend
-
-    def fails(x):
-        if x.shape[0] == 4:
-            raise ValueError("no such shape")
-        return x
-
-    def mixed(x):
-        return x.double() if x.shape[0] == 4 else x
-
-    for function, batch in [(fails, False), (mixed, False), (lambda x: (x, x), False),
-                            (lambda xs: xs[:2], True), (lambda _: None, False),
-                            (lambda _: "text", False)]:  # fmt: skip
-        texts = []
-        for device in ("gpu", "cpu"):
-
-            @pipeline_def(batch_size=BATCH, num_threads=1, device_id=None)
-            def define(device=device, function=function, batch=batch):
-                x = fn.external_source([samples()], cycle=True)
-                return fn.torch_python_function(
-                    x,
-                    function=function,
-                    batch_processing=batch,
-                    device=device,
-                )
-
-            with define() as pipe, pytest.raises(RuntimeError) as caught:
-                pipe.run()
-            assert "test_gpu_functions.py" in str(caught.value)
-            texts.append(str(caught.value).split("\n")[0])
-        assert texts[0] == texts[1]
-
-
-def test_the_pipeline_goes_on_after_an_error(backend):
-    del backend
-    calls = []
-
-    def function(xs):
-        calls.append(1)
-        if len(calls) == 1:
-            raise ValueError("once")
-        return xs
-
-    with pipeline(function, batch_processing=True) as pipe:
-        with pytest.raises(RuntimeError, match="once") as caught:
-            pipe.run()
-        assert isinstance(caught.value.__cause__, ValueError)
-        assert_samples([s.cpu() for s in pipe.run()[0].as_torch_list()], samples())
-
-
-@pytest.mark.parametrize("workers", ["threads", "processes"])
-def test_workers_are_for_the_cpu(workers, backend):
-    del backend
-    with pytest.raises(errors.UnsupportedError, match="`workers` is for functions on the CPU"):
-        pipeline(np.negative, workers=workers).build()
-
-
-def test_a_function_that_changes_its_input_is_found(backend, monkeypatch):
-    del backend
-    monkeypatch.setenv("TORCHDALI_CHECK_FUNCTIONS", "1")
-
-    def function(x):
-        if x.shape[0] == 4:
-            x[0, 0] = -1
-        return x + 1
-
-    with (
-        pipeline(function) as pipe,
-        pytest.raises(RuntimeError, match=r"(?s)modified its input 0.*sample 2"),
-    ):
-        pipe.run()
-
-
 def test_classes_of_operators_and_the_plugin(backend):
     del backend
     operator = pytorch.TorchPythonFunction(lambda x: -x, device="gpu")
@@ -383,84 +229,3 @@ def test_classes_of_operators_and_the_plugin(backend):
 
     for out in outputs(define()):
         assert_samples(out, [-s for s in samples()])
-
-
-def test_the_stream_of_the_call(backend):
-    handles = []
-
-    def function(x):
-        current = torch.cuda.current_stream().cuda_stream if backend == "cuda" else 0
-        handles.append((current_dali_stream(), current, threading.get_ident()))
-        return x
-
-    with pipeline(function) as pipe:
-        pipe.run()
-    assert current_dali_stream() == 0
-    assert all(ours == current for ours, current, _ in handles)
-    assert len({ours for ours, _, _ in handles}) == 1
-    if backend == "cuda":
-        assert handles[0][0] != torch.cuda.current_stream().cuda_stream
-
-
-@pytest.mark.cuda
-def test_work_that_is_still_queued_is_not_waited_for(monkeypatch):
-    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "0")
-
-    def slow(x):
-        torch.cuda._sleep(200_000_000)
-        return x * 2
-
-    @pipeline_def(batch_size=BATCH, num_threads=2, device_id=0, prefetch_queue_depth=1)
-    def define():
-        x = fn.external_source([samples()], cycle=True).gpu()
-        y = fn.torch_python_function(x + 1, function=slow)
-        return fn.torch_python_function(y, function=lambda t: t - 1)
-
-    with define() as pipe:
-        for _ in range(3):
-            (out,) = pipe.run()
-            assert not torch.cuda.current_stream().query()  # the host is ahead
-            assert_samples([s.cpu() for s in out.as_torch_list()], [s * 2 + 1 for s in samples()])
-
-
-@pytest.mark.cuda
-def test_memory_of_another_stream_and_of_other_libraries(monkeypatch):
-    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "0")
-    side = torch.cuda.Stream()
-
-    def other_stream(x):
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            torch.cuda._sleep(2_000_000)
-            y = x * 3
-        torch.cuda.current_stream().wait_stream(side)
-        return y
-
-    class Foreign:
-        def __init__(self, tensor):
-            self.tensor = tensor
-            self.__cuda_array_interface__ = tensor.__cuda_array_interface__
-
-    for function in (other_stream, lambda x: Foreign(x * 3)):
-        with pipeline(function) as pipe:
-            for _ in range(10):
-                (out,) = pipe.run()
-                assert_samples([s.cpu() for s in out.as_torch_list()], [s * 3 for s in samples()])
-
-
-@pytest.mark.cuda
-def test_what_lies_on_the_cpu_is_refused(monkeypatch):
-    monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "0")
-    for function in (lambda x: x.cpu(), lambda x: x.cpu().numpy()):
-        with (
-            pipeline(function) as pipe,
-            pytest.raises(errors.UnsupportedError, match=r"cpu|CUDA array"),
-        ):
-            pipe.run()
-
-
-def test_types_is_used(backend):
-    del backend
-    pipe = pipeline(lambda x: x.to(torch.uint8))
-    with pipe:
-        assert pipe.run()[0].dtype == types.UINT8

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every operator gives the same in debug mode, over all cases of tests/ops."""
+"""Every operator returns the same in debug mode, over all cases of tests/ops."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences: arguments with a value for each frame, for every operator that takes sequences."""
+"""Sequences: arguments with a value per frame, for every operator on sequences."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_each_frame_has_its_own_value(layout):
     assert out_layout == layout
 
 
-def test_one_value_serves_all_frames():
+def test_one_value_applies_to_all_frames():
     data = ramp((FRAMES, 4, 5, 3))
     actual, _ = per_frame("flip", data, "FHWC", {"horizontal": torch.zeros(1, dtype=torch.int32)})
     assert torch.equal(actual, data)
 
 
-def test_lists_for_each_frame():
+def test_each_frame_may_have_its_own_list():
     data = ramp((FRAMES, 8, 9, 3)).to(torch.uint8)
     sizes = torch.tensor([[4, 5]] * FRAMES, dtype=torch.float32)
     actual, layout = per_frame("resize", data, "FHWC", {"size": sizes})
@@ -45,31 +45,31 @@ def test_lists_for_each_frame():
     assert layout == "FHWC"
 
 
-def test_values_for_another_number_of_frames_are_refused():
+def test_values_for_another_number_of_frames_are_errors():
     values = {"horizontal": torch.tensor([1, 0], dtype=torch.int32)}
     with pytest.raises(ValueError, match="`horizontal` has values for 2 frames, and the sequence"):
         per_frame("flip", ramp((FRAMES, 4, 5, 3)), "FHWC", values)
 
 
-def test_values_for_each_frame_of_an_image_are_refused():
+def test_values_per_frame_of_an_image_are_errors():
     values = {"horizontal": torch.tensor([1, 0], dtype=torch.int32)}
     with pytest.raises(ValueError, match="no input is a sequence"):
         per_frame("flip", ramp((4, 5, 3)), "HWC", values)
 
 
-def test_frames_that_would_differ_in_shape_are_refused():
+def test_frames_of_different_shapes_are_errors():
     sizes = torch.tensor([[4, 5], [4, 6], [4, 5]], dtype=torch.float32)
     with pytest.raises(ValueError, match="frame 1 of the sequence would have shape"):
         per_frame("resize", ramp((FRAMES, 8, 9, 3)).to(torch.uint8), "FHWC", {"size": sizes})
 
 
-def test_a_sequence_without_frames_is_refused():
+def test_a_sequence_without_frames_is_an_error():
     values = {"horizontal": torch.zeros(0, dtype=torch.int32)}
     with pytest.raises(ValueError, match="a sequence without frames"):
         per_frame("flip", torch.zeros((0, 4, 5, 3), dtype=torch.uint8), "FHWC", values)
 
 
-def test_values_of_no_frame_alone_are_refused():
+def test_operators_without_per_frame_arguments_reject_them():
     angles = {"angle": ("F", [[torch.zeros(0)]])}
     with pytest.raises(ValueError, match="a sequence without frames"):
         run_batches("transforms.rotation", angles, 0, {}, batch_sizes=[1])
@@ -81,10 +81,10 @@ EMPTY = torch.empty(2**36, 0, 4, 3, dtype=torch.uint8)
 @for_each(
     ("op", "args"),
     [
-        ("equalize", {}),  # by the engine, frame by frame
+        ("equalize", {}),  # the engine calls these once per frame
         ("jpeg_compression_distortion", {}),
         ("warp_affine", {"matrix": [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]}),
-        ("flip", {}),  # by loops of their own
+        ("flip", {}),  # these loop over frames
         ("multi_paste", {}),
         ("rotate", {"angle": 0.0}),
     ],

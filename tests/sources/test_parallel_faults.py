@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""external_source with parallel=True when something goes wrong: errors, and what is left behind."""
+"""external_source with parallel=True: exceptions, wrong data, killed and hanging workers."""
 
 from __future__ import annotations
 
-import collections
-import gc
 import os
-import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.parallel_sources import BATCH, METHODS, boom, build, epoch, kill_a_worker
 from helpers.processes import descendants, kill
 from helpers.works import Counter
 
 from torchdali import fn, pipeline_def, types
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError
 from torchdali.pickling import pickle_by_value
-
-METHODS = ("fork", "forkserver", "spawn")
-BATCH = 4
 
 
 @pickle_by_value
@@ -40,34 +31,6 @@ def batches():
         yield np.full((BATCH - i, 2), i, np.uint8)
 
 
-def build(source, *, method="fork", batch_size=BATCH, workers=2, **options):
-    @pipeline_def(
-        batch_size=batch_size, num_threads=2, py_num_workers=workers, py_start_method=method
-    )
-    def define():
-        made = fn.external_source(source, parallel=True, **options)
-        return tuple(made) if isinstance(made, list) else made
-
-    return define()
-
-
-def epoch(pipe):
-    """Returns the batches of an epoch as lists of arrays, one list an output."""
-    out = []
-    try:
-        while True:
-            out.append([[np.array(t) for t in batch] for batch in pipe.run()])
-    except StopIteration:
-        return out
-
-
-@pickle_by_value  # so that workers need not import this module, and torch with it
-def boom(info):
-    if info.idx_in_epoch == 6:
-        raise ValueError("boom")
-    return np.zeros(3, np.uint8)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_an_exception_names_the_sample_and_has_the_traceback(method):
     pipe = build(boom, method=method, batch=False)
@@ -78,7 +41,7 @@ def test_an_exception_names_the_sample_and_has_the_traceback(method):
     assert "ValueError: boom" in text
     assert 'raise ValueError("boom")' in text
     assert f"sample 2 of {BATCH}" in text
-    assert Path(__file__).name in text
+    assert "parallel_sources.py" in text
     assert isinstance(caught.value.__cause__, ValueError)
     assert len(pipe.run()[0]) == BATCH  # the pipeline goes on
 
@@ -108,11 +71,7 @@ def test_data_that_contradicts_the_definition(source, options, text):
     pipe = build(source, **options)
     with pytest.raises((RuntimeError, TypeError, ValueError), match=text) as caught:
         pipe.run()
-    assert Path(__file__).name in str(caught.value)
-
-
-def kill_a_worker(pipe):
-    kill(pipe._pool.pids[-1])
+    assert "parallel_sources.py" in str(caught.value)
 
 
 def errors_until(pipe, iteration, values):
@@ -142,7 +101,7 @@ def test_a_killed_worker_costs_an_iteration(method):
         values = []
         (text,) = errors_until(pipe, 6, values)
         assert "ended by SIGKILL" in text
-        assert Path(__file__).name in text
+        assert "parallel_sources.py" in text
         first = values[0][0]
         assert [v[0] for v in values].count(first) == 1
         assert sorted({*range(first, first + 7)} - {v[0] for v in values})  # one is missing
@@ -288,128 +247,6 @@ def test_a_worker_that_hangs_is_killed_and_replaced(method, monkeypatch):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_closing_ends_workers_in_the_middle_of_a_call(method):
-    before = set(descendants(os.getpid()))
-    pipe = build(lambda info: time.sleep(1000) or np.zeros(3), method=method, batch=False)
-    pipe.build()
-    time.sleep(0.3)
-    pipe.close()
-    assert set(descendants(os.getpid())) <= before
-
-
-SCRIPT = """
-import os, sys, time
-import numpy as np
-from torchdali import fn, pipeline_def
-
-def source(info):
-    time.sleep(0.01)
-    return np.zeros(10)
-
-@pipeline_def(batch_size=4, num_threads=1, py_num_workers=2, py_start_method=sys.argv[1])
-def define():
-    return fn.external_source(source, parallel=True, batch=False)
-
-pipe = define()
-pipe.run()
-try:
-    print("ready", flush=True)
-    while True:
-        pipe.run()
-except KeyboardInterrupt:
-    pipe.run()
-    print("interrupted", flush=True)
-"""
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill", "ctrl-c"])
-def test_no_child_outlives_its_parent(tmp_path, method, how):
-    script = tmp_path / "train.py"
-    script.write_text(textwrap.dedent(SCRIPT))
-    process = subprocess.Popen(
-        [sys.executable, str(script), method],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stdout.readline() == "ready\n"
-    children = descendants(process.pid)
-    assert len(children) >= 2
-    # What has no name cannot be left behind.
-    files = [
-        os.readlink(fd) for p in (process.pid, *children) for fd in Path(f"/proc/{p}/fd").iterdir()
-    ]
-    assert any("memfd:torchdali" in file for file in files)
-    assert not any(file.startswith("/dev/shm/") for file in files)
-    if how == signal.SIGINT:
-        os.killpg(process.pid, how)
-        out, err = process.communicate(timeout=20)
-        assert out == "interrupted\n", err
-        assert err == ""
-        assert process.returncode == 0
-    else:
-        os.kill(process.pid, how)
-        process.communicate(timeout=20)
-    deadline = time.monotonic() + 20
-    while any(Path(f"/proc/{pid}").exists() for pid in children):
-        assert time.monotonic() < deadline, "workers are still there"
-        time.sleep(0.05)
-
-
-def counts():
-    gc.collect()
-    return len(os.listdir("/proc/self/fd")), len(descendants(os.getpid())), threading.active_count()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-def test_rounds_of_faults_leave_nothing_behind(method):
-    def once(index):
-        pipe = build(boom, method=method, batch=False)
-        pipe.run()
-        if index % 2:
-            with pytest.raises(PipelineError):
-                pipe.run()
-        if index % 3 == 0:
-            pipe.close()
-
-    rounds = 40 if method != "spawn" else 6
-    for index in range(3):
-        once(index)
-    before = counts()
-    for index in range(rounds):
-        once(index)
-    after = counts()
-    assert after[0] <= before[0] + 2
-    assert after[1:] == before[1:]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-def test_rounds_of_restarts_leave_nothing_behind(method):
-    pipe = build(lambda info: np.zeros(1000), method=method, batch=False)
-    pipe.run()
-
-    def once():
-        kill_a_worker(pipe)
-        with pytest.raises(PipelineError, match="SIGKILL"):
-            collections.deque((pipe.run() for _ in range(100_000)), maxlen=0)
-        pipe.run()
-
-    rounds = 40 if method != "spawn" else 6
-    for _ in range(3):
-        once()
-    before = counts()
-    for _ in range(rounds):
-        once()
-    after = counts()
-    assert after[0] <= before[0] + 2
-    assert after[1:] == before[1:]
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_an_exception_between_epochs_leaves_a_pipeline_that_goes_on(method):
     def source(info):
         if info.iteration >= 2:
@@ -423,55 +260,6 @@ def test_an_exception_between_epochs_leaves_a_pipeline_that_goes_on(method):
             raise KeyError("of the training loop")
         except KeyError:
             pipe.reset()
-
-
-WITHOUT_SHM = """
-import os, sys
-import numpy as np
-from torchdali import fn, pipeline_def
-for path in ("/dev/shm",):
-    try:
-        entries = set(os.listdir(path))
-    except OSError:
-        entries = None
-
-def source(info):
-    return np.full(1_000_000, info.idx_in_batch, np.uint8)
-
-@pipeline_def(batch_size=4, num_threads=1, py_num_workers=2, py_start_method=sys.argv[1])
-def define():
-    return fn.external_source(source, parallel=True, batch=False)
-
-pipe = define()
-for _ in range(3):
-    assert pipe.run()[0].as_array()[3, 9] == 3
-if entries is not None:
-    assert set(os.listdir("/dev/shm")) <= entries
-pipe.close()
-print("fine")
-"""
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("size", ["missing", "tiny"])
-def test_dev_shm_does_not_matter(method, size, tmp_path):
-    script = tmp_path / "train.py"
-    script.write_text(WITHOUT_SHM)
-    options = "size=4k" if size == "tiny" else "size=4k,mode=000"
-    command = (
-        f"mount -t tmpfs -o {options} none /dev/shm && exec {sys.executable} {script} {method}"
-    )
-    done = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-    )
-    if "unshare" in done.stderr or "mount" in done.stderr:
-        pytest.skip(f"no mount namespaces here: {done.stderr.strip()}")
-    assert done.stdout == "fine\n", done.stderr
 
 
 def test_a_source_that_cannot_be_sent_is_refused_each_time():

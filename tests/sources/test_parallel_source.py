@@ -6,19 +6,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from helpers.cases import for_each
+from helpers.parallel_sources import BATCH, METHODS, build, epoch
 
 from torchdali import Pipeline, fn, pipeline_def, types
 from torchdali.errors import ArgumentError, ArgumentTypeError
 from torchdali.pickling import pickle_by_value
-
-METHODS = ("fork", "forkserver", "spawn")
-BATCH = 4
 
 
 # Stored by value, so that worker processes need not import this module, and torch with it.
@@ -52,27 +49,6 @@ def batches():
 
 def pair(info):
     return np.float64(info.idx_in_epoch), np.zeros((2, 0), np.int8)
-
-
-def build(source, *, method="fork", batch_size=BATCH, workers=2, **options):
-    @pipeline_def(
-        batch_size=batch_size, num_threads=2, py_num_workers=workers, py_start_method=method
-    )
-    def define():
-        made = fn.external_source(source, parallel=True, **options)
-        return tuple(made) if isinstance(made, list) else made
-
-    return define()
-
-
-def epoch(pipe):
-    """Returns the batches of an epoch as lists of arrays, one list an output."""
-    out = []
-    try:
-        while True:
-            out.append([[np.array(t) for t in batch] for batch in pipe.run()])
-    except StopIteration:
-        return out
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -292,7 +268,7 @@ def test_without_workers_the_source_is_called_here():
 def test_sources_that_workers_cannot_run_are_refused(source, options, error, text):
     with pytest.raises(error, match=text) as caught:
         build(source, **options).build()
-    assert Path(__file__).name in str(caught.value)
+    assert "parallel_sources.py" in str(caught.value)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's DataLoader does not have: threads, on_error, device, pipeline."""
+"""DataLoader options that torch's does not have: threads, device, copies."""
 
 from __future__ import annotations
 
 import collections
 import copy
 import dataclasses
-import gc
 import inspect
 import pickle
 import threading
-import warnings
 
 import numpy as np
 import pytest
 import torch
 from helpers import datasets
+from helpers.both_loaders import PARALLEL, flat, labels
 
 import torchdali
-from torchdali import DataLoader, fn
-from torchdali.errors import ArgumentError, ArgumentTypeError, DataError
+from torchdali import DataLoader
+from torchdali.errors import ArgumentError, ArgumentTypeError
 from torchdali.loader._dataset import ahead
 
 try:  # here, since it changes the environment
@@ -27,41 +26,11 @@ try:  # here, since it changes the environment
 except ImportError:
     lightning_data = None
 
-CREWS = {
-    "none": {},
-    "processes": {"num_workers": 2},
-    "threads": {"num_workers": 2, "workers": "threads"},
-}
-
-
-@pytest.fixture(params=CREWS)
-def crew(request):
-    return CREWS[request.param]
-
-
-@pytest.fixture(autouse=True)
-def _keep_random_state():
-    state = torch.get_rng_state()
-    yield
-    gc.collect()
-    torch.set_rng_state(state)
-
-
-def flat(lists):
-    return [value for part in lists for value in part]
-
-
-def labels(loader):
-    return [batch[1].tolist() for batch in loader]
-
-
-# -- threads
-
 
 def test_threads_give_the_same_batches_in_the_same_order():
     for options in ({}, {"shuffle": True}, {"drop_last": True}, {"batch_size": None}):
         orders = []
-        for workers in CREWS.values():
+        for workers in PARALLEL.values():
             torch.manual_seed(1)
             loader = DataLoader(datasets.Squares(), **{"batch_size": 3, **options}, **workers)
             orders.append([torch.as_tensor(b[1]).tolist() for b in loader])
@@ -145,101 +114,6 @@ def test_threads_time_out():
     release.set()
 
 
-# -- on_error
-
-
-@pytest.mark.filterwarnings("ignore:a sample of")
-@pytest.mark.parametrize("persistent", [False, True])
-def test_skipped_samples_are_missing(crew, persistent):
-    if persistent and not crew:
-        pytest.skip("there are no workers")
-    loader = DataLoader(
-        datasets.Fails(12, at=(1, 4, 5, 6, 7)), batch_size=4, on_error="skip",
-        persistent_workers=persistent, **crew,
-    )  # fmt: skip
-    for _ in range(2):
-        assert labels(loader) == [[0, 2, 3], [8, 9, 10, 11]]
-        assert loader.error_count == 5
-
-
-@pytest.mark.filterwarnings("ignore:a sample of")
-def test_replaced_samples_come_twice(crew):
-    data = datasets.Fails(12, at=(0, 1, 6, 8, 9, 10, 11))
-    loader = DataLoader(data, batch_size=4, on_error="replace", **crew)
-    assert labels(loader) == [[2, 2, 2, 3], [4, 5, 5, 7]]
-    assert loader.error_count == 7
-    single = DataLoader(data, batch_size=None, on_error="replace", **crew)
-    assert [b[1] for b in single] == [2, 3, 4, 5, 7]
-
-
-def test_the_first_error_is_a_warning(crew):
-    loader = DataLoader(datasets.Fails(12, at=(3, 7)), batch_size=4, on_error="skip", **crew)
-    with pytest.warns(
-        UserWarning, match="could not be read.*index 3: Traceback(.|\n)*no such"
-    ) as w:
-        list(loader)
-    assert sum(issubclass(one.category, UserWarning) for one in w) == 1  # 3.12 warns of fork()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        assert len(list(DataLoader(datasets.Squares(4), on_error="skip", **crew))) == 4
-
-
-@pytest.mark.filterwarnings("ignore:a sample of")
-def test_more_errors_than_allowed_are_an_error(crew):
-    data = datasets.Fails(12, at=(1, 2, 6, 7))
-    loader = DataLoader(data, batch_size=4, on_error="skip", max_errors=3, **crew)
-    iterator = iter(loader)
-    assert next(iterator)[1].tolist() == [0, 3]
-    with pytest.raises(DataError, match="4 samples of this epoch could not be read.*max_errors=3"):
-        next(iterator)
-    assert len(list(DataLoader(data, batch_size=4, on_error="skip", max_errors=4, **crew))) == 3
-
-
-@pytest.mark.filterwarnings("ignore:a sample of")
-@pytest.mark.parametrize("on_error", ["skip", "replace"])
-def test_an_iterable_goes_on_behind_an_error(crew, on_error):
-    class Sometimes(datasets.CountIterator):
-        def __next__(self):
-            number = super().__next__()
-            if number % 3 == 1:
-                raise OSError("damaged")
-            return number
-
-    class Data(datasets.Counts):
-        def __iter__(self):
-            return Sometimes(super().__iter__())
-
-    loader = DataLoader(Data(12), batch_size=3, on_error=on_error, **crew)
-    assert sorted(flat(b.tolist() for b in loader)) == [0, 2, 3, 5, 6, 8, 9, 11]
-    assert loader.error_count == 4
-
-
-@pytest.mark.filterwarnings("ignore:a sample of")
-def test_an_iterator_that_fails_for_ever_is_left(crew):
-    class Broken(datasets.Counts):
-        def __iter__(self):
-            return self
-
-        def __next__(self):
-            raise OSError("broken")
-
-    with pytest.raises((OSError, DataError), match="broken"):
-        list(DataLoader(Broken(), batch_size=2, on_error="skip", max_errors=5, **crew))
-
-
-@pytest.mark.filterwarnings("ignore:a sample of")
-def test_getitems_that_fails_is_followed_by_single_samples(crew):
-    class Whole(datasets.Fails):
-        def __getitems__(self, indices):
-            return [self[i] for i in indices]
-
-    loader = DataLoader(Whole(8, at=(2,)), batch_size=4, on_error="skip", **crew)
-    assert labels(loader) == [[0, 1, 3], [4, 5, 6, 7]]
-
-
-# -- device
-
-
 class FakeDevice:
     """Stands for a GPU: notes what DeviceLayer asks torch.cuda for."""
 
@@ -286,9 +160,9 @@ class FakeDevice:
         )
 
 
-def test_batches_are_copied_to_a_gpu_one_ahead(monkeypatch, crew):
+def test_batches_are_copied_to_a_gpu_one_ahead(monkeypatch, parallel):
     fake = FakeDevice(monkeypatch)
-    loader = DataLoader(datasets.Squares(9), batch_size=3, device="cuda:0", **crew)
+    loader = DataLoader(datasets.Squares(9), batch_size=3, device="cuda:0", **parallel)
     iterator = iter(loader)
     first = next(iterator)
     assert [t.device.type for t in first] == ["meta", "meta"]
@@ -303,14 +177,14 @@ def test_batches_are_copied_to_a_gpu_one_ahead(monkeypatch, crew):
     assert state["given"] == 1
     assert len(list(iterator)) == 2
     monkeypatch.undo()
-    rest = DataLoader(datasets.Squares(9), batch_size=3, **crew)
+    rest = DataLoader(datasets.Squares(9), batch_size=3, **parallel)
     rest.load_state_dict(state)
     assert labels(rest) == [[3, 4, 5], [6, 7, 8]]
 
 
-def test_an_error_ahead_comes_in_its_place(monkeypatch, crew):
+def test_an_error_ahead_comes_in_its_place(monkeypatch, parallel):
     FakeDevice(monkeypatch)
-    loader = DataLoader(datasets.Fails(9, at=(4,)), batch_size=3, device="cuda:0", **crew)
+    loader = DataLoader(datasets.Fails(9, at=(4,)), batch_size=3, device="cuda:0", **parallel)
     iterator = iter(loader)
     next(iterator)
     with pytest.raises(ValueError, match="no such sample"):
@@ -320,9 +194,9 @@ def test_an_error_ahead_comes_in_its_place(monkeypatch, crew):
         next(iterator)
 
 
-def test_other_devices(crew):
+def test_other_devices(parallel):
     for device, expected in (("cpu", "cpu"), (None, "cpu"), ("meta", "meta")):
-        loader = DataLoader(datasets.Structures(4), batch_size=2, device=device, **crew)
+        loader = DataLoader(datasets.Structures(4), batch_size=2, device=device, **parallel)
         for batch in loader:
             assert batch["big"].device.type == expected
             assert batch["point"].x.device.type == expected
@@ -330,8 +204,8 @@ def test_other_devices(crew):
 
 
 @pytest.mark.cuda
-def test_batches_arrive_on_a_gpu(crew):
-    loader = DataLoader(datasets.Squares(20), batch_size=3, device="cuda", **crew)
+def test_batches_arrive_on_a_gpu(parallel):
+    loader = DataLoader(datasets.Squares(20), batch_size=3, device="cuda", **parallel)
     found = [batch[1] for batch in loader]
     assert all(t.device.type == "cuda" for t in found)
     assert torch.cat(found).tolist() == list(range(20))
@@ -355,17 +229,9 @@ def test_structures_keep_their_kind():
     assert value["y"].a.tolist() == [1, 1, 1]
 
 
-# -- pipeline
-
-
 class Arrays(datasets.Squares):
     def __getitem__(self, index):
         return np.full((4, 6, 3), index, np.uint8), index
-
-
-class Named(Arrays):
-    def __getitem__(self, index):
-        return {"image": super().__getitem__(index)[0], "label": index / 2}
 
 
 @dataclasses.dataclass
@@ -384,102 +250,6 @@ STRUCTURES = {
     "named tuple": (lambda image, label: datasets.Point(image, label), lambda b: (b.x, b.y)),
     "dataclass": (lambda image, label: Made(image, label), lambda b: (b.image, b.label)),
 }
-
-
-@pytest.mark.parametrize("structure", STRUCTURES)
-def test_a_pipeline_makes_batches_in_its_own_structure(crew, structure):
-    function, parts = STRUCTURES[structure]
-    loader = DataLoader(
-        Arrays(10), batch_size=4, pipeline=lambda i, n: function(fn.flip(i) + 1, n), **crew
-    )
-    for _ in range(2):
-        batches = [parts(batch) for batch in loader]
-        assert [n.tolist() for _, n in batches] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
-        assert batches[0][1].dtype == torch.int64
-        for images, numbers in batches:
-            assert images.shape[1:] == (4, 6, 3)
-            assert (images[:, 0, 0, 0] == numbers + 1).all()
-
-
-def test_fields_with_names_are_arguments(crew):
-    def function(label, image):
-        return {"image": image, "label": label}
-
-    loader = DataLoader(Named(6), batch_size=3, pipeline=function, **crew)
-    assert [b["label"].tolist() for b in loader] == [[0, 0.5, 1], [1.5, 2, 2.5]]
-
-
-def test_paths_bytes_and_text_become_bytes(crew, tmp_path):
-    for i in range(6):
-        (tmp_path / str(i)).write_bytes(bytes(range(i + 1)))
-
-    class Files(datasets.Squares):
-        def __getitem__(self, index):
-            path = tmp_path / str(index)
-            return path, str(path), path.read_bytes(), torch.tensor([index])
-
-    def function(*fields):
-        return fields
-
-    for batch in DataLoader(Files(6), batch_size=3, pipeline=function, **crew):
-        for row in zip(*batch, strict=True):
-            sizes = [part.tolist() for part in row]
-            assert sizes[0] == sizes[1] == sizes[2] == list(range(sizes[3][0] + 1))
-
-
-def test_a_batch_that_is_larger_than_any_before(crew):
-    loader = DataLoader(
-        Arrays(10), batch_sampler=[[0], [1, 2, 3], [4, 5]], pipeline=lambda i, n: n, **crew
-    )
-    assert [b.tolist() for b in loader] == [[0], [1, 2, 3], [4, 5]]
-
-
-def test_the_state_is_behind_the_users_batch(crew):
-    loader = DataLoader(Arrays(20), batch_size=3, pipeline=lambda i, n: n, shuffle=True, **crew)
-    iterator = iter(loader)
-    given = [next(iterator).tolist() for _ in range(2)]
-    state = loader.state_dict()
-    rest = [b.tolist() for b in iterator]
-    loader.load_state_dict(state)
-    assert [b.tolist() for b in loader] == rest
-    assert sorted(flat(given + rest)) == list(range(20))
-
-
-def test_random_operators_go_on_from_epoch_to_epoch():
-    def function(image, label):
-        return fn.random.uniform(range=[0.0, 1.0])
-
-    loader = DataLoader(
-        Arrays(4), batch_size=4, pipeline=function, pipeline_options={"seed": 3, "num_threads": 1}
-    )
-    epochs = [next(iter(loader)).tolist() for _ in range(3)]
-    assert epochs[0] != epochs[1] != epochs[2]
-
-
-def test_an_error_of_the_pipeline_is_raised_and_others_come(crew):
-    class Damaged(datasets.Squares):
-        def __getitem__(self, index):
-            return b"no image"
-
-    loader = DataLoader(Damaged(4), batch_size=2, pipeline=lambda b: fn.decoders.image(b), **crew)
-    iterator = iter(loader)
-    for _ in range(2):
-        with pytest.raises(DataError, match="fn.decoders.image"):
-            next(iterator)
-    with pytest.raises(StopIteration):
-        next(iterator)
-
-
-def test_what_a_pipeline_cannot_take(crew):
-    class Objects(datasets.Squares):
-        def __getitem__(self, index):
-            return {1, 2}
-
-    with pytest.raises(TypeError, match="a pipeline cannot take a set"):
-        next(iter(DataLoader(Objects(), pipeline=lambda s: s, **crew)))
-
-
-# -- arguments
 
 
 @pytest.mark.parametrize(
@@ -534,8 +304,8 @@ def test_lightning_makes_it_anew():
     assert labels(again) == [[3, 2], [1, 0]]
 
 
-def test_a_copy_has_an_epoch_of_its_own(crew):
-    loader = DataLoader(datasets.Squares(6), batch_size=3, **crew)
+def test_a_copy_has_an_epoch_of_its_own(parallel):
+    loader = DataLoader(datasets.Squares(6), batch_size=3, **parallel)
     iterator = iter(loader)
     next(iterator)
     for again in (copy.copy(loader), pickle.loads(pickle.dumps(loader))):

@@ -10,6 +10,7 @@ import pickle
 import pytest
 import torch
 from helpers import datasets
+from helpers.both_loaders import flat
 from torch.utils.data import SequentialSampler
 
 import torchdali
@@ -28,23 +29,6 @@ def cls(request):
     if StatefulDataLoader is None:
         pytest.skip("torchdata is not installed")
     return StatefulDataLoader
-
-
-@pytest.fixture(params=[0, 1, 2])
-def workers(request):
-    return request.param
-
-
-@pytest.fixture(autouse=True)
-def _keep_random_state():
-    state = torch.get_rng_state()
-    yield
-    gc.collect()
-    torch.set_rng_state(state)
-
-
-def flat(lists):
-    return [value for part in lists for value in part]
 
 
 def plain(batch):

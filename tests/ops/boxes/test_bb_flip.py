@@ -14,7 +14,7 @@ OP = "bb_flip"
 
 
 def boxes(count: int, seed: int) -> torch.Tensor:
-    """Returns boxes as left, top, right, bottom, inside of the image."""
+    """Returns boxes as left, top, right, bottom, inside the image."""
     corners = torch.rand(count, 2, 2, generator=torch.Generator().manual_seed(seed))
     return corners.sort(dim=1).values.reshape(count, 4)
 
@@ -71,6 +71,6 @@ def test_flipping_twice_is_the_identity(seed, ltrb):
         (torch.zeros(2, 4, dtype=torch.int32), "input `boxes` is int32, expected float32"),
     ],
 )
-def test_what_are_no_boxes_is_refused(x, message):
+def test_wrong_boxes_are_errors(x, message):
     with pytest.raises(RuntimeError, match=message):
         run_op(OP, x)

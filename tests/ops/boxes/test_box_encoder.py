@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.box_encoder: gives each anchor the box that it stands for."""
+"""fn.box_encoder: matches anchors with boxes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CASES = [
 CASES += [
     case({}, count=0),
     case({"criteria": 0.2}, count=1),
-    # Ties: of anchors the last, of boxes the last.
+    # Ties go to the last anchor and the last box.
     case({"criteria": 0.25}, anchors=GRID, make=fixed([0, 0, 1, 1], [0, 0, 1, 1])),
     case({"criteria": 0.249}, anchors=GRID, make=fixed([0, 0, 1, 1], [0, 0, 0.5, 0.5])),
     case({}, anchors=[0.5, 0.5, 1, 1], make=fixed([0.5, 0.5, 0.9, 0.9], [0, 0, 1, 1])),
@@ -92,7 +92,7 @@ def test_matches_reference(case):
         np.testing.assert_allclose(encoded[index], np.concatenate(centers, axis=1), atol=1e-6)
 
 
-def test_offsets_lead_back_to_the_boxes():
+def test_decoding_offsets_restores_the_boxes():
     args = {"anchors": ANCHORS, "means": [0.1, 0.2, 0.3, 0.4], "stds": [0.1, 0.2, 0.3, 0.5]}
     given, numbers = boxes(5, 3), labels(5)
     plain, found = run_op(OP, given, numbers, anchors=ANCHORS)
@@ -115,7 +115,7 @@ def test_offsets_lead_back_to_the_boxes():
         ({"stds": [1.0, 1.0, 0.0, 1.0]}, "`stds` has 0"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(ValueError, match=message):
         run_op(OP, boxes(2, 1), labels(2), **{"anchors": ANCHORS, **args})
 
@@ -130,6 +130,6 @@ def test_a_wrong_argument_is_named(args, message):
         (torch.zeros(2, 4), torch.zeros(2), "input `labels` is float32, expected integers"),
     ],
 )
-def test_wrong_boxes_and_labels_are_named(given, numbers, message):
+def test_wrong_boxes_and_labels_are_errors(given, numbers, message):
     with pytest.raises(RuntimeError, match=message):
         run_op(OP, given, numbers, anchors=ANCHORS)

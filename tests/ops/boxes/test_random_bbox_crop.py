@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.random_bbox_crop: a random window that bounding boxes are cropped with."""
+"""fn.random_bbox_crop: a random window, and the bounding boxes inside it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def case(args, boxes=BOXES, labels=None, **more):
     return OpCase(OP, args=args, make=lambda _: boxes, more_inputs=given_labels, **more)
 
 
-# Where windows are compared with DALI's: nothing may be drawn beside them.
+# For comparisons of windows with DALI: the only random operator of the pipeline.
 WINDOWS = [
     {**SOME, "allow_no_crop": False},
     {**SOME, "thresholds": [0.0, 0.3, 0.6], "num_attempts": 5},
@@ -69,7 +69,7 @@ CASES += [
     case({**SOME, "allow_no_crop": False, "aspect_ratio": [1.0, 1.0]}, boxes=IN_SPACE),
     case({**SOME, "aspect_ratio": [2.0, 2.0, 1.0, 1.0, 0.5, 0.5]}, boxes=IN_SPACE),
     case({**SOME, "bbox_layout": "xyzWHD"}, boxes=IN_SPACE * 0.5),
-    # The whole image whatever is drawn.
+    # Always the whole image.
     case({}, no_parity=""),
     case({"output_bbox_indices": True}, labels=LABELS, no_parity=""),
     case({"allow_no_crop": False, "threshold_type": "overlap"}, boxes=IN_SPACE, no_parity=""),
@@ -88,7 +88,7 @@ def test_windows_are_distributed_like_dalis(args):
         for axis in range(2):
             a, b = (torch.stack(list(s[output]))[:, axis] for s in (ours, theirs))
             assert same_distribution(a, b), f"output {output}, axis {axis}"
-    # And as many boxes are kept.
+    # The number of boxes that stay is the same, too.
     a, b = (torch.tensor([len(boxes) for boxes in s[2]]) for s in (ours, theirs))
     assert same_distribution(a, b)
 
@@ -112,7 +112,7 @@ def common(boxes: torch.Tensor, start: torch.Tensor, end: torch.Tensor) -> torch
     overlap=st.booleans(),
     every=st.booleans(),
 )
-def test_a_window_keeps_what_was_asked_for(seed, threshold, overlap, every):
+def test_windows_meet_the_requested_thresholds(seed, threshold, overlap, every):
     anchor, shape, cropped, labels, indices = run_op(
         OP,
         BOXES,
@@ -147,7 +147,7 @@ def test_a_window_keeps_what_was_asked_for(seed, threshold, overlap, every):
     torch.testing.assert_close(cropped, expected)
 
 
-def test_boxes_are_pruned_by_the_part_that_lies_inside():
+def test_boxes_are_pruned_by_their_part_inside_the_window():
     args = {"crop_shape": [50, 100], "input_shape": [100, 100], "output_bbox_indices": True}
     boxes = torch.tensor([[0.0, 0.0, 1.0, 1.0], [0.4, 0.0, 0.6, 1.0]])
     for threshold in (0.0, 0.4, 0.6):
@@ -159,7 +159,7 @@ def test_boxes_are_pruned_by_the_part_that_lies_inside():
         assert indices.tolist() == [i for i, p in enumerate(parts) if p > threshold]
 
 
-def test_layouts_say_the_same():
+def test_box_layouts_are_equivalent_to_ltrb_flags():
     args = {**SOME, "seed": 7, "allow_no_crop": False}
     anchor, shape, boxes = run_op(OP, BOXES, **args)
     swapped = run_op(OP, BOXES[:, [1, 0, 3, 2]], bbox_layout="yxYX", **args)
@@ -172,7 +172,7 @@ def test_layouts_say_the_same():
     torch.testing.assert_close(ends, boxes[:, 2:], rtol=0, atol=1e-5)
 
 
-def test_where_no_window_fits_the_best_one_is_taken(capfd):
+def test_the_best_attempt_is_used_if_no_window_fits(capfd):
     impossible = {"thresholds": [1.0], "scaling": [0.1, 0.2], "total_num_attempts": 30}
     args = {**impossible, "allow_no_crop": False, "aspect_ratio": [0.5, 2.0]}
     _, shape, _ = run_op(OP, BOXES, **args)
@@ -182,14 +182,14 @@ def test_where_no_window_fits_the_best_one_is_taken(capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_an_impossible_request_ends():
+def test_an_impossible_request_terminates():
     args = {"aspect_ratio": [50.0, 60.0], "scaling": [0.5, 0.9], "allow_no_crop": False}
     _, shape, boxes = run_op(OP, BOXES, quiet=True, **args)
     assert shape.tolist() == [1.0, 1.0]
     assert torch.equal(boxes, BOXES)
 
 
-def test_windows_of_a_seed_never_change():
+def test_windows_of_a_seed_equal_the_golden_values():
     anchor, shape, _ = run_op(OP, BOXES, seed=1234, allow_no_crop=False, **SOME)
     assert [v.hex() for v in (*anchor.tolist(), *shape.tolist())] == GOLDEN
 
@@ -224,7 +224,7 @@ GOLDEN = [
         ({"bbox_layout": "xyXY", "ltrb": False}, "`ltrb` excludes `bbox_layout`"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(ValueError, match=message):
         run_op(OP, BOXES, **args)
 
@@ -239,11 +239,11 @@ def test_a_wrong_argument_is_named(args, message):
         (torch.zeros(2, 4, dtype=torch.float64), "input `boxes` is float64"),
     ],
 )
-def test_wrong_boxes_are_named(boxes, message):
+def test_wrong_boxes_are_errors_that_name_the_box(boxes, message):
     with pytest.raises(RuntimeError, match=message):
         run_op(OP, boxes)
 
 
-def test_labels_are_counted():
+def test_the_number_of_labels_must_match_the_boxes():
     with pytest.raises(ValueError, match=r"input `labels` has shape \[2\], expected one for each"):
         run_op(OP, BOXES, LABELS[:2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.roi_random_crop: where a window starts, so that a region lies in it."""
+"""fn.roi_random_crop: the start of a random window around a region."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CASES += [
         layout="HWC",
         shape=[(9, 12, 3), (8, 5, 1)],
     ),
-    # One place only.
+    # There is one possible start.
     case({"crop_shape": [3, 5], "roi_start": [2, 3], "roi_shape": [3, 5]}, no_parity=""),
     case(
         {"crop_shape": [9, 12], "roi_start": [2, 3], "roi_shape": [3, 5]},
@@ -69,7 +69,7 @@ def test_starts_are_distributed_like_dalis(index):
     room=st.integers(0, 20),
     seed=st.integers(0, 100),
 )
-def test_as_much_of_the_region_as_can_be_lies_in_the_window(crop, start, extent, room, seed):
+def test_windows_contain_as_much_of_the_region_as_possible(crop, start, extent, room, seed):
     bounds = max(start + extent + room, crop)
     args = {"crop_shape": [crop], "roi_start": [start], "roi_shape": [extent], "in_shape": [bounds]}
     at = run_op(OP, seed=seed, **args).item()
@@ -79,7 +79,7 @@ def test_as_much_of_the_region_as_can_be_lies_in_the_window(crop, start, extent,
     assert inside == min(crop, extent) or crop == 0 or extent == 0
 
 
-def test_starts_of_a_seed_never_change():
+def test_starts_of_a_seed_equal_the_golden_values():
     args = {"crop_shape": [40, 4], "roi_start": [20, 3], "roi_shape": [6, 90]}
     starts = run_op(OP, batch_size=4, seed=1234, **args)
     assert [s.tolist() for s in starts] == GOLDEN
@@ -101,12 +101,12 @@ BASE = {"crop_shape": [3, 3], "roi_start": [2, 3], "roi_shape": [3, 3]}
         ({"roi_shape": [-3, 3]}, "it ends before it starts"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(ValueError, match=message):
         run_op(OP, **{**BASE, **args})
 
 
-def test_an_input_that_does_not_fit_is_named():
+def test_unsuitable_inputs_are_errors():
     with pytest.raises(ValueError, match="`in_shape` excludes an input"):
         run_op(OP, torch.zeros(9, 9), in_shape=[9, 9], **BASE)
     with pytest.raises(ValueError, match=r"the input has shape \[9\]"):

@@ -102,7 +102,7 @@ def test_matches_reference(case):
 
 
 @given(brightness=st.floats(0.125, 4, width=32), contrast=st.floats(0.125, 4, width=32))
-def test_contrast_then_brightness_is_both_at_once(brightness, contrast):
+def test_brightness_contrast_equals_contrast_then_brightness(brightness, contrast):
     x = torch.arange(256, dtype=torch.float32).reshape(1, -1, 1) / 255
     both = run_op(OP, x, layout="HWC", brightness=brightness, contrast=contrast)
     first = run_op("contrast", x, layout="HWC", contrast=contrast)
@@ -111,7 +111,7 @@ def test_contrast_then_brightness_is_both_at_once(brightness, contrast):
     )
 
 
-def test_the_center_stays_as_it_is():
+def test_contrast_does_not_change_its_center():
     x = torch.full((1, 1, 1), 100, dtype=torch.uint8)
     assert run_op("contrast", x, layout="HWC", contrast=3.3, contrast_center=100.0).item() == 100
 
@@ -124,7 +124,7 @@ def test_each_frame_has_its_own_values():
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), 1e38])
-def test_values_that_are_not_finite_stay_within_the_type(value):
+def test_infinite_and_nan_arguments_saturate(value):
     x = torch.tensor([0, 1, 255], dtype=torch.uint8).reshape(1, 3, 1)
     for dtype in (types.UINT8, types.INT32, types.INT64):
         actual = run_op("brightness", x, layout="HWC", brightness=value, dtype=dtype)
@@ -133,7 +133,7 @@ def test_values_that_are_not_finite_stay_within_the_type(value):
     assert actual.flatten().tolist() == [0, 0, 0]
 
 
-def test_two_values_for_one_sample_are_refused():
+def test_two_values_for_one_sample_are_an_error():
     x = torch.zeros(2, 2, 1, dtype=torch.uint8)
     with pytest.raises(ValueError, match="`brightness` takes one value a sample"):
         run_op("brightness", x, layout="HWC", brightness=torch.tensor([1.0, 0.0]))

@@ -54,7 +54,7 @@ CASES += [
 
 
 def reference(x, tiles_x, tiles_y, clip_limit, bins=256, luma_only=True) -> np.ndarray:
-    """Equalises an image, [H, W, C]."""
+    """Equalizes an image, [H, W, C]."""
     if x.shape[2] == 3:
         if luma_only:
             r, g, b = (x[..., c : c + 1].astype(int) for c in range(3))
@@ -110,14 +110,14 @@ def test_matches_reference(case):
         np.testing.assert_array_equal(actual.numpy(), expected)
 
 
-def test_one_tile_without_a_limit_is_equalisation():
+def test_one_tile_without_a_limit_equals_equalization():
     x = dark((40, 60, 1))(0)
     actual = run_op(OP, x, layout="HWC", tiles_x=1, tiles_y=1, clip_limit=0.0).numpy()
     share = np.cumsum(np.bincount(x.numpy().ravel(), minlength=256)) / x.numel()
     assert np.abs(actual - 255 * share[x.numpy()]).max() < 0.51
 
 
-def test_colour_differences_stay_as_they_are():
+def test_color_differences_do_not_change():
     x = dark((36, 48, 3))(0)
     actual = run_op(OP, x, layout="HWC", **ARGS).int()
     inside = ((actual > 0) & (actual < 255)).all(-1)
@@ -137,6 +137,6 @@ def test_colour_differences_stay_as_they_are():
         ({}, torch.zeros(4, 4, 1), "`data` is float32, expected uint8"),
     ],
 )
-def test_what_does_not_fit_is_named(args, x, message):
+def test_unsuitable_inputs_are_errors(args, x, message):
     with pytest.raises((ValueError, TypeError), match=message):
         run_op(OP, x, layout="HWC", **(ARGS | args))

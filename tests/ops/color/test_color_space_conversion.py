@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.color_space_conversion: RGB, BGR, gray and YCbCr to one another."""
+"""fn.color_space_conversion: conversions between RGB, BGR, gray and YCbCr."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_matches_reference(case):
 
 
 @given(width=st.integers(1, 50), seed=st.integers(0, 100))
-def test_bgr_is_its_own_inverse_and_keeps_the_gray_value(width, seed):
+def test_converting_to_bgr_twice_is_the_identity_and_keeps_gray(width, seed):
     x = random_tensor((2, width, 3), torch.uint8, seed)
     bgr = run_op(OP, x, layout="HWC", image_type=types.RGB, output_type=types.BGR)
     assert torch.equal(bgr, x.flip(2))
@@ -103,7 +103,7 @@ def test_bgr_is_its_own_inverse_and_keeps_the_gray_value(width, seed):
         assert (of_rgb.int() - of_bgr.int()).abs().max() <= (target == types.YCbCr)
 
 
-def test_gray_survives_the_way_to_ycbcr_and_back():
+def test_gray_is_unchanged_by_ycbcr_and_back():
     x = torch.arange(256, dtype=torch.uint8).reshape(1, 256, 1)
     ycbcr = run_op(OP, x, layout="HWC", image_type=types.GRAY, output_type=types.YCbCr)
     assert ycbcr[0, [0, 255]].tolist() == [[16, 128, 128], [235, 128, 128]]
@@ -121,6 +121,6 @@ def test_gray_survives_the_way_to_ycbcr_and_back():
         (torch.zeros(2, 2, 3).byte(), types.ANY_DATA, types.RGB, "ANY_DATA is no colour space"),
     ],
 )
-def test_what_does_not_fit_is_named(x, source, target, message):
+def test_unsuitable_inputs_are_errors(x, source, target, message):
     with pytest.raises((TypeError, ValueError), match=message):
         run_op(OP, x, layout="HWC", image_type=source, output_type=target)

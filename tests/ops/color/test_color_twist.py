@@ -101,7 +101,7 @@ def test_matches_reference(case):
             actual.double(),
             expected.double(),
             rtol=2**-10 if actual.dtype == torch.float16 else 0,
-            # Where large terms cancel, what is left has their rounding errors.
+            # Large terms that cancel leave their rounding errors.
             atol=max(
                 1 - actual.dtype.is_floating_point,
                 np.abs(case.input(index).numpy().astype(float)).max(initial=0) * 1e-6,
@@ -110,7 +110,7 @@ def test_matches_reference(case):
 
 
 @given(hue=st.floats(-360, 360, width=32), saturation=st.floats(0.125, 4, width=32))
-def test_turning_back_is_the_identity(hue, saturation):
+def test_turning_the_hue_back_is_the_identity(hue, saturation):
     x = torch.rand(3, 5, 3, generator=torch.Generator().manual_seed(1))
     once = run_op("color_twist", x, layout="HWC", hue=hue, saturation=saturation)
     back = run_op("color_twist", once, layout="HWC", hue=-hue, saturation=1 / saturation)
@@ -134,7 +134,7 @@ def test_each_frame_has_its_own_hue():
 
 @for_each("value", [float("nan"), float("inf"), 3e38])
 @for_each("name", ["hue", "saturation", "contrast", "brightness"])
-def test_values_that_are_not_finite_stay_within_the_type(name, value):
+def test_infinite_and_nan_arguments_saturate(name, value):
     x = torch.full((1, 40, 3), 9, dtype=torch.uint8)
     for dtype in (types.UINT8, types.INT16, types.FLOAT):
         actual = run_op("color_twist", x, layout="HWC", dtype=dtype, **{name: value})
@@ -142,7 +142,7 @@ def test_values_that_are_not_finite_stay_within_the_type(name, value):
 
 
 @pytest.mark.parametrize("channels", [0, 1, 2, 4])
-def test_images_without_three_channels_are_refused(channels):
+def test_images_without_three_channels_are_errors(channels):
     x = torch.zeros(2, 2, channels, dtype=torch.uint8)
     with pytest.raises(ValueError, match=rf"input `data` has {channels} channel.*expected 3"):
         run_op("hsv", x, layout="HWC")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.equalize: equalises the histogram of each channel."""
+"""fn.equalize: equalizes the histogram of each channel."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CASES += [
 
 
 def reference(x: np.ndarray) -> np.ndarray:
-    """Equalises one channel."""
+    """Equalizes one channel."""
     counts = np.bincount(x.ravel(), minlength=256)
     first = np.flatnonzero(counts)[0]
     if counts[first] == x.size:
@@ -67,7 +67,7 @@ def test_matches_reference(case):
         assert actual.shape == x.shape
         if not x.size:
             continue
-        # [..., H, W], whatever else there is in front.
+        # [..., H, W], with any axes before.
         order = [i for i, axis in enumerate(layout) if axis not in "HW"]
         order += [layout.index("H"), layout.index("W")]
         planes = x.transpose(order).reshape(-1, *(x.shape[i] for i in order[-2:]))
@@ -77,13 +77,13 @@ def test_matches_reference(case):
 
 
 @given(height=st.integers(1, 20), width=st.integers(1, 90), seed=st.integers(0, 50))
-def test_planes_and_pixels_give_the_same(height, width, seed):
+def test_planar_and_interleaved_images_give_the_same(height, width, seed):
     x = random_tensor((height, width, 3), torch.uint8, seed)
     planar = run_op("equalize", x.permute(2, 0, 1).contiguous(), layout="CHW")
     assert torch.equal(run_op("equalize", x, layout="HWC"), planar.permute(1, 2, 0))
 
 
-def test_order_is_kept_and_the_range_is_used():
+def test_equalization_is_monotonic_and_uses_the_whole_range():
     x = dark((30, 30))(0)
     actual = run_op("equalize", x, layout="HW")
     assert (actual.min(), actual.max()) == (0, 255)
@@ -91,6 +91,6 @@ def test_order_is_kept_and_the_range_is_used():
     assert (actual.flatten()[order].int().diff() >= 0).all()
 
 
-def test_another_type_is_refused():
+def test_other_types_are_errors():
     with pytest.raises(TypeError, match="input `data` is float32, expected uint8"):
         run_op("equalize", torch.zeros(2, 2), layout="HW")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.lookup_table: each integer is replaced by what a table has for it."""
+"""fn.lookup_table: replaces integers by the entries of a table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TABLE = {"keys": KEYS, "values": VALUES, "default_value": 9.5}
 
 
 def some(dtype: torch.dtype):
-    """Makes samples of which every other element is a key, as far as they fit."""
+    """Makes samples whose elements alternate between keys and other values."""
 
     def make(index: int) -> torch.Tensor:
         x = random_tensor((5, 41), dtype, index).numpy()
@@ -83,7 +83,7 @@ def test_matches_reference(case):
 
 
 @given(permutation=st.permutations(range(256)), length=st.integers(1, 200))
-def test_the_inverse_table_leads_back(permutation, length):
+def test_the_inverse_table_restores_the_input(permutation, length):
     x = random_tensor((length,), torch.uint8, length)
     args = {"dtype": types.UINT8}
     there = run_op(OP, x, keys=list(range(256)), values=list(map(float, permutation)), **args)
@@ -104,6 +104,6 @@ def test_the_inverse_table_leads_back(permutation, length):
         ({}, torch.zeros(2), "input `data` is float32, expected integers"),
     ],
 )
-def test_what_does_not_fit_is_named(args, x, message):
+def test_unsuitable_inputs_are_errors(args, x, message):
     with pytest.raises((ValueError, TypeError), match=message):
         run_op(OP, x, **args)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.decoders.image_crop: a window of fixed size, decoded without what is around it."""
+"""fn.decoders.image_crop: decodes a window of fixed size."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def crop(data: bytes, **args) -> np.ndarray:
         ({"crop": [13, 17]}, (0, 0, 13, 17)),
     ],
 )
-def test_window_is_placed_as_dali_places_it(args, expected):
+def test_window_is_placed_as_in_dali(args, expected):
     assert window(crop(coordinates(13, 17), **args)) == expected
 
 
 @pytest.mark.dali
-def test_random_windows_are_those_of_dali():
+def test_random_windows_equal_those_of_dali():
     rng = np.random.default_rng(2)
     for _ in range(60):
         height, width = rng.integers(1, 90, 2)
@@ -107,7 +107,7 @@ def test_is_the_crop_of_the_whole_image(name, image_type):
 
 
 @for_each("orientation", range(1, 9))
-def test_window_is_placed_in_the_image_as_it_is_seen(orientation):
+def test_window_is_placed_after_the_orientation_is_applied(orientation):
     data = jpeg(ramp(41, 67, 3), orientation=orientation, subsampling=2)
     whole = decode("decoders.image", [data])[0]
     part = crop(data, crop=[9, 14], crop_pos_x=0.0, crop_pos_y=1.0)
@@ -138,7 +138,7 @@ def test_crops_of_imagenet_are_crops_of_the_whole_images(real_data):
         assert np.array_equal(part, expected), path
 
 
-def test_sizes_and_positions_may_differ_from_sample_to_sample():
+def test_sizes_and_positions_may_be_per_sample():
     data = coordinates(20, 30)
     parts = decode(
         "decoders.image_crop",
@@ -162,6 +162,6 @@ def test_sizes_and_positions_may_differ_from_sample_to_sample():
         ({"crop": [4, 5], "rounding": "up"}, 'expected "round" or "truncate"'),
     ],
 )
-def test_wrong_windows_are_refused(args, message):
+def test_wrong_windows_are_errors(args, message):
     with pytest.raises((ValueError, IndexError), match=message):
         crop(coordinates(13, 17), **args)

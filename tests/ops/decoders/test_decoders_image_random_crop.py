@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.decoders.image_random_crop: a window of random place, area and aspect ratio."""
+"""fn.decoders.image_random_crop: decodes a window of random position, area and aspect ratio."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def windows(data: bytes, count: int, **args) -> np.ndarray:
     return np.array([(*p[0, 0, :2], *p.shape[:2]) for p in parts], np.int64)
 
 
-def test_windows_have_the_areas_and_aspect_ratios_that_were_asked_for():
+def test_windows_have_the_requested_areas_and_aspect_ratios():
     y, x, h, w = windows(
         coordinates(200, 250), 400, random_area=[0.2, 0.5], random_aspect_ratio=[0.8, 1.25]
     ).T
@@ -47,7 +47,7 @@ def test_windows_have_the_areas_and_aspect_ratios_that_were_asked_for():
     assert len(np.unique(x)) > 50
 
 
-def test_same_seed_gives_the_same_windows_and_another_seed_others():
+def test_windows_depend_on_the_seed():
     data = coordinates(90, 80)
     first = windows(data, 8, seed=5)
     assert np.array_equal(first, windows(data, 8, seed=5))
@@ -62,7 +62,7 @@ def test_window_holds_the_pixels_of_the_whole_image():
         assert np.array_equal(part, whole[y : y + h, x : x + w])
 
 
-def test_same_seed_draws_the_same_window_in_another_colour_and_dtype():
+def test_windows_do_not_depend_on_color_and_dtype():
     data = coordinates(90, 80)
     rgb = decode("decoders.image_random_crop", [data], seed=9)[0]
     other = decode(
@@ -71,7 +71,7 @@ def test_same_seed_draws_the_same_window_in_another_colour_and_dtype():
     np.testing.assert_allclose(other[..., ::-1] * 255, rgb, atol=1e-4)
 
 
-def test_window_is_the_one_of_random_resized_crop():
+def test_window_equals_that_of_random_resized_crop():
     # The same seed draws the same window: resizing the whole window is resizing its decoded pixels.
     data = jpeg(ramp(90, 80, 3), subsampling=0)
     args = {"random_area": [0.3, 0.6], "seed": 11}
@@ -93,7 +93,7 @@ def test_window_is_the_one_of_random_resized_crop():
         assert np.array_equal(one.at(i), other.at(i))
 
 
-def test_one_pixel_is_an_image_too():
+def test_an_image_may_have_one_pixel():
     assert windows(coordinates(1, 1), 4).tolist() == [[0, 0, 1, 1]] * 4
 
 
@@ -107,7 +107,7 @@ def test_one_pixel_is_an_image_too():
         ({"num_attempts": -1}, "num_attempts"),
     ],
 )
-def test_wrong_ranges_are_refused_at_build(args, message):
+def test_wrong_ranges_are_errors_of_the_build(args, message):
     @pipeline_def(batch_size=1, num_threads=1, device_id=None)
     def pipeline():
         return fn.decoders.image_random_crop(fn.external_source(name="x"), **args)

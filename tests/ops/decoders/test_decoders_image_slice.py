@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.decoders.image_slice: a window given by coordinates."""
+"""fn.decoders.image_slice: decodes a window given by coordinates."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def floats(*values: float) -> np.ndarray:
         ({"start": [1], "end": [5, 9]}, (1, 1, 8, 4)),
     ],
 )
-def test_named_coordinates(args, expected):
+def test_coordinates_may_be_named_arguments(args, expected):
     assert window(cut(coordinates(13, 17), **args)) == expected
 
 
@@ -92,7 +92,7 @@ def test_named_coordinates(args, expected):
         (floats(0.1), floats(0.5), {"axes": [0]}, (1, 0, 7, 17)),
     ],
 )
-def test_coordinates_as_inputs(anchor, extent, args, expected):
+def test_coordinates_may_be_inputs(anchor, extent, args, expected):
     args = dict(args)
     if "normalized" in args:
         args["normalized_anchor"] = args["normalized_shape"] = args.pop("normalized")
@@ -100,7 +100,7 @@ def test_coordinates_as_inputs(anchor, extent, args, expected):
 
 
 @pytest.mark.dali
-def test_random_windows_are_those_of_dali():
+def test_random_windows_equal_those_of_dali():
     rng = np.random.default_rng(2)
     for i in range(60):
         height, width = (int(n) for n in rng.integers(2, 90, 2))
@@ -143,7 +143,7 @@ def test_window_without_pixels_is_an_empty_image():
     assert cut(coordinates(13, 17), start=[5, 5], end=[5, 8]).shape == (3, 0, 3)
 
 
-def test_coordinates_may_differ_from_sample_to_sample():
+def test_coordinates_may_be_per_sample():
     data = coordinates(20, 30)
     parts = decode(
         "decoders.image_slice",
@@ -174,12 +174,12 @@ def test_coordinates_may_differ_from_sample_to_sample():
         ({"rel_start": [0.0, 0.0], "rel_end": [1e30, 1.0]}, "a coordinate of the window"),
     ],
 )
-def test_wrong_windows_are_refused(args, message):
+def test_wrong_windows_are_errors(args, message):
     with pytest.raises((ValueError, IndexError), match=message):
         cut(coordinates(13, 17), **args)
 
 
-def test_wrong_inputs_are_refused():
+def test_wrong_inputs_are_errors():
     data = coordinates(13, 17)
     with pytest.raises(ValueError, match="`anchor` has 3 values"):
         cut(data, floats(0, 0, 0), floats(1, 1, 1))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TORCHDALI_JPEG_DECODER: which of the two JPEG decoders comes first.
+"""TORCHDALI_JPEG_DECODER: selects one of the two JPEG decoders.
 
-That both give the same pixels for every kind of file, tests/cpp/jpeg_decoder_test.cpp shows.
+tests/cpp/jpeg_decoder_test.cpp compares their pixels for every kind of file.
 """
 
 from __future__ import annotations
@@ -38,5 +38,5 @@ def test_both_decoders_give_the_same_pixels(choice):
     assert done.stdout.strip() == hashlib.sha256(pixels.tobytes()).hexdigest(), done.stderr
 
 
-def test_an_unknown_decoder_is_named_when_the_engine_is_loaded():
+def test_an_unknown_decoder_is_an_error_at_import():
     assert 'TORCHDALI_JPEG_DECODER: unknown decoder "fast"' in digest_with("fast").stderr

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``jpeg_index`` of the image decoders: later epochs begin at noted places, with the same pixels.
+"""``jpeg_index`` of the image decoders: later epochs start decoding at stored positions.
 
-That the places are right, and what damaged ones do, tests/cpp/jpeg_index_test.cpp shows.
+tests/cpp/jpeg_index_test.cpp checks the positions, damaged ones included.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def files(tmp_path: Path) -> list[str]:
 
 @pipeline_def(batch_size=BATCH, device_id=None, seed=3, enable_checkpointing=True)
 def crops(files: list[str], index: str, fused: bool, room: int) -> Any:
-    """Random windows of files; resized where they are fused with the decoder."""
+    """Random windows of files; resized if they are fused with the decoder."""
     data, _ = fn.readers.file(files=files, random_shuffle=True, name="files")
     if not fused:
         return fn.decoders.image_random_crop(data, jpeg_index=index, jpeg_index_size=room)
@@ -75,7 +75,7 @@ def assert_same(a: list[np.ndarray], b: list[np.ndarray]) -> None:
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize("where", ["memory", "file"])
-def test_epochs_have_the_pixels_of_those_without(files, tmp_path, where, fused, threads):
+def test_epochs_with_an_index_have_the_same_pixels(files, tmp_path, where, fused, threads):
     index = "memory" if where == "memory" else str(tmp_path / "index")
     expected = take(build(files, "", fused), 10)
     for _ in range(2):  # the second run begins with the file
@@ -84,10 +84,10 @@ def test_epochs_have_the_pixels_of_those_without(files, tmp_path, where, fused, 
         pipe.close()
 
 
-def test_the_file_has_the_size_that_is_documented_and_is_complete_after_the_run(files, tmp_path):
+def test_the_file_is_complete_after_the_run_and_has_the_documented_size(files, tmp_path):
     path = tmp_path / "index"
     pipe = build(files, str(path), threads=3)
-    assert path.exists()  # at once: a folder that cannot be written to is an error of build()
+    assert path.exists()  # build() reports a folder that cannot be written to
     empty = path.stat().st_size
     take(pipe, 20)
     pipe.close()
@@ -102,7 +102,7 @@ def test_the_file_has_the_size_that_is_documented_and_is_complete_after_the_run(
     assert len(path.read_bytes()) >= len(full)
 
 
-def test_files_that_change_between_epochs_are_decoded_as_they_are(files, tmp_path):
+def test_files_that_change_between_epochs_are_decoded_correctly(files, tmp_path):
     index = str(tmp_path / "index")
     pipe = build(files, index, prefetch_queue_depth=1)
     take(pipe, 6)
@@ -122,7 +122,7 @@ def test_files_that_change_between_epochs_are_decoded_as_they_are(files, tmp_pat
                 results.append(str(e))
         return results
 
-    # Of the batches that were scheduled before.
+    # Batches that were scheduled before.
     fresh = build(files, "")
     for p in (pipe, fresh):
         p.close()
@@ -133,7 +133,7 @@ def test_files_that_change_between_epochs_are_decoded_as_they_are(files, tmp_pat
             assert_same(a, b)
 
 
-def test_pipelines_of_a_process_share_what_they_note(files, tmp_path):
+def test_pipelines_of_a_process_share_their_index(files, tmp_path):
     path = tmp_path / "index"
     first, second = build(files, str(path)), build(files, f"{tmp_path}/./index", fused=False)
     expected = take(build(files, "", fused=False), 6)
@@ -152,7 +152,7 @@ def _skipped(files: list[str], batches: int) -> Any:
     return pipe
 
 
-def test_two_runs_at_a_time_add_to_the_file_what_each_has_seen(files, tmp_path):
+def test_concurrent_runs_both_add_to_the_file(files, tmp_path):
     path = tmp_path / "index"
     half = IMAGES // 2
     context = multiprocessing.get_context("spawn")
@@ -175,7 +175,7 @@ def _run(files: list[str], index: str) -> None:
     pipe.close()
 
 
-def test_a_forked_child_has_an_index_of_its_own(files, tmp_path):
+def test_a_forked_child_has_its_own_index(files, tmp_path):
     index = str(tmp_path / "index")
     pipe = build(files, index)
     expected = take(pipe, 4)
@@ -189,7 +189,7 @@ def test_a_forked_child_has_an_index_of_its_own(files, tmp_path):
     pipe.close()
 
 
-def test_a_checkpoint_and_a_serialized_pipeline_go_on_with_an_index(files, tmp_path):
+def test_resumed_and_deserialized_pipelines_use_the_index(files, tmp_path):
     index = str(tmp_path / "index")
     pipe = build(files, index)
     take(pipe, 3)
@@ -203,7 +203,7 @@ def test_a_checkpoint_and_a_serialized_pipeline_go_on_with_an_index(files, tmp_p
     assert_same(take(again, 9)[3 * BATCH :], expected)
 
 
-def test_a_bound_of_nothing_notes_nothing(files, tmp_path):
+def test_an_index_of_size_zero_stays_empty(files, tmp_path):
     path = tmp_path / "index"
     pipe = build(files, str(path), room=0)
     assert_same(take(pipe, 6), take(build(files, ""), 6))
@@ -211,7 +211,7 @@ def test_a_bound_of_nothing_notes_nothing(files, tmp_path):
     assert path.stat().st_size == 48
 
 
-def test_a_read_only_folder_is_an_error_unless_the_file_is_there(files, tmp_path):
+def test_a_read_only_folder_is_an_error_unless_the_file_exists(files, tmp_path):
     folder = tmp_path / "locked"
     folder.mkdir()
     pipe = build(files, str(folder / "index"))
@@ -237,7 +237,7 @@ def test_a_read_only_folder_is_an_error_unless_the_file_is_there(files, tmp_path
         ("version", "was made by another version|is damaged"),
     ],
 )
-def test_a_file_that_is_no_sound_index_is_named(files, tmp_path, content, text):
+def test_a_damaged_index_is_an_error_that_names_the_file(files, tmp_path, content, text):
     path = tmp_path / "index"
     pipe = build(files, str(path))
     take(pipe, 4)
@@ -256,7 +256,7 @@ def test_a_file_that_is_no_sound_index_is_named(files, tmp_path, content, text):
     assert "jpeg_index" in str(caught.value)
 
 
-def test_other_formats_and_whole_images_are_as_without(files):
+def test_other_formats_and_whole_images_do_not_use_the_index(files):
     data = [Path(f).read_bytes() for f in files[:3]] + [b"P5 3 2 255\n" + bytes(range(6))]
 
     @pipeline_def(batch_size=4, num_threads=2, device_id=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.peek_image_shape: the shape that decoding gives, from the header alone."""
+"""fn.peek_image_shape: the shape of an image, from its header."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("image_type", IMAGE_TYPES)
-def test_is_the_shape_that_decoding_gives(image_type):
+def test_shape_equals_that_of_the_decoded_image(image_type):
     kind = IMAGE_TYPES[image_type]
     files = [*FILES.values(), *(jpeg(ramp(21, 34, 3), orientation=o) for o in range(1, 9))]
     for adjust in (True, False):
@@ -38,7 +38,7 @@ def test_is_the_shape_that_decoding_gives(image_type):
 
 @pytest.mark.dali
 @pytest.mark.parametrize("image_type", IMAGE_TYPES)
-def test_is_the_shape_that_dali_gives(image_type):
+def test_shape_equals_that_of_dali(image_type):
     args = {"image_type": IMAGE_TYPES[image_type]}
     node = {
         "op": "experimental.peek_image_shape",
@@ -64,18 +64,18 @@ def test_is_the_shape_that_dali_gives(image_type):
         (types.FLOAT64, np.float64),
     ],
 )
-def test_dtype_of_the_output(dtype, expected):
+def test_dtype_selects_the_type_of_the_output(dtype, expected):
     (shape,) = decode("peek_image_shape", [FILES["png_rgb8"]], dtype=dtype)
     assert shape.dtype == expected
     assert shape.tolist() == [37, 51, 3]
 
 
-def test_dtypes_that_cannot_hold_an_extent_are_refused():
+def test_dtypes_too_small_for_an_extent_are_errors():
     with pytest.raises(TypeError, match="`dtype` is uint8, expected int32"):
         decode("peek_image_shape", [FILES["png_rgb8"]], dtype=types.UINT8)
 
 
-def test_pixels_are_not_needed():
+def test_a_header_without_pixels_is_enough():
     data = FILES["jpeg_444"]
     start_of_scan = data.index(b"\xff\xda")
     (shape,) = decode("peek_image_shape", [data[:start_of_scan]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``scaled_margin`` of decoders.image: JPEG files decoded smaller where they are resized."""
+"""``scaled_margin`` of decoders.image decodes JPEG files at a smaller scale to resize them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Definition = Callable[..., Any]
 
 
 def picture(height: int, width: int, seed: int, channels: int = 3) -> np.ndarray:
-    """Returns uint8 [height, width, channels] of shapes that survive being made small."""
+    """Returns uint8 [height, width, channels] of shapes that are visible at a smaller scale."""
     coarse = np.random.default_rng(seed).integers(0, 256, (6, 7, channels)).astype(np.uint8)
     planes = [
         Image.fromarray(coarse[..., c]).resize((width, height), Image.Resampling.BICUBIC)
@@ -36,7 +36,7 @@ def shrunk(x: Any, **args: Any) -> Any:
 
 
 def run(define: Definition, files: list[bytes], margin: float = 0, **args: Any) -> list[np.ndarray]:
-    """Returns what ``define(images)`` makes of the decoded files."""
+    """Returns the output of ``define(images)`` for the decoded files."""
 
     @pipeline_def(batch_size=len(files), num_threads=2, device_id=None, seed=5)
     def definition() -> Any:
@@ -60,7 +60,7 @@ def photo(height: int, width: int, seed: int = 0, **options: Any) -> bytes:
 
 
 def reduced(file: bytes, scale: int) -> np.ndarray:
-    """The file at 1 / scale, by Pillow, which asks libjpeg-turbo for it."""
+    """The file at 1 / scale, decoded by Pillow with libjpeg-turbo."""
     image = Image.open(io.BytesIO(file))
     image.draft("RGB", (image.width // scale, image.height // scale))
     return np.asarray(image.convert("RGB"))
@@ -92,7 +92,7 @@ DEFINITIONS: dict[str, Definition] = {
 
 @pytest.mark.parametrize("progressive", [False, True])
 @pytest.mark.parametrize("name", DEFINITIONS)
-def test_the_result_is_close_to_that_of_the_whole_picture(name, progressive):
+def test_result_is_close_to_that_of_the_whole_image(name, progressive):
     sizes = [(300, 400), (301, 403), (262, 277), (1003, 655)]
     files = [
         photo(*size, seed=i, subsampling=i % 3, progressive=progressive)
@@ -107,8 +107,8 @@ def test_the_result_is_close_to_that_of_the_whole_picture(name, progressive):
 
 @for_each("scale", [2, 4, 8])
 @for_each("subsampling", [0, 1, 2])
-def test_it_is_the_smaller_picture_of_libjpeg_turbo_resized(scale, subsampling):
-    # Twice as large as the result still, and no multiple of the scale.
+def test_result_is_the_scaled_image_of_libjpeg_turbo_resized(scale, subsampling):
+    # Still twice as large as the result, and no multiple of the scale.
     height, width = 24 * scale * 2 + 5, 20 * scale * 2 + 3
     file = photo(height, width, subsampling=subsampling)
     (actual,) = run(lambda x: fn.resize(x, size=[24, 20]), [file], 2)
@@ -118,7 +118,7 @@ def test_it_is_the_smaller_picture_of_libjpeg_turbo_resized(scale, subsampling):
     @pipeline_def(batch_size=1, num_threads=1, device_id=None)
     def reference() -> Any:
         x = fn.external_source(source=lambda: [small], layout="HWC")
-        # The last pixel stands for less than the others.
+        # The last pixel covers less than the others.
         return fn.resize(
             x, size=[24, 20], roi_start=[0, 0], roi_end=[height / scale, width / scale]
         )
@@ -129,7 +129,7 @@ def test_it_is_the_smaller_picture_of_libjpeg_turbo_resized(scale, subsampling):
 
 
 @for_each("orientation", range(1, 9))
-def test_orientation_is_applied_to_the_smaller_picture(orientation):
+def test_orientation_is_applied_to_the_scaled_image(orientation):
     pixels = picture(320, 400, seed=3)
     file = jpeg(pixels, orientation=orientation, quality=95)
     (full,), (scaled,) = run(shrunk, [file]), run(shrunk, [file], 1.5)
@@ -137,7 +137,7 @@ def test_orientation_is_applied_to_the_smaller_picture(orientation):
 
 
 @pytest.mark.parametrize(("margin", "smaller"), [(2, True), (2.01, False)])
-def test_a_picture_is_decoded_smaller_from_the_margin_on(margin, smaller):
+def test_images_are_scaled_if_the_result_is_small_enough(margin, smaller):
     file = photo(160, 400)  # the axis that shrinks least counts: 4 to 1
     (full,), (scaled,) = run(shrunk, [file]), run(shrunk, [file], margin)
     assert np.array_equal(full, scaled) != smaller
@@ -154,13 +154,13 @@ def test_a_picture_is_decoded_smaller_from_the_margin_on(margin, smaller):
     ],
     ids=["PNG", "nearest", "not antialiased", "same size", "larger"],
 )
-def test_what_cannot_be_averaged_is_decoded_whole(file, args):
+def test_filters_that_do_not_average_decode_whole_images(file, args):
     define = functools.partial(shrunk, **args)
     (full,), (scaled,) = run(define, [file]), run(define, [file], 1)
     np.testing.assert_array_equal(full, scaled)
 
 
-def test_other_colours_and_types_work_too():
+def test_other_colors_and_types_are_scaled_too():
     files = [photo(300, 400), jpeg(picture(300, 400, 2, channels=1)), photo(311, 250, seed=1)]
     for args in ({"output_type": types.GRAY}, {"output_type": types.BGR}, {"dtype": types.FLOAT}):
         full, scaled = (run(shrunk, files, margin, **args) for margin in (0, 1.5))
@@ -169,7 +169,7 @@ def test_other_colours_and_types_work_too():
             assert 36 < psnr(a * peak, b * peak) < 70
 
 
-def test_an_index_changes_nothing():
+def test_an_index_does_not_change_the_result():
     files = [photo(300, 400, seed=i) for i in range(4)]
 
     def epochs(index: str) -> list[np.ndarray]:
@@ -189,14 +189,14 @@ def test_an_index_changes_nothing():
         np.testing.assert_array_equal(a, b)
 
 
-def test_without_fusion_pictures_are_decoded_whole(monkeypatch):
+def test_without_fusion_images_are_decoded_whole(monkeypatch):
     files = [photo(300, 400)]
     expected = run(DEFINITIONS["resize"], files)
     monkeypatch.setenv("TORCHDALI_FUSION", "0")
     np.testing.assert_array_equal(run(DEFINITIONS["resize"], files, 1)[0], expected[0])
 
 
-def test_operators_that_run_one_by_one_decode_whole_pictures():
+def test_operators_that_are_not_fused_decode_whole_images():
     file = np.frombuffer(photo(300, 400), np.uint8)
     expected = run(DEFINITIONS["resize"], [file.tobytes()])[0]
 
@@ -219,7 +219,7 @@ NOT_RESIZED: dict[str, Definition] = {
 
 
 @pytest.mark.parametrize("name", NOT_RESIZED)
-def test_a_picture_that_is_not_resized_is_an_error(name):
+def test_images_that_are_not_resized_are_errors(name):
     with pytest.raises(ValueError, match="no operator that resizes takes the image") as caught:
         run(NOT_RESIZED[name], [photo(20, 20)], 1.5)
     assert "decoders.image" in str(caught.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.filter: correlation with a filter that comes as an input."""
+"""fn.filter: correlation with a filter that is an input."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_volume_matches_the_reference():
     np.testing.assert_allclose(actual.double().numpy(), expected, rtol=0, atol=1e-3)
 
 
-def test_the_valid_part_is_that_of_the_same():
+def test_valid_mode_equals_the_inner_part_of_same_mode():
     x = random_tensor((12, 15, 3), torch.float32, 1)
     kernel = weights(3, 4)
     same = run_filter(x, kernel, anchor=[0, 0])
@@ -154,7 +154,7 @@ def test_a_single_tap_moves_the_image(anchor):
         ((3, 3), None, {"dtype": types.INT16}, "`dtype` is int16"),
     ],
 )
-def test_a_wrong_argument_is_named(kernel, fill, args, message):
+def test_wrong_arguments_are_errors_that_name_them(kernel, fill, args, message):
     more = () if fill is None else (torch.zeros(fill),)
     with pytest.raises(RuntimeError, match=message) as caught:
         run_filter(torch.zeros(9, 12, 3, dtype=torch.uint8), torch.ones(kernel), *more, **args)

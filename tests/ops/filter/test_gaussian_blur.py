@@ -144,13 +144,13 @@ def test_transposing_commutes():
         ("CF", {"sigma": 1.0}, "one to three data axes"),
     ],
 )
-def test_a_wrong_argument_is_named(layout, args, message):
+def test_wrong_arguments_are_errors_that_name_them(layout, args, message):
     x = torch.zeros((9, 12, 3)[: len(layout)], dtype=torch.uint8)
     with pytest.raises(RuntimeError, match=message) as caught:
         run_op("gaussian_blur", x, layout=layout, **args)
     assert "fn.gaussian_blur: " in str(caught.value)
 
 
-def test_truth_values_are_refused():
+def test_booleans_are_errors():
     with pytest.raises(TypeError, match="bool, expected numbers"):
         run_op("gaussian_blur", torch.zeros(4, 5, dtype=torch.bool), layout="HW", sigma=1.0)

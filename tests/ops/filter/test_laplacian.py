@@ -123,7 +123,7 @@ def test_a_constant_has_no_derivative():
         ({"dtype": types.INT16}, "`dtype` is int16"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(RuntimeError, match=message) as caught:
         run_op("laplacian", torch.zeros(9, 12, 3, dtype=torch.uint8), layout="HWC", **args)
     assert "fn.laplacian: " in str(caught.value)

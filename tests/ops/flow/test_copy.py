@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.copy: the input as it is."""
+"""fn.copy: a copy of the input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_output_equals_the_input(case):
         assert torch.equal(actual, case.input(index))
 
 
-def test_what_the_user_gets_is_not_what_the_user_fed():
+def test_the_output_is_a_copy():
     x = ramp((2, 3))
     pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)
     with pipe:

@@ -23,7 +23,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_data_passes_and_is_in_the_files(case):
+def test_data_passes_through_and_is_written_to_files(case):
     run = run_case(case)
     assert run.layouts == [case.layout]
     for index, actual in enumerate(run.samples()[0]):
@@ -34,7 +34,7 @@ def test_data_passes_and_is_in_the_files(case):
         assert np.array_equal(np.array(values, int).reshape(case.shape), actual)
 
 
-def test_the_text_is_that_of_dali(tmp_path, monkeypatch):
+def test_files_equal_those_of_dali(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_op(OP, [ramp((2, 2, 1), torch.uint8), ramp((1, 2, 3), torch.uint8)], layout="HWC")
     assert sorted(os.listdir()) == ["0--0.ppm", "1--0.ppm"]
@@ -42,14 +42,14 @@ def test_the_text_is_that_of_dali(tmp_path, monkeypatch):
     assert (tmp_path / "1--0.ppm").read_bytes() == b"P3\n2 1\n255\n0 1 2 3 4 5 \n"
 
 
-def test_files_are_replaced_by_those_of_the_next_batch(tmp_path, monkeypatch):
+def test_the_next_batch_replaces_the_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     batches = [[torch.full((1, 1, 1), value, dtype=torch.uint8)] for value in (5, 6)]
     run_batches(OP, {"x": ("HWC", batches)}, 1, {"suffix": "x"}, batch_sizes=[1, 1])
     assert (tmp_path / "0-x-0.ppm").read_text().split() == ["P2", "1", "1", "255", "6"]
 
 
-def test_it_runs_although_nobody_uses_its_output(tmp_path, monkeypatch):
+def test_it_runs_if_its_output_is_unused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)
     with pipe:
@@ -78,12 +78,12 @@ def test_it_runs_although_nobody_uses_its_output(tmp_path, monkeypatch):
         ({}, torch.zeros(2, 2, 3), "`data` is float32, expected uint8"),
     ],
 )
-def test_what_does_not_fit_is_named(args, x, message):
+def test_unsuitable_inputs_are_errors(args, x, message):
     with pytest.raises((ValueError, TypeError), match=message):
         run_op(OP, x, **args)
 
 
-def test_a_file_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "0-taken-0.ppm").mkdir()
     with pytest.raises(OSError, match='cannot write the file "0-taken-0.ppm"'):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.python_function and its kin as operators; tests/functions has what is about Python."""
+"""fn.python_function and its variants as operators; tests/functions tests the functions."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ DALI_TYPES = {
     torch.float64: types.FLOAT64,
     torch.bool: types.BOOL,
 }
-# Where conversions go wrong: halves, limits of every type, what binary16 cannot hold.
+# Values that are hard to convert: halves, limits of every type, what binary16 cannot hold.
 EDGES = [0.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997, -0.3, 127.5, 254.5, 255.5, 300.0, -300.0]
 EDGES += [32767.5, -32768.5, 65504.0, 65519.0, 65520.0, 1e10, -1e10, 2147483648.0, -2147483904.0]
 EDGES += [4294967296.0, 9.3e18, -9.3e18, 2e19, 1e30, -1e30, math.inf, -math.inf, 8388607.5]
@@ -100,7 +100,7 @@ def test_uint8_is_the_nearest_value_and_saturates(values):
 
 
 @given(st.lists(st.integers(0, 0xFFFF), min_size=1, max_size=50))
-def test_float16_survives_the_way_through_float32(bits):
+def test_float16_is_unchanged_by_float32_and_back(bits):
     x = torch.tensor(bits, dtype=torch.int32).to(torch.uint16).view(torch.float16)
     x = x[~x.isnan()]
     wide = run_op("cast", x, dtype=types.FLOAT)

@@ -29,12 +29,12 @@ CASES += [
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", "float64"])
-def test_is_cast_to_the_type_of_the_other(dtype):
+def test_the_type_is_that_of_the_second_input(dtype):
     other = torch.zeros(1, dtype=getattr(torch, dtype))
     number = {"uint8": types.UINT8, "int16": types.INT16, "float16": types.FLOAT16}
     expected = run_op("cast", VALUES, dtype=number.get(dtype, types.FLOAT64))
     assert torch.equal(run_op("cast_like", VALUES, other), expected)
 
 
-def test_the_layout_is_that_of_the_data():
+def test_the_layout_is_that_of_the_first_input():
     assert run_case(CASES[0]).layouts == ["X"]

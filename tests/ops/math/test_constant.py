@@ -85,10 +85,10 @@ def test_wrong_arguments_are_errors_of_the_build(args, error, text):
         run_op("constant", **args)
 
 
-def test_elements_that_need_more_than_32_bits():
+def test_constants_may_have_64_bits():
     actual = run_op("constant", idata=[1 << 40, -(1 << 62)], dtype=types.INT64)
     assert actual.tolist() == [1 << 40, -(1 << 62)]
 
 
-def test_the_node_knows_its_layout():
+def test_the_node_has_its_layout():
     assert fn.constant(idata=[1, 2], shape=[1, 2], layout="HW").layout == "HW"

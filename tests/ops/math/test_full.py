@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.full, fn.zeros, fn.ones and their forms that take the shape of an input."""
+"""fn.full, fn.zeros, fn.ones and their variants with the shape of an input."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_matches_numpy(case):
         np.testing.assert_array_equal(out.numpy(), np.full(shape, fill, out.numpy().dtype))
 
 
-def test_types_and_layouts():
+def test_outputs_have_the_requested_types_and_layouts():
     assert run_op("zeros", shape=[1]).dtype == torch.int32
     assert run_op("full", torch.tensor(1.5), shape=[1]).dtype == torch.float32
     assert run_op("full_like", ramp((2,), torch.uint8), torch.tensor(300.7)).tolist() == [255] * 2
@@ -80,7 +80,7 @@ def test_types_and_layouts():
 
 
 @given(st.lists(st.integers(0, 4), max_size=4), st.data())
-def test_a_value_is_repeated_as_numpy_repeats_it(shape, data):
+def test_values_broadcast_as_in_numpy(shape, data):
     kept = data.draw(st.integers(0, len(shape)))
     value_shape = [data.draw(st.sampled_from([1, e])) for e in shape[len(shape) - kept :]]
     value = ramp(tuple(value_shape))
@@ -100,12 +100,12 @@ def test_a_value_is_repeated_as_numpy_repeats_it(shape, data):
     ],
     ids=["negative", "huge", "huge-empty", "extent", "rank", "like"],
 )
-def test_errors(op, inputs, args, message):
+def test_wrong_arguments_are_errors(op, inputs, args, message):
     with pytest.raises((ValueError, RuntimeError), match=message) as caught:
         run_op(op, *inputs, **args)
     assert str(caught.value).startswith(f"fn.{op}: ")
 
 
-def test_a_layout_has_a_letter_for_each_axis():
+def test_a_layout_of_another_length_is_an_error():
     with pytest.raises(ValueError, match="does not fit the shape"):
         run_case(OpCase("ones", args={"shape": [2], "layout": "HW"}))

@@ -18,7 +18,7 @@ from torchdali import Pipeline, fn, types
 
 OP = "normalize"
 DTYPES = [torch.uint16, torch.uint32, torch.int8, torch.int16, torch.int32, torch.float32]
-# DALI refuses these.
+# DALI rejects these.
 MORE_DTYPES = [torch.uint64, torch.int64, torch.float16, torch.float64, torch.bool]
 OUT_DTYPES = [types.UINT16, types.UINT32, types.INT8, types.INT16, types.INT32]
 MORE_OUT_DTYPES = [types.UINT64, types.INT64, types.FLOAT16, types.FLOAT64, types.BOOL]
@@ -131,7 +131,7 @@ def test_matches_reference(case):
             assert difference.abs().max() <= 1
 
 
-def test_a_batch_is_normalized_like_its_samples_put_together():
+def test_batch_normalization_equals_that_of_the_joined_samples():
     samples = [random_tensor((h, 8, 3), torch.float32, h) for h in (3, 9, 5)]
     whole = run_op(OP, torch.cat(samples), axes=[0, 1], ddof=1)
     parts = run_op(OP, samples, axes=[0, 1], ddof=1, batch=True)
@@ -143,7 +143,7 @@ def test_a_batch_is_normalized_like_its_samples_put_together():
     axes=st.sets(st.integers(0, 2), min_size=1),
     dtype=st.sampled_from([torch.uint8, torch.int16, torch.float32]),
 )
-def test_what_was_normalized_has_mean_0_and_variance_1(shape, axes, dtype):
+def test_normalized_data_has_mean_0_and_variance_1(shape, axes, dtype):
     x = random_tensor(shape, dtype, 5)
     y = run_op(OP, x, axes=sorted(axes)).double()
     mean = y.mean(dim=sorted(axes))
@@ -155,7 +155,7 @@ def test_what_was_normalized_has_mean_0_and_variance_1(shape, axes, dtype):
     )
 
 
-def test_a_mean_of_sequences_belongs_to_the_whole_sequence():
+def test_the_mean_of_a_sequence_covers_all_its_frames():
     x = random_tensor((2, 4, 5, 3), torch.float32, 1)
     pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)
     with pipe:
@@ -172,7 +172,7 @@ def test_a_mean_of_sequences_belongs_to_the_whole_sequence():
     pipe.close()
 
 
-def test_where_nothing_varies_the_result_is_the_shift():
+def test_constant_data_becomes_the_shift():
     x = torch.full((5, 7), 7.1)
     assert run_op(OP, x, shift=3.0).unique().tolist() == [3.0]
     assert run_op(OP, x, axes=1, stddev=torch.zeros(5, 1), mean=1.0).unique().tolist() == [0.0]
@@ -197,17 +197,17 @@ def test_where_nothing_varies_the_result_is_the_shift():
         ),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(ValueError, match=message):
         run_op(OP, torch.zeros(2, 3, 4), layout="HWC", **args)
 
 
-def test_samples_of_a_batch_that_do_not_fit_together_are_refused():
+def test_batches_of_incompatible_samples_are_errors():
     with pytest.raises(ValueError, match=r"sample 1 has shape \[2, 4\], one before it \[2, 3\]"):
         run_op(OP, [torch.zeros(2, 3), torch.zeros(2, 4)], axes=0, batch=True)
 
 
-def test_an_array_is_a_tensor_for_every_sample():
+def test_arrays_as_arguments_apply_to_every_sample():
     x = random_tensor((4, 5, 3), torch.uint8, 1)
     mean = torch.tensor([[[1.0, 2.0, 3.0]]])
     pipe = Pipeline(2, 1, device_id=None)

@@ -77,22 +77,22 @@ def test_matches_torch(numbers, count, axis):
     assert torch.equal(out, expected.T if axis == 0 else expected)
 
 
-def test_one_element_in_a_batch_of_more_keeps_its_axis():
+def test_one_element_keeps_its_axis_in_a_mixed_batch():
     out = run_op("one_hot", [ramp((1,)), ramp((2,))], num_classes=3)
     assert [tuple(s.shape) for s in out] == [(1, 3), (2, 3)]
 
 
-def test_what_is_no_number_is_no_class():
+def test_nan_and_infinity_are_no_classes():
     x = torch.tensor([float("nan"), float("inf"), -float("inf"), 1e30])
     assert not run_op("one_hot", x, num_classes=2).any()
     assert not run_op("one_hot", torch.tensor([2**64 - 1, 2**63], dtype=torch.uint64)).any()
-    # Their fractions cut off they are 0, which is no class either.
+    # Truncated they are 0, which is no class either.
     assert run_op("one_hot", torch.tensor([-0.5, 0.5]), num_classes=0).shape == (2, 0)
     x = torch.tensor([[-0.5], [0.25]])
     assert run_op("one_hot", x, num_classes=1).tolist() == [[[1]], [[1]]]
 
 
-def test_values_saturate_where_dali_wraps_around():
+def test_values_saturate():
     args = {"num_classes": 2, "on_value": 300.7, "off_value": -2.5, "dtype": types.UINT8}
     assert run_op("one_hot", torch.tensor(1), **args).tolist() == [0, 255]
 
@@ -108,7 +108,7 @@ def test_values_saturate_where_dali_wraps_around():
         ({"num_classes": 2**31 - 1, "dtype": types.INT64, "axis": 0}, "too large|out of memory"),
     ],
 )
-def test_errors(args, message):
+def test_wrong_arguments_are_errors(args, message):
     with pytest.raises((ValueError, IndexError, RuntimeError), match=message) as caught:
         run_op("one_hot", ramp((200, 300)), **args)
     assert str(caught.value).startswith("fn.one_hot: ")

@@ -32,7 +32,7 @@ EXTREMES = ["min", "max"]
 DEVIATIONS = ["variance", "std_dev"]
 DTYPES = [torch.uint16, torch.uint32, torch.uint64, torch.int8, torch.int16, torch.int32]
 DTYPES += [torch.int64, torch.float32]
-# DALI refuses these.
+# DALI rejects these.
 MORE_DTYPES = [torch.float16, torch.float64, torch.bool]
 AXES = [
     {},
@@ -80,7 +80,7 @@ CASES += [
     for op in SUMS + EXTREMES
     for dtype in MORE_DTYPES
 ]
-# Widths that go through the different loops.
+# Widths that use the different loops.
 CASES += [
     OpCase(name(op), "", (4, width, columns), {"axes": [1]}, algorithm="reduction", batch=2)
     for op in ("mean", "max")
@@ -185,7 +185,7 @@ def test_matches_numpy(case):
 
 
 @pytest.mark.parametrize("op", DEVIATIONS)
-def test_the_variance_is_numpys(op):
+def test_variance_equals_numpy(op):
     x = random_tensor((20, 30, 3), torch.float32, 1)
     mean = run_op(name("mean"), x, axes=[0, 1])
     expected = x.double().var(dim=(0, 1), correction=1)
@@ -199,7 +199,7 @@ def test_the_variance_is_numpys(op):
     data=st.data(),
     op=st.sampled_from(["sum", "min", "max"]),
 )
-def test_reducing_axes_in_two_steps_is_reducing_them_at_once(shape, data, op):
+def test_reducing_axes_in_two_steps_equals_one_step(shape, data, op):
     axes = data.draw(st.lists(st.integers(0, len(shape) - 1), unique=True, min_size=1))
     first = data.draw(st.sets(st.sampled_from(axes)))
     x = random_tensor(tuple(shape), torch.int16, 3)
@@ -232,7 +232,7 @@ def test_means_of_64_bits_do_not_wrap_around():
     assert run_op(name("mean"), wide, axes=0).tolist() == [2.0**63] * 3
 
 
-def test_extremes_pass_over_nan_and_know_infinity():
+def test_minimum_and_maximum_ignore_nan():
     nan, inf = math.nan, math.inf
     assert run_op(name("min"), torch.tensor([nan, 3.0, 1.0, nan])).item() == 1.0
     assert run_op(name("max"), torch.tensor([-inf, nan])).item() == -inf
@@ -250,11 +250,11 @@ def test_extremes_pass_over_nan_and_know_infinity():
         ("sum", {"axis_names": "H", "axes": 1}, "`axes` excludes `axis_names`"),
     ],
 )
-def test_a_wrong_axis_is_named(op, args, message):
+def test_wrong_axes_are_errors_that_name_them(op, args, message):
     with pytest.raises(ValueError, match=message):
         run_op(name(op), torch.zeros(2, 3, 4), layout="HWC", **args)
 
 
-def test_a_mean_of_another_shape_is_refused():
+def test_a_mean_of_another_shape_is_an_error():
     with pytest.raises(ValueError, match=r"input `mean` has shape \[3\], expected one value, or 4"):
         run_op(name("variance"), torch.zeros(2, 4), torch.zeros(3), axes=0)

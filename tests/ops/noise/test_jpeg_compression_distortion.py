@@ -15,7 +15,7 @@ OP = "jpeg_compression_distortion"
 
 
 def blocks(shape: tuple[int, ...]):
-    """Makes images of coloured squares with some noise."""
+    """Makes images of colored squares with some noise."""
 
     def make(index: int) -> torch.Tensor:
         height, width = shape[-3:-1]
@@ -57,7 +57,7 @@ def test_matches_pillow(quality):
     assert np.abs(actual.astype(int) - expected).max() <= 2
 
 
-def test_a_better_quality_is_nearer_to_the_image():
+def test_higher_quality_is_closer_to_the_image():
     x = blocks((64, 64, 3))(0)
     errors = [
         (run_op(OP, x, layout="HWC", quality=q).float() - x.float()).pow(2).mean().item()
@@ -75,7 +75,7 @@ def test_frames_are_compressed_one_by_one():
         assert torch.equal(got, run_op(OP, frame, layout="HWC", quality=20))
 
 
-def test_inputs_are_left_as_they_were_and_batches_are_independent():
+def test_inputs_do_not_change_and_batches_are_independent():
     runs = [run_case(CASES[0]).samples()[0] for _ in range(2)]
     assert all(torch.equal(a, b) for a, b in zip(*runs, strict=True))
 
@@ -88,6 +88,6 @@ def test_inputs_are_left_as_they_were_and_batches_are_independent():
         (torch.zeros(1, 65501, 3).byte(), "JPEG images have at most 65500 pixels a side"),
     ],
 )
-def test_what_does_not_fit_is_named(x, message):
+def test_unsuitable_inputs_are_errors(x, message):
     with pytest.raises((ValueError, TypeError), match=message):
         run_op(OP, x, layout="HWC")

@@ -62,9 +62,9 @@ def flat(value: float, count: int, dtype: torch.dtype = torch.float32) -> torch.
     return torch.full((count,), value, dtype=dtype)
 
 
-# Kolmogorov and Smirnov: 2.2 / sqrt(n) is passed once in 10,000 seeds.
+# Kolmogorov and Smirnov: 2.2 / sqrt(n) is exceeded by one seed in 10,000.
 def assert_distribution(values: np.ndarray, cdf: np.ndarray) -> None:
-    """Compares sorted values' distribution function with the expected one at the same places."""
+    """Compares the distribution function of sorted values with the expected one."""
     assert np.abs(cdf - (np.arange(values.size) + 0.5) / values.size).max() < 2.2 / math.sqrt(
         values.size
     )
@@ -80,20 +80,20 @@ def test_gaussian_noise_is_normal():
     assert abs((z**4).mean() - 3) < 0.1
 
 
-def test_gaussian_noise_of_neighbours_is_independent():
+def test_gaussian_noise_of_neighbors_is_independent():
     noise = run_op(GAUSSIAN, flat(0.0, 200_000), pipeline_seed=6).double()
     for distance in (1, 2, 64, 128, 192, 256):
         assert abs((noise[distance:] * noise[:-distance]).mean()) < 0.01
         assert abs((noise[distance:] ** 2 * noise[:-distance] ** 2).mean() - 1) < 0.05
 
 
-def test_wide_integers_keep_their_digits():
+def test_noise_keeps_all_digits_of_wide_integers():
     x = flat(2**40 + 1, 100, torch.int64)
     assert torch.equal(run_op(GAUSSIAN, x, stddev=0.0), x)
     assert (run_op(GAUSSIAN, x) - x).abs().max() < 7
 
 
-def test_salt_and_pepper_come_as_often_as_asked():
+def test_salt_and_pepper_have_the_requested_frequency():
     x = flat(100, 200_000, torch.uint8)
     noisy = run_op(SALT, x, layout="X", prob=0.3, salt_vs_pepper=0.9, pipeline_seed=3)
     shares = [(noisy == value).double().mean().item() for value in (0, 100, 255)]
@@ -110,7 +110,7 @@ def test_salt_and_pepper_come_as_often_as_asked():
         ("", (900, 5), 1),
     ],
 )
-def test_channels_share_the_fate_of_their_pixel(layout, shape, axis):
+def test_per_channel_false_changes_whole_pixels(layout, shape, axis):
     x = torch.full(shape, 100, dtype=torch.uint8)
     kinds = run_op(SALT, x, layout=layout, prob=0.5)
     assert kinds.unique().tolist() == [0, 100, 255]
@@ -129,12 +129,12 @@ def test_channels_share_the_fate_of_their_pixel(layout, shape, axis):
         ({"prob": 1.0, "salt_val": 300.0, "pepper_val": 7.5}, {8, 255}),
     ],
 )
-def test_certain_salt_and_pepper(args, expected):
+def test_probability_one_changes_every_value(args, expected):
     assert set(run_op(SALT, flat(100, 5000, torch.uint8), layout="X", **args).tolist()) == expected
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
-def test_salt_of_floating_types_is_one_and_pepper_minus_one(dtype):
+def test_salt_and_pepper_of_floating_types_are_one_and_minus_one(dtype):
     values = run_op(SALT, flat(0.5, 5000, dtype), layout="X", prob=0.5).unique().tolist()
     assert values == [-1.0, 0.5, 1.0]
 
@@ -151,7 +151,7 @@ def test_salt_of_floating_types_is_one_and_pepper_minus_one(dtype):
         (3, 0.001, torch.float64),
     ],
 )
-def test_shot_noise_is_a_poisson_distribution(value, factor, dtype):
+def test_shot_noise_has_a_poisson_distribution(value, factor, dtype):
     count = 100_000
     noisy = run_op(SHOT, flat(value, count, dtype), factor=factor, pipeline_seed=4)
     draws, mean = np.round(noisy.double().numpy() / factor), value / factor
@@ -164,8 +164,8 @@ def test_shot_noise_is_a_poisson_distribution(value, factor, dtype):
     assert np.abs(seen - np.cumsum(np.exp(np.cumsum(logs)))).max() < 2.2 / math.sqrt(count)
 
 
-def test_shot_noise_of_bytes_is_that_of_floats():
-    """Bytes go through tables, floats through the general sampler."""
+def test_shot_noise_of_bytes_equals_that_of_floats():
+    """Bytes use tables, floats the general sampler."""
     x = torch.arange(256, dtype=torch.uint8).repeat(1000)
     for factor in (0.3, 3.0, 40.0):
         bytes_ = run_op(SHOT, x, factor=factor).reshape(-1, 256).double()
@@ -176,7 +176,7 @@ def test_shot_noise_of_bytes_is_that_of_floats():
         assert (bytes_[:, 0] == 0).all()
 
 
-def test_shot_noise_of_what_has_none():
+def test_shot_noise_of_zero_is_zero():
     x = torch.tensor([-5.0, 0.0, math.nan, math.inf, 1e30])
     noisy = run_op(SHOT, x).tolist()
     assert noisy[:2] == [0.0, 0.0]
@@ -186,7 +186,7 @@ def test_shot_noise_of_what_has_none():
     assert torch.equal(run_op(SHOT, x[:2], factor=0.0), x[:2])
 
 
-def test_values_of_a_seed_never_change():
+def test_values_of_a_seed_equal_the_golden_values():
     gaussian = run_op(GAUSSIAN, flat(0.0, 300), seed=1234)
     assert [round(v, 5) for v in gaussian[[0, 1, 64, 128, 299]].tolist()] == GOLDEN_GAUSSIAN
     salt = run_op(SALT, flat(9, 60, torch.uint8), layout="X", seed=1234, prob=0.5)
@@ -205,7 +205,7 @@ GOLDEN_SHOT_TABLE = [65, 110, 90, 100, 75, 135, 85, 80, 90, 105, 85, 95]
 GOLDEN_SHOT_RARE = [0.0, 15.0, 10.0, 10.0, 5.0, 25.0]
 
 
-def test_a_stream_of_samples_does_not_repeat():
+def test_samples_of_a_stream_differ():
     noisy = run_case(case(GAUSSIAN, "X", (50,), batch=4, make=lambda _: flat(0.0, 50))).samples()[0]
     assert len({tuple(sample.tolist()) for sample in noisy}) == 4
 
@@ -221,13 +221,13 @@ def test_a_stream_of_samples_does_not_repeat():
         (SHOT, {"factor": torch.tensor(math.nan)}, "`factor` is nan, expected a finite number"),
     ],
 )
-def test_what_does_not_fit_is_named(op, args, message):
+def test_unsuitable_inputs_are_errors(op, args, message):
     with pytest.raises(ValueError, match=message):
         run_op(op, flat(1.0, 4), **args)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 3e38])
-def test_noise_that_is_not_finite_stays_within_the_type(value):
+def test_infinite_noise_saturates(value):
     for dtype in DTYPES:
         for args in ({"mean": value}, {"stddev": value}):
             assert run_op(GAUSSIAN, flat(1, 300, dtype), **args).shape == (300,)

@@ -115,7 +115,7 @@ def test_matches_torch(data, regions):
     assert torch.equal(out, canvas)
 
 
-def test_relative_regions_meet_and_make_the_whole():
+def test_adjacent_relative_regions_cover_the_image():
     image = ramp((7, 9, 3))
     anchors = torch.tensor([[0.0, 0.0], [0.0, 0.37], [0.41, 0.0], [0.41, 0.37]])
     shapes = torch.tensor([[0.41, 0.37], [0.41, 0.63], [0.59, 0.37], [0.59, 0.63]])
@@ -125,7 +125,7 @@ def test_relative_regions_meet_and_make_the_whole():
 
 
 @pytest.mark.parametrize("ids", [False, True])
-def test_every_frame_has_its_own_place(ids):
+def test_every_frame_has_its_own_position(ids):
     frames = ramp((2, 2, 2, 1)) + 1
     places = torch.tensor([[[0, 0]], [[1, 2]]], dtype=torch.int32)
     sources = {"x": ("FHWC", [[frames]]), "out_anchors": ("F**", [[places]])}
@@ -158,7 +158,7 @@ def test_every_frame_has_its_own_place(ids):
         ({"output_size": [2**31 - 1, 2**31 - 1]}, "too large|out of memory"),
     ],
 )
-def test_errors(args, message):
+def test_wrong_arguments_are_errors(args, message):
     args = {
         n: a.to(torch.int32) if isinstance(a, torch.Tensor) and "rel" not in n else a
         for n, a in ({"in_ids": [0], "output_size": [5, 5]} | args).items()
@@ -177,6 +177,6 @@ def test_errors(args, message):
     ],
     ids=["ids", "channels", "size"],
 )
-def test_several_inputs_that_do_not_go_together(inputs, args, message):
+def test_incompatible_inputs_are_errors(inputs, args, message):
     with pytest.raises(ValueError, match=message):
         run_op("multi_paste", *[ramp(shape) for shape in inputs], layout="HWC", **args)

@@ -112,13 +112,13 @@ def test_a_box_stays_on_its_pixels():
         ({"ratio": 1.0, "n_channels": 1, "fill_value": 1}, "the input has 3 channels"),
     ],
 )
-def test_errors(args, message):
+def test_wrong_arguments_are_errors(args, message):
     with pytest.raises((ValueError, RuntimeError), match=message) as caught:
         run_op("paste", ramp((4, 6, 3)), layout="HWC", **{**COLOUR, **args})
     assert str(caught.value).startswith("fn.paste: ")
 
 
-def test_boxes_have_four_floats():
+def test_boxes_of_other_shapes_and_types_are_errors():
     with pytest.raises(TypeError, match="boxes are float32, got float64"):
         run_op("bbox_paste", torch.zeros(2, 4, dtype=torch.float64), ratio=2.0)
     with pytest.raises(ValueError, match="4 values each"):

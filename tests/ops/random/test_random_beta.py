@@ -57,18 +57,18 @@ def test_the_moments_are_those_of_the_distribution(alpha, beta):
 def test_the_distribution_is_beta(alpha, beta, cumulative):
     values = run_op(OP, shape=[COUNT], alpha=alpha, beta=beta, dtype=types.FLOAT64).sort().values
     empirical = (torch.arange(COUNT) + 0.5) / COUNT
-    # Kolmogorov and Smirnov: 2.2 / sqrt(n) is passed once in 10,000 seeds.
+    # Kolmogorov and Smirnov: 2.2 / sqrt(n) is exceeded by one seed in 10,000.
     assert (cumulative(values) - empirical).abs().max() < 2.2 / math.sqrt(COUNT)
 
 
-def test_small_parameters_give_0_or_1_and_no_nan():
+def test_small_parameters_return_0_or_1_and_no_nan():
     values = run_op(OP, shape=[1000], alpha=1e-4, beta=1e-4)
     assert not values.isnan().any()
     assert 350 < (values > 0.5).sum() < 650
     assert ((values < 1e-6) | (values > 1 - 1e-6)).float().mean() > 0.95
 
 
-def test_values_of_a_seed_never_change():
+def test_values_of_a_seed_equal_the_golden_values():
     # Rounded: the last bits come from the C library's logarithm and cosine.
     values = run_op(OP, shape=[4], seed=1234, alpha=2.0, beta=0.5)
     assert [round(v, 5) for v in values.tolist()] == GOLDEN
@@ -88,6 +88,6 @@ GOLDEN = [0.72983, 0.8577, 0.74528, 0.73472]
         ({"shape": [-1]}, "`shape` has a negative extent"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(RuntimeError, match=message):
         run_op(OP, **args)

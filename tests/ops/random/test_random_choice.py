@@ -38,12 +38,12 @@ CASES = [
 
 
 @given(values=st.lists(st.integers(-99, 99), min_size=1), seed=st.integers(0, 99))
-def test_what_is_chosen_comes_from_the_list(values, seed):
+def test_choices_are_elements_of_the_list(values, seed):
     chosen = run_op(OP, torch.tensor(values), shape=[20], seed=seed)
     assert set(chosen.tolist()) <= set(values)
 
 
-def test_every_element_comes_as_often_as_it_should():
+def test_elements_have_the_requested_frequency():
     chosen = run_op(OP, LIST, shape=[40000])
     assert all(abs((chosen == v).sum() - 10000) < 400 for v in LIST)
     weighted = run_op(OP, LIST, shape=[40000], p=[0.1, 0.2, 0.0, 0.7])
@@ -61,7 +61,7 @@ def test_rows_of_a_matrix_are_chosen_whole():
     assert {tuple(r) for r in chosen.tolist()} == {tuple(r) for r in rows.tolist()}
 
 
-def test_choices_of_a_seed_never_change():
+def test_choices_of_a_seed_equal_the_golden_values():
     assert run_op(OP, torch.tensor(100), shape=[8], seed=1234).tolist() == GOLDEN
     weighted = run_op(OP, LIST, shape=[8], seed=1234, p=[0.25, 0.25, 0.25, 0.25])
     assert weighted.tolist() == GOLDEN_WEIGHTED
@@ -86,7 +86,7 @@ GOLDEN_WEIGHTED = [100.0, 100.0, -1.0, 3.5, 100.0, -1.0, 7.0, -1.0]
         (LIST, {"shape": [1 << 30, 1 << 30]}, "too many values"),
     ],
 )
-def test_a_wrong_argument_is_named(a, args, message):
+def test_wrong_arguments_are_errors_that_name_them(a, args, message):
     with pytest.raises(RuntimeError, match=message):
         run_op(OP, a, **args)
 
@@ -96,6 +96,6 @@ def test_a_shape_and_an_input_exclude_each_other():
         run_op(OP, LIST, torch.zeros(3), shape=[3])
 
 
-def test_many_draws_of_nothing_take_no_time():
+def test_drawing_no_elements_takes_no_time():
     drawn = run_op("random.choice", torch.zeros(3, 0), shape=[2**40])
     assert drawn.shape == (2**40, 0)

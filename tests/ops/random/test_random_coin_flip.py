@@ -30,7 +30,7 @@ CASES = [
 CASES += [OpCase(OP, "HW", [(2, 3), (1, 2)], no_parity=NO_PARITY)]
 
 
-def test_values_of_a_seed_never_change():
+def test_values_of_a_seed_equal_the_golden_values():
     values = run_op(OP, batch_size=3, shape=[12], pipeline_seed=5, seed=1234)
     assert torch.stack(values).tolist() == GOLDEN
 
@@ -42,18 +42,18 @@ GOLDEN = [
 ]
 
 
-def test_a_scalar_int32_by_default():
+def test_the_default_is_a_scalar_int32():
     value = run_op(OP)
     assert value.shape == ()
     assert value.dtype == torch.int32
 
 
-def test_takes_the_shape_of_its_input():
+def test_the_output_has_the_shape_of_the_input():
     shapes = [tuple(x.shape) for x in run_case(CASES[-1]).samples()[0]]
     assert shapes == [(2, 3), (1, 2), (2, 3)]
 
 
-def test_probability_zero_never_and_one_always():
+def test_probabilities_zero_and_one_are_exact():
     never, always = run_op(OP, batch_size=2, shape=[1000], probability=PerSample([0.0, 1.0]))
     assert never.sum() == 0
     assert always.sum() == 1000
@@ -71,11 +71,11 @@ def test_samples_and_operators_are_independent():
     assert abs((a == b).double().mean() - 0.5) < 0.02
 
 
-def test_shape_excludes_an_input():
+def test_a_shape_and_an_input_exclude_each_other():
     with pytest.raises(ValueError, match="`shape` excludes the input `shape_like`"):
         run_op(OP, torch.zeros(3), shape=[2])
 
 
-def test_a_negative_extent_is_refused():
+def test_a_negative_extent_is_an_error():
     with pytest.raises(ValueError, match="negative extent"):
         run_op(OP, shape=[2, -1])

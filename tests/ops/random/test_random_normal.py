@@ -29,7 +29,7 @@ CASES = [
 CASES += [OpCase(OP, "HW", [(2, 3), (1, 2)], no_parity=NO_PARITY)]
 
 
-def test_values_of_a_seed_never_change():
+def test_values_of_a_seed_equal_the_golden_values():
     # Rounded: the last bits come from the C library's logarithm and cosine.
     values = run_op(OP, batch_size=2, shape=[4], seed=1234)
     assert [[round(v, 5) for v in sample.tolist()] for sample in values] == GOLDEN_FLOAT
@@ -50,11 +50,11 @@ def test_the_distribution_is_normal(dtype):
     z = ((values - 3) / 2).sort().values
     expected = 0.5 * (1 + torch.erf(z / math.sqrt(2)))
     empirical = (torch.arange(100000) + 0.5) / 100000
-    # Kolmogorov and Smirnov: 2.2 / sqrt(n) is passed once in 10,000 seeds.
+    # Kolmogorov and Smirnov: 2.2 / sqrt(n) is exceeded by one seed in 10,000.
     assert (expected - empirical).abs().max() < 2.2 / math.sqrt(100000)
 
 
-def test_a_spread_of_zero_gives_the_mean():
+def test_a_standard_deviation_of_zero_returns_the_mean():
     assert run_op(OP, shape=[4], mean=5.0, stddev=0.0).tolist() == [5.0] * 4
 
 

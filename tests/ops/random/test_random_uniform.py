@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.random.uniform: values from an interval or out of a list."""
+"""fn.random.uniform: values from an interval or a list."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CASES = [
 CASES += [OpCase(OP, "HW", [(2, 3), (1, 2)], no_parity=NO_PARITY)]
 
 
-def test_values_of_a_seed_never_change():
+def test_values_of_a_seed_equal_the_golden_values():
     values = run_op(OP, batch_size=2, shape=[4], seed=1234)
     assert [[v.hex() for v in sample.tolist()] for sample in values] == GOLDEN_FLOAT
     wide = run_op(OP, shape=[3], seed=1234, dtype=types.FLOAT64)
@@ -77,7 +77,7 @@ def test_values_lie_in_the_half_open_interval(low, width, dtype):
 def test_the_interval_is_filled_evenly():
     values = run_op(OP, shape=[40000], range=[0.0, 4.0])
     counts = np.histogram(values.numpy(), bins=16, range=(0, 4))[0]
-    # Chi-squared with 15 degrees of freedom: 50 is passed once in 100,000 seeds.
+    # Chi-squared with 15 degrees of freedom: one seed in 100,000 exceeds 50.
     assert (((counts - 2500) ** 2) / 2500).sum() < 50
 
 
@@ -86,7 +86,7 @@ def test_integers_are_rounded_and_saturate(dtype):
     values = run_op(OP, shape=[5000], range=[-2.0, 2.0], dtype=dtype).long().tolist()
     low = 0 if dtype.name.startswith("U") else -2
     assert set(values) == set(range(low, 3))
-    # The ends get half of what the values between them get.
+    # The ends are half as frequent as the values between them.
     assert 450 < values.count(2) < 800
     assert 1050 < values.count(1) < 1450
 
@@ -96,7 +96,7 @@ def test_large_integers_use_more_bits_than_a_float_has():
     assert (values % 2).sum() > 300
 
 
-def test_every_value_of_a_list_occurs_as_often():
+def test_values_of_a_list_are_equally_frequent():
     values = run_op(OP, shape=[30000], values=[1.5, -2.0, 7.0])
     assert {v: abs(values.tolist().count(v) - 10000) < 500 for v in (1.5, -2.0, 7.0)} == {
         1.5: True,
@@ -119,6 +119,6 @@ def test_every_value_of_a_list_occurs_as_often():
         ({"shape": [1 << 30, 1 << 30]}, "too many values"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(ValueError, match=message):
         run_op(OP, **args)

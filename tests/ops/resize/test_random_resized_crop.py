@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.random_resized_crop: windows by DALI's law, drawn from the sample's own stream."""
+"""fn.random_resized_crop: random windows with DALI's distribution, resized."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CASES += [
 
 
 def windows(height: int, width: int, count: int, seed: int = 1, **args: object) -> np.ndarray:
-    """Draws windows, [count, (top, left, height, width)], by looking at what is resized.
+    """Draws windows, [count, (top, left, height, width)], and reads them from resized ramps.
 
     Without antialiasing, a linear filter takes a ramp at whole positions: the two output pixels of
     an axis lie at a quarter and three quarters of the window.
@@ -62,13 +62,13 @@ def windows(height: int, width: int, count: int, seed: int = 1, **args: object) 
     for image in out:
         low, high = image[0, 0].tolist(), image[1, 1].tolist()
         extents = [2 * (b - a) for a, b in zip(low, high, strict=True)]
-        # Positions are pixel centres: the window starts a quarter of itself before the first.
+        # Positions are pixel centers: the window starts a quarter of its size before the first.
         start = [a + 0.5 - e / 4 for a, e in zip(low, extents, strict=True)]
         found.append([*start, *extents])
     return np.array(found)
 
 
-def test_windows_lie_inside_and_keep_to_the_ranges():
+def test_windows_are_inside_the_image_and_in_the_ranges():
     w = windows(60, 90, 400, random_area=[0.2, 0.6], random_aspect_ratio=[0.8, 1.5])
     np.testing.assert_allclose(w, np.round(w), atol=2e-4)
     w = np.round(w)
@@ -91,12 +91,12 @@ def test_area_is_even_and_aspect_ratio_even_on_a_logarithmic_scale():
     ratio = (np.log(w[:, 3] / w[:, 2]) + math.log(2)) / (2 * math.log(2))
     top = w[:, 0] / (400 - w[:, 2])
     for values in (area, ratio, top, w[:, 1] / (400 - w[:, 3])):
-        # Kolmogorov and Smirnov: at 0.1 % significance, with room for whole pixels.
+        # Kolmogorov and Smirnov: at 0.1 % significance, with a margin for whole pixels.
         distance = np.abs(np.sort(values) - (np.arange(1500) + 0.5) / 1500).max()
         assert distance < 1.95 / math.sqrt(1500) + 0.01
 
 
-# (height, width, area, aspect ratio) -> extents of the only window that DALI 1.35.0 then takes.
+# (height, width, area, aspect ratio) -> extents of the window that DALI 1.35.0 falls back to.
 FALLBACKS = [
     ((20, 24, 0.732, 1.12), (17, 19)),
     ((11, 25, 0.39, 3.643), (5, 21)),
@@ -112,15 +112,15 @@ FALLBACKS = [
 
 
 @for_each(("asked", "extents"), FALLBACKS)
-def test_impossible_windows_become_dalis(asked, extents):
+def test_impossible_windows_fall_back_as_in_dali(asked, extents):
     height, width, area, ratio = asked
     w = windows(height, width, 4, random_area=area, random_aspect_ratio=ratio)
     np.testing.assert_allclose(w[:, 2:], [extents] * 4, atol=2e-4) if min(extents) > 1 else None
-    # A window of one pixel gives the same pixel twice where the border repeats.
+    # A window of one pixel returns the pixel twice if the border repeats.
     assert w.shape == (4, 4)
 
 
-def test_the_whole_image_is_resized_where_the_window_must_be_whole():
+def test_a_window_of_the_whole_image_resizes_all_of_it():
     x = OpCase("resize", "HWC", (20, 20, 3)).input()
     whole = {"random_area": 1.0, "random_aspect_ratio": 1.0}
     for filter_ in (types.INTERP_LINEAR, types.INTERP_CUBIC):
@@ -131,12 +131,12 @@ def test_the_whole_image_is_resized_where_the_window_must_be_whole():
         assert torch.equal(actual, expected)
 
 
-def test_filters_read_around_the_window():
+def test_filters_read_pixels_around_the_window():
     x = ramp((1, 40, 1), torch.float32)
     args = {"random_area": 0.25, "random_aspect_ratio": 10.0, "size": [1, 20]}
     out = run_op("random_resized_crop", x, layout="HWC", **args).flatten()
     steps = out.diff()
-    # Cut off at the window, the first and the last steps of a ramp would be shorter.
+    # Filters that stopped at the window would shorten the first and last steps of a ramp.
     torch.testing.assert_close(steps, torch.full_like(steps, 0.5), rtol=0, atol=1e-4)
 
 
@@ -147,7 +147,7 @@ def test_frames_share_the_window():
     assert torch.equal(out[0], out[2])
 
 
-def test_the_seed_decides():
+def test_results_depend_on_the_seed():
     first, again, other = (windows(50, 50, 20, seed=s) for s in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -167,14 +167,14 @@ def test_the_seed_decides():
         ({"size": 4, "dtype": types.INT32}, TypeError, "`dtype` is int32"),
     ],
 )
-def test_bad_arguments_are_refused(args, error, message):
+def test_wrong_arguments_are_errors(args, error, message):
     with pytest.raises(error, match=message):
         run_op(
             "random_resized_crop", torch.zeros((5, 6, 3), dtype=torch.uint8), layout="HWC", **args
         )
 
 
-def test_an_empty_image_cannot_fill_a_window():
+def test_an_empty_image_is_an_error():
     with pytest.raises(ValueError, match="empty axis"):
         run_op(
             "random_resized_crop", torch.zeros((0, 6, 3), dtype=torch.uint8), layout="HWC", size=4

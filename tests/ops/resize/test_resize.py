@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.resize: the law of sizes, the filters, regions of interest; errors."""
+"""fn.resize: output sizes, filters, regions of interest, errors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import torch
 from helpers.cases import for_each
 from helpers.inputs import ramp
 from helpers.ops import OpCase, PerSample, run_case, run_op
+from helpers.resizing import reference, region_and_size
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -26,8 +26,14 @@ FILTERS = {
     "triangular": types.INTERP_TRIANGULAR,
     "gaussian": types.INTERP_GAUSSIAN,
 }
+
+
 ALGORITHM = {"algorithm": "resample"}
+
+
 WIDE = {"algorithm": "resample_wide"}
+
+
 UP_AND_DOWN = {
     "down": ((23, 31, 3), (11, 13)),
     "up": ((11, 13, 3), (23, 31)),
@@ -40,6 +46,8 @@ UP_AND_DOWN = {
     "pixel": ((1, 1, 3), (4, 5)),
     "to-pixel": ((6, 5, 3), (1, 1)),
 }
+
+
 SHAPES = {
     "HWC": (13, 17, 3),
     "CHW": (3, 13, 17),
@@ -52,9 +60,13 @@ SHAPES = {
     "FCDHW": (2, 2, 6, 7, 8),
     "CFDHW": (2, 2, 6, 7, 8),
 }
-# Halves in the last few values of a row are rounded away from zero by DALI, to even by us.
+
+
+# DALI rounds halves in the last values of a row away from zero, torchdali to even.
 HALVES = "all values are halves at the end of a row"
-# DALI decides by the last bit of a float whether a tap right on the edge of the Gaussian counts.
+
+
+# In DALI the last bit of a float decides whether a tap on the edge of the Gaussian counts.
 GAUSSIAN_EDGE = "a tap lies right on the edge of the Gaussian, in DALI's favour or ours"
 
 
@@ -79,21 +91,29 @@ CASES = [
     for antialias in (True, False)
     for dtype in (torch.uint8, torch.float32)
 ]
+
+
 CASES += [
     OpCase("resize", layout, shape, {"size": 9, "interp_type": filter_}, dtype=dtype, **ALGORITHM)
     for layout, shape in SHAPES.items()
     for filter_ in (types.INTERP_NN, types.INTERP_LINEAR, types.INTERP_CUBIC)
     for dtype in (torch.uint8, torch.float32)
 ]
+
+
 CASES += [
     OpCase("resize", "HWC", (13, 17, 3), {"size": [9, 21], **args}, dtype=dtype, **WIDE)
     for dtype in (torch.int16, torch.uint16)
     for args in ({}, {"dtype": types.FLOAT}, {"interp_type": types.INTERP_LANCZOS3})
 ]
+
+
 CASES += [
     OpCase("resize", "HWC", (40, 50, channels), {"size": [23, 61]}, **ALGORITHM)
     for channels in (1, 2, 4, 5, 16, 17)
 ]
+
+
 SIZES: list[dict[str, Any]] = [
     {"size": [30, 0]},
     {"size": [0, 40.0]},
@@ -125,7 +145,11 @@ SIZES: list[dict[str, Any]] = [
     {"size": [12, 50], "interp_type": types.INTERP_CUBIC, "mag_filter": types.INTERP_LINEAR},
     {"resize_y": 11, "save_attrs": True, "minibatch_size": 4, "temp_buffer_hint": 100},
 ]
+
+
 CASES += [OpCase("resize", "HWC", (20, 33, 3), args, **ALGORITHM) for args in SIZES]
+
+
 CASES += [
     OpCase("resize", "DHWC", (7, 11, 13, 2), args, **ALGORITHM)
     for args in (
@@ -136,7 +160,11 @@ CASES += [
         {"size": [4, 5, 6], "roi_start": [6, 0, 1], "roi_end": [0, 9, 12]},
     )
 ]
+
+
 RAGGED = [(20, 33, 3), (7, 5, 3), (41, 12, 3)]
+
+
 CASES += [
     OpCase("resize", "HWC", RAGGED, args, **ALGORITHM)
     for args in (
@@ -152,6 +180,8 @@ CASES += [
         {"resize_shorter": 10},
     )
 ]
+
+
 CASES += [
     OpCase(
         "resize",
@@ -173,127 +203,9 @@ CASES += [
     OpCase("resize", "", (8, 9, 3), {"size": [3, 5]}, **ALGORITHM),
 ]
 
-Weight = Callable[[np.ndarray], np.ndarray]
-
-
-def cubic(x: np.ndarray) -> np.ndarray:
-    near, far = ((1.5 * x - 2.5) * x * x + 1), (((-0.5 * x + 2.5) * x - 4) * x + 2)
-    return np.where(x < 1, near, np.where(x < 2, far, 0))
-
-
-# Radius in pixels, and weight at a distance. All but linear are sampled, 32 steps a pixel.
-WEIGHTS: dict[Any, tuple[float, Weight]] = {
-    types.INTERP_LINEAR: (1, lambda x: np.maximum(0, 1 - x)),
-    types.INTERP_TRIANGULAR: (1, lambda x: np.maximum(0, 1 - x)),
-    types.INTERP_CUBIC: (2, cubic),
-    types.INTERP_LANCZOS3: (3, lambda x: np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0)),
-    types.INTERP_GAUSSIAN: (1, lambda x: np.exp(-4 * x * x)),
-}
-
-
-def resample_axis(
-    x: np.ndarray, axis: int, out: int, low: float, high: float, filter_: Any, antialias: bool
-) -> np.ndarray:
-    """Resamples one axis: weights for every pair of output and input pixel, then a product."""
-    extent = x.shape[axis]
-    step = (high - low) / out
-    centers = low + (np.arange(out) + 0.5) * step
-    matrix = np.zeros((out, extent))
-    if filter_ == types.INTERP_NN:
-        matrix[np.arange(out), np.clip(np.floor(centers), 0, extent - 1).astype(int)] = 1
-    else:
-        radius, weight = WEIGHTS[filter_]
-        scale = max(1.0, abs(step)) if antialias else 1.0
-        grid = np.arange(0, radius + 1 / 32, 1 / 32)
-        for i, center in enumerate(centers):
-            first = math.ceil(center - 0.5 - radius * scale)
-            taps = first + np.arange(math.ceil(2 * radius * scale))
-            distance = np.abs(taps + 0.5 - center) / scale
-            weights = np.interp(distance, grid, weight(grid))
-            weights[distance > radius] = 0
-            # Outside the input its border repeats.
-            np.add.at(matrix[i], np.clip(taps, 0, extent - 1), weights / weights.sum())
-    return np.moveaxis(np.tensordot(matrix, x, ([1], [axis])), 0, axis)
-
-
-def region_and_size(
-    extents: Sequence[int],
-    size: Sequence[float],
-    mode: str = "default",
-    max_size: Sequence[float] | None = None,
-    subpixel_scale: bool = True,
-    roi: tuple[Sequence[float], Sequence[float]] | None = None,
-) -> tuple[list[int], list[float], list[float]]:
-    """The law of sizes: extents of the result, and both ends of the region for each axis."""
-    low, high = ([*roi[0]], [*roi[1]]) if roi else ([0.0] * len(extents), [*map(float, extents)])
-    region = [abs(b - a) for a, b in zip(low, high, strict=True)]
-    scales = [abs(s) / r for s, r in zip(size, region, strict=True) if s]
-    limits = [m if m > 0 else math.inf for m in max_size or [0] * len(extents)]
-    if not scales:
-        exact = list(region)
-    elif mode in ("default", "stretch"):
-        mean = math.exp(sum(map(math.log, scales)) / len(scales)) if mode == "default" else 1
-        exact = [abs(s) or r * mean for s, r in zip(size, region, strict=True)]
-        exact = [min(e, m) for e, m in zip(exact, limits, strict=True)]
-    else:
-        scale = min(scales) if mode == "not_larger" else max(scales)
-        scale = min(scale, *(m / r for m, r in zip(limits, region, strict=True)))
-        exact = [r * scale for r in region]
-    out = [max(1, math.floor(e + 0.5)) for e in exact]
-    for a, (rounded, e) in enumerate(zip(out, exact, strict=True)):
-        if subpixel_scale:  # the scale stays, the region follows the rounded size
-            center, grow = (low[a] + high[a]) / 2, rounded / max(e, 0.1)
-            low[a], high[a] = (center + (end - center) * grow for end in (low[a], high[a]))
-        backwards = not size[a] and (mode in ("default", "stretch") or not scales)
-        if size[a] < 0 or (backwards and low[a] > high[a]):
-            low[a], high[a] = high[a], low[a]
-    return out, low, high
-
-
-def reference(x: torch.Tensor, layout: str, args: dict[str, Any]) -> np.ndarray:
-    """Resizes one sample, in double precision and without rounding."""
-    axes = [i for i, letter in enumerate(layout) if letter in "DHW"]
-    extents = [x.shape[a] for a in axes]
-
-    def per_axis(name: str) -> list[float] | None:
-        value = args.get(name)
-        if value is None:
-            return None
-        values = [float(v) for v in np.atleast_1d(value)]
-        return values * len(axes) if len(values) == 1 else values
-
-    mode = args.get("mode", "default")
-    size = per_axis("size")
-    for name, implied in (("resize_shorter", "not_smaller"), ("resize_longer", "not_larger")):
-        if name in args:
-            size, mode = [float(args[name])] * len(axes), implied
-    if size is None:
-        size = [float(args.get(f"resize_{n}", 0)) for n in "zyx"[-len(axes) :]]
-    roi = None
-    if "roi_start" in args:
-        roi = (per_axis("roi_start"), per_axis("roi_end"))
-        if args.get("roi_relative"):
-            roi = tuple([c * e for c, e in zip(corner, extents, strict=True)] for corner in roi)
-        if any(a == b for a, b in zip(*roi, strict=True)):
-            roi = tuple(
-                [c + half for c in corner] for corner, half in zip(roi, (-5e-4, 5e-4), strict=True)
-            )
-    out, low, high = region_and_size(
-        extents, size, mode, per_axis("max_size"), args.get("subpixel_scale", True), roi
-    )
-    common = args.get("interp_type", types.INTERP_LINEAR)
-    values = x.numpy().astype(np.float64)
-    for i, axis in enumerate(axes):
-        shrinks = abs(high[i] - low[i]) / out[i] > 1
-        filter_ = args.get("min_filter" if shrinks else "mag_filter", common)
-        values = resample_axis(
-            values, axis, out[i], low[i], high[i], filter_, args.get("antialias", True)
-        )
-    return values
-
 
 def close(actual: torch.Tensor, expected: np.ndarray, full_scale: float) -> None:
-    """Fails past rounding (integers) or 2e-5 of full scale (floats)."""
+    """Fails if results differ by more than rounding, or 2e-5 of full scale for floats."""
     assert tuple(actual.shape) == expected.shape
     if actual.dtype == torch.float32:
         tolerance = 2e-5 * full_scale
@@ -308,7 +220,7 @@ def full_scale(dtype: torch.dtype) -> float:
 
 
 def has_a_reference(case: OpCase) -> bool:
-    """False where rounding decides between pixels or at the edge of a filter, or input is empty."""
+    """Tells whether the reference applies: rounding and edges of filters do not decide."""
     used = [case.args.get(name) for name in ("interp_type", "min_filter", "mag_filter")]
     by_rounding = any(f in (types.INTERP_NN, types.INTERP_GAUSSIAN) for f in used if f is not None)
     return not by_rounding and case.input().numel() > 0
@@ -385,7 +297,7 @@ def test_a_negative_size_mirrors(extents, size, filter_):
     limit=st.integers(0, 40),
 )
 @settings(max_examples=60)
-def test_extents_follow_the_law_of_sizes(extents, size, mode, limit):
+def test_output_sizes_match_the_reference(extents, size, mode, limit):
     expected, _, _ = region_and_size(extents, size, mode, [limit, limit])
     assume(max(expected) < 500)
     x = torch.zeros((*extents, 1), dtype=torch.uint8)
@@ -422,7 +334,7 @@ def test_a_region_outside_the_input_repeats_its_border(region):
     for filter_ in FILTERS.values():
         out = run_op("resize", x, layout="HWC", interp_type=filter_, **args)
         border = x[:, :1] if region[0] < 0 else x[:, -1:]
-        if filter_ != types.INTERP_GAUSSIAN:  # blurs the rows, which are all there
+        if filter_ != types.INTERP_GAUSSIAN:  # blurs along the rows only
             assert torch.equal(out, border.expand(4, 6, 1))
 
 
@@ -449,17 +361,17 @@ SIZE = {"size": [4, 4]}
         ({**SIZE, "interp_type": torch.tensor(9)}, ValueError, "not an interpolation type: 9"),
     ],
 )
-def test_bad_arguments_are_refused(args, error, message):
+def test_wrong_arguments_are_errors(args, error, message):
     with pytest.raises(error, match=message):
         run_op("resize", torch.zeros((5, 6, 3), dtype=torch.uint8), layout="HWC", **args)
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int8, torch.float16, torch.bool])
-def test_element_types_it_does_not_take_are_named(dtype):
+def test_unsupported_element_types_are_errors(dtype):
     with pytest.raises(TypeError, match="expected uint8, int16, uint16 or float32"):
         run_op("resize", torch.zeros((5, 6, 3), dtype=dtype), layout="HWC", size=3)
 
 
-def test_a_layout_without_columns_is_refused():
+def test_a_layout_without_width_is_an_error():
     with pytest.raises(ValueError, match=r'input `data` has layout "HW", expected one of "HWC"'):
         run_op("resize", torch.zeros((5, 6), dtype=torch.uint8), layout="HW", size=3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.resize_crop_mirror: the bytes of resize, crop and flip, computed at once."""
+"""fn.resize_crop_mirror: resize, crop and flip in one step."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def one_after_another(x, layout, crop, position, mirror, **args):
 )
 @example("DHWC", (6, 4, 4), (4, 1, 4), (0.0, 0.0, 0.0), 4, types.INTERP_LINEAR, torch.uint8)
 @settings(max_examples=80)
-def test_gives_the_bytes_of_its_three_steps(layout, size, keep, position, mirror, filter_, dtype):
+def test_equals_resize_then_slice_then_flip(layout, size, keep, position, mirror, filter_, dtype):
     letters = [c for c in layout if c in "DHW"]
     extents = {"C": 3, "F": 2, "D": 6, "H": 17, "W": 23}
     x = OpCase("resize", layout, tuple(extents[c] for c in layout), dtype=dtype).input()
@@ -157,7 +157,7 @@ def test_a_window_larger_than_the_result_repeats_the_border():
         ({"size": 5, "crop": [3, 3], "rounding": "up"}, '`rounding` is "up"'),
     ],
 )
-def test_bad_arguments_are_refused(args, message):
+def test_wrong_arguments_are_errors(args, message):
     with pytest.raises(ValueError, match=message):
         run_op(
             "resize_crop_mirror", torch.zeros((6, 7, 3), dtype=torch.uint8), layout="HWC", **args

@@ -35,7 +35,7 @@ CASES = [
     ]
 ]
 CASES += [case({"foreground": 1}, dtype) for dtype in DTYPES]
-# One pixel only: nothing is left to chance.
+# One pixel: the result is not random.
 CASES += [
     case({"foreground": 1, "value": 3}, dtype, no_parity="")
     for dtype in (torch.uint8, torch.int64, torch.float32)
@@ -60,25 +60,25 @@ def test_positions_are_distributed_like_dalis(args):
     args=st.sampled_from([{"threshold": 0.0}, {"threshold": 5.0}, {"value": 7}]),
     seed=st.integers(0, 1000),
 )
-def test_the_pixel_is_of_the_foreground(args, seed):
+def test_the_pixel_is_in_the_foreground(args, seed):
     y, x = run_op(OP, MASK, foreground=1, seed=seed, **args).tolist()
     pixel = MASK[y, x].item()
     assert pixel == 7 if "value" in args else pixel > args["threshold"]
 
 
-def test_every_pixel_of_the_foreground_comes_as_often():
+def test_pixels_of_the_foreground_are_equally_likely():
     positions = run_op(OP, [MASK] * 6000, foreground=1)
     counts = torch.bincount(torch.stack(positions) @ torch.tensor([5, 1]), minlength=15)
     assert (counts > 0).tolist() == (MASK.flatten() > 0).tolist()
     assert (counts[counts > 0] - 1000).abs().max() < 140
 
 
-def test_without_a_foreground_it_draws_of_the_whole_mask():
+def test_a_mask_without_foreground_returns_any_pixel():
     positions = torch.stack(run_op(OP, [MASK] * 300, foreground=1, value=77))
     assert len(positions.unique(dim=0)) == 15
 
 
-def test_positions_of_a_seed_never_change():
+def test_positions_of_a_seed_equal_the_golden_values():
     positions = run_op(OP, [MASK] * 6, seed=1234)
     assert [p.tolist() for p in positions] == GOLDEN
 
@@ -86,7 +86,7 @@ def test_positions_of_a_seed_never_change():
 GOLDEN = [[2, 2], [0, 1], [2, 4], [0, 2], [2, 3], [0, 3]]
 
 
-def test_a_wrong_argument_is_named():
+def test_wrong_arguments_are_errors_that_name_them():
     with pytest.raises(ValueError, match="`value` excludes `threshold`"):
         run_op(OP, MASK, value=1, threshold=2.0)
     with pytest.raises(ValueError, match=r"the mask is empty: its shape is \[0, 5\]"):

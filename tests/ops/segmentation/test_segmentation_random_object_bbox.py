@@ -20,7 +20,7 @@ MASK = torch.zeros(12, 13, dtype=torch.int32)
 MASK[0, 0:10] = 1
 MASK[3:6, 3:6] = 1
 MASK[8, 0:2] = 2
-MASK[9, 2] = 2  # touches at a corner only
+MASK[9, 2] = 2  # touches another blob at a corner
 MASK[7:11, 5:13] = 3
 MASK[8:10, 6:12] = 0  # a ring
 ONE = torch.zeros(6, 7, dtype=torch.int32)
@@ -34,7 +34,7 @@ def case(args, mask=MASK, dtype=torch.int32, **more):
 
 
 def exact(args, mask=ONE, dtype=torch.int32, **more):
-    """Returns a case where nothing is left to chance."""
+    """Returns a case with one possible result."""
     return case(args, mask, dtype, no_parity="", **more)
 
 
@@ -85,7 +85,7 @@ CASES += [
 
 
 def reference_boxes(mask: np.ndarray) -> dict[int, set[tuple[int, ...]]]:
-    """Returns the boxes of the blobs of each label but 0, found by flooding."""
+    """Returns the boxes of the blobs of each label but 0, found by flood fill."""
     boxes: dict[int, set[tuple[int, ...]]] = {}
     seen = np.zeros(mask.shape, bool)
     for first in np.ndindex(*mask.shape):
@@ -143,7 +143,7 @@ def test_boxes_are_those_of_the_blobs(shape, labels, seed):
     assert volumes[tuple(largest.tolist())] == max(volumes.values())
 
 
-def test_formats_say_the_same():
+def test_formats_are_equivalent():
     start, shape = run_op(OP, ONE)
     assert (start.tolist(), shape.tolist()) == ([1, 1], [3, 4])
     start, end = run_op(OP, ONE, format="start_end")
@@ -151,7 +151,7 @@ def test_formats_say_the_same():
     assert run_op(OP, ONE, format="box").tolist() == [1, 1, 4, 5]
 
 
-def test_boxes_of_a_seed_never_change():
+def test_boxes_of_a_seed_equal_the_golden_values():
     boxes = run_op(OP, [MASK] * 5, format="box", seed=1234)
     assert [b.tolist() for b in boxes] == GOLDEN
 
@@ -175,12 +175,12 @@ GOLDEN = [[7, 5, 11, 13], [0, 0, 1, 10], [8, 0, 9, 2], [7, 5, 11, 13], [7, 5, 11
         ({"threshold": [1, 2, 3]}, "`threshold` has 3 values"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(ValueError, match=message):
         run_op(OP, MASK, **args)
 
 
-def test_what_is_no_mask_of_labels_is_refused():
+def test_inputs_that_are_no_label_masks_are_errors():
     with pytest.raises(TypeError, match="input `mask` is float32, expected integers"):
         run_op(OP, torch.zeros(3, 3))
     with pytest.raises(ValueError, match="input `mask` is a single value"):

@@ -68,7 +68,7 @@ def test_matches_reference(case):
 
 
 @given(order=st.permutations([0, 1, 2]))
-def test_selecting_all_and_back_is_the_identity(order):
+def test_selecting_all_masks_is_the_identity(order):
     polygons = torch.tensor(POLYGONS, dtype=torch.int32)
     vertices = ramp((10, 2)).float()
     moved = run_op(OP, ids(*order), polygons, vertices)
@@ -97,6 +97,6 @@ def test_selecting_all_and_back_is_the_identity(order):
         ),
     ],
 )
-def test_what_does_not_fit_together_is_named(chosen, polygons, vertices, message):
+def test_inconsistent_inputs_are_errors(chosen, polygons, vertices, message):
     with pytest.raises(RuntimeError, match=message):
         run_op(OP, chosen, torch.tensor(polygons, dtype=torch.int32), vertices)

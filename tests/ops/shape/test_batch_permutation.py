@@ -51,19 +51,19 @@ def test_every_order_is_equally_likely(args):
     assert abs(chi - freedom) < 4 * (2 * freedom) ** 0.5
 
 
-def test_a_single_sample_stays():
+def test_a_single_sample_keeps_its_position():
     for args in ARGS:
         assert draw(1, 3, **args) == [(0,)] * 3
 
 
 @pytest.mark.parametrize("size", [2, 3, 64, 500])
-def test_no_sample_stays_where_it_is(size):
+def test_no_fixed_points_moves_every_sample(size):
     for order in draw(size, 5, no_fixed_points=True):
         assert sorted(order) == list(range(size))
         assert all(i != value for i, value in enumerate(order))
 
 
-def test_orders_of_a_seed_never_change():
+def test_orders_of_a_seed_equal_the_golden_values():
     assert [draw(6, 2, **args) for args in ARGS] == GOLDEN
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.cat and fn.stack: several inputs as one."""
+"""fn.cat and fn.stack: join several inputs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_matches_torch(case):
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.integers(0, 2))
-def test_slices_give_the_parts_back(extents, axis):
+def test_slicing_the_result_restores_the_inputs(extents, axis):
     shape = [2, 3, 2]
     parts = []
     for seed, extent in enumerate(extents):
@@ -102,13 +102,13 @@ def test_slices_give_the_parts_back(extents, axis):
         ("stack", [(2, 3)], {"axis_name": ""}, "expected one letter"),
     ],
 )
-def test_errors(op, inputs, args, message):
+def test_wrong_arguments_are_errors(op, inputs, args, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:
         run_op(op, *[ramp(shape) for shape in inputs], **args)
     assert str(caught.value).startswith(f"fn.{op}: ")
 
 
 @pytest.mark.parametrize("op", ["cat", "stack"])
-def test_types_have_to_agree(op):
+def test_different_types_are_an_error(op):
     with pytest.raises(TypeError, match="input 1 has elements of float32"):
         run_op(op, ramp((2,)), ramp((2,), torch.float32))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.element_extract: frames of a sequence as outputs of their own."""
+"""fn.element_extract: frames of a sequence as separate outputs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_outputs_are_the_frames(case):
     ],
     ids=str,
 )
-def test_errors(shape, layout, frames, message):
+def test_wrong_arguments_are_errors(shape, layout, frames, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:
         run_op("element_extract", ramp(shape), layout=layout, element_map=frames)
     assert str(caught.value).startswith("fn.element_extract: ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.expand_dims: axes of extent 1, inserted."""
+"""fn.expand_dims: inserts axes of extent 1."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_matches_numpy(case):
         ([], "", "HW"),
     ],
 )
-def test_the_layout_has_the_names(axes, names, layout):
+def test_new_axes_get_their_names_in_the_layout(axes, names, layout):
     args = {"axes": axes, "new_axis_names": names}
     assert run_case(OpCase("expand_dims", "HW", (2, 3), args)).layouts == [layout]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.get_property: what is known about a sample beside its elements."""
+"""fn.get_property: properties of a sample, such as its layout and source."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_text_comes_as_bytes(case):
+def test_properties_are_returned_as_bytes(case):
     expected = case.layout if case.args["key"] == "layout" else ""
     for sample in run_case(case).samples()[0]:
         assert bytes(sample.numpy()).decode() == expected
 
 
-def test_unknown_keys_are_refused():
+def test_unknown_keys_are_errors():
     with pytest.raises(ValueError, match='fn.get_property: `key` is "name", expected "source_inf'):
         run_op("get_property", ramp((2,)), key="name")
 
@@ -48,7 +48,7 @@ def tree(tmp_path):
         "file_root='{0}/', files=['a/x.jpg', 'b/y.jpg']",
     ],
 )
-def test_source_info_is_that_of_dali(tree, source):
+def test_source_info_equals_dali(tree, source):
     data = f"fn.readers.file({source.format(tree)})[0]"
     check_against_dali(
         f"fn.get_property({data}, key='source_info'), "
@@ -56,7 +56,7 @@ def test_source_info_is_that_of_dali(tree, source):
     )
 
 
-def test_source_info_follows_the_sample(tree):
+def test_source_info_passes_through_operators(tree):
     reader = f"fn.readers.file(file_root='{tree}')[0]"
     result = evaluate(f"{reader}[:1].source_info(), {reader}.property('source_info')")
     for output in result[0]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.pad: to a shape, to a multiple, or to the largest sample of the batch."""
+"""fn.pad: pads to a shape, a multiple, or the largest sample of the batch."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ def reference(x: torch.Tensor, shape: tuple[int, ...], value: float) -> np.ndarr
     ],
 )
 @for_each("num_threads", [1, 4])
-def test_up_to_the_largest_of_the_batch(args, shapes, num_threads):
+def test_pads_to_the_largest_sample_of_the_batch(args, shapes, num_threads):
     case = OpCase("pad", "HW", RAGGED, {**args, "fill_value": 7})
     for i, out in enumerate(run_case(case, num_threads=num_threads).samples()[0]):
         np.testing.assert_array_equal(out.numpy(), reference(case.input(i), shapes[i], 7))
 
 
-def test_the_padded_part_is_sliced_off_again():
+def test_slicing_removes_the_padding():
     x = ramp((3, 5, 2))
     padded = run_op("pad", x, layout="HWC", shape=[7, 8, 4], fill_value=1)
     assert torch.equal(padded[:3, :5, :2], x)
     assert int(padded.long().sum()) == int(x.long().sum()) + 7 * 8 * 4 - x.numel()
 
 
-def test_the_fill_value_saturates_where_dali_wraps_around():
+def test_fill_values_saturate():
     assert run_op("pad", ramp((1,)).to(torch.uint8), shape=[2], fill_value=300.0).tolist() == [
         0,
         255,
@@ -100,12 +100,12 @@ def test_the_fill_value_saturates_where_dali_wraps_around():
         ({"shape": [2**40]}, "too large|out of memory"),
     ],
 )
-def test_errors(args, message):
+def test_wrong_arguments_are_errors(args, message):
     with pytest.raises((ValueError, IndexError, RuntimeError), match=message) as caught:
         run_op("pad", ramp((4, 5)), layout="HW", **args)
     assert str(caught.value).startswith("fn.pad: ")
 
 
-def test_samples_of_different_rank_have_no_largest():
+def test_samples_of_different_rank_are_an_error():
     with pytest.raises(ValueError, match="dimensions"):
         run_op("pad", [ramp((2,)), ramp((2, 2))])

@@ -23,14 +23,14 @@ LAYOUTS = ["F", "F*", "FX", "FY", "FXY", "F*"]
 
 
 @for_each(("case", "layout"), list(zip(CASES, LAYOUTS, strict=True)))
-def test_values_stay_and_the_layout_begins_with_f(case, layout):
+def test_values_do_not_change_and_the_layout_starts_with_f(case, layout):
     run = run_case(case)
     assert run.layouts == [layout]
     for index, sample in enumerate(run.samples()[0]):
         assert torch.equal(sample, case.input(index))
 
 
-def test_each_frame_takes_its_own_value():
+def test_each_frame_has_its_own_value_of_an_argument():
     pipe = Pipeline(1, 1, device_id=None)
     frames = ramp((3, 1, 4, 1))
     with pipe:
@@ -46,11 +46,11 @@ def test_each_frame_takes_its_own_value():
     assert torch.equal(out.as_torch_list()[0], expected)
 
 
-def test_a_scalar_has_no_frames():
+def test_a_scalar_is_an_error():
     with pytest.raises(ValueError, match=r"fn\.per_frame: a scalar has no axis"):
         run_op("per_frame", torch.tensor(1.0))
 
 
-def test_another_first_axis_has_to_be_replaced():
+def test_another_first_axis_needs_replace():
     with pytest.raises(ValueError, match="replace=True"):
         run_op("per_frame", torch.zeros(2, 3), layout="HW")

@@ -25,7 +25,7 @@ CASES += [OpCase("permute_batch", "", (), {"indices": 0}, batch=1)]
 
 @for_each("case", CASES)
 @for_each("num_threads", [1, 3])
-def test_samples_are_those_of_the_numbers(case, num_threads):
+def test_samples_are_selected_by_their_indices(case, num_threads):
     run = run_case(case, num_threads=num_threads)
     assert run.layouts == [case.layout]
     indices = case.args["indices"]
@@ -35,7 +35,7 @@ def test_samples_are_those_of_the_numbers(case, num_threads):
         assert torch.equal(out, case.input(number))
 
 
-def test_a_permutation_goes_on_to_other_operators_and_batches():
+def test_permuted_batches_pass_through_other_operators():
     pipe = Pipeline(4, 2, device_id=None, seed=3)
     with pipe:
         x = fn.external_source(name="x")
@@ -49,7 +49,7 @@ def test_a_permutation_goes_on_to_other_operators_and_batches():
         assert [int(s) for s in out] == [2 * int(i) for i in order]
 
 
-def test_in_a_branch_the_batch_is_what_takes_it():
+def test_a_branch_permutes_its_own_samples():
     @pipeline_def(batch_size=4, num_threads=1, device_id=None, enable_conditionals=True)
     def definition():
         x = fn.external_source(name="x")
@@ -75,7 +75,7 @@ def test_in_a_branch_the_batch_is_what_takes_it():
     ],
     ids=str,
 )
-def test_errors(indices, message):
+def test_wrong_arguments_are_errors(indices, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:
         run_op("permute_batch", [ramp((2,))] * 3, indices=indices)
     assert str(caught.value).startswith("fn.permute_batch: ")

@@ -78,7 +78,7 @@ CASES += [
 
 
 @given(data=st.data(), shape=st.lists(st.integers(1, 6), min_size=1, max_size=4))
-def test_there_and_back(data, shape):
+def test_reshaping_back_is_the_identity(data, shape):
     x = ramp(tuple(shape))
     other = data.draw(st.permutations(shape))
     there = run_op("reshape", x, shape=other)
@@ -94,7 +94,7 @@ def test_reinterpret_is_a_view_of_bytes(dtype):
     assert torch.equal(out, x.view(dtype))
 
 
-def test_reinterpret_of_memory_at_an_odd_address():
+def test_reinterpret_accepts_unaligned_memory():
     x = torch.arange(17, dtype=torch.uint8)
     pipe = Pipeline(1, 1, device_id=None)
     with pipe:
@@ -105,17 +105,17 @@ def test_reinterpret_of_memory_at_an_odd_address():
     assert torch.equal(pipe.run()[0].as_torch_list()[0], x[1:].clone().view(torch.int64) + 1)
 
 
-def test_bytes_become_truth_values():
+def test_reinterpreting_as_bool_normalizes_bytes():
     out = run_op("reinterpret", torch.tensor([0, 1, 2, 255], dtype=torch.uint8), dtype=types.BOOL)
     assert out.tolist() == [False, True, True, True]
     assert out.view(torch.uint8).tolist() == [0, 1, 1, 1]
 
 
-def test_an_extent_of_0_is_possible():
+def test_extents_may_be_0():
     assert run_op("reshape", ramp((0, 3)), shape=[3, 0]).shape == (3, 0)
 
 
-def test_frames_take_their_own_shape_only_where_it_is_one():
+def test_frames_may_have_their_own_equal_shapes_only():
     case = OpCase("reshape", "FHW", (2, 2, 6), {"shape": [2, 3, 4]})
     assert run_case(case).layouts == ["FHW"]
 
@@ -142,7 +142,7 @@ def test_frames_take_their_own_shape_only_where_it_is_one():
     ],
 )
 @for_each("op", ["reshape", "reinterpret"])
-def test_errors(op, args, message):
+def test_wrong_arguments_are_errors(op, args, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:
         run_op(op, ramp(HWC), layout="HWC", **args)
     assert str(caught.value).startswith(f"fn.{op}: ")
@@ -150,7 +150,7 @@ def test_errors(op, args, message):
 
 @pytest.mark.parametrize("op", ["reshape", "reinterpret"])
 @pytest.mark.parametrize("shape", [[2**62, 2**62, 0], [0, 2**62, 2**62]], ids=str)
-def test_extents_beside_0_have_a_limit(op, shape):
+def test_huge_extents_of_empty_samples_are_errors(op, shape):
     with pytest.raises(RuntimeError, match="too large: its extents, those of 0 left out") as caught:
         run_op(op, torch.empty(3, 0), shape=shape)
     assert str(caught.value).startswith(f"fn.{op}: ")
@@ -166,7 +166,7 @@ def test_extents_beside_0_have_a_limit(op, shape):
     ],
     ids=str,
 )
-def test_bytes_that_do_not_fit(shape, args, message):
+def test_sizes_that_do_not_match_are_errors(shape, args, message):
     with pytest.raises(ValueError, match=message):
         run_op("reinterpret", ramp(shape).to(torch.uint8), **args)
 
@@ -180,12 +180,12 @@ def test_bytes_that_do_not_fit(shape, args, message):
     ],
     ids=["float", "scalar", "open"],
 )
-def test_a_shape_that_is_none(value, message):
+def test_wrong_shapes_are_errors(value, message):
     with pytest.raises((ValueError, TypeError), match=message):
         run_op("reshape", ramp(HWC), value)
 
 
 @pytest.mark.parametrize("op", ["reshape", "reinterpret"])
-def test_a_layout_has_a_letter_for_each_axis(op):
+def test_a_layout_of_another_length_is_an_error(op):
     with pytest.raises(ValueError, match="does not fit the shape"):
         run_case(OpCase(op, "HWC", HWC, {"layout": "XY"}))

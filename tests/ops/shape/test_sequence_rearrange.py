@@ -34,7 +34,7 @@ def test_matches_torch(case):
         assert torch.equal(out, case.input(i)[frames.long()])
 
 
-def test_backwards_twice_is_the_identity():
+def test_reversing_twice_is_the_identity():
     x = ramp((5, 2, 3))
     once = run_op("sequence_rearrange", x, new_order=[4, 3, 2, 1, 0])
     assert torch.equal(run_op("sequence_rearrange", once, new_order=[4, 3, 2, 1, 0]), x)
@@ -52,7 +52,7 @@ def test_backwards_twice_is_the_identity():
         ((4,), "F", [0], "at least 2 dimensions"),
     ],
 )
-def test_errors(shape, layout, order, message):
+def test_wrong_arguments_are_errors(shape, layout, order, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:
         run_op("sequence_rearrange", ramp(shape), layout=layout, new_order=order)
     assert str(caught.value).startswith("fn.sequence_rearrange: ")

@@ -22,18 +22,18 @@ CASES += [
 
 @for_each("case", CASES)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_gives_the_shape(case):
+def test_returns_the_shape(case):
     dtype = case.args.get("dtype", case.args.get("type", types.INT64))
     for index, actual in enumerate(run_case(case).samples()[0]):
         assert actual.dtype == types.to_torch_type(dtype)
         assert actual.tolist() == list(case.input(index).shape)
 
 
-def test_dtypes_that_cannot_hold_an_extent_are_refused():
+def test_dtypes_too_small_for_an_extent_are_errors():
     with pytest.raises(TypeError, match="fn.shapes: `dtype` is uint8, expected int32"):
         run_op("shapes", ramp((2, 3)), dtype=types.UINT8)
 
 
-def test_the_old_name_of_dtype_warns():
+def test_the_old_name_of_dtype_is_deprecated():
     with pytest.warns(DeprecationWarning, match="`type` is the old name of `dtype`"):
         assert run_op("shapes", ramp((2, 3)), type=types.FLOAT).dtype == torch.float32

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.squeeze: axes of extent 1, removed."""
+"""fn.squeeze: removes axes of extent 1."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CASES += [
 
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=5), st.data())
-def test_expand_dims_undoes_it(shape, data):
+def test_expand_dims_restores_the_input(shape, data):
     ones = [axis for axis, extent in enumerate(shape) if extent == 1]
     axes = data.draw(st.lists(st.sampled_from(ones), unique=True)) if ones else []
     x = ramp(tuple(shape))
@@ -59,7 +59,7 @@ def test_expand_dims_undoes_it(shape, data):
         ({"axis_names": "X"}, "not in the layout"),
     ],
 )
-def test_errors(args, message):
+def test_wrong_arguments_are_errors(args, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:
         run_op("squeeze", ramp(SHAPE), layout="FHWC", **args)
     assert str(caught.value).startswith("fn.squeeze: ")

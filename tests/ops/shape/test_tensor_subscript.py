@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.tensor_subscript and fn.subscript_dim_check: what brackets make."""
+"""fn.tensor_subscript and fn.subscript_dim_check: the operators of subscripts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CASES += [
 
 
 def key_of(args: dict[str, object], ndim: int, index: int) -> tuple[object, ...]:
-    """Returns the arguments as what stands between brackets."""
+    """Returns the arguments as a subscript of NumPy."""
 
     def value(name: str) -> int | None:
         found = args.get(name)
@@ -92,7 +92,7 @@ STEP = st.none() | st.integers(-4, 4).filter(bool) | st.sampled_from([-(1 << 63)
     shape=st.lists(st.integers(0, 6), min_size=1, max_size=4),
     data=st.data(),
 )
-def test_ranges_are_those_of_numpy(shape, data):
+def test_ranges_equal_numpy(shape, data):
     key, args = [], {}
     for i in range(data.draw(st.integers(1, len(shape)))):
         bounds = [data.draw(BOUND), data.draw(BOUND), data.draw(STEP)]
@@ -106,7 +106,7 @@ def test_ranges_are_those_of_numpy(shape, data):
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int64, torch.uint64, torch.int16])
-def test_positions_may_be_of_any_integer_type(dtype):
+def test_indices_may_have_any_integer_type(dtype):
     x = ramp((4, 3))
     at = [torch.tensor(i, dtype=dtype) for i in (3, 0)]
     rows = run_op("tensor_subscript", [x, x], at_0=PerSample(at, dtype))

@@ -59,7 +59,7 @@ def test_matches_torch(case):
     data=st.data(),
     dtype=st.sampled_from([torch.uint8, torch.int16, torch.float32, torch.float64]),
 )
-def test_the_inverse_order_gives_the_input_back(shape, data, dtype):
+def test_the_inverse_order_restores_the_input(shape, data, dtype):
     perm = data.draw(st.permutations(range(len(shape))))
     x = ramp(tuple(shape)).to(dtype)
     there = run_op("transpose", x, perm=perm)
@@ -70,7 +70,7 @@ def test_the_inverse_order_gives_the_input_back(shape, data, dtype):
 
 @for_each("width", [1, 15, 16, 17, 47, 48, 100])
 @for_each("dtype", [torch.uint8, torch.float32])
-def test_pixels_at_the_ends_of_rows(width, dtype):
+def test_rows_of_any_length_are_transposed(width, dtype):
     x = ramp((1, width, 3)).to(dtype)
     planes = run_op("transpose", x, perm=[2, 0, 1])
     assert torch.equal(planes, x.permute(2, 0, 1))
@@ -88,7 +88,7 @@ def test_pixels_at_the_ends_of_rows(width, dtype):
         ({"output_layout": ""}, "is empty"),
     ],
 )
-def test_errors(args, message):
+def test_wrong_arguments_are_errors(args, message):
     with pytest.raises(ValueError, match=message) as caught:
         run_op("transpose", ramp((4, 5, 3)), layout="HWC", **args)
     assert str(caught.value).startswith("fn.transpose: ")

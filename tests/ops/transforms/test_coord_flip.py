@@ -63,7 +63,7 @@ def test_flipping_twice_is_the_identity(center, seed):
         (torch.zeros(3, 3), {"layout": "xy"}, "the points have 3 coordinates"),
     ],
 )
-def test_what_it_does_not_take_is_named(x, args, message):
+def test_unsuitable_inputs_are_errors(x, args, message):
     with pytest.raises(RuntimeError, match=message):
         run_case(OpCase(OP, args=args, make=lambda _: x, batch=1))
 

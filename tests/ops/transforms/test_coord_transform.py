@@ -108,13 +108,13 @@ def test_matches_reference(case):
 
 
 @given(seed=st.integers(0, 1000))
-def test_one_map_after_the_other_is_their_product(seed):
+def test_applying_two_maps_equals_their_product(seed):
     a, b, x = block(3, 2, seed), block(2, 3, seed + 1), block(5, 2, seed + 2)
     steps = run_op(OP, run_op(OP, x, M=a), M=b)
     torch.testing.assert_close(steps, run_op(OP, x, M=b @ a), rtol=1e-4, atol=1e-4)
 
 
-def test_frames_have_an_offset_each():
+def test_each_frame_may_have_its_own_offset():
     x = torch.zeros(2, 3, 2)
     offsets = PerSample([[[1.0, 2.0], [3.0, 4.0]]], layout="F*")
     out = run_op(OP, x, layout="FNX", T=offsets)
@@ -132,11 +132,11 @@ def test_frames_have_an_offset_each():
         ({"M": [1.0, 2.0], "T": [1.0, 2.0]}, "`T` has 2 values, expected one"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(ValueError, match=message):
         run_op(OP, torch.zeros(3, 2), **args)
 
 
-def test_a_vector_alone_is_refused():
+def test_a_single_vector_is_an_error():
     with pytest.raises(ValueError, match="expected at least 2 dimensions"):
         run_op(OP, torch.zeros(3), M=2.0)

@@ -23,7 +23,7 @@ OPERATORS = [
     "transforms.translation",
 ]
 
-# How each is made, without an input.
+# The matrix of each without an input.
 ALONE = {
     "translation": [
         {"offset": [2.0, -3.5]},
@@ -69,7 +69,7 @@ ALONE = {
         {"to_start": PerSample([[3.0, 4.0]]), "to_end": PerSample([[1.0, 2.0], [9.0, 8.0]])},
     ],
 }
-# And with one, of as many dimensions.
+# The same with an input of as many dimensions.
 WITH_INPUT = {
     "translation": (2, {"offset": [2.0, -3.5]}),
     "scale": (3, {"scale": 2.0, "center": [1.0, 2.0, 3.0]}),
@@ -148,7 +148,7 @@ def make(op: str, **args: object) -> torch.Tensor:
 
 @for_each("reverse_order", [False, True])
 @for_each("op", WITH_INPUT)
-def test_with_an_input_it_is_the_product_of_both(op, reverse_order):
+def test_an_input_is_multiplied_with_the_transform(op, reverse_order):
     ndim, args = WITH_INPUT[op]
     args = {
         n: torch.tensor(a.values[0]) if isinstance(a, PerSample) else a for n, a in args.items()
@@ -184,7 +184,7 @@ def test_a_rotation_in_space_keeps_its_axis():
     assert quarter.round().tolist() == [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]]
 
 
-def test_a_crop_takes_corners_to_corners():
+def test_a_crop_maps_corners_to_corners():
     boxes = {"from_start": [1.0, 2.0], "from_end": [3.0, 7.0]}
     boxes |= {"to_start": [0.0, 10.0], "to_end": [5.0, -10.0]}
     m = make("crop", **boxes)
@@ -193,7 +193,7 @@ def test_a_crop_takes_corners_to_corners():
         np.testing.assert_allclose(actual, boxes[f"to_{corner}"], atol=1e-5)
 
 
-def test_combining_one_after_the_other_is_combining_all():
+def test_combining_is_associative():
     a, b, c = (matrix(2, i) for i in range(3))
     all_three = run_op("transforms.combine", a, b, c)
     steps = run_op("transforms.combine", run_op("transforms.combine", a, b), c)
@@ -203,7 +203,7 @@ def test_combining_one_after_the_other_is_combining_all():
     torch.testing.assert_close(apply(all_three, point), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_frames_have_a_matrix_each():
+def test_each_frame_may_have_its_own_matrix():
     angles = PerSample([[0.0, 180.0]], layout="F")
     turned = run_case(OpCase("transforms.rotation", args={"angle": angles}, batch=1))
     assert turned.layouts == ["F**"]
@@ -233,12 +233,12 @@ def test_frames_have_a_matrix_each():
         ),
     ],
 )
-def test_a_wrong_argument_is_named(op, args, message):
+def test_wrong_arguments_are_errors_that_name_them(op, args, message):
     with pytest.raises(ValueError, match=message):
         make(op, **args)
 
 
-def test_a_wrong_matrix_is_named():
+def test_wrong_matrices_are_errors():
     with pytest.raises(ValueError, match=r"input `matrix` has shape \[3, 3\]"):
         run_op("transforms.translation", torch.eye(3), offset=[1.0, 2.0])
     with pytest.raises(ValueError, match="a transform of 2 dimensions, and the arguments one of 3"):
@@ -247,7 +247,7 @@ def test_a_wrong_matrix_is_named():
         run_op("transforms.combine", matrix(2, 1), matrix(3, 1))
 
 
-def test_cases_have_a_finite_or_infinite_number_everywhere():
+def test_cases_have_no_nan():
     for case in CASES:
         for sample in run_case(case).samples()[0]:
             assert not sample.isnan().any() or "from_start" in case.args

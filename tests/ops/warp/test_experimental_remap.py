@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.experimental.remap: pixels from the positions that two maps hold."""
+"""fn.experimental.remap: takes pixels from the positions in two maps."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_wide_windows_match_the_reference(interp, window, dtype):
     actual = remap(x, map_x, map_y, interp=interp)
     weights = []
     for at, extent in ((map_y, SHAPE[0]), (map_x, SHAPE[1])):
-        # Pixels outside are 0, and have their share of the sum of weights.
+        # Pixels outside are 0 and count in the sum of weights.
         pixels = np.arange(-20, extent + 20) + 0.5
         one = window(at.double().numpy()[..., None] - pixels)
         weights.append((one / one.sum(-1, keepdims=True))[..., 20:-20])
@@ -131,7 +131,7 @@ def test_wide_windows_match_the_reference(interp, window, dtype):
 
 @for_each("interp", INTERPOLATIONS)
 @for_each("origin", ["corner", "center"])
-def test_the_positions_of_pixels_give_the_image(origin, interp):
+def test_identity_maps_return_the_image(origin, interp):
     x = random_tensor(SHAPE, torch.uint8, 1)
     at = torch.from_numpy(grid(SHAPE[:2]) - (0.5 if origin == "center" else 0)).float()
     map_x, map_y = at.unbind(-1)
@@ -150,7 +150,7 @@ def test_the_positions_of_pixels_give_the_image(origin, interp):
         (((3, 4), (3, 4)), {"interp": types.INTERP_GAUSSIAN}, "`interp` is number 5"),
     ],
 )
-def test_a_wrong_argument_is_named(shapes, args, message):
+def test_wrong_arguments_are_errors_that_name_them(shapes, args, message):
     x = torch.zeros(SHAPE, dtype=torch.uint8)
     with pytest.raises(RuntimeError, match=message) as caught:
         remap(x, torch.zeros(shapes[0]), torch.zeros(shapes[1]), **args)

@@ -96,12 +96,12 @@ def test_matches_reference(border, linear, origin, dtype):
 
 
 @pytest.mark.parametrize("border", BORDERS)
-def test_the_identity_changes_nothing(border):
+def test_the_identity_returns_the_image(border):
     x = ramp((9, 12, 3)).to(torch.uint8)
     assert torch.equal(run_op(NAME, x, layout="HWC", matrix=IDENTITY, border_mode=border), x)
 
 
-def test_planes_are_warped_as_pixels_are():
+def test_planar_and_interleaved_images_give_the_same():
     x = random_tensor((12, 15, 3), torch.uint8, 1)
     pixels = run_op(NAME, x, layout="HWC", matrix=MATRIX, fill_value=[1, 2, 3])
     planes = run_op(
@@ -110,7 +110,7 @@ def test_planes_are_warped_as_pixels_are():
     assert torch.equal(planes.permute(1, 2, 0), pixels)
 
 
-def test_the_inverse_undoes_a_map():
+def test_the_inverse_map_restores_the_image():
     matrix = np.linalg.inv(np.reshape(MATRIX, (3, 3))).flatten().tolist()
     x = random_tensor((12, 15, 3), torch.uint8, 1)
     inverse = run_op(NAME, x, layout="HWC", matrix=matrix, inverse_map=False).int()
@@ -129,7 +129,7 @@ def test_the_inverse_undoes_a_map():
         ({"matrix": IDENTITY, "interp_type": types.INTERP_CUBIC}, "`interp_type` is number 2"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(RuntimeError, match=message) as caught:
         run_op(NAME, torch.zeros(9, 12, 3, dtype=torch.uint8), layout="HWC", **args)
     assert "fn.experimental.warp_perspective: " in str(caught.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.jitter: images whose pixels are moved at random."""
+"""fn.jitter: moves pixels at random."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CASES = [
 
 
 def shifts(degree: int, seed: int = 1) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns how far pixels were moved, along y and x, where they do not come from outside."""
+    """Returns the shifts of pixels along y and x, without those from outside."""
     x = ramp((80, 90, 1)).to(torch.int32) + 1
     y = run_op("jitter", x, layout="HWC", nDegree=degree, pipeline_seed=seed)[..., 0]
     inside = slice(degree, -degree or None)
@@ -61,26 +61,26 @@ def test_shifts_along_x_and_y_are_independent():
     assert abs(np.corrcoef(down[1:], down[:-1])[0, 1]) < 0.05
 
 
-def test_the_seed_decides():
+def test_results_depend_on_the_seed():
     first, again, other = (torch.stack(shifts(4, seed)) for seed in (3, 3, 4))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
 
 
-def test_the_sequence_of_a_seed_stays():
+def test_values_of_a_seed_equal_the_golden_values():
     down, right = shifts(4)
     assert down[0, :8].tolist() == [-1, 2, 2, 0, -1, 0, 2, 0]
     assert right[0, :8].tolist() == [0, 0, 0, 2, -1, 2, 2, 1]
 
 
-def test_what_comes_from_outside_is_filled():
+def test_pixels_from_outside_are_filled():
     x = torch.full((30, 30, 1), 5, dtype=torch.uint8)
     y = run_op("jitter", x, layout="HWC", nDegree=4, fill_value=77.0)
     assert set(y.unique().tolist()) == {5, 77}
     assert (y[2:-2, 2:-2] == 5).all()
 
 
-def test_a_mask_of_0_leaves_the_image():
+def test_a_mask_of_0_returns_the_image():
     x = random_tensor((13, 17, 3), torch.uint8, 1)
     assert torch.equal(run_op("jitter", x, layout="HWC", mask=0), x)
 
@@ -92,7 +92,7 @@ def test_a_mask_of_0_leaves_the_image():
         ({"interp_type": types.INTERP_CUBIC}, "`interp_type` is number 2"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(RuntimeError, match=message) as caught:
         run_op("jitter", torch.zeros(3, 4, 1), layout="HWC", **args)
     assert "fn.jitter: " in str(caught.value)

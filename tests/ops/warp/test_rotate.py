@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.rotate: images, volumes and sequences, turned about their middle."""
+"""fn.rotate: rotates images, volumes and sequences about their center."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_quarter_turns_of_volumes_are_exact(axis):
     width=st.integers(1, 40),
     angle=st.floats(-720, 720, width=32),
 )
-def test_the_canvas_holds_the_corners(height, width, angle):
+def test_the_canvas_contains_the_corners(height, width, angle):
     x = torch.zeros(height, width, 1, dtype=torch.uint8)
     y = run_op("rotate", x, layout="HWC", angle=angle)
     c, s = abs(math.cos(math.radians(angle))), abs(math.sin(math.radians(angle)))
@@ -145,7 +145,7 @@ def test_frames_share_the_largest_canvas():
         ("HWC", {"angle": 3.0, "interp_type": types.INTERP_LANCZOS3}, "`interp_type` is number 3"),
     ],
 )
-def test_a_wrong_argument_is_named(layout, args, message):
+def test_wrong_arguments_are_errors_that_name_them(layout, args, message):
     shape = (3, 4, 5, 1)[-len(layout) :]
     with pytest.raises(RuntimeError, match=message) as caught:
         run_op("rotate", torch.zeros(shape, dtype=torch.uint8), layout=layout, **args)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.sphere: images as on a sphere."""
+"""fn.sphere: shows images on a sphere."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_matches_reference(linear, shape):
     np.testing.assert_allclose(actual.double().numpy(), expected, rtol=0, atol=1e-2)
 
 
-def test_the_image_is_mirrored_with_its_input():
+def test_mirroring_the_input_mirrors_the_result():
     x = random_tensor((13, 17, 3), torch.uint8, 1)
     mirrored = run_op("sphere", x.flip(1).contiguous(), layout="HWC", interp_type=LINEAR)
     difference = (
@@ -62,11 +62,11 @@ def test_the_image_is_mirrored_with_its_input():
     assert difference.abs().max() <= 1
 
 
-def test_a_mask_of_0_leaves_the_image():
+def test_a_mask_of_0_returns_the_image():
     x = random_tensor((13, 17, 3), torch.uint8, 1)
     assert torch.equal(run_op("sphere", x, layout="HWC", mask=0), x)
 
 
-def test_cubic_interpolation_is_refused():
+def test_cubic_interpolation_is_an_error():
     with pytest.raises(ValueError, match=r"fn\.sphere: `interp_type` is number 2"):
         run_op("sphere", torch.zeros(3, 4, 1), layout="HWC", interp_type=types.INTERP_CUBIC)

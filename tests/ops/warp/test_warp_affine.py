@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from torchdali import types
 
-# Positions never lie between two pixels: DALI's rounding would decide.
+# No position is halfway between two pixels, where DALI rounds differently.
 TURN = [0.9137, 0.2311, -1.3173, -0.1571, 1.1239, 0.7717]
 BACK = [0.7, -0.3, 3.1, 0.2, 0.8, -0.4]
 VOLUME = [0.9137, 0.1311, 0.0517, 0.5173, 0.0239, 1.1239, 0.1173, -0.5171, 0.2171, 0.0, 0.81, 0.31]
@@ -149,7 +149,7 @@ def test_a_volume_matches_the_reference(fill):
     channels=st.integers(1, 5),
     linear=st.booleans(),
 )
-def test_the_identity_changes_nothing(height, width, channels, linear):
+def test_the_identity_returns_the_image(height, width, channels, linear):
     x = ramp((height, width, channels)).to(torch.uint8)
     interp = types.INTERP_LINEAR if linear else NEAREST
     y = run_op("warp_affine", x, layout="HWC", matrix=IDENTITY, interp_type=interp)
@@ -157,7 +157,7 @@ def test_the_identity_changes_nothing(height, width, channels, linear):
 
 
 @given(dx=st.integers(-4, 4), dy=st.integers(-4, 4))
-def test_whole_pixels_are_moved_exactly(dx, dy):
+def test_translations_by_whole_pixels_are_exact(dx, dy):
     x = ramp((8, 9, 3)).to(torch.uint8)
     y = run_op("warp_affine", x, layout="HWC", matrix=[1.0, 0, dx, 0, 1, dy])
     rows = torch.arange(8).add(dy).clamp(0, 7)
@@ -171,7 +171,7 @@ def test_a_constant_image_stays_constant():
         assert (run_op("warp_affine", x, layout="HWC", matrix=TURN) == value).all()
 
 
-def test_the_matrix_may_be_given_in_every_way():
+def test_the_matrix_may_be_an_argument_or_an_input():
     x = ramp((9, 12, 3)).to(torch.uint8)
     matrix = torch.tensor(TURN).reshape(2, 3)
     expected = run_op("warp_affine", x, layout="HWC", matrix=TURN)
@@ -199,17 +199,17 @@ def test_the_matrix_may_be_given_in_every_way():
         ({"matrix": IDENTITY, "interp_type": types.INTERP_CUBIC}, "`interp_type` is number 2"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(RuntimeError, match=message) as caught:
         run_op("warp_affine", torch.zeros(9, 12, 3, dtype=torch.uint8), layout="HWC", **args)
     assert "fn.warp_affine: " in str(caught.value)
 
 
-def test_an_empty_image_has_no_border_to_repeat():
+def test_repeating_the_border_of_an_empty_image_is_an_error():
     with pytest.raises(ValueError, match="the input is empty"):
         run_op("warp_affine", torch.zeros(0, 5, 3), layout="HWC", matrix=IDENTITY, size=[2, 2])
 
 
-def test_two_matrices_are_refused():
+def test_two_matrices_are_an_error():
     with pytest.raises(ValueError, match="the matrix is given twice"):
         run_case(case(more_inputs=(Input(lambda i: MATRICES[i % 2]),), matrix=TURN))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.water: images as seen through waves."""
+"""fn.water: shows images through waves."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ def test_matches_reference(linear):
     np.testing.assert_allclose(actual.double().numpy(), expected, rtol=0, atol=1e-2)
 
 
-def test_no_waves_change_nothing():
+def test_amplitude_zero_returns_the_image():
     x = random_tensor((13, 17, 3), torch.uint8, 1)
     assert torch.equal(run_op("water", x, layout="HWC", ampl_x=0.0, ampl_y=0.0), x)
 
 
-def test_a_mask_of_0_leaves_the_image():
+def test_a_mask_of_0_returns_the_image():
     x = random_tensor((13, 17, 3), torch.uint8, 1)
     assert torch.equal(run_op("water", x, layout="HWC", mask=0), x)
 
 
-def test_cubic_interpolation_is_refused():
+def test_cubic_interpolation_is_an_error():
     with pytest.raises(ValueError, match=r"fn\.water: `interp_type` is number 2"):
         run_op("water", torch.zeros(3, 4, 1), layout="HWC", interp_type=types.INTERP_CUBIC)

@@ -16,7 +16,7 @@ from torchdali import Pipeline, fn, types
 
 EXTENTS = {"F": 4, "D": 6, "H": 9, "W": 12, "C": 3}
 LAYOUTS = ["HWC", "CHW", "DHWC", "CDHW", "FHWC", "FCHW", "CFHW"]
-# DALI 1.35 names these, and fails: it knows four dimensions.
+# DALI 1.35 documents these but supports four dimensions only.
 LAYOUTS_5D = ["FDHWC", "FCDHW", "CFDHW"]
 DTYPES = [torch.uint8, torch.uint16, torch.uint32, torch.uint64, torch.int8, torch.int16]
 DTYPES += [torch.int32, torch.int64, torch.float16, torch.float32, torch.float64]
@@ -71,7 +71,7 @@ CASES += [
     OpCase("crop", "CHW", (2, 9, 12), dtype=torch.bool, no_parity="DALI refuses bool"),
     OpCase("crop", "HWC", (9, 12, 3), {"crop": [4, 5], "output_dtype": types.FLOAT}),
     OpCase("crop", "HWC", (9, 12, 1), {"crop": [0, 5]}),
-    # Contiguous in the input: views of it.
+    # These are contiguous in the input, so the result is a view.
     OpCase("crop", "HWC", (9, 12, 3), {"crop": [4, 12], "crop_pos_y": 0.9}),
     OpCase("crop", "DHWC", (6, 9, 12, 3), {"crop": [1, 4, 12], "crop_pos_z": 0.3}),
     OpCase("crop", "HWC", (0, 5, 3), {"crop": [0, 0]}),
@@ -141,7 +141,7 @@ def test_matches_reference(case):
         assert torch.equal(actual, expected_crop(case, index))
 
 
-def test_a_view_of_a_view_is_read_where_it_lies():
+def test_a_view_of_a_view_is_not_copied():
     x = ramp((8, 5, 2))
     pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)
     with pipe:
@@ -155,7 +155,7 @@ def test_a_view_of_a_view_is_read_where_it_lies():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int32])
-def test_conversion_to_uint8_cuts_fractions_off(dtype):
+def test_conversion_to_uint8_truncates(dtype):
     x = torch.tensor([-1.5, 0.5, 0.7, 2.5, 255.9, 300.0]).to(dtype).reshape(1, 2, 3)
     actual = run_op("crop", x, layout="HWC", dtype=types.UINT8)
     assert torch.equal(actual, convert(x, torch.uint8, truncate=True))
@@ -172,7 +172,7 @@ def test_conversion_to_float16_saturates():
     crop=st.tuples(st.integers(1, 24), st.integers(1, 24)),
     position=st.tuples(st.floats(0, 1, width=32), st.floats(0, 1, width=32)),
 )
-def test_a_padded_window_holds_the_sample_where_they_overlap(extent, crop, position):
+def test_a_padded_window_contains_the_overlapping_part_of_the_sample(extent, crop, position):
     x = ramp((*extent, 1))
     x += 1
     args = {"crop_pos_y": position[0], "crop_pos_x": position[1], "out_of_bounds_policy": "pad"}
@@ -203,7 +203,7 @@ def test_a_padded_window_holds_the_sample_where_they_overlap(extent, crop, posit
         ({"crop": [4, 4], "dtype": types.INT16}, "`dtype` is int16"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(RuntimeError, match=message) as caught:
         run_op("crop", torch.zeros(9, 12, 3, dtype=torch.uint8), layout="HWC", **args)
     assert "fn.crop: " in str(caught.value)

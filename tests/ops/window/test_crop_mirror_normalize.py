@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.crop_mirror_normalize: window, mirror, normalisation, conversion and layout in one."""
+"""fn.crop_mirror_normalize: crop, mirror, normalize, convert and transpose in one step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DTYPES = {
     types.UINT8: torch.uint8,
     types.INT8: torch.int8,
 }
-# What DALI takes in, and what it does not.
+# Element types that DALI supports, and others.
 INPUTS = [torch.uint8, torch.uint16, torch.int16, torch.int32, torch.float16, torch.float32]
 MORE_INPUTS = [torch.int8, torch.uint32, torch.uint64, torch.int64, torch.float64, torch.bool]
 
@@ -117,7 +117,7 @@ CASES += [
 
 
 def expected_output(c: OpCase, index: int = 0) -> torch.Tensor:
-    """Returns what a case with constant arguments gives, axis by axis, in float32."""
+    """Returns the result of a case with constant arguments in float32."""
     args, layout = c.args, c.layout or "HWC"
     x = c.input(index)
     sizes = [0, *args.get("crop", [0, args.get("crop_h", 0), args.get("crop_w", 0)])][-3:]
@@ -134,7 +134,7 @@ def expected_output(c: OpCase, index: int = 0) -> torch.Tensor:
         values = np.atleast_1d(np.asarray(values, dtype=np.float32))
         return torch.from_numpy(values).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
 
-    # Values of added channels count for nothing.
+    # Added channels do not matter.
     mean, std = (
         by_channel(np.atleast_1d(args.get(name, default))[: max(1, x.shape[axis])])
         for name, default in (("mean", 0), ("std", 1))
@@ -165,7 +165,7 @@ def test_matches_reference(case):
     run = run_case(case)
     assert run.layouts == [case.args.get("output_layout", "CHW") or case.layout]
     for index, actual in enumerate(run.samples()[0]):
-        # To the bit: the order of operations is part of the contract.
+        # Exactly: the order of operations is part of the contract.
         expected = expected_output(case, index)
         torch.testing.assert_close(actual, expected, rtol=0, atol=0, equal_nan=True)
 
@@ -176,7 +176,7 @@ def test_matches_reference(case):
     mirror=st.booleans(),
     layout=st.sampled_from(["HWC", "CHW"]),
 )
-def test_mirroring_is_flipping_the_unmirrored(height, width, mirror, layout):
+def test_mirroring_equals_flipping_the_result(height, width, mirror, layout):
     x = torch.arange(height * width * 3, dtype=torch.uint8).reshape(height, width, 3)
     plain = run_op(OP, x, layout="HWC", output_layout=layout, **NORM)
     turned = run_op(OP, x, layout="HWC", output_layout=layout, mirror=int(mirror), **NORM)
@@ -204,7 +204,7 @@ def test_equals_crop_then_flip_then_transpose():
         ({"mean": []}, "`mean` has 0 values"),
     ],
 )
-def test_a_wrong_argument_is_named(args, message):
+def test_wrong_arguments_are_errors_that_name_them(args, message):
     with pytest.raises(RuntimeError, match=message) as caught:
         run_op(OP, torch.zeros(7, 12, 3, dtype=torch.uint8), layout="HWC", **args)
     assert f"fn.{OP}: " in str(caught.value)

@@ -84,7 +84,7 @@ def test_matches_torch(anchor, shape, layout, fill):
     assert torch.equal(out, expected)
 
 
-def test_erasing_twice_is_erasing_once():
+def test_erasing_twice_equals_erasing_once():
     x = ramp((6, 5, 3))
     once = run_op("erase", x, layout="HWC", **ONE)
     assert torch.equal(run_op("erase", once, layout="HWC", **ONE), once)
@@ -96,7 +96,7 @@ def test_negative_axes_count_from_the_end():
     assert out.tolist() == [1, 0, 3, 4]
 
 
-def test_the_fill_value_saturates_where_dali_wraps_around():
+def test_fill_values_saturate():
     args = {"anchor": [0.0], "shape": [1.0], "axes": [0]}
     assert run_op("erase", ramp((1,)).to(torch.uint8), fill_value=300.0, **args).tolist() == [255]
     assert run_op(
@@ -118,12 +118,12 @@ def test_the_fill_value_saturates_where_dali_wraps_around():
         ({**ONE, "normalized": True, "normalized_shape": False}, "excludes"),
     ],
 )
-def test_errors(args, message):
+def test_wrong_arguments_are_errors(args, message):
     with pytest.raises((ValueError, IndexError), match=message) as caught:
         run_op("erase", ramp((4, 5, 3)), layout="HWC", **args)
     assert str(caught.value).startswith("fn.erase: ")
 
 
-def test_a_value_a_channel_needs_channels():
+def test_fill_values_per_channel_need_a_channel_axis():
     with pytest.raises(ValueError, match="no channels"):
         run_op("erase", ramp((4, 3)), shape=[1.0], axes=[0], fill_value=[1.0, 2.0, 3.0])

@@ -24,7 +24,7 @@ SHAPES = {
     "FDHWC": (2, 3, 4, 5, 1),
     "FCDHW": (2, 1, 3, 4, 5),
 }
-# All that DALI takes, and those that it does not.
+# Layouts and types that DALI supports, and others.
 DTYPES = [torch.uint8, torch.int16, torch.int32, torch.int64, torch.float32, torch.float64]
 MORE_DTYPES = [torch.int8, torch.uint16, torch.uint32, torch.uint64, torch.float16, torch.bool]
 
@@ -84,16 +84,16 @@ def test_flipping_twice_is_the_identity(height, width, channels, axes):
     assert torch.equal(run_op("flip", once, layout="HWC", **args), x)
 
 
-def test_without_arguments_left_becomes_right():
+def test_the_default_is_horizontal():
     assert run_op("flip", ramp((1, 3, 1)), layout="HWC").flatten().tolist() == [2, 1, 0]
 
 
-def test_unknown_layout_names_the_ones_it_takes():
+def test_an_unknown_layout_is_an_error_that_lists_the_layouts():
     with pytest.raises(ValueError, match=r'fn\.flip: input `data` has layout "HW"'):
         run_op("flip", torch.zeros(4, 4), layout="HW")
 
 
-def test_two_values_for_one_sample_are_refused():
+def test_two_values_for_one_sample_are_an_error():
     with pytest.raises(ValueError, match="`horizontal` takes one value a sample"):
         run_op("flip", ramp((2, 2, 1)), layout="HWC", horizontal=torch.tensor([1, 0]))
 
@@ -101,6 +101,6 @@ def test_two_values_for_one_sample_are_refused():
 @pytest.mark.parametrize(
     "value", [torch.tensor(float("nan")), torch.tensor(1e30), torch.tensor(2**40)], ids=str
 )
-def test_what_no_integer_can_hold_is_no_argument(value):
+def test_arguments_that_no_integer_can_represent_are_errors(value):
     with pytest.raises(ValueError, match="argument `horizontal` takes integers"):
         run_op("flip", ramp((2, 3, 1)), layout="HWC", horizontal=PerSample([value], value.dtype))

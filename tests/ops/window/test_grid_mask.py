@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.grid_mask: blackens the squares of a grid."""
+"""fn.grid_mask: sets the squares of a grid to 0."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ def test_matches_reference(case):
 
 
 @given(tile=st.integers(1, 30), shift=st.integers(0, 5), seed=st.integers(0, 9))
-def test_a_shift_by_tiles_changes_nothing(tile, shift, seed):
+def test_a_shift_by_whole_tiles_is_the_identity(tile, shift, seed):
     x = random_tensor((20, 30, 3), torch.uint8, seed)
     args = {"layout": "HWC", "tile": tile, "ratio": 0.53}
     moved = run_op(OP, x, shift_x=float(shift * tile), **args)
     assert (moved != run_op(OP, x, **args)).float().mean() < 0.2
 
 
-def test_the_share_of_what_is_left_follows_the_ratio():
+def test_the_share_of_kept_pixels_follows_the_ratio():
     x = torch.ones(300, 300, 1, dtype=torch.uint8)
     for ratio in (0.2, 0.5, 0.8):
         share = run_op(OP, x, layout="HWC", tile=30, ratio=ratio, angle=0.5).float().mean()
@@ -102,12 +102,12 @@ def test_the_share_of_what_is_left_follows_the_ratio():
 
 @for_each("name", ["ratio", "angle", "shift_x", "shift_y"])
 @for_each("value", [math.nan, math.inf, -1e30])
-def test_values_that_are_not_finite_keep_the_shape(name, value):
+def test_infinite_and_nan_arguments_keep_the_shape(name, value):
     x = torch.ones(5, 40, 3, dtype=torch.uint8)
     assert run_op(OP, x, layout="HWC", **{name: value}).shape == x.shape
 
 
 @pytest.mark.parametrize("tile", [0, -3, PerSample([0])])
-def test_a_tile_without_extent_is_refused(tile):
+def test_a_tile_of_size_zero_is_an_error(tile):
     with pytest.raises(ValueError, match=r"`tile` is (0|-3), expected 1 or more"):
         run_op(OP, torch.zeros(5, 5, 3), layout="HWC", tile=tile)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.random_crop_generator: windows of random place, area and aspect ratio."""
+"""fn.random_crop_generator: windows of random position, area and aspect ratio."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def draw(count: int, size: list[int], **args: object) -> torch.Tensor:
     return torch.cat([torch.stack(part) for part in run.samples()], 1).double()
 
 
-def test_windows_lie_in_the_image_and_follow_their_laws():
+def test_windows_are_inside_the_image_and_have_the_right_distributions():
     y, x, h, w = draw(4000, [400, 500], random_area=[0.1, 0.5]).T
     assert ((y >= 0) & (y + h <= 400) & (x >= 0) & (x + w <= 500)).all()
     area, ratio = h * w / (400 * 500), w / h
@@ -48,13 +48,13 @@ def test_windows_lie_in_the_image_and_follow_their_laws():
     # Uniform area: mean 0.3, deviation 0.4 / sqrt(12); the mean of 4000 is within 4 of its own.
     assert abs(area.mean() - 0.3) < 4 * 0.1155 / 4000**0.5
     assert abs(ratio.log().mean()) < 4 * 0.1661 / 4000**0.5
-    # The place is uniform in what the size leaves: Kolmogorov-Smirnov at 0.1 %.
+    # Positions are uniform in the range that the size leaves: Kolmogorov-Smirnov at 0.1 %.
     room = torch.sort((x + 0.5) / (500 - w + 1)).values
     steps = torch.arange(1, 4001) / 4000
     assert torch.max((steps - room).abs()) < 1.95 / 4000**0.5
 
 
-def test_it_is_the_window_of_the_decoder():
+def test_windows_equal_those_of_the_decoder():
     images = [as_tensor(jpeg(ramp(64 + i, 80, 3, seed=i))) for i in range(4)]
     pipe = Pipeline(4, 2, device_id=None)
     with pipe:
@@ -69,7 +69,7 @@ def test_it_is_the_window_of_the_decoder():
         assert torch.equal(a, b)
 
 
-def test_windows_of_a_seed_never_change():
+def test_windows_of_a_seed_equal_the_golden_values():
     assert draw(4, [480, 640]).int().tolist() == GOLDEN
 
 
@@ -90,7 +90,7 @@ GOLDEN = [[8, 115, 472, 469], [21, 53, 452, 573], [113, 329, 316, 258], [46, 139
         (torch.tensor([2, 3]), {"num_attempts": 2**31 - 1}, "expected 0 to 1000000"),
     ],
 )
-def test_errors(value, args, message):
+def test_wrong_arguments_are_errors(value, args, message):
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         run_op("random_crop_generator", value, **args)
     assert str(caught.value).startswith("fn.random_crop_generator: ")
@@ -107,7 +107,7 @@ def test_errors(value, args, message):
     ],
 )
 @for_each("size", [(40, 40), (2**31 - 1, 1), (1, 2**31 - 1)])
-def test_windows_of_any_range_lie_inside_the_image(args, size):
+def test_windows_of_any_range_are_inside_the_image(args, size):
     for seed in range(20):
         anchor, extent = run_op("random_crop_generator", torch.tensor(size), seed=seed, **args)
         assert bool((anchor >= 0).all())

@@ -154,14 +154,14 @@ def test_matches_numpy(layout, policy):
 
 
 @given(cut=st.integers(0, 9), axis=st.integers(0, 2))
-def test_two_parts_make_the_whole(cut, axis):
+def test_two_adjacent_slices_cover_the_sample(cut, axis):
     x = ramp((9, 9, 9))
     args = {"layout": "HWC", "axes": [axis]}
     parts = [run_op("slice", x, end=[cut], **args), run_op("slice", x, start=[cut], **args)]
     assert torch.equal(torch.cat(parts, axis), x)
 
 
-def test_fill_values_saturate_where_dali_wraps_around():
+def test_fill_values_saturate():
     args = {"start": [-1], "shape": [2], "axes": [0], "out_of_bounds_policy": "pad"}
     assert run_op("slice", ramp((2,)).to(torch.uint8), fill_values=[300.5], **args).tolist() == [
         255,
@@ -208,12 +208,12 @@ def test_every_frame_has_its_own_window():
         ({"shape": [2], "dtype": types.INT64}, "dtype"),
     ],
 )
-def test_errors(args, message):
+def test_wrong_arguments_are_errors(args, message):
     with pytest.raises((ValueError, TypeError, IndexError, RuntimeError), match=message) as caught:
         run_op("slice", ramp((4, 5, 3)), layout="HWC", **args)
     assert str(caught.value).startswith("fn.slice: ")
 
 
-def test_names_need_a_layout():
+def test_axis_names_need_a_layout():
     with pytest.raises(ValueError, match="not in the layout"):
         run_op("slice", ramp((4, 5)), start=[0], shape=[1], axis_names="H")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debug mode gives what the same pipeline gives without it.
 
-tests/ops/test_debug_mode.py compares all operators."""
+tests/ops/test_debug_mode.py compares all operators.
+"""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def assert_same(actual: Any, expected: Any) -> None:
 
 @pytest.mark.dali
 @pytest.mark.parametrize("name", programs.PROGRAMS)
-def test_gives_what_dali_gives(name):
+def test_a_program_gives_what_dali_gives(name):
     sources = {
         n: {
             "batches": [[np.array(s) for s in programs.INPUTS[n][:size]] for size in SIZES],
@@ -67,16 +67,19 @@ def test_gives_what_dali_gives(name):
     assert_same(run_ours(name), expected)
 
 
-@for_each("name", programs.PROGRAMS)
-def test_does_not_depend_on_threads_and_prefetching(name):
+@for_each(
+    "name",
+    ["permuted_shape", "permuted_batch", "across_samples", "two_outputs", "batch_in_a_branch"],
+)
+def test_results_do_not_depend_on_threads_and_prefetching(name):
     expected = run_ours(name, num_threads=1, prefetch_queue_depth=1)
     for threads, depth in ((1, 3), (2, 1), (3, 4)):
         actual = run_ours(name, num_threads=threads, prefetch_queue_depth=depth)
         assert_same(actual, expected)
 
 
-def test_what_dali_refuses_is_refused_here():
-    """What numba_function of DALI 1.35.0 raises at definition or run, by hand: see the reasons."""
+def test_definitions_that_dali_rejects_are_errors():
+    """What numba_function of DALI 1.35.0 raises at definition or run, noted by hand."""
     refused = {
         "no inputs": {"in_types": [], "ins_ndim": []},  # DALI: SyntaxError
         "no outputs": {"out_types": [], "outs_ndim": []},  # DALI: RuntimeError
@@ -113,7 +116,7 @@ WRONG = {
 
 @pytest.mark.dali
 @pytest.mark.parametrize("name", WRONG)
-def test_runs_fail_where_dali_fails(name):
+def test_runs_that_fail_in_dali_fail(name):
     sources = {"ints": {"batches": [[np.array(s) for s in programs.INPUTS["ints"]]], "layout": ""}}
     with pytest.raises(DaliError, match=WRONG[name]):
         run_program(programs.__file__, name, sources, batch_size=4, iterations=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterators for PyTorch: forms of the outputs, resets, ends of data, errors."""
+"""Iterators for PyTorch: epochs, resets, ends of the data, errors."""
 
 import warnings
 
@@ -9,19 +9,12 @@ from fake_pipeline import FakePipeline, reader_pipeline
 from helpers.cases import for_each
 from iterator_cases import case
 
-from torchdali import types
 from torchdali.plugin.pytorch import (
-    DALIClassificationIterator,
     DALIGenericIterator,
-    DALIRaggedIterator,
     LastBatchPolicy,
-    feed_ndarray,
-    to_torch_type,
 )
-from torchdali.tensors import TensorCPU, TensorListCPU
 
 TEN = case(10, 1, [0], 4, policy="FILL")
-RAGGED = [torch.arange(3.0), torch.arange(5.0)]
 
 
 def labels(iterator):
@@ -44,143 +37,6 @@ def pipeline(*outputs, batch_size=2, batches=None):
         return list(outputs)
 
     return FakePipeline(batch_size, make, restart=lambda: left.__setitem__(0, batches))
-
-
-# Forms of the outputs
-
-
-def test_tensors_are_the_pipeline_s_own():
-    data = torch.zeros(2, 3)
-    batch = next(DALIGenericIterator(pipeline(data), ["data"]))
-    assert batch[0]["data"].data_ptr() == data.data_ptr()
-
-
-def test_a_partial_batch_is_a_view_of_the_pipeline_s_output():
-    data = torch.zeros(2, 3)
-    iterator = DALIGenericIterator(
-        pipeline(data), ["data"], size=3, last_batch_policy=LastBatchPolicy.PARTIAL
-    )
-    last = list(iterator)[-1][0]["data"]
-    assert last.shape == (1, 3)
-    assert last.data_ptr() == data.data_ptr()
-
-
-def test_batches_stay_as_they_were_while_later_ones_come():
-    kept = [batch[0]["label"] for batch in over_reader()]
-    assert [k.flatten().tolist() for k in kept] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 0, 1]]
-
-
-def test_every_output_of_every_pipeline_has_its_name():
-    pipelines = [pipeline(torch.zeros(2, 1), torch.ones(2, 3)) for _ in range(2)]
-    batch = next(DALIGenericIterator(pipelines, ["a", "b"], size=8))
-    assert [{k: v.shape for k, v in d.items()} for d in batch] == [{"a": (2, 1), "b": (2, 3)}] * 2
-
-
-def test_classification_names_its_outputs():
-    batch = next(DALIClassificationIterator(pipeline(torch.zeros(2, 4), torch.ones(2, 1)), size=4))
-    assert set(batch[0]) == {"data", "label"}
-
-
-def test_samples_of_different_shapes_need_the_ragged_iterator():
-    with pytest.raises(RuntimeError, match=r'output "x" cannot be one tensor.*\[3\] and \[5\]'):
-        DALIGenericIterator(pipeline(RAGGED), ["x"])
-
-
-def test_ragged_outputs_come_as_dense_list_and_sparse():
-    tags = DALIRaggedIterator
-    iterator = DALIRaggedIterator(
-        pipeline(torch.zeros(2, 4), RAGGED, RAGGED),
-        ["dense", "list", "coo"],
-        output_types=[tags.DENSE_TAG, tags.SPARSE_LIST_TAG, tags.SPARSE_COO_TAG],
-    )
-    batch = next(iterator)[0]
-    assert batch["dense"].shape == (2, 4)
-    assert [t.tolist() for t in batch["list"]] == [[0, 1, 2], [0, 1, 2, 3, 4]]
-    assert batch["list"][1].data_ptr() == RAGGED[1].data_ptr()
-    # The tensor that DALI 1.35.0 gives for these samples: zeros of the data are elements too.
-    coo = batch["coo"].coalesce()
-    assert coo.shape == (2, 5)
-    assert coo.indices().tolist() == [[0, 0, 0, 1, 1, 1, 1, 1], [0, 1, 2, 0, 1, 2, 3, 4]]
-    assert coo.values().tolist() == [0, 1, 2, 0, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize(
-    "samples",
-    [
-        [torch.arange(6).reshape(2, 3), torch.arange(4).reshape(2, 2) + 10],
-        [torch.tensor(3), torch.tensor(0)],
-        [torch.zeros(0, 2), torch.ones(1, 2)],
-        [torch.zeros(2, 0), torch.zeros(1, 0)],
-    ],
-    ids=["matrices", "scalars", "one empty", "all empty"],
-)
-def test_sparse_batches_hold_every_sample_in_its_corner(samples):
-    iterator = DALIRaggedIterator(pipeline(samples), ["x"], output_types=["sparse_coo"])
-    sparse = next(iterator)[0]["x"]
-    expected = torch.zeros(sparse.shape, dtype=samples[0].dtype)
-    for i, sample in enumerate(samples):
-        expected[(i, *map(slice, sample.shape))] = sample
-    assert torch.equal(sparse.to_dense(), expected)
-    assert sparse._nnz() == sum(s.numel() for s in samples)
-
-
-@pytest.mark.parametrize("form", ["sparse_list", "sparse_coo"])
-def test_ragged_batches_can_be_partial(form):
-    iterator = DALIRaggedIterator(
-        pipeline(RAGGED),
-        ["x"],
-        size=3,
-        output_types=[form],
-        last_batch_policy=LastBatchPolicy.PARTIAL,
-    )
-    last = list(iterator)[-1][0]["x"]
-    assert len(last) == 1
-    assert last[0].to_dense().tolist() == [0, 1, 2]
-
-
-def test_without_forms_ragged_outputs_are_dense():
-    assert next(DALIRaggedIterator(pipeline(torch.ones(2, 3)), ["x"]))[0]["x"].shape == (2, 3)
-    with pytest.raises(RuntimeError, match="give SPARSE_LIST_TAG"):
-        DALIRaggedIterator(pipeline(RAGGED), ["x"])
-
-
-@pytest.mark.parametrize("forms", [["dense", "dense"], ["other"], []])
-def test_wrong_forms_are_refused(forms):
-    with pytest.raises(ValueError, match=r"`output_types` is .*expected 1 of DENSE_TAG"):
-        DALIRaggedIterator(pipeline(torch.ones(2, 3)), ["x"], output_types=forms)
-
-
-def test_torch_types_go_with_dali_s():
-    assert to_torch_type[types.FLOAT] == torch.float32
-    assert to_torch_type[types.UINT8] == torch.uint8
-    assert len(to_torch_type) == 12
-
-
-def test_feed_ndarray_fills_the_user_s_tensor():
-    target = torch.zeros(2, 3)
-    assert feed_ndarray(TensorListCPU(torch.ones(2, 3)), target) is target
-    assert target.sum() == 6
-    strided = torch.zeros(3, 2).T
-    feed_ndarray(TensorListCPU([torch.ones(3), torch.ones(3) * 2]), strided)
-    assert strided.tolist() == [[1, 1, 1], [2, 2, 2]]
-    one = torch.zeros(3)
-    assert feed_ndarray(TensorCPU(torch.ones(3)), one).sum() == 3
-
-
-@pytest.mark.parametrize(
-    ("data", "target", "error"),
-    [
-        (torch.ones(2, 3), torch.zeros(2, 4), ValueError),
-        (torch.ones(2, 3), torch.zeros(2, 3, dtype=torch.float64), TypeError),
-        (RAGGED, torch.zeros(2, 3), ValueError),
-    ],
-)
-def test_feed_ndarray_refuses_other_shapes_and_types(data, target, error):
-    with pytest.raises(error, match="feed_ndarray: the data"):
-        feed_ndarray(TensorListCPU(data), target)
-
-
-# Epochs and resets
 
 
 def test_an_epoch_ends_with_stopiteration_until_reset():
@@ -284,9 +140,6 @@ def test_an_iterator_of_unknown_length_has_none():
 
 def test_next_is_a_method_too():
     assert over_reader().next()[0]["label"].flatten().tolist() == [0, 1, 2, 3]
-
-
-# Errors
 
 
 def failing(batches_that_fail, batch_size=2):

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What PyTorch documents about workers of DataLoader: starting, seeds, timeouts, errors.
+
+The same tests run on torch's DataLoader and on ours.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+
+import pytest
+import torch
+from helpers import datasets
+from helpers.both_loaders import CLASSES, flat, labels
+
+import torchdali
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver", "context"])
+def test_start_methods(cls, method):
+    context = multiprocessing.get_context("fork") if method == "context" else method
+    loader = cls(
+        datasets.Info(6),
+        batch_size=3,
+        num_workers=2,
+        multiprocessing_context=context,
+        persistent_workers=True,
+    )
+    assert loader.multiprocessing_context.get_start_method() == (
+        "fork" if method == "context" else method
+    )
+    ids, counts, seeds, own = map(list, zip(*loader, strict=True))
+    assert [i.tolist() for i in ids] == [[0] * 3, [1] * 3]
+    assert (torch.cat(counts) == 2).all()
+    assert torch.cat(own).all()
+    assert seeds[1][0] - seeds[0][0] == 1
+
+
+def test_there_is_no_worker_info_in_the_process(cls):
+    assert torch.utils.data.get_worker_info() is None
+    assert torchdali.get_worker_info() is None
+    assert next(iter(cls(datasets.Info(1))))[0].item() == -1
+
+
+@pytest.mark.parametrize("init", [None, datasets.note_worker])
+@pytest.mark.parametrize("persistent", [False, True])
+def test_random_numbers_in_workers_are_those_of_torch(init, persistent):
+    results = []
+    for cls in CLASSES.values():
+        torch.manual_seed(5)
+        loader = cls(
+            datasets.Randomness(8),
+            batch_size=2,
+            num_workers=2,
+            worker_init_fn=init,
+            persistent_workers=persistent,
+        )
+        results.append([[x.tolist() for x in b] for _ in range(2) for b in loader])
+    assert results[0] == results[1]
+
+
+def test_worker_init_fn_that_raises_is_raised(cls):
+    with pytest.raises(KeyError, match="Caught KeyError in DataLoader worker process 0"):
+        next(iter(cls(datasets.Squares(), num_workers=1, worker_init_fn=datasets.refuse)))
+
+
+def test_persistent_workers_stay(cls):
+    class Pids(datasets.Squares):
+        def __getitem__(self, index):
+            import os
+
+            return os.getpid()
+
+    for persistent in (False, True):
+        loader = cls(Pids(4), num_workers=2, persistent_workers=persistent)
+        first, second = ({int(pid) for pid in loader} for _ in range(2))
+        assert (first == second) is persistent
+
+
+def test_one_iterator_of_persistent_workers_and_several_of_others(cls):
+    loader = cls(datasets.Squares(6), batch_size=2, num_workers=2)
+    one, other = iter(loader), iter(loader)
+    assert next(one)[1].tolist() == [0, 1]
+    assert next(other)[1].tolist() == [0, 1]
+    assert next(one)[1].tolist() == [2, 3]
+    assert labels(other) == [[2, 3], [4, 5]]
+    loader = cls(datasets.Squares(6), batch_size=2, num_workers=2, persistent_workers=True)
+    one = iter(loader)
+    assert next(one)[1].tolist() == [0, 1]
+    assert iter(loader) is one
+    assert labels(loader) == [[0, 1], [2, 3], [4, 5]]
+
+
+@pytest.mark.parametrize("prefetch", [1, 4])
+def test_prefetch_factor(cls, prefetch):
+    loader = cls(datasets.Squares(9), batch_size=2, num_workers=2, prefetch_factor=prefetch)
+    assert loader.prefetch_factor == prefetch
+    assert flat(labels(loader)) == list(range(9))
+
+
+def test_an_iterator_has_a_length_and_an_end(cls, workers):
+    iterator = iter(cls(datasets.Squares(4), batch_size=2, num_workers=workers))
+    assert iter(iterator) is iterator
+    assert len(iterator) == 2
+    assert len(list(iterator)) == 2
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            next(iterator)
+
+
+def test_timeout_is_an_error(cls):
+    loader = cls(datasets.Harms("sleep", at=0), num_workers=1, timeout=0.5)
+    with pytest.raises(RuntimeError, match="DataLoader timed out after 0.5 seconds"):
+        next(iter(loader))
+
+
+def test_timeout_does_nothing_where_batches_come(cls):
+    assert len(labels(cls(datasets.Squares(), num_workers=2, timeout=30))) == 20
+
+
+@pytest.mark.parametrize("error", [ValueError("no such sample"), KeyError("key"), OSError(2, "x")])
+def test_an_exception_of_a_worker_keeps_its_type_and_traceback(cls, error):
+    loader = cls(datasets.Fails(8, at=(3,), error=error), batch_size=2, num_workers=2)
+    iterator = iter(loader)
+    assert next(iterator)[1].tolist() == [0, 1]
+    with pytest.raises(type(error)) as caught:
+        next(iterator)
+    text = str(caught.value)
+    assert f"Caught {type(error).__name__} in DataLoader worker process 1." in text
+    assert "Original Traceback (most recent call last)" in text
+    assert "in __getitem__" in text
+    assert labels(iterator) == [[4, 5], [6, 7]]  # the others come all the same
+
+
+def test_an_exception_that_cannot_be_made_is_a_runtime_error(cls):
+    error = datasets.TwoArguments(1, 2)
+    loader = cls(datasets.Fails(2, at=(0,), error=error), num_workers=1)
+    with pytest.raises(RuntimeError, match="Caught TwoArguments in DataLoader worker process 0"):
+        next(iter(loader))
+
+
+def test_an_exception_in_the_process_is_itself(cls):
+    error = ValueError("no such sample")
+    with pytest.raises(ValueError, match="no such sample") as caught:
+        list(cls(datasets.Fails(error=error)))
+    assert caught.value is error
+
+
+def test_a_collate_fn_that_raises(cls, workers):
+    def collate(samples):
+        raise IndexError("in collate")
+
+    with pytest.raises(IndexError, match="in collate"):
+        next(iter(cls(datasets.Squares(), num_workers=workers, collate_fn=collate)))
+
+
+@pytest.mark.parametrize("how", ["kill", "exit"])
+def test_a_worker_that_ends_is_an_error(cls, how):
+    with pytest.raises(RuntimeError, match="DataLoader worker"):
+        list(cls(datasets.Harms(how), batch_size=2, num_workers=2))
+
+
+def test_a_dataset_that_cannot_be_pickled_works_where_workers_are_forked(cls):
+    class Local(datasets.Squares):
+        pass
+
+    data = Local(4)
+    data.function = lambda: 1
+    loader = cls(data, batch_size=2, num_workers=2, multiprocessing_context="fork")
+    assert labels(loader) == [[0, 1], [2, 3]]

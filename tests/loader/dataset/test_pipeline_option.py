@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DataLoader with pipeline=: a pipeline processes the batches of a dataset."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from helpers import datasets
+from helpers.both_loaders import flat
+
+from torchdali import DataLoader, fn
+from torchdali.errors import DataError
+
+
+class Arrays(datasets.Squares):
+    def __getitem__(self, index):
+        return np.full((4, 6, 3), index, np.uint8), index
+
+
+class Named(Arrays):
+    def __getitem__(self, index):
+        return {"image": super().__getitem__(index)[0], "label": index / 2}
+
+
+@dataclasses.dataclass
+class Made:
+    image: object
+    label: object
+
+
+STRUCTURES = {
+    "tuple": (lambda image, label: (image, label), lambda b: b),
+    "list": (lambda image, label: [image, label], lambda b: b),
+    "dict": (
+        lambda image, label: {"i": image, "n": {"l": label}},
+        lambda b: (b["i"], b["n"]["l"]),
+    ),
+    "named tuple": (lambda image, label: datasets.Point(image, label), lambda b: (b.x, b.y)),
+    "dataclass": (lambda image, label: Made(image, label), lambda b: (b.image, b.label)),
+}
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_a_pipeline_makes_batches_in_its_own_structure(parallel, structure):
+    function, parts = STRUCTURES[structure]
+    loader = DataLoader(
+        Arrays(10),
+        batch_size=4,
+        pipeline=lambda i, n: function(fn.flip(i) + 1, n),
+        **parallel,
+    )
+    for _ in range(2):
+        batches = [parts(batch) for batch in loader]
+        assert [n.tolist() for _, n in batches] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+        assert batches[0][1].dtype == torch.int64
+        for images, numbers in batches:
+            assert images.shape[1:] == (4, 6, 3)
+            assert (images[:, 0, 0, 0] == numbers + 1).all()
+
+
+def test_fields_with_names_are_arguments(parallel):
+    def function(label, image):
+        return {"image": image, "label": label}
+
+    loader = DataLoader(Named(6), batch_size=3, pipeline=function, **parallel)
+    assert [b["label"].tolist() for b in loader] == [[0, 0.5, 1], [1.5, 2, 2.5]]
+
+
+def test_paths_bytes_and_text_become_bytes(parallel, tmp_path):
+    for i in range(6):
+        (tmp_path / str(i)).write_bytes(bytes(range(i + 1)))
+
+    class Files(datasets.Squares):
+        def __getitem__(self, index):
+            path = tmp_path / str(index)
+            return path, str(path), path.read_bytes(), torch.tensor([index])
+
+    def function(*fields):
+        return fields
+
+    for batch in DataLoader(Files(6), batch_size=3, pipeline=function, **parallel):
+        for row in zip(*batch, strict=True):
+            sizes = [part.tolist() for part in row]
+            assert sizes[0] == sizes[1] == sizes[2] == list(range(sizes[3][0] + 1))
+
+
+def test_a_batch_that_is_larger_than_any_before(parallel):
+    loader = DataLoader(
+        Arrays(10),
+        batch_sampler=[[0], [1, 2, 3], [4, 5]],
+        pipeline=lambda i, n: n,
+        **parallel,
+    )
+    assert [b.tolist() for b in loader] == [[0], [1, 2, 3], [4, 5]]
+
+
+def test_the_state_is_behind_the_users_batch(parallel):
+    loader = DataLoader(Arrays(20), batch_size=3, pipeline=lambda i, n: n, shuffle=True, **parallel)
+    iterator = iter(loader)
+    given = [next(iterator).tolist() for _ in range(2)]
+    state = loader.state_dict()
+    rest = [b.tolist() for b in iterator]
+    loader.load_state_dict(state)
+    assert [b.tolist() for b in loader] == rest
+    assert sorted(flat(given + rest)) == list(range(20))
+
+
+def test_random_operators_go_on_from_epoch_to_epoch():
+    def function(image, label):
+        return fn.random.uniform(range=[0.0, 1.0])
+
+    loader = DataLoader(
+        Arrays(4), batch_size=4, pipeline=function, pipeline_options={"seed": 3, "num_threads": 1}
+    )
+    epochs = [next(iter(loader)).tolist() for _ in range(3)]
+    assert epochs[0] != epochs[1] != epochs[2]
+
+
+def test_an_error_of_the_pipeline_is_raised_and_others_come(parallel):
+    class Damaged(datasets.Squares):
+        def __getitem__(self, index):
+            return b"no image"
+
+    loader = DataLoader(
+        Damaged(4), batch_size=2, pipeline=lambda b: fn.decoders.image(b), **parallel
+    )
+    iterator = iter(loader)
+    for _ in range(2):
+        with pytest.raises(DataError, match="fn.decoders.image"):
+            next(iterator)
+    with pytest.raises(StopIteration):
+        next(iterator)
+
+
+def test_what_a_pipeline_cannot_take(parallel):
+    class Objects(datasets.Squares):
+        def __getitem__(self, index):
+            return {1, 2}
+
+    with pytest.raises(TypeError, match="a pipeline cannot take a set"):
+        next(iter(DataLoader(Objects(), pipeline=lambda s: s, **parallel)))

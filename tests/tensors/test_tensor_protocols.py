@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorListCPU and TensorCPU: NumPy, buffers, DLPack, copies to external memory."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import torch
+
+from torchdali import types
+from torchdali.tensors import TensorCPU, TensorListCPU
+
+
+def counting(*shape, dtype=torch.uint8):
+    return torch.arange(int(np.prod(shape))).reshape(shape).to(dtype)
+
+
+@pytest.fixture
+def dense():
+    return TensorListCPU(counting(2, 3, 4), layout="HW")
+
+
+@pytest.fixture
+def ragged():
+    return TensorListCPU([counting(2, 3), counting(1, 5)], layout="HW")
+
+
+def test_read_only_memory_is_taken_without_a_copy():
+    array = np.arange(4)
+    array.flags.writeable = False
+    assert TensorCPU(array).data_ptr() == array.ctypes.data
+    assert TensorCPU(b"abc").as_torch().tolist() == [97, 98, 99]
+
+
+def test_copy_to_external_packs_densely(ragged):
+    target = (ctypes.c_uint8 * 11)()
+    ragged.copy_to_external(ctypes.c_void_p(ctypes.addressof(target)))
+    assert list(target) == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4]
+    strided = TensorCPU(np.arange(8, dtype=np.uint8)[::2])
+    strided.copy_to_external(ctypes.addressof(target))
+    assert list(target)[:4] == [0, 2, 4, 6]
+    with pytest.raises(ValueError, match="null"):
+        strided.copy_to_external(ctypes.c_void_p(None))
+    for wrong in ("address", None, 1.5):
+        with pytest.raises(TypeError, match=r"ctypes\.c_void_p"):
+            strided.copy_to_external(wrong)
+
+
+def test_numpy_converts_where_asked(dense):
+    assert np.array(dense, dtype=np.float32).dtype == np.float32
+    copy = np.array(dense)
+    assert copy.ctypes.data != dense.data_ptr()
+    interface = dense[0].__array_interface__
+    assert interface["shape"] == (3, 4)
+    assert interface["data"][0] == dense.data_ptr()
+
+
+def test_memoryview_shows_the_memory(dense, ragged):
+    assert memoryview(dense).shape == (2, 3, 4)
+    view = memoryview(dense[0])
+    assert (view.nbytes, view.format, view.readonly) == (12, "B", False)
+    view[0, 1] = 99
+    assert dense.at(0)[0, 1] == 99
+    assert np.frombuffer(dense[1], np.uint8).ctypes.data == dense[1].data_ptr()
+    with pytest.raises(RuntimeError, match="different shapes"):
+        memoryview(ragged)
+
+
+def test_a_memoryview_keeps_the_memory_and_lets_it_go():
+    array = np.arange(5, dtype=np.uint8)
+    alive = weakref.ref(array)
+    view = memoryview(TensorCPU(array))
+    del array
+    gc.collect()
+    assert list(view) == [0, 1, 2, 3, 4]
+    view.release()
+    del view
+    gc.collect()
+    assert alive() is None
+
+
+def test_dlpack_says_cpu(dense):
+    assert dense.__dlpack_device__() == (1, 0)
+
+
+def test_dlpack_takes_what_the_protocol_has(dense):
+    for data in (dense, dense[0]):
+        copied = torch.from_dlpack(data.__dlpack__(max_version=(1, 0), copy=True))
+        assert torch.equal(copied, data.as_torch())
+        assert copied.data_ptr() != data.data_ptr()
+        same = torch.from_dlpack(data.__dlpack__(None, None, (1, 0), False))
+        assert same.data_ptr() == data.data_ptr()
+        assert np.from_dlpack(data).ctypes.data == data.data_ptr()
+
+
+def test_a_used_capsule_is_refused():
+    capsule = torch.utils.dlpack.to_dlpack(torch.zeros(2))
+    assert TensorCPU(capsule, layout="X").layout() == "X"
+    with pytest.raises(ValueError, match="DLPack"):
+        TensorCPU(capsule)
+
+
+@pytest.mark.parametrize(
+    "buffer",
+    [array.array("f", [1, 2, 3]), (ctypes.c_float * 3)(1, 2, 3), memoryview(np.float32([1, 2, 3]))],
+    ids=["array", "ctypes", "memoryview"],
+)
+def test_any_buffer_will_do(buffer):
+    for made in (TensorCPU(buffer), TensorListCPU(buffer).as_tensor()):
+        assert made.dtype is types.FLOAT
+        assert made.as_torch().tolist() == [1, 2, 3]
+
+
+def test_fields_of_records_are_copied():
+    records = np.array([(1, 2.5), (3, 4.5)], dtype=[("a", "u1"), ("b", "f4")])
+    assert TensorCPU(records["b"]).as_torch().tolist() == [2.5, 4.5]
+
+
+def test_from_dlpack_list_makes_a_batch():
+    batch = TensorListCPU.from_dlpack_list([torch.zeros(2), torch.ones(3)], layout="X")
+    assert batch.shape() == [(2,), (3,)]
