@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Automatic augmentations that real DALI and torchdali run and describe alike.
+"""Automatic augmentations that run in real DALI and in torchdali.
 
 Loaded in DALI's process too (helpers/dali_oracle.call), so it depends on NumPy only.
 """
@@ -21,7 +21,7 @@ SUITES = {
     "rand non-monotonic": ("rand_augment", "get_rand_augment_non_monotonic_suite"),
     "trivial wide": ("trivial_augment", "get_trivial_augment_wide_suite"),
 }
-# What the suites hold, in their order, and what stands beside them.
+# The augmentations of the suites in order, and those outside of them.
 IN_SUITES = [
     *["translate_x", "translate_y", "shear_x", "shear_y", "rotate", "brightness", "contrast"],
     *["color", "sharpness", "posterize", "solarize", "equalize", "auto_contrast", "identity"],
@@ -50,7 +50,7 @@ def images(frames: int = 0) -> list[np.ndarray]:
         image[:, 2:9, 3:9] = 0
         image[:, 9:12, 20:40] = 255
         made.append(image if frames else image[0])
-    # Stretching and equalising have nothing to do where all values are equal.
+    # Constant images are not changed by stretching and equalization.
     made[4][...] = 77
     return made
 
@@ -72,9 +72,9 @@ def augmented(
         where: a suite, or "augmentations".
         name: of the augmentation.
         frames: of the shortest sequence; 0 for images.
-        whole: one bin for all samples, as a number, in the place of one for each.
+        whole: one bin for all samples, as a number, instead of one for each.
         options: more arguments of the augmentation; "use_shape" passes the shapes of the images,
-            "nearest" interpolates so.
+            "nearest" selects that interpolation.
     """
     dali, core = importlib.import_module(package), module(package, "core")
     fn, types = dali.fn, dali.types
@@ -329,7 +329,7 @@ def _refusals(package: str) -> dict[str, Any]:
         "unused of a policy": lambda x: auto.apply_auto_augment(
             core.Policy("p", 3, [[(ranged, 0.5, 1)]]), x, colour=3
         ),
-        # What is warned about and then done.
+        # Uses with a warning.
         "n=0": lambda x: rand.rand_augment(x, n=0, m=9),
         "unsigned bin": lambda x: a.shear_x(x, magnitude_bin=2, num_magnitude_bins=5),
         "probability 0": lambda x: core.Policy("p", 3, [[(ranged, 0, 1)]]),
@@ -338,7 +338,7 @@ def _refusals(package: str) -> dict[str, Any]:
 
 
 def answers(package: str) -> dict[str, Any]:
-    """Tells for wrong uses whether they are refused, warned about, or taken."""
+    """Returns for each wrong use whether it is an error, a warning, or accepted."""
     dali = importlib.import_module(package)
     found = {}
     for name, use in _refusals(package).items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What policies are made of: augmentations, bins with signs, select, Policy, and their errors."""
+"""Parts of policies: augmentations, bins with signs, select, Policy, and their errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def plus(data, parameter, more=0):
 # -- augmentation()
 
 
-def test_every_form_makes_an_augmentation():
+def test_decorator_and_function_make_an_augmentation():
     @augmentation
     def bare(data, _):
         return data
@@ -55,7 +55,7 @@ def test_every_form_makes_an_augmentation():
     assert (called.name, called.op) == ("plus", plus)
 
 
-def test_a_changed_augmentation_keeps_what_was_not_named():
+def test_augmentation_changes_the_named_settings_only():
     class Own(_Augmentation):
         pass
 
@@ -113,7 +113,7 @@ def test_signs_negate_magnitudes_before_they_become_parameters(whole):
     assert [float(x) for x in run(define)] == expected
 
 
-def test_an_augmentation_without_magnitudes_gets_none_and_needs_no_bins():
+def test_an_augmentation_without_magnitudes_needs_no_bins():
     seen = []
 
     @augmentation
@@ -126,7 +126,7 @@ def test_an_augmentation_without_magnitudes_gets_none_and_needs_no_bins():
     assert seen == [None, None]
 
 
-def test_an_augmentation_with_a_sign_takes_a_signed_bin_where_it_has_none():
+def test_signed_augmentations_accept_unsigned_bins():
     one = augmentation(plus, mag_range=(5, 6), mag_to_param=np.int32)
     out = run(lambda: one(each(NUMBERS), magnitude_bin=signed_bin(1), num_magnitude_bins=2))
     assert [int(x) for x in out] == (NUMBERS + 6).tolist()
@@ -138,13 +138,13 @@ def test_an_operation_gets_the_arguments_that_it_takes():
     assert [int(x) for x in out] == (NUMBERS + 7).tolist()
 
 
-def test_one_bin_is_the_low_end():
+def test_one_bin_has_the_low_end_of_the_range():
     one = augmentation(plus, mag_range=(4, 9), mag_to_param=np.int32)
     out = run(lambda: one(each(NUMBERS), magnitude_bin=0, num_magnitude_bins=1))
     assert [int(x) for x in out] == (NUMBERS + 4).tolist()
 
 
-def test_an_augmentation_has_the_text_of_its_operation():
+def test_an_augmentation_has_the_docstring_of_its_operation():
     assert a.invert.__doc__ == "Takes values from 255."
     assert a.shear_x.augmentation(mag_range=(0, 1)).__doc__ == a.shear_x.__doc__
 
@@ -152,7 +152,7 @@ def test_an_augmentation_has_the_text_of_its_operation():
 # -- signed_bin()
 
 
-def test_signed_bins_are_two_for_each_bin():
+def test_signed_bins_have_two_entries_per_bin():
     def define():
         signed = signed_bin(each(NUMBERS), random_sign=each([0, 1, 1, 0]))
         assert isinstance(signed.bin, DataNode)
@@ -185,14 +185,14 @@ def multiplied(factor):
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
-def test_each_sample_goes_through_what_was_selected_for_it(count):
+def test_each_sample_passes_through_its_selected_operation(count):
     ops = [multiplied(10 ** (i + 1)) for i in range(count)]
     index = np.array([0, count - 1, count // 2, 1 % count], np.int32)
     out = run(lambda: select(ops, each(index), each(NUMBERS + 1), plus=5))
     assert [int(x) for x in out] == ((NUMBERS + 1) * 10 ** (index + 1) + 5).tolist()
 
 
-def test_a_selection_outside_counts_as_the_first_or_the_last():
+def test_selections_out_of_range_are_clamped():
     ops = [multiplied(10), multiplied(100), multiplied(1000)]
     out = run(lambda: select(ops, each([-7, 3, 99, 1]), each(NUMBERS + 1)))
     assert [int(x) for x in out] == [10, 2000, 3000, 400]
@@ -204,7 +204,7 @@ def test_results_may_be_tuples():
     assert [int(x) for x in out] == [1, 100, 3, 300]
 
 
-def test_operations_of_a_selection_may_select():
+def test_selections_may_be_nested():
     def nested(x):
         return select([multiplied(2), multiplied(3)], each([0, 1, 1, 0]), x)
 
@@ -212,7 +212,7 @@ def test_operations_of_a_selection_may_select():
     assert [int(x) for x in out] == [2, 6, 15, 20]
 
 
-def test_nothing_to_select_from_is_an_error():
+def test_selecting_from_no_operations_is_an_error():
     with pytest.raises(errors.ArgumentError, match=r"select: `ops` is empty"):
         run(lambda: select([], each(NUMBERS), each(NUMBERS)))
 
@@ -225,7 +225,7 @@ def policy():
     return Policy("mine", 3, [[(one, 0.5, 2), (two, 1, None)], ((two, 0.25, None),)])
 
 
-def test_a_policy_shows_its_steps():
+def test_the_repr_of_a_policy_shows_its_steps():
     text = repr(policy())
     assert text.startswith("Policy(name='mine', num_magnitude_bins=3, sub_policies=[")
     assert "\n\t[('plus', 0.5, 2), ('two', 1, None)],\n\t[('two', 0.25, None)],]" in text
@@ -253,7 +253,7 @@ def test_a_step_with_probability_1_is_always_taken_and_one_with_0_never():
 # -- parameters
 
 
-def test_a_bin_outside_is_refused():
+def test_a_bin_out_of_range_is_an_error():
     one = augmentation(plus, mag_range=(0, 1))
     for number in (-1, 3):
         with pytest.raises(errors.ArgumentError, match=f"`magnitude_bin` is {number}, of 3 bins"):
@@ -262,7 +262,7 @@ def test_a_bin_outside_is_refused():
             )
 
 
-def test_solarize_add_refuses_sums_that_could_pass_255():
+def test_solarize_add_rejects_sums_above_255():
     assert a.solarize_add_shift(127) == 127
     for shift in (-1, 128, float("nan")):
         with pytest.raises(ValueError, match="takes shifts of 0 to 127"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn: how often, independently of what, and the same again."""
+"""Random choices of automatic augmentations: frequencies, independence, reproducibility."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draws(family, batches=BATCHES, **options):
 
 
 def taken_apart(codes):
-    """Returns number, bin and sign (1 where it is negative) of each step, [sample, step]."""
+    """Returns number, bin and sign (1 if negative) of each step, [sample, step]."""
     steps = []
     while codes.any():
         digits = codes % 1000
@@ -88,7 +88,7 @@ def test_auto_augment_draws_sub_policies_evenly_and_their_steps_with_their_proba
 
 
 def test_magnitudes_of_the_suites_are_drawn_evenly():
-    """Shears of a step edge: where it comes to lie tells bin and sign."""
+    """Shears a step edge; its new position shows bin and sign."""
     image = np.zeros((1, 64, 1), np.uint8)
     image[:, 32:] = 255
     shift = augmentation(
@@ -113,11 +113,11 @@ def test_magnitudes_of_the_suites_are_drawn_evenly():
     edges = [int((np.asarray(x) == 0).sum()) for _ in range(40) for x in pipe.run()[0]]
     counts = np.bincount(np.array(edges) - 2, minlength=61)
     shares = np.ones(61)
-    shares[30] = 2  # bin 0 has no sign to see
+    shares[30] = 2  # the sign of bin 0 has no effect
     assert fits(counts, shares)
 
 
-def test_steps_of_one_seed_are_others_than_those_of_another():
+def test_different_seeds_draw_different_steps():
     of = {seed: draws("rand", 2, seed=seed).tolist() for seed in (0, 1, 2, -1, 2**62)}
     assert len({tuple(codes) for codes in of.values()}) == len(of)
     assert draws("rand", 2, seed=1).tolist() == of[1]
@@ -169,7 +169,7 @@ def test_draws_depend_on_the_seed_alone(family, options):
 
 
 @pytest.mark.parametrize("family", ["rand", "trivial", "auto"])
-def test_a_checkpoint_goes_on_where_it_was_made(family):
+def test_a_resumed_pipeline_draws_the_same_values(family):
     notes = programs.coded("torchdali", COUNT, BINS)
 
     def define(checkpoint=None):
@@ -197,7 +197,7 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize("family", ["rand", "trivial", "auto"])
-def test_draws_of_a_seed_never_change(family):
+def test_draws_of_a_seed_equal_the_golden_values(family):
     assert draws(family, 1, batch_size=8, seed=1234).tolist() == GOLDEN[family]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong uses of automatic augmentations: in which words they are refused, and where."""
+"""Wrong uses of automatic augmentations: messages and locations of their errors."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ TYPE_ERRORS = {
 }
 
 
-def test_every_wrong_use_has_its_text_here():
+def test_every_wrong_use_has_an_expected_message():
     assert programs._refusals("torchdali").keys() == REFUSED.keys() | WARNED.keys()
 
 
 @for_each("name", REFUSED)
-def test_wrong_uses_are_refused_where_they_stand(name):
+def test_wrong_uses_are_errors_at_their_line(name):
     kind = TypeError if name in TYPE_ERRORS else ValueError
     with Pipeline(batch_size=2, num_threads=1):
         data = fn.external_source(name="data", layout="HWC")
@@ -86,7 +86,7 @@ def test_wrong_uses_are_refused_where_they_stand(name):
 
 
 @pytest.mark.parametrize("name", WARNED)
-def test_doubtful_uses_are_warned_about_where_they_stand(name):
+def test_doubtful_uses_warn_at_their_line(name):
     with Pipeline(batch_size=2, num_threads=1):
         data = fn.external_source(name="data", layout="HWC")
         use = programs._refusals("torchdali")[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Automatic augmentations against real DALI: results, suites, policies, what is refused."""
+"""Automatic augmentations against real DALI: results, suites, policies, errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def assert_near(ours, theirs):
 
 @for_each("frames", [0, 2], ids=["HWC", "FHWC"])
 @for_each("name", programs.ALONE)
-def test_an_augmentation_gives_what_it_gives_in_dali(name, frames):
+def test_an_augmentation_equals_dali(name, frames):
     options = {"use_shape": True} if name in {"translate_x", "translate_y"} else {}
     assert_near(*both("augmented", "augmentations", name, frames, False, options))
     assert_near(*both("augmented", "augmentations", name, frames, True, options))
@@ -43,7 +43,7 @@ def test_an_augmentation_gives_what_it_gives_in_dali(name, frames):
 
 @for_each("name", programs.IN_SUITES)
 @for_each("suite", programs.SUITES)
-def test_an_augmentation_of_a_suite_gives_what_it_gives_in_dali(suite, name):
+def test_an_augmentation_of_a_suite_equals_dali(suite, name):
     assert_near(*both("augmented", suite, name, 0, False, {}))
     if name.startswith("translate"):
         assert_near(*both("augmented", suite, name, 0, False, {"use_shape": True}))
@@ -52,7 +52,7 @@ def test_an_augmentation_of_a_suite_gives_what_it_gives_in_dali(suite, name):
 @for_each("name", [*GEOMETRIC, "rotate"])
 @for_each("frames", [0, 2], ids=["HWC", "FHWC"])
 @for_each("options", [{"fill_value": None}, {"fill_value": 7}, {"nearest": True}])
-def test_what_moves_pixels_fills_and_interpolates_as_in_dali(name, options, frames):
+def test_geometric_augmentations_fill_and_interpolate_as_in_dali(name, options, frames):
     if name in {"translate_x", "translate_y"}:
         options = {**options, "use_shape": True}
     assert_near(*both("augmented", "augmentations", name, frames, False, options))
@@ -99,7 +99,7 @@ def test_functions_have_the_parameters_and_defaults_of_dali():
 
 
 @pytest.mark.parametrize("name", programs._refusals("torchdali"))
-def test_what_dali_refuses_or_warns_about_is_so_here(name, answered):
+def test_wrong_uses_are_errors_or_warnings_as_in_dali(name, answered):
     ours, theirs = answered
     assert ours[name] == theirs[name]
 
@@ -111,6 +111,6 @@ def answered():
 
 
 @pytest.mark.parametrize("family", ["rand", "trivial", "auto"])
-def test_choices_come_as_often_as_in_dali(family):
+def test_choices_have_the_frequencies_of_dali(family):
     ours, theirs = both("draws", family, 40, {})
     assert same_counts(ours, theirs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Automatic augmentations in every kind of pipeline, and what a sample pays for."""
+"""Automatic augmentations in every kind of pipeline, and how many operations run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def plain(family, batches=1, **given):
 
 
 class Counted:
-    """Augmentations that count for how many samples they run."""
+    """Augmentations that count the samples they run for."""
 
     def __init__(self, count):
         self.calls = collections.Counter()
@@ -88,7 +88,7 @@ def zeros():
 
 @pytest.mark.parametrize("conditionals", [False, True])
 @pytest.mark.parametrize("n", [1, 3])
-def test_rand_augment_runs_n_operations_for_a_sample(n, conditionals):
+def test_rand_augment_runs_n_operations_per_sample(n, conditionals):
     counted = Counted(7)
     codes = run_counted(
         lambda: rand_augment.apply_rand_augment(counted.all, zeros(), n, 0),
@@ -99,13 +99,13 @@ def test_rand_augment_runs_n_operations_for_a_sample(n, conditionals):
     assert drawn.total() == n * len(codes)
 
 
-def test_trivial_augment_runs_one_operation_for_a_sample():
+def test_trivial_augment_runs_one_operation_per_sample():
     counted = Counted(7)
     codes = run_counted(lambda: trivial_augment.apply_trivial_augment(counted.all, zeros()))
     assert collections.Counter(codes) == counted.calls
 
 
-def test_auto_augment_runs_the_steps_that_are_taken():
+def test_auto_augment_runs_the_selected_steps_only():
     counted = Counted(4)
     one, two, three, never = counted.all[1], counted.all[2], counted.all[3], counted.all[0]
     with pytest.warns(UserWarning, match="probability 0"):
@@ -120,7 +120,7 @@ def test_auto_augment_runs_the_steps_that_are_taken():
     assert set(codes) == {0, 1, 2, 12, 3}
 
 
-def test_an_operation_that_fails_fails_for_those_that_drew_it_only():
+def test_an_operation_fails_only_for_samples_that_selected_it():
     def fail(data):
         raise RuntimeError("no sample should come here")
 
@@ -142,7 +142,7 @@ def test_ragged_images_keep_their_shapes_and_types(family):
 
 
 @each_family
-def test_sequences_get_one_choice_for_all_frames(family):
+def test_all_frames_of_a_sequence_get_one_choice(family):
     frames = [np.stack([image] * 3) for image in IMAGES]
     pipe = built(lambda: FAMILIES[family](fn.external_source(source=lambda: frames, layout="FHWC")))
     for out, image in zip(samples(pipe), plain(family), strict=True):
@@ -151,7 +151,7 @@ def test_sequences_get_one_choice_for_all_frames(family):
 
 
 @each_family
-def test_conditionals_change_nothing(family):
+def test_enable_conditionals_does_not_change_the_results(family):
     pipe = built(lambda: FAMILIES[family](source()), enable_conditionals=True)
     assert_same(samples(pipe, 2), plain(family, 2))
 
@@ -172,13 +172,13 @@ def test_an_augmentation_inside_a_branch_runs_for_its_samples(family):
 
 
 @each_family
-def test_debug_mode_gives_the_same(family):
+def test_debug_mode_gives_the_same_results(family):
     pipe = built(lambda: FAMILIES[family](source()), debug=True)
     assert_same(samples(pipe, 2), plain(family, 2))
 
 
 @each_family
-def test_a_serialized_pipeline_gives_the_same(family):
+def test_a_deserialized_pipeline_gives_the_same_results(family):
     define = built(lambda: FAMILIES[family](fn.external_source(name="images", layout="HWC")))
     again = Pipeline.deserialize(define.serialize())
     for _ in range(2):
@@ -227,7 +227,7 @@ def test_translations_may_be_relative_to_the_shapes_of_encoded_images(family):
 
 
 @each_family
-def test_one_shape_may_be_given_for_all(family):
+def test_one_shape_may_apply_to_all_samples(family):
     same = [IMAGES[0]] * BATCH
 
     def define(shape):

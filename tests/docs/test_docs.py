@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages: short where they promise it, no dead links, no tables typed by hand."""
+"""The pages: length of README, links, make targets, and code blocks that run."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ PAGES = sorted(
 )
 
 
-def test_the_readme_is_short():
+def test_the_readme_has_at_most_150_lines():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 
 @for_each("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_links_to_files_lead_somewhere(page):
+def test_links_to_files_are_not_broken(page):
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_the_make_targets_that_the_pages_name_exist():
+def test_the_make_targets_in_the_pages_exist():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page in PAGES:
         for name in re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.MULTILINE):
             assert name in targets, f"{page.name}: make {name}"
 
 
-def test_a_changelog_has_its_unreleased_part():
+def test_the_changelog_has_an_unreleased_section():
     assert "\n## Unreleased\n" in (ROOT / "CHANGELOG.md").read_text()
 
 
-# Pages whose code blocks run one after the other, as one program.
+# The code blocks of each page run one after the other, as one program.
 @pytest.mark.parametrize(
     "name",
     ["pipelines.md", "numba.md", "training.md", "loader.md", "augmentation.md", "profiling.md"],

@@ -22,7 +22,7 @@ def run(*command: object, cwd: Path) -> str:
     done = subprocess.run(
         [sys.executable, *map(str, command)],
         cwd=cwd,
-        # Tests run side by side: OpenMP's threads would spend their time waiting for each other.
+        # Tests run in parallel: with more OpenMP threads they would wait for each other.
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -44,7 +44,7 @@ def make_photos(folder: Path, count: int, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
-def test_every_example_explains_itself(path, tmp_path):
+def test_every_example_has_a_help_text(path, tmp_path):
     if "lightning" in path.stem and not importlib.util.find_spec("lightning"):
         pytest.skip("needs lightning")
     text = run(path, "--help", cwd=tmp_path)
@@ -65,7 +65,7 @@ def test_the_quickstart_learns_handwritten_digits(tmp_path):
     assert sheet.read_bytes().startswith(PNG_SIGNATURE)
     from PIL import Image
 
-    # Digits are white on black: a sheet of one grey would mean that nothing was decoded.
+    # Digits are white on black: a sheet of one gray would mean that nothing was decoded.
     pixels = np.asarray(Image.open(sheet).convert("L"))
     assert pixels.min() < 20
     assert pixels.std() > 40
@@ -73,7 +73,7 @@ def test_the_quickstart_learns_handwritten_digits(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cli", [False, True])
-def test_lightning_trains_as_a_config_says(cli, tmp_path):
+def test_lightning_trains_from_a_config(cli, tmp_path):
     for name in ("lightning", "sklearn", "PIL", *(["jsonargparse"] if cli else [])):
         if not importlib.util.find_spec(name):
             pytest.skip(f"needs {name}")
@@ -93,7 +93,7 @@ def test_the_quickstart_trains_on_any_folder_of_images(tmp_path):
     assert "32 images to train on, 8 held out, 2 classes" in text
 
 
-def test_the_quickstart_names_what_is_wrong_with_a_folder(tmp_path):
+def test_a_folder_without_images_is_an_error_of_the_quickstart(tmp_path):
     example = ROOT / "examples" / "train_classifier.py"
     done = subprocess.run(
         [sys.executable, str(example), "--data", str(tmp_path)],
@@ -107,7 +107,7 @@ def test_the_quickstart_names_what_is_wrong_with_a_folder(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_expressions_give_the_same_step_by_step(tmp_path):
+def test_the_example_of_expressions_equals_its_single_steps(tmp_path):
     script, sheet = ROOT / "examples" / "expressions.py", tmp_path / "out" / "expressions.ppm"
     assert "16 images, contrast" in run(script, cwd=tmp_path)
     at_once = sheet.read_bytes()
@@ -124,12 +124,12 @@ def test_expressions_give_the_same_step_by_step(tmp_path):
     assert sheet.read_bytes().startswith(b"P6 120 20 255\n")
 
 
-def test_the_bottleneck_is_found(tmp_path):
+def test_the_example_of_profiling_finds_the_bottleneck(tmp_path):
     script = ROOT / "examples" / "find_the_bottleneck.py"
     text = run(script, "--profile", "trace.json", cwd=tmp_path)
     fast, slow = text.split("-- a slow step")
     assert "the training loop waits for the pipeline" in fast
-    # The first batch of the second loop is waited for: then it goes on.
+    # The second loop waits for its first batch only.
     assert "batches that were ready when it came: " in slow
     assert (tmp_path / "trace.json").read_text().startswith("{")
     make_photos(tmp_path / "photos", 20, ".png")
@@ -138,7 +138,7 @@ def test_the_bottleneck_is_found(tmp_path):
 
 
 @pytest.mark.parametrize("how", ["numpy", "dlpack", "torch"])
-def test_python_functions_draw_the_same_with_any_number_of_threads(how, tmp_path):
+def test_the_example_of_python_functions_does_not_depend_on_threads(how, tmp_path):
     script, sheet = ROOT / "examples" / "python_functions.py", "out/python_functions.ppm"
     sheets = set()
     for threads in (1, 3):
@@ -155,14 +155,14 @@ def test_python_functions_draw_the_same_with_any_number_of_threads(how, tmp_path
     assert "6 images" in run(script, *arguments, cwd=tmp_path)
 
 
-def test_a_numba_kernel_turns_upright_images(tmp_path):
+def test_the_example_of_numba_rotates_upright_images(tmp_path):
     pytest.importorskip("numba")
     script, sheet = ROOT / "examples" / "numba_kernel.py", tmp_path / "out" / "numba_kernel.ppm"
     assert "8 images, up to 96 pixels wide" in run(script, cwd=tmp_path)
     assert sheet.read_bytes().startswith(b"P6 768 128 255\n")
     pixels = np.frombuffer(sheet.read_bytes()[-768 * 128 * 3 :], np.uint8).reshape(128, 768, 3)
     images, edges = pixels[:64], pixels[64:]
-    # Every image fills its place, so none of them is upright; edges are mostly dark.
+    # Every image fills its cell, so none of them is upright; edges are mostly dark.
     assert all(images[:, 96 * i : 96 * (i + 1)].mean() > 20 for i in range(8))
     assert edges.max() > 60
     assert edges.mean() < images.mean() / 2

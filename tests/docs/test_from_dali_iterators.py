@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page about DALI's iterators: each example does after what it did before."""
+"""docs/guide/from_dali_loops.md: each example gives the same before and after the change."""
 
 from __future__ import annotations
 

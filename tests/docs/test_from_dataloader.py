@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/guide/from_dataloader.md: what stands before and after has the same result."""
+"""docs/guide/from_dataloader.md: the code before and after the change has the same result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_there_are_three_examples():
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_before_and_after(number, tmp_path, monkeypatch):
+def test_before_and_after_have_the_same_result(number, tmp_path, monkeypatch):
     image = pytest.importorskip("PIL.Image")
     (tmp_path / "photos").mkdir()
     random = np.random.default_rng(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated files are fresh, and what they say agrees with what is there."""
+"""Generated files are up to date and agree with the package."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def find(module, name):
     return module
 
 
-def test_generated_files_are_fresh():
+def test_generated_files_are_up_to_date():
     stale = [str(path.relative_to(generate.ROOT)) for path in generate.stale()]
     assert not stale, f"run `make generate`: {stale}"
 
 
-def test_the_check_of_the_command_agrees():
+def test_the_check_of_the_generate_command_agrees():
     done = subprocess.run(
         [sys.executable, "-m", "tools.docs.generate", "--check"],
         capture_output=True,
@@ -59,7 +59,7 @@ def test_every_operator_is_a_function_and_a_class(name):
 
 
 @for_each("name", OPERATORS)
-def test_every_operator_says_what_it_is(name):
+def test_every_operator_has_a_docstring(name):
     schema = registry()[name]
     assert schema.doc.strip()
     for part in (*schema.inputs, *schema.outputs, *schema.args):
@@ -74,7 +74,7 @@ def test_every_operator_says_what_it_is(name):
             assert default == arg.default
 
 
-def test_lines_of_stubs_and_docstrings_are_short():
+def test_lines_of_stubs_and_docstrings_fit_the_line_length():
     for name in OPERATORS:
         for line in inspect.getdoc(find(fn, name)).splitlines():
             assert len(line) <= 100, line

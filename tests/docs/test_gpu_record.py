@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of what ran on a GPU: what gets into it, and what the page makes of it."""
+"""The record of GPU tests: what is recorded, and how the page of operators shows it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def write(path: Path, reports: list[Any], exitstatus: int) -> None:
     notes.pytest_sessionfinish(SimpleNamespace(config=config), exitstatus)
 
 
-def test_operators_are_noted_whose_tests_all_passed(tmp_path):
+def test_operators_are_recorded_if_all_their_tests_passed(tmp_path):
     path = tmp_path / "record.json"
     reports = [
         report("passed", "flip"),
@@ -65,19 +65,19 @@ def test_operators_are_noted_whose_tests_all_passed(tmp_path):
 
 
 @pytest.mark.parametrize(("reports", "exitstatus"), [([], 0), ([report("passed", "flip")], 2)])
-def test_a_run_that_ends_early_notes_nothing(reports, exitstatus, tmp_path):
+def test_an_interrupted_run_records_nothing(reports, exitstatus, tmp_path):
     write(tmp_path / "record.json", reports, exitstatus)
     assert Record.read(tmp_path / "record.json") is None
 
 
-def test_every_operator_with_a_gpu_part_has_tests_that_can_note_it():
+def test_every_operator_with_a_gpu_kernel_has_gpu_tests():
     noted = {case.op for case in all_cases()} | set(on_gpu.args)
     for schema in registry().values():
         if operator_states._ran(schema, None, "") == NOT_RUN:
             assert schema.name in noted
 
 
-def test_what_the_page_says():
+def test_the_page_shows_the_state_of_each_operator():
     def page(record: Record | None, kernels: str = "now") -> dict[str, str]:
         facts = json.loads((ROOT / "tests" / "data" / "dali_operators.json").read_text())
         text = operator_states.page(facts, record, kernels)
@@ -94,7 +94,7 @@ def test_what_the_page_says():
     assert page(record, "later")["fn.flip"] == "GPU X, 2026-01-02, before kernels changed"
 
 
-def test_a_fingerprint_is_of_what_is_compiled(tmp_path):
+def test_the_fingerprint_ignores_comments_and_unused_files(tmp_path):
     def make(kernel: str, header: str = "int a;") -> str:
         (tmp_path / "gpu" / "cuda").mkdir(parents=True, exist_ok=True)
         (tmp_path / "gpu" / "cuda" / "k.cu").write_text('#include "gpu/h.h"\n' + kernel)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input gives an error that names file and line, quickly, and the pipeline goes on."""
+"""Bad input is an error that names the file and the line; the pipeline continues."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def good(tmp_path) -> list[Path]:
 
 
 def expect_error_then_recovery(pipe, bad: Path, line_of: str) -> str:
-    """The third batch of four holds ``bad`` as sample 1; the batches around it are whole."""
+    """Sample 1 of the third batch of four is ``bad``; the other batches are complete."""
     pipe.build()
     for _ in range(2):
         assert len(pipe.run()[0]) == 4
@@ -96,7 +96,9 @@ def expect_error_then_recovery(pipe, bad: Path, line_of: str) -> str:
 
 @pytest.mark.parametrize("kind", BAD_FILES)
 @pytest.mark.parametrize("fusible", [False, True], ids=["resize", "random_resized_crop"])
-def test_a_bad_file_is_named_with_the_users_line(tmp_path, good, kind, fusible):
+def test_a_bad_file_is_an_error_with_its_name_and_the_line_of_the_user(
+    tmp_path, good, kind, fusible
+):
     bad = tmp_path / f"{kind}.jpg"
     bad.write_bytes(BAD_FILES[kind])
 
@@ -113,7 +115,7 @@ def test_a_bad_file_is_named_with_the_users_line(tmp_path, good, kind, fusible):
     expect_error_then_recovery(training(files), bad, "the line that decodes")
 
 
-def test_a_vanished_file_is_named(tmp_path, good):
+def test_a_missing_file_is_an_error_with_its_name(tmp_path, good):
     bad = tmp_path / "gone.jpg"
     files = [*good, good[0], good[1], bad, *good[:6]]
     bad.write_bytes(jpeg())
@@ -123,7 +125,7 @@ def test_a_vanished_file_is_named(tmp_path, good):
     expect_error_then_recovery(pipe, bad, "fn.readers.file")
 
 
-def test_an_unreadable_file_is_named(tmp_path, good):
+def test_an_unreadable_file_is_an_error_with_its_name(tmp_path, good):
     bad = tmp_path / "secret.jpg"
     bad.write_bytes(jpeg())
     bad.chmod(0)
@@ -133,7 +135,7 @@ def test_an_unreadable_file_is_named(tmp_path, good):
         )
 
 
-def test_a_folder_in_place_of_a_file_is_named(tmp_path, good):
+def test_a_folder_instead_of_a_file_is_an_error_with_its_name(tmp_path, good):
     bad = tmp_path / "folder.jpg"
     bad.mkdir()
     expect_error_then_recovery(
@@ -214,7 +216,7 @@ def test_a_wrong_argument_is_an_error_of_the_definition(call, text):
 
 
 @pytest.mark.parametrize("known", ["at definition", "when it runs"])
-def test_a_wrong_layout_names_those_that_fit(known):
+def test_a_wrong_layout_is_an_error_that_lists_the_layouts(known):
     @pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def pipeline():
         data = fn.external_source(name="data", layout="AB" if known == "at definition" else None)
@@ -231,7 +233,7 @@ def test_a_wrong_layout_names_those_that_fit(known):
     assert "the line that flips" in str(caught.value)
 
 
-def test_decoding_to_an_unknown_type_is_refused():
+def test_decoding_to_an_unknown_type_is_an_error():
     @pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def pipeline():
         encoded, _ = fn.readers.file(files=["a.jpg"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same outputs, to the byte, whatever the number of threads and the prefetch depth."""
+"""Outputs are byte-identical for any number of threads and any prefetch depth."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def equal(a, b):
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
 @pytest.mark.parametrize("depth", [1, 2, 5])
-def test_threads_and_prefetching_change_nothing(folder, threads, depth):
+def test_threads_and_prefetching_do_not_change_the_outputs(folder, threads, depth):
     assert equal(outputs(folder, threads, depth), outputs(folder, 1, 1))
 
 
@@ -66,7 +66,7 @@ def test_a_sample_gets_the_same_draws_in_any_batch_size(folder):
 
 
 @pytest.mark.parametrize("fused", [True, False])
-def test_fusion_changes_nothing(folder, fused, monkeypatch):
+def test_fusion_does_not_change_the_outputs(folder, fused, monkeypatch):
     reference = outputs(folder, 2, 2, seed_of_crop=9)
     monkeypatch.setenv("TORCHDALI_FUSION", "1" if fused else "0")
     assert equal(outputs(folder, 2, 2, seed_of_crop=9), reference)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that run as one give what they give one after the other, to the bit."""
+"""Fused operators and the same operators one after the other are bit-identical."""
 
 from __future__ import annotations
 
@@ -71,11 +71,8 @@ def check(
     for f, p in zip(fused_result, plain, strict=True):
         assert f.dtype == p.dtype
         assert f.shape == p.shape
-        # As bytes: what is not a number is the same as itself.
+        # As bytes: NaN equals NaN.
         assert f.contiguous().numpy().tobytes() == p.contiguous().numpy().tobytes()
-
-
-# --- Every kind of chain, with arguments that are drawn ----------------------------------------
 
 
 def resampled(x: Any, draw: random.Random, scale: int) -> Any:
@@ -124,10 +121,10 @@ CHAINS = [
 ]  # fmt: skip
 
 
-# Larger ones go through the chain in several bands.
+# Larger images pass through the chain in several bands.
 @pytest.mark.parametrize(("seed", "scale"), [(0, 1), (1, 1), (2, 7)])
 @pytest.mark.parametrize("chain", CHAINS)
-def test_a_chain_gives_what_its_operators_give_one_by_one(chain, seed, scale, monkeypatch):
+def test_a_fused_chain_equals_its_single_operators(chain, seed, scale, monkeypatch):
     def define(x: Any) -> Any:
         draw = random.Random(f"{chain} {seed}")
         for letter in chain:
@@ -139,9 +136,6 @@ def test_a_chain_gives_what_its_operators_give_one_by_one(chain, seed, scale, mo
     check(define, batch, monkeypatch, layout=None if encoded else "HWC")
 
 
-# --- Shapes and layouts that are run one by one ------------------------------------------------
-
-
 def typical(x: Any) -> Any:
     x = fn.resize(x, size=[40, 50])
     x = fn.flip(x, horizontal=fn.random.coin_flip())
@@ -150,14 +144,14 @@ def typical(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
-def test_any_number_of_channels(channels, monkeypatch):
+def test_images_may_have_any_number_of_channels(channels, monkeypatch):
     check(typical, image_batch(channels), monkeypatch, layout="HWC")
 
 
 @pytest.mark.parametrize(
     ("layout", "shape"), [("FHWC", (3, 44, 55, 3)), ("DHWC", (4, 30, 44, 3)), (None, (44, 55, 3))]
 )
-def test_sequences_volumes_and_unknown_layouts(layout, shape, monkeypatch):
+def test_sequences_volumes_and_unknown_layouts_are_not_fused_but_equal(layout, shape, monkeypatch):
     def define(x: Any) -> Any:
         x = fn.resize(x, size=[4, 40, 50] if layout == "DHWC" else [40, 50])
         return fn.cast(fn.brightness_contrast(x, brightness=uniform(0.5, 1.5)), dtype=types.FLOAT)
@@ -167,7 +161,7 @@ def test_sequences_volumes_and_unknown_layouts(layout, shape, monkeypatch):
     check(define, batch, monkeypatch, layout=layout)
 
 
-def test_arguments_for_each_frame(monkeypatch):
+def test_chains_with_arguments_per_frame_are_equal(monkeypatch):
     def define(x: Any) -> Any:
         x = fn.resize(x, size=[40, 50])
         factors = fn.per_frame(fn.random.uniform(range=[0.5, 1.5], shape=[3]))
@@ -181,7 +175,7 @@ def test_arguments_for_each_frame(monkeypatch):
 
 
 @pytest.mark.parametrize("size", [[1, 1], [1, 300], [300, 1], [700, 640]])
-def test_small_and_large_results(size, monkeypatch):
+def test_small_and_large_results_are_equal(size, monkeypatch):
     def define(x: Any) -> Any:
         x = fn.color_twist(fn.resize(fn.decoders.image(x), size=size), hue=20.0)
         return fn.crop_mirror_normalize(x, mirror=1), fn.random.coin_flip()
@@ -189,7 +183,7 @@ def test_small_and_large_results(size, monkeypatch):
     check(define, encoded_batch(), monkeypatch)
 
 
-def test_operands_as_large_as_the_image_are_combined_whole(monkeypatch):
+def test_operands_of_the_size_of_the_image_are_equal(monkeypatch):
     def define(x: Any) -> Any:
         small = fn.resize(x, size=[40, 50])
         noise = fn.random.normal(shape=[40, 50, 1])
@@ -208,10 +202,7 @@ def test_empty_images_stay_empty(monkeypatch):
     check(define, empty, monkeypatch, layout="HWC")
 
 
-# --- What others see ----------------------------------------------------------------------------
-
-
-def test_a_value_that_others_see_is_there(monkeypatch):
+def test_values_inside_a_chain_stay_available_to_others(monkeypatch):
     def define(x: Any) -> Any:
         images = fn.decoders.image(x)
         small = fn.resize(images, size=[40, 50])
@@ -222,7 +213,7 @@ def test_a_value_that_others_see_is_there(monkeypatch):
     check(define, encoded_batch(), monkeypatch)
 
 
-def test_in_branches(monkeypatch):
+def test_chains_in_branches_are_equal(monkeypatch):
     @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None, seed=3, enable_conditionals=True)
     def definition(batch: Any) -> Any:
         encoded = fn.external_source(source=lambda: batch, batch=True)
@@ -282,9 +273,9 @@ def broken(batch: list[np.ndarray], kind: str) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", ["cut off", "no image", "gray"])
-def test_errors_are_those_of_the_operator_that_failed(kind, monkeypatch):
+def test_errors_name_the_operator_that_failed(kind, monkeypatch):
     batch = broken(encoded_batch(low=60), kind)
-    if kind == "gray":  # what fails is a window outside
+    if kind == "gray":  # a window outside fails
         assert failing(True, monkeypatch, batch, 50) == failing(False, monkeypatch, batch, 50)
         return
     of_fused = failing(True, monkeypatch, batch)
@@ -293,7 +284,7 @@ def test_errors_are_those_of_the_operator_that_failed(kind, monkeypatch):
     assert "images = fn.decoders.image(encoded)" in of_fused[1]
 
 
-def test_stopping_and_going_on(monkeypatch):
+def test_a_resumed_chain_continues_with_the_same_values(monkeypatch):
     batch = encoded_batch()
 
     @pipeline_def(
@@ -305,7 +296,7 @@ def test_stopping_and_going_on(monkeypatch):
         x = fn.color_twist(x, hue=uniform(0, 90))
         return fn.crop_mirror_normalize(x, mirror=fn.random.coin_flip())
 
-    warnings.simplefilter("ignore")  # the source begins anew, as it does with every batch
+    warnings.simplefilter("ignore")  # the source starts again, as it does with every batch
     whole = definition()
     whole.build()
     expected = [whole.run()[0].as_torch().clone() for _ in range(4)]
@@ -313,7 +304,7 @@ def test_stopping_and_going_on(monkeypatch):
     first.build()
     for _ in range(2):
         first.run()
-    monkeypatch.setenv("TORCHDALI_FUSION", "0")  # and what was fused goes on as what was not
+    monkeypatch.setenv("TORCHDALI_FUSION", "0")  # the fused and the other chain continue equally
     second: Pipeline = definition(checkpoint=first.checkpoint())
     second.build()
     for want in expected[2:]:

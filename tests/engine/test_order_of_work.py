@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which samples of a batch are begun first: the largest, where a reader knows their sizes."""
+"""The order of the samples of a batch: the largest first, if a reader knows their sizes."""
 
 import json
 
@@ -36,12 +36,12 @@ def order(path, iteration):
     return [e["args"]["sample"] for e in sorted(mine, key=lambda e: e["ts"])]
 
 
-def test_files_that_were_read_before_come_largest_first(files, tmp_path):
+def test_the_largest_files_are_processed_first_from_the_second_epoch_on(files, tmp_path):
     path = tmp_path / "trace.json"
     pipe = read(files, num_threads=1)
     with torchdali.profile(path):
         first, second = pipe.run(), pipe.run()
-    assert order(path, 0) == [0, 1, 2, 3, 4]  # nothing is known of them yet
+    assert order(path, 0) == [0, 1, 2, 3, 4]  # their sizes are not known yet
     assert order(path, 1) == sorted(range(5), key=lambda i: -SIZES[i])
     for batch, labels in (first, second):
         assert [len(batch.at(i)) for i in range(5)] == SIZES
@@ -50,7 +50,7 @@ def test_files_that_were_read_before_come_largest_first(files, tmp_path):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
-def test_the_lowest_failing_sample_is_the_error_in_any_order(files, threads):
+def test_the_error_names_the_first_failing_sample_in_any_order(files, threads):
     fails = False
 
     def function(x):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines around Python functions that real DALI and torchdali run alike.
+"""Pipelines around Python functions that run in real DALI and in torchdali.
 
 Loaded in DALI's process too (helpers/dali_oracle.call), so it depends on NumPy only.
 """
@@ -16,7 +16,7 @@ import numpy as np
 BATCH = 3
 ALL = ("python_function", "dl_tensor_python_function", "torch_python_function")
 NOT_TORCH = ALL[:2]
-# Those that DALI's functions return; it refuses int8, uint32 and uint64 where NumPy has them.
+# Types that DALI's functions can return; it rejects int8, uint32 and uint64 of NumPy.
 TYPES = ["uint8", "int16", "int32", "int64", "uint16", "float16", "float32", "float64"]
 
 
@@ -53,7 +53,7 @@ class Program:
         args: arguments of the operator.
         batch: `batch_processing`.
         operators: those that it is for.
-        fails: what it is that raises, in DALI too.
+        fails: which function raises, in DALI too.
     """
 
     function: Callable[..., Any]
@@ -155,7 +155,7 @@ class _Capsule:
 
 
 def _mapped(function: Callable[..., Any], into: Any, out: Any, single: Any) -> Callable[..., Any]:
-    """Makes a function of NumPy arrays one of other tensors."""
+    """Converts a function of NumPy arrays to one of other tensors."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
@@ -177,7 +177,7 @@ def _from_numpy(array: np.ndarray) -> Any:
 
 
 def adapted(operator: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function of NumPy arrays as one of what the operator passes."""
+    """Converts a function of NumPy arrays to one of the types that the operator passes."""
     if operator == "dl_tensor_python_function":
         return _mapped(
             function,
@@ -274,7 +274,7 @@ def order_of_calls(package: str, prefetch: bool, batch: bool) -> list[str]:
 
 
 def side_effects(package: str) -> dict[str, Any]:
-    """Runs functions whose outputs nobody uses, and one without outputs."""
+    """Runs functions with unused outputs, and one without outputs."""
     fn = importlib.import_module(f"{package}.fn")
     calls: list[str] = []
     pipe = _pipeline(package)

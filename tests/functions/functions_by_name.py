@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that a serialised pipeline finds by name."""
+"""Functions that a serialized pipeline finds by name."""
 
 from __future__ import annotations
 

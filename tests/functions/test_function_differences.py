@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Python functions do otherwise than in DALI 1.35; docs/guide/from_dali.md has the reasons."""
+"""Python functions where they differ from DALI 1.35 (docs/guide/from_dali.md)."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ def output_of(function, **args):
     return outputs_of(function, **args)[0]
 
 
-def test_bool_stays_bool():
+def test_booleans_are_not_converted():
     output = output_of(lambda x: x > 3)
     assert output.dtype == types.DALIDataType.BOOL
     np.testing.assert_array_equal(np.array(output[1]), MATRICES[1] > 3)
 
 
 @pytest.mark.parametrize("dtype", LESS_COMMON)
-def test_all_integers_are_taken(dtype):
+def test_all_integer_types_are_supported(dtype):
     output = output_of(lambda x: x.astype(dtype))
     assert output.dtype == getattr(types.DALIDataType, dtype.upper())
     np.testing.assert_array_equal(np.array(output[2]), MATRICES[2])
 
 
 @pytest.mark.parametrize("make", [lambda x: x.astype(np.complex64), lambda x: x.astype(str)])
-def test_what_dali_has_no_type_for_is_an_error(make):
+def test_unsupported_element_types_are_errors(make):
     with pytest.raises(TypeError, match="no element type"):
         output_of(make)
 
 
-def test_the_byte_order_is_honoured():
+def test_arrays_may_have_any_byte_order():
     output = output_of(lambda x: x.astype(">i4") * 1000)
     np.testing.assert_array_equal(np.array(output[1]), MATRICES[1].astype(int) * 1000)
 
 
-def test_a_layout_that_does_not_fit_is_an_error():
+def test_a_layout_of_another_length_is_an_error():
     with pytest.raises(errors.LayoutError, match="does not fit a tensor of 2 dimensions"):
         output_of(lambda x: x, output_layouts="HWC")
 
@@ -62,7 +62,7 @@ def test_more_outputs_than_one_are_an_error():
         output_of(lambda x: (x, x))
 
 
-def test_a_result_where_none_was_asked_for_is_an_error():
+def test_a_result_of_a_function_without_outputs_is_an_error():
     with Pipeline(3, 2, None) as pipe:
         x = fn.external_source(lambda: MATRICES, batch=True)
         assert fn.python_function(x, function=lambda x: x, num_outputs=0) is None
@@ -93,18 +93,18 @@ class Exporter:
         lambda: torch.tensor(3.0).__dlpack__(),
     ],
 )
-def test_every_kind_of_array_is_taken_by_every_operator(operator, make):
+def test_every_operator_accepts_every_kind_of_array(operator, make):
     output = output_of(lambda _x: make(), operator=operator)
     assert output.dtype == types.DALIDataType.FLOAT
     assert output.as_array().tolist() == [3, 3, 3]
 
 
-def test_a_batch_may_be_one_array():
+def test_a_batch_may_be_returned_as_one_array():
     output = output_of(np.stack, batch_processing=True)
     np.testing.assert_array_equal(output.as_array(), MATRICES)
 
 
-def test_the_pipeline_goes_on_after_an_error():
+def test_the_pipeline_continues_after_an_error():
     def function(x):
         seen.append(x)
         if len(seen) == 2:
@@ -120,7 +120,7 @@ def test_the_pipeline_goes_on_after_an_error():
     np.testing.assert_array_equal(pipe.run()[0].as_array(), MATRICES)
 
 
-def test_the_defaults_of_batch_processing_are_what_dali_does():
+def test_the_defaults_of_batch_processing_are_those_of_dali():
     seen = {}
 
     def keep(name):

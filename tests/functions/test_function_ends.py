@@ -21,7 +21,7 @@ from torchdali import Pipeline, errors, fn
 SAMPLES = [np.arange(6, dtype=np.uint8).reshape(2, 3) + i for i in range(3)]
 
 
-# How soon Ctrl-C and close() have to work on a busy machine.
+# Limit for Ctrl-C and close() on a busy machine.
 SOON_S = 10
 
 
@@ -74,8 +74,8 @@ def test_a_function_may_build_and_run_another_pipeline():
     np.testing.assert_array_equal(pipeline_of(function).run()[0].as_array(), np.add(SAMPLES, 1))
 
 
-def test_a_pipeline_may_be_collected_on_its_own_thread():
-    # What is not referred to any more but by cycles goes where the collector happens to run.
+def test_a_pipeline_may_be_garbage_collected_on_its_own_thread():
+    # Reference cycles are collected on any thread.
     entered, go_on, collected = threading.Event(), threading.Event(), threading.Event()
 
     def function(x):
@@ -99,7 +99,7 @@ def test_a_pipeline_may_be_collected_on_its_own_thread():
     assert collected.wait(SOON_S)
 
 
-def test_closing_waits_for_the_call_in_hand_only():
+def test_closing_waits_for_the_current_call_only():
     def function(x):
         calls.append(time.monotonic())
         entered.set()

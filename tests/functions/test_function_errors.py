@@ -40,7 +40,7 @@ def failing_third(x):
 
 
 @pytest.mark.parametrize("operator", ALL)
-def test_an_exception_arrives_with_its_cause_its_traceback_and_both_lines(operator):
+def test_an_exception_has_its_cause_traceback_and_both_lines(operator):
     def function(x):
         x = as_array(x)
         if x[0, 0] == 2:
@@ -98,13 +98,13 @@ class Callable:
         (np.linalg.inv, "inv"),
     ],
 )
-def test_anything_that_can_be_called_is_named(function, name):
+def test_errors_name_any_kind_of_callable(function, name):
     with pytest.raises(errors.PipelineError, match=f"function `.*{name}`"):
         pipeline_of(function).run()
 
 
 @pytest.mark.parametrize("error", [StopIteration, KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_no_exception_of_a_function_ends_the_data_or_the_program(error):
+def test_stop_iteration_and_system_exit_of_a_function_are_errors(error):
     def function(_x):
         raise error
 
@@ -129,7 +129,7 @@ def test_an_error_inside_a_library_names_the_line_of_the_user():
     assert raised.endswith(f"test_function_errors.py:{line}")
 
 
-def test_an_exception_without_a_text_is_named():
+def test_an_exception_without_a_message_is_named_by_its_type():
     def function(_x):
         raise Silent
 
@@ -157,7 +157,7 @@ RESULTS = {
 
 
 @for_each("name", RESULTS)
-def test_a_wrong_result_is_named(name):
+def test_a_wrong_result_is_an_error(name):
     function, args, kind, message = RESULTS[name]
     with pytest.raises(kind, match=message) as caught:
         pipeline_of(function, **args).run()
@@ -180,7 +180,7 @@ BATCHES = {
 
 
 @for_each("name", BATCHES)
-def test_a_wrong_batch_is_named(name):
+def test_a_wrong_batch_is_an_error(name):
     function, kind, message = BATCHES[name]
     with pytest.raises(kind, match=message) as caught:
         pipeline_of(function, batch_processing=True).run()
@@ -188,7 +188,7 @@ def test_a_wrong_batch_is_named(name):
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_tensor_on_another_device_is_refused(batch):
+def test_a_tensor_on_another_device_is_an_error(batch):
     def function(_x):
         tensor = torch.zeros(2, device="meta")
         return [tensor] * 3 if batch else tensor
@@ -198,7 +198,7 @@ def test_a_tensor_on_another_device_is_refused(batch):
         pipe.run()
 
 
-def test_a_dlpack_object_on_another_device_is_refused():
+def test_a_dlpack_object_on_another_device_is_an_error():
     class Elsewhere:
         def __dlpack_device__(self):
             return (2, 0)
@@ -210,7 +210,7 @@ def test_a_dlpack_object_on_another_device_is_refused():
         pipeline_of(lambda _x: Elsewhere()).run()
 
 
-def test_a_capsule_that_was_taken_is_refused():
+def test_a_used_capsule_is_an_error():
     def function(capsule):
         torch.from_dlpack(capsule)
         return capsule
@@ -229,7 +229,7 @@ def test_a_capsule_that_was_taken_is_refused():
         ({"workers": "threads", "seed_generators": True}, "do not go together"),
     ],
 )
-def test_wrong_arguments_fail_where_the_pipeline_is_made(args, message):
+def test_wrong_arguments_are_errors_of_the_definition(args, message):
     with pytest.raises(errors.TorchdaliError, match=message):
         pipeline_of(**{"function": lambda x: x, **args}).build()
 
@@ -250,7 +250,7 @@ def writing(operator, batch):
 @pytest.mark.parametrize(
     "args", [{}, {"batch_processing": True}, {"workers": "threads", "batch_processing": False}]
 )
-def test_writing_to_an_input_is_an_error_where_one_asks_for_it(operator, args, monkeypatch):
+def test_writing_to_an_input_is_an_error_with_checks_enabled(operator, args, monkeypatch):
     monkeypatch.setenv("TORCHDALI_CHECK_FUNCTIONS", "1")
     function = writing(operator, args.get("batch_processing", False))
     with Pipeline(3, 2, None) as pipe:
@@ -263,7 +263,7 @@ def test_writing_to_an_input_is_an_error_where_one_asks_for_it(operator, args, m
     assert "copy it before writing to it" in str(caught.value)
 
 
-def test_a_function_that_copies_passes_the_check(monkeypatch):
+def test_a_function_that_copies_its_inputs_passes_the_check(monkeypatch):
     monkeypatch.setenv("TORCHDALI_CHECK_FUNCTIONS", "1")
 
     def function(x):

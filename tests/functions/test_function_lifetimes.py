@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who owns what: inputs that a function keeps, outputs that it gave away, 100,000 calls, ends."""
+"""Lifetimes of inputs, outputs and functions; memory over many calls; exits of programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPERATORS = ["python_function", "dl_tensor_python_function", "torch_python_funct
 
 
 def content(value):
-    """Returns what an input holds, as an array of its own."""
+    """Returns a copy of an input as an array."""
     if isinstance(value, np.ndarray):
         return value.copy()
     return (value if torch.is_tensor(value) else torch.from_dlpack(value)).clone().numpy()
@@ -80,7 +80,7 @@ SOURCES = [fed, fed_in_place, decoded, constant, random_values, of_a_function, o
 @pytest.mark.parametrize("batch", [False, True])
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("source", SOURCES)
-def test_inputs_that_a_function_keeps_stay_as_they_were(source, operator, batch):
+def test_inputs_that_a_function_keeps_do_not_change(source, operator, batch):
     def function(x):
         for sample in x if batch else [x]:
             array = sample
@@ -98,14 +98,14 @@ def test_inputs_that_a_function_keeps_stay_as_they_were(source, operator, batch)
     pipe.close()
     del pipe
     gc.collect()
-    scratch = [np.full(4096, 255, np.uint8) for _ in range(100)]  # over what was freed
+    scratch = [np.full(4096, 255, np.uint8) for _ in range(100)]  # overwrites freed memory
     assert len(kept) >= RUNS * BATCH
     for array, before in kept:
         np.testing.assert_array_equal(content(array), before)
     del scratch
 
 
-def test_a_capsule_that_nobody_took_keeps_its_input_until_it_goes():
+def test_an_unused_capsule_keeps_its_input_alive():
     capsules: list = []
     with Pipeline(BATCH, 2, None) as pipe:
         made = fn.dl_tensor_python_function(
@@ -121,7 +121,7 @@ def test_a_capsule_that_nobody_took_keeps_its_input_until_it_goes():
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_an_output_may_be_an_input_of_before(batch):
+def test_a_function_may_return_an_earlier_input(batch):
     def function(x):
         samples = x if batch else [x]
         before.append(samples)
@@ -161,7 +161,7 @@ class Watch:
 
 @pytest.mark.parametrize("batch", [False, True])
 @pytest.mark.parametrize("strided", [False, True])
-def test_outputs_are_released_when_nobody_needs_them(batch, strided):
+def test_outputs_are_released_when_unused(batch, strided):
     def make():
         array = watch.array(np.zeros((4, 4)))
         return array.T if strided else array
@@ -176,13 +176,13 @@ def test_outputs_are_released_when_nobody_needs_them(batch, strided):
     for _ in range(20):
         pipe.run()
     assert len(watch.refs) >= 20 * BATCH
-    assert watch.alive() <= BATCH * 3  # those of the iterations in flight
+    assert watch.alive() <= BATCH * 3  # from the iterations in flight
     pipe.close()
     del pipe
     assert watch.alive() == 0
 
 
-def test_outputs_of_the_pipeline_stay_what_they_were():
+def test_outputs_of_the_pipeline_do_not_change():
     buffer = np.zeros(3, np.float32)
 
     def function():
@@ -266,7 +266,7 @@ def test_100_000_calls_grow_nothing(name):
 
 
 @pytest.mark.parametrize("workers", [None, "threads"])
-def test_nothing_is_left_of_iterations_that_fail_or_are_cancelled(workers):
+def test_failed_and_cancelled_iterations_release_everything(workers):
     def function(x):
         array = watch.array(x + 1)
         if len(watch.refs) % 5 == 4:
@@ -289,7 +289,7 @@ def test_nothing_is_left_of_iterations_that_fail_or_are_cancelled(workers):
     assert watch.alive() == 0
 
 
-def test_the_function_goes_with_the_pipeline():
+def test_the_function_is_freed_with_the_pipeline():
     class Function:
         def __call__(self, x):
             return x
@@ -305,7 +305,7 @@ def test_the_function_goes_with_the_pipeline():
     assert gone() is None
 
 
-def test_a_pipeline_that_its_function_refers_to_is_collected():
+def test_a_pipeline_referenced_by_its_function_is_collected():
     class Holder:
         pass
 
@@ -319,13 +319,13 @@ def test_a_pipeline_that_its_function_refers_to_is_collected():
 
     gone = make()
     gc.collect()
-    if gone() is not None:  # the function lies in the engine, where the collector does not look
+    if gone() is not None:  # the engine refers to the function, which the collector cannot see
         gone().pipe.close()
         gc.collect()
     assert gone() is None
 
 
-def test_what_a_thread_keeps_stays_from_call_to_call():
+def test_thread_local_values_stay_between_calls():
     local = threading.local()
 
     def function(x):
@@ -361,7 +361,7 @@ ENDS = {
 
 @pytest.mark.parametrize("workers", [None, "threads"])
 @pytest.mark.parametrize("name", ENDS)
-def test_a_program_ends_whatever_its_pipelines_are_doing(name, workers):
+def test_a_program_exits_with_iterations_in_flight(name, workers):
     program = f"""
         import sys, threading, time
         import numpy as np

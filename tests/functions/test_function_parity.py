@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python functions against real DALI: outputs, layouts, types, calls, errors in kind.
+"""Python functions against real DALI: outputs, layouts, types, calls, kinds of errors.
 
 torch_python_function is compared with DALI's python_function of the same function in NumPy: there
-is no torch in the oracle's Python. What differs on purpose stands in test_function_differences.py.
+is no torch in the oracle's Python. test_function_differences.py has the deliberate differences.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ def compare(operator, name, as_class=False):
     ("operator", "name"),
     [(op, name) for name, program in programs.PROGRAMS.items() for op in program.operators],
 )
-def test_a_program_gives_what_it_gives_in_dali(operator, name):
+def test_a_program_equals_dali(operator, name):
     compare(operator, name)
 
 
 @for_each("operator", programs.ALL[:2])
 @for_each("name", ["two inputs", "a shorter list", "batch of two inputs", "raises"])
-def test_the_classes_of_ops_do_the_same(operator, name):
+def test_the_classes_of_ops_equal_dali(operator, name):
     compare(operator, name, as_class=True)
 
 
 @pytest.mark.parametrize("batch", [False, True])
 @pytest.mark.parametrize("prefetch", [False, True])
-def test_calls_come_in_dalis_order(prefetch, batch):
+def test_calls_come_in_the_order_of_dali(prefetch, batch):
     ours = programs.order_of_calls("torchdali", prefetch, batch)
     assert ours == dali_oracle.call(PATH, "order_of_calls", prefetch, batch)
 
 
-def test_functions_run_although_nobody_uses_their_outputs():
+def test_functions_with_unused_outputs_run():
     ours, theirs = programs.side_effects("torchdali"), dali_oracle.call(PATH, "side_effects")
     assert_same(ours["outputs"], theirs["outputs"])
     assert ours["calls"] == theirs["calls"]

@@ -19,7 +19,7 @@ ARGS = {"batch_size": SIZE, "num_threads": 2, "device_id": None, "seed": 3}
 
 
 def numbers(batches=None):
-    """Returns a source of samples that count from 0, for ever or for so many batches."""
+    """Returns a source of samples that count from 0, endlessly or for a number of batches."""
 
     def batch(info):
         if batches is not None and info.iteration == batches:
@@ -37,7 +37,7 @@ def values(pipe, runs=1):
 # -- names
 
 
-def test_names_of_the_plugin():
+def test_the_plugin_has_dalis_names():
     assert pytorch.fn.torch_python_function is fn.torch_python_function
     assert pytorch.TorchPythonFunction is ops.TorchPythonFunction
     for name in ("PythonFunction", "DLTensorPythonFunction", "TorchPythonFunction"):
@@ -53,7 +53,7 @@ def test_classes_take_the_function_by_position():
     assert values(pipe) == [1, 3, 5, 7]
 
 
-def test_the_stream_on_the_cpu_is_the_default_one_as_in_dali():
+def test_the_stream_on_the_cpu_is_the_default_stream():
     seen = []
 
     def function():
@@ -68,7 +68,7 @@ def test_the_stream_on_the_cpu_is_the_default_one_as_in_dali():
     assert isinstance(ops.PythonFunction.current_stream(), types.CUDAStream)
 
 
-def test_capsules_to_arrays_and_back():
+def test_capsules_convert_to_arrays_and_back():
     array = np.arange(6.0).reshape(2, 3)
     capsule = python_function_plugin.ArrayToDLTensor(array)
     back = python_function_plugin.DLTensorToArray(capsule)
@@ -81,7 +81,7 @@ def test_capsules_to_arrays_and_back():
 
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("workers", [{}, {"workers": "threads"}])
-def test_under_a_condition_a_function_sees_the_samples_of_its_branch(debug, workers):
+def test_a_function_in_a_branch_gets_the_samples_of_the_branch(debug, workers):
     seen: list[list[int]] = [[], []]
 
     def keep(where):
@@ -103,7 +103,7 @@ def test_under_a_condition_a_function_sees_the_samples_of_its_branch(debug, work
 
 
 @pytest.mark.parametrize("debug", [False, True])
-def test_a_batch_under_a_condition_has_the_samples_of_its_branch(debug):
+def test_a_batch_in_a_branch_has_the_samples_of_the_branch(debug):
     sizes = []
 
     def function(xs):
@@ -119,10 +119,10 @@ def test_a_batch_under_a_condition_has_the_samples_of_its_branch(debug):
         return x
 
     assert values(definition()) == [0, 1, 102, 3]
-    assert sizes == [1]  # not called at all where no sample takes the branch
+    assert sizes == [1]  # not called if no sample takes the branch
 
 
-def test_what_a_function_decides_may_be_a_condition():
+def test_the_output_of_a_function_may_be_a_condition():
     @pipeline_def(enable_conditionals=True, **ARGS)
     def definition():
         x = numbers()
@@ -138,7 +138,7 @@ def test_what_a_function_decides_may_be_a_condition():
 
 @pytest.mark.parametrize("operator", ["python_function", "torch_python_function"])
 @pytest.mark.parametrize("batch", [False, True])
-def test_debug_mode_gives_the_same(operator, batch):
+def test_debug_mode_gives_the_same_results(operator, batch):
     def function(x):
         return [y * 3 for y in x] if batch else x * 3
 
@@ -160,7 +160,7 @@ def test_debug_mode_calls_the_function_of_this_run():
     assert values(definition(), 2) == [1000, 1001, 1002, 1003, 2004, 2005, 2006, 2007]
 
 
-def test_in_debug_mode_another_function_is_another_operator():
+def test_another_function_in_debug_mode_is_an_error():
     functions = [by_name.doubled, by_name.noisy]
 
     @pipeline_def(debug=True, **ARGS)
@@ -173,7 +173,7 @@ def test_in_debug_mode_another_function_is_another_operator():
         pipe.run()
 
 
-def test_in_debug_mode_an_exception_leaves_through_the_definition():
+def test_an_exception_in_debug_mode_passes_through_the_definition():
     def function(_x):
         raise ValueError("here")
 
@@ -206,7 +206,7 @@ def numbers_by_name():
     return fn.random.uniform(range=(0, 9))
 
 
-def test_functions_are_serialised_by_name():
+def test_functions_are_serialized_by_name():
     pipe = _named(output_layouts=[""], seed=5)
     data = pipe.serialize()
     assert b'"functions_by_name:doubled"' in data
@@ -217,7 +217,7 @@ def test_functions_are_serialised_by_name():
     assert values(some) == values(Pipeline.deserialize(data, allow=True))
 
 
-def test_a_function_that_was_not_allowed_is_refused():
+def test_a_function_that_is_not_allowed_is_an_error():
     data = _named().serialize()
     for allow in ((), "os", by_name.noisy):
         with pytest.raises(errors.PipelineError, match="`functions_by_name:doubled`, which was no"):
@@ -234,7 +234,7 @@ def test_a_function_that_was_not_allowed_is_refused():
         (by_name.Scale(3).__call__, "is `Scale.__call__` of an object"),
     ],
 )
-def test_a_function_without_a_name_is_not_serialised(function, why):
+def test_a_function_without_a_name_cannot_be_serialized(function, why):
     with Pipeline(**ARGS) as pipe:
         pipe.set_outputs(fn.python_function(numbers_by_name(), function=function))
     with pytest.raises(errors.UnsupportedError, match=f"`function` {why}") as caught:
@@ -243,7 +243,7 @@ def test_a_function_without_a_name_is_not_serialised(function, why):
 
 
 @pytest.mark.parametrize("args", [{}, {"workers": "threads"}, {"batch_processing": True}])
-def test_a_checkpoint_goes_on_with_functions_in_flight(args):
+def test_a_checkpoint_with_functions_in_flight_resumes(args):
     def function(x):
         return [y + 1 for y in x] if isinstance(x, list) else x + 1
 
@@ -263,7 +263,7 @@ def test_a_checkpoint_goes_on_with_functions_in_flight(args):
 # -- statistics, pictures, sinks
 
 
-def test_memory_statistics_have_functions():
+def test_memory_statistics_include_functions():
     with Pipeline(**ARGS, enable_memory_stats=True) as pipe:
         x = fn.python_function(
             numbers(), function=lambda x: (np.zeros((5, 2)).T, x), num_outputs=2, name="mine"
@@ -274,7 +274,7 @@ def test_memory_statistics_have_functions():
     assert statistics["real_memory_size"] == [SIZE * 80, SIZE * 8]
 
 
-def test_pictures_show_functions(tmp_path):
+def test_drawings_show_functions(tmp_path):
     with Pipeline(**ARGS) as pipe:
         pipe.set_outputs(fn.python_function(numbers(), function=by_name.doubled, name="mine"))
     pipe.build()
@@ -283,7 +283,7 @@ def test_pictures_show_functions(tmp_path):
     assert '"mine" [label="mine' in text
 
 
-def test_a_sink_runs_what_nobody_uses():
+def test_a_sink_runs_an_unused_function():
     seen = []
     with Pipeline(**ARGS, prefetch_queue_depth=1) as pipe:
         x = numbers()
@@ -294,7 +294,7 @@ def test_a_sink_runs_what_nobody_uses():
     assert seen[:SIZE] == [0, 1, 2, 3]
 
 
-def test_equal_functions_are_called_each():
+def test_equal_functions_are_not_merged():
     calls = []
 
     def function(x):
@@ -314,7 +314,7 @@ def test_equal_functions_are_called_each():
 # -- iterators and epochs
 
 
-def test_an_iterator_gives_what_functions_return():
+def test_an_iterator_returns_outputs_of_functions():
     with Pipeline(**ARGS) as pipe:
         x = numbers(3)
         pipe.set_outputs(x, fn.torch_python_function(x, function=lambda x: torch.sin(x)))
@@ -326,7 +326,7 @@ def test_an_iterator_gives_what_functions_return():
             torch.testing.assert_close(torch.sin(batch["x"]), batch["sin"])
 
 
-def test_reset_begins_the_next_epoch():
+def test_reset_starts_the_next_epoch():
     calls = []
     with Pipeline(**ARGS) as pipe:
         x = fn.python_function(numbers(2), function=lambda x: (calls.append(int(x[0])), x)[1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions with workers="processes": the same as in the process, and what happens to processes."""
+"""Functions with workers="processes": results, exceptions, killed and hanging workers."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def run_all(pipe):
         (fn.torch_python_function, torch_flip, False),
     ],
 )
-def test_the_results_are_those_of_the_process_itself(op, function, whole, method):
+def test_results_equal_those_without_workers(op, function, whole, method):
     if method == "spawn" and op is fn.torch_python_function:
         pytest.skip("each worker loads torch; forkserver does the same")
     options = {"op": op, "num_outputs": 2, "batch_processing": whole}
@@ -166,7 +166,7 @@ def test_inputs_and_outputs_of_any_size_and_type():
     pipe.close()
 
 
-def test_what_is_kept_of_the_outputs_stays():
+def test_outputs_that_are_kept_do_not_change():
     pipe = build_processes(noisy, num_outputs=2)
     first = pipe.run()[0]
     before = [np.array(t).copy() for t in first]
@@ -188,7 +188,7 @@ def test_the_global_generators_are_seeded_in_the_worker():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_it_raises_comes_with_the_traceback_and_the_sample(method):
+def test_exceptions_have_the_traceback_and_the_sample(method):
     def fails(x):
         if x[0] == 10 and len(x) == 4:
             raise KeyError("no such thing")
@@ -217,7 +217,7 @@ def test_what_it_raises_comes_with_the_traceback_and_the_sample(method):
         (lambda x: x.astype(complex), "no element type"),
     ],
 )
-def test_what_it_returns_is_checked(function, text):
+def test_results_are_checked(function, text):
     pipe = build_processes(function)
     with pytest.raises(PipelineError, match=text):
         pipe.run()
@@ -239,7 +239,7 @@ def test_a_killed_worker_costs_an_iteration(method):
     pipe.close()
 
 
-def test_one_that_hangs_ends_in_an_error_after_the_timeout(monkeypatch):
+def test_a_function_that_hangs_is_an_error_after_the_timeout(monkeypatch):
     monkeypatch.setenv("TORCHDALI_WORKER_TIMEOUT", "0.5")
 
     def hangs(x):
@@ -254,8 +254,8 @@ def test_one_that_hangs_ends_in_an_error_after_the_timeout(monkeypatch):
     pipe.close()
 
 
-def test_closing_ends_a_call():
-    pipe = build_processes(lambda x: time.sleep(1000))  # longer than a test may take
+def test_closing_interrupts_a_call():
+    pipe = build_processes(lambda x: time.sleep(1000))  # longer than the time limit of a test
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
@@ -263,7 +263,7 @@ def test_closing_ends_a_call():
     pipe.close()
 
 
-def test_what_cannot_be_sent_is_named():
+def test_functions_that_cannot_be_pickled_are_errors():
     lock = threading.Lock()
     pipe = build_processes(lambda x: x + lock.locked(), method="forkserver")
     for _ in range(2):  # a second attempt does not go on without processes
@@ -271,7 +271,7 @@ def test_what_cannot_be_sent_is_named():
             pipe.run()
 
 
-def test_nothing_is_left_behind():
+def test_closing_leaves_no_processes_or_files():
     def descriptors():
         return len(os.listdir("/proc/self/fd"))
 

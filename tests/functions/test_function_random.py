@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Randomness in Python functions: the same values whatever runs them, and generators given back."""
+"""Random values in Python functions: reproducible, and global generators are restored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def of_the_process(_x=None):
 
 
 def drawn(function=of_sample, *, samples=12, batch_size=4, threads=2, options=None, **args):
-    """Returns what a function draws for so many samples, one row each."""
+    """Returns what a function draws for a number of samples, one row each."""
     options = {"seed": 7, **(options or {})}
     with Pipeline(batch_size, threads, None, **options) as pipe:
         pipe.set_outputs(fn.python_function(function=function, **args))
@@ -54,7 +54,7 @@ def drawn(function=of_sample, *, samples=12, batch_size=4, threads=2, options=No
         {"workers": "threads", "threads": 8, "batch_size": 3},
     ],
 )
-def test_what_a_sample_draws_depends_on_its_number_alone(how):
+def test_values_depend_on_the_number_of_the_sample_only(how):
     expected = drawn()
     assert len(np.unique(expected)) == expected.size
     np.testing.assert_array_equal(drawn(**how), expected)
@@ -65,13 +65,13 @@ def test_what_a_sample_draws_depends_on_its_number_alone(how):
     [{"threads": 1}, {"threads": 8}, {"batch_size": 6}, {"options": {"prefetch_queue_depth": 5}}],
     ids=str,
 )
-def test_seeded_generators_draw_the_same_too(how):
+def test_seeded_generators_are_reproducible(how):
     expected = drawn(of_the_process, seed_generators=True)
     assert len(np.unique(expected)) == expected.size
     np.testing.assert_array_equal(drawn(of_the_process, seed_generators=True, **how), expected)
 
 
-def test_debug_mode_draws_the_same():
+def test_debug_mode_draws_the_same_values():
     @torchdali.pipeline_def(batch_size=4, num_threads=2, device_id=None, seed=7)
     def definition():
         return fn.python_function(function=of_sample)
@@ -81,14 +81,14 @@ def test_debug_mode_draws_the_same():
         np.testing.assert_array_equal(plain.run()[0].as_array(), debugged.run()[0].as_array())
 
 
-def test_seeds():
+def test_seeds_of_pipeline_and_operator_determine_the_values():
     expected = drawn(seed=5)
     np.testing.assert_array_equal(drawn(seed=5, options={"seed": 8}), expected)
     assert not np.isin(drawn(seed=6), expected).any()
     assert not np.isin(drawn(options={"seed": 8}), drawn(options={"seed": 7})).any()
 
 
-def test_two_functions_draw_other_values():
+def test_two_functions_draw_different_values():
     with Pipeline(4, 2, None, seed=7) as pipe:
         pipe.set_outputs(
             fn.python_function(function=of_sample), fn.python_function(function=of_sample)
@@ -97,19 +97,19 @@ def test_two_functions_draw_other_values():
     assert not np.isin(first, second).any()
 
 
-# What a seed gives is part of the interface: a change of it is a breaking change.
+# The values of a seed are part of the interface: changing them is a breaking change.
 GOLDEN = [
     [0.3420052819045639, 0.77046799659729, 0.8360667855533211],
     [0.7951515163072467, 0.5106413960456848, 0.6034413263698272],
 ]
 
 
-def test_what_is_drawn_stays_the_same_in_later_versions():
+def test_values_of_a_seed_equal_the_golden_values():
     np.testing.assert_allclose(drawn(samples=4)[:2], GOLDEN, rtol=1e-12)
 
 
 @pytest.mark.parametrize("args", [{}, {"seed_generators": True}, {"workers": "threads"}])
-def test_a_pipeline_that_is_resumed_goes_on_where_it_was(args):
+def test_a_resumed_pipeline_draws_the_same_values(args):
     function = of_the_process if args.get("seed_generators") else of_sample
 
     def make(checkpoint=None):
@@ -141,7 +141,7 @@ def test_a_batch_has_the_generators_of_its_first_sample():
     assert {s.index for s in seen} == {0}
 
 
-def test_a_sample_knows_where_it_is():
+def test_sample_info_has_epoch_iteration_and_index():
     def function():
         sample = torchdali.current_sample()
         assert f"id={sample.id}, index={sample.index}" in repr(sample)
@@ -159,7 +159,7 @@ def test_an_inner_pipeline_leaves_the_sample_of_the_outer_one():
     assert drawn(outer, samples=4)[:, 0].tolist() == [0, 1, 2, 3]
 
 
-def test_outside_a_function_there_is_no_sample():
+def test_sample_info_outside_a_function_is_an_error():
     with pytest.raises(RuntimeError, match="inside a function that a pipeline calls"):
         torchdali.current_sample()
     drawn()
@@ -169,7 +169,7 @@ def test_outside_a_function_there_is_no_sample():
 
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("batch", [False, True])
-def test_the_generators_of_the_process_are_given_back(batch, fails):
+def test_global_generators_are_restored(batch, fails):
     def function():
         of_the_process()
         if fails:

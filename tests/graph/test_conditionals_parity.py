@@ -66,7 +66,7 @@ def run_ours(name: str, **options: Any) -> list[list[tuple[list[torch.Tensor], s
 
 @pytest.mark.dali
 @pytest.mark.parametrize("name", [n for n in programs.PROGRAMS if n not in programs.OURS_ONLY])
-def test_gives_what_dali_gives(name):
+def test_programs_equal_dali(name):
     sources = sources_of(name, len(SIZES))
     expected = run_program(programs.__file__, name, sources, batch_size=5, iterations=len(SIZES))
     actual = run_ours(name)
@@ -79,7 +79,7 @@ def test_gives_what_dali_gives(name):
 
 @pytest.mark.dali
 @pytest.mark.parametrize("name", programs.OURS_ONLY)
-def test_dali_refuses_what_is_ours_only(name):
+def test_programs_that_dali_rejects_fail_there(name):
     sources = sources_of(name, 1)
     with pytest.raises(DaliError):
         run_program(programs.__file__, name, sources, batch_size=5)
@@ -87,7 +87,7 @@ def test_dali_refuses_what_is_ours_only(name):
 
 
 @for_each("name", programs.PROGRAMS)
-def test_does_not_depend_on_threads_and_prefetching(name):
+def test_results_do_not_depend_on_threads_and_prefetching(name):
     expected = run_ours(name, num_threads=1, prefetch_queue_depth=1)
     for threads, depth in ((1, 3), (2, 1), (3, 2), (4, 4)):
         actual = run_ours(name, num_threads=threads, prefetch_queue_depth=depth)

@@ -81,18 +81,18 @@ def test_equals_dali(expression):
 
 
 @pytest.mark.dali
-def test_batches_are_as_large_as_the_data_as_in_dali():
+def test_batch_sizes_equal_dali():
     batches = [[ramp((2,))] * size for size in (1, 3, 2)]
     sources = {"x": ("", batches)}
     check_against_dali("5, x, [1, 2], fn.copy(7)", sources, batch_size=3, iterations=3)
 
 
-# -- what DALI has not
+# -- constants that DALI does not support
 
 
 @for_each("dtype", NUMERIC)
 @for_each("kind", ["list", "numpy", "torch", "scalar"])
-def test_every_element_type_works(dtype, kind):
+def test_constants_of_every_element_type_work(dtype, kind):
     torch_type, numpy_type = types.to_torch_type(dtype), types.to_numpy_type(dtype)
     value = {
         "list": [1, 0],
@@ -106,7 +106,7 @@ def test_every_element_type_works(dtype, kind):
 
 
 @for_each("dtype", [t for t in NUMERIC if t.name not in ("INT64", "UINT64", "FLOAT64")])
-def test_numpy_keeps_its_type_but_for_64_bits(dtype):
+def test_numpy_constants_keep_their_type_except_64_bits(dtype):
     narrow = {"INT64": types.INT32, "UINT64": types.UINT32, "FLOAT64": types.FLOAT}
     expected = types.to_torch_type(narrow.get(dtype.name, dtype))
     assert value_of(np.ones(2, types.to_numpy_type(dtype))).dtype == expected
@@ -114,7 +114,7 @@ def test_numpy_keeps_its_type_but_for_64_bits(dtype):
 
 
 @for_each("dtype", NUMERIC)
-def test_torch_tensors_keep_their_type(dtype):
+def test_torch_constants_keep_their_type(dtype):
     x = torch.ones(2, dtype=types.to_torch_type(dtype))
     assert value_of(x).dtype == x.dtype
     assert Constant(x[0]).dtype == dtype
@@ -132,7 +132,7 @@ def test_torch_tensors_keep_their_type(dtype):
         np.int64(-(1 << 40)),
     ],
 )
-def test_integers_that_need_64_bits_get_them(value):
+def test_integers_that_need_64_bits_are_int64(value):
     assert value_of(value).tolist() == np.asarray(value).tolist()
 
 
@@ -144,14 +144,14 @@ def test_nested_lists_are_arrays():
     assert value_of([np.arange(2, dtype=np.uint8)] * 2).tolist() == [[0, 1], [0, 1]]
 
 
-def test_arrays_of_any_memory_layout_and_protocol():
+def test_arrays_of_any_memory_layout_and_protocol_are_constants():
     x = np.arange(12, dtype=np.int16).reshape(3, 4)
     for view in (x.T, x[::2], x[:, ::-1], x.astype(">i2"), TensorCPU(x), torch.from_numpy(x).T):
         expected = np.asarray(view)
         assert np.array_equal(value_of(view).numpy(), expected)
 
 
-def test_a_tensor_brings_its_layout():
+def test_a_tensor_keeps_its_layout():
     ((samples, layout),) = samples_of(Constant(TensorCPU(np.zeros((2, 3), np.uint8), "HW")))
     assert layout == "HW"
     assert len(samples) == 2
@@ -164,7 +164,7 @@ def test_the_users_array_is_read_when_the_constant_is_made():
     assert value_of(node).tolist() == [0, 0, 0]
 
 
-def test_what_the_user_gets_is_not_the_constant():
+def test_outputs_are_copies_of_the_constant():
     pipe = Pipeline(1, 1, None, prefetch_queue_depth=1)
     pipe.set_outputs([1, 2])
     pipe.run()[0].as_torch()[0, 0] = 99
@@ -191,11 +191,11 @@ def test_numbers_become_scalar_constants():
 @pytest.mark.parametrize(
     "options", [{"device": "cpu"}, {"layout": ""}, {"shape": [2]}, {"name": "n"}], ids=str
 )
-def test_other_options_make_a_node(options):
+def test_options_make_a_node_of_a_constant(options):
     assert isinstance(Constant(5, **options), DataNode)
 
 
-def test_conversions_of_scalar_constants():
+def test_scalar_constants_can_be_converted():
     names = [t.name.lower().replace("float", "float32") for t in NUMERIC]
     names = [name.replace("float3216", "float16").replace("float3264", "float64") for name in names]
     for name, dtype in zip(names, NUMERIC, strict=True):
@@ -204,7 +204,7 @@ def test_conversions_of_scalar_constants():
         assert converted.value == (1 if dtype is types.BOOL else 3)
 
 
-def test_scalar_constants_as_numbers():
+def test_scalar_constants_work_as_numbers():
     assert int(Constant(3)) == 3
     assert bool(Constant(0)) is False
     assert float(Constant(2.5)) == 2.5
@@ -254,7 +254,7 @@ def test_wrong_constants_are_errors(make, error, text):
         (lambda: Constant([1, 2], layout="HW"), ValueError, '`layout` "HW" does not fit'),
     ],
 )
-def test_what_does_not_fit_is_an_error_of_the_build(make, error, text):
+def test_values_out_of_range_are_errors_of_the_build(make, error, text):
     pipe = Pipeline(1, 1, None)
     pipe.set_outputs(make())
     with pytest.raises(error, match=f"fn.constant: {text}(?s:.*)defined at .*test_constants.py"):
@@ -288,7 +288,7 @@ def test_equal_constants_are_merged():
     pipe.close()
 
 
-def test_constants_nobody_uses_are_pruned():
+def test_unused_constants_are_pruned():
     pipe = Pipeline(1, 1, None)
     with pipe:
         Constant([1, 2])
@@ -303,7 +303,7 @@ def test_a_constant_may_be_used_in_several_pipelines():
     assert value_of(node).tolist() == value_of(fn.copy(node)).tolist() == [1, 2]
 
 
-def test_only_constants_make_batches_of_the_greatest_size():
+def test_a_pipeline_of_constants_has_full_batches():
     (output,) = evaluate("5,", batch_size=7)[0]
     assert len(output.samples) == 7
 
@@ -314,7 +314,7 @@ def test_the_repr_of_a_large_constant_is_short():
     assert len(repr(node.source)) < 300
 
 
-def test_arguments_take_constants():
+def test_arguments_may_be_constants():
     image = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
     flipped = fn.flip(Constant(image, layout="HWC"), horizontal=Constant(1), vertical=np.array([0]))
     assert np.array_equal(value_of(flipped).numpy(), image[:, ::-1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definition: what operators accept, what they refuse and where the error points."""
+"""Definition: arguments that operators accept, and errors with the line of the call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def args_of(data_node):
     return data_node.source.args
 
 
-def test_a_data_node_tells_name_device_and_source(node):
+def test_a_data_node_has_name_device_and_source(node):
     assert PipelineDataNode is DataNode
     assert (node.name, node.device) == ("data", "cpu")
     assert repr(node) == 'DataNode(name="data", device="cpu")'
@@ -57,7 +57,7 @@ def test_outputs_of_an_operator_with_several_are_numbered():
         (lambda n: n(), "not callable"),
     ],
 )
-def test_a_data_node_is_no_value(node, use, text):
+def test_a_data_node_has_no_truth_value_length_or_items(node, use, text):
     with pytest.raises(TypeError, match=text):
         use(node)
 
@@ -69,7 +69,7 @@ def test_a_data_node_is_no_value(node, use, text):
     "value",
     [True, 1, 1.0, np.bool_(True), np.int32(1), np.array(1), np.array([1]), torch.tensor(1)],
 )
-def test_flags_and_numbers_come_in_many_types(node, value):
+def test_arguments_may_be_flags_and_numbers_of_many_types(node, value):
     assert args_of(fn.flip(node, horizontal=value))["horizontal"] == 1
 
 
@@ -85,7 +85,7 @@ def test_flags_and_numbers_come_in_many_types(node, value):
         (range(2), [0.0, 1.0]),
     ],
 )
-def test_lists_come_in_many_types_and_one_number_is_one(node, value, expected):
+def test_list_arguments_may_have_many_types_or_be_one_number(node, value, expected):
     args = args_of(fn.crop_mirror_normalize(node, mean=value))
     assert args["mean"] == expected
     assert all(type(item) is float for item in args["mean"])
@@ -95,7 +95,7 @@ def test_lists_come_in_many_types_and_one_number_is_one(node, value, expected):
     "value",
     [types.FLOAT, 9, np.float32, np.dtype("float32"), torch.float32, types.DALIDataType(9)],
 )
-def test_element_types_may_be_dalis_numpys_or_torchs(node, value):
+def test_element_types_may_be_those_of_dali_numpy_or_torch(node, value):
     assert args_of(fn.cast(node, dtype=value))["dtype"] == 9
 
 
@@ -107,12 +107,12 @@ def test_paths_may_be_path_objects_and_bytes(tmp_path):
     assert args_of(fn.readers.file(files="a.jpg")[0])["files"] == ["a.jpg"]
 
 
-def test_none_counts_as_not_given(node):
+def test_none_means_that_an_argument_is_absent(node):
     assert args_of(fn.flip(node, horizontal=None)) == {}
     assert fn.flip(node, name=None, device=None, seed=None).device == "cpu"
 
 
-def test_a_data_node_gives_one_value_a_sample(node):
+def test_a_data_node_as_argument_has_one_value_per_sample(node):
     coin = fn.random.coin_flip()
     flipped = fn.flip(node, horizontal=coin)
     assert flipped.source.arg_inputs["horizontal"] is coin
@@ -154,7 +154,7 @@ def test_a_data_node_gives_one_value_a_sample(node):
         (lambda _: fn.flip(DataNode("stray")), ValueError, "made by no operator"),
     ],
 )
-def test_a_wrong_call_names_operator_and_line(node, call, cls, text):
+def test_a_wrong_call_is_an_error_with_operator_and_line(node, call, cls, text):
     with pytest.raises(cls, match=text) as caught:
         call(node)
     message = str(caught.value)
@@ -170,7 +170,7 @@ def test_the_error_shows_the_line_of_the_call(node):
     assert ", in test_the_error_shows_the_line_of_the_call" in str(caught.value)
 
 
-def test_old_argument_names_warn_at_the_users_line_and_work(node):
+def test_old_argument_names_work_with_a_warning(node):
     with pytest.warns(DeprecationWarning, match="old name of `dtype`") as caught:
         new = fn.crop_mirror_normalize(node, output_dtype=types.FLOAT16)
     assert args_of(new) == {"dtype": 8}
@@ -179,7 +179,7 @@ def test_old_argument_names_warn_at_the_users_line_and_work(node):
         fn.crop_mirror_normalize(node, output_dtype=types.FLOAT, dtype=types.FLOAT)
 
 
-def test_old_operator_names_warn_and_work():
+def test_old_operator_names_work_with_a_warning():
     with pytest.warns(DeprecationWarning, match="old name of fn.random.coin_flip") as caught:
         coin = fn.coin_flip()
     assert caught[0].filename == __file__
@@ -202,7 +202,7 @@ def test_lists_of_inputs_make_one_operator_each(node):
 # -- functions and classes
 
 
-def test_functions_tell_their_arguments():
+def test_functions_have_signatures_and_docstrings():
     signature = inspect.signature(fn.flip)
     assert next(iter(signature.parameters.values())).kind is inspect.Parameter.POSITIONAL_ONLY
     assert signature.parameters["horizontal"].kind is inspect.Parameter.KEYWORD_ONLY
@@ -259,7 +259,7 @@ def test_one_operator_object_serves_several_pipelines():
 # -- the current pipeline
 
 
-def test_with_makes_a_pipeline_current_and_restores_the_one_before():
+def test_with_makes_a_pipeline_current_and_restores_the_previous_one():
     outer, inner = Pipeline(2, 1), Pipeline(2, 1)
     assert Pipeline.current() is None
     with outer:
@@ -274,13 +274,13 @@ def test_with_makes_a_pipeline_current_and_restores_the_one_before():
         Pipeline.pop_current()
 
 
-def test_an_exception_in_with_restores_too():
+def test_an_exception_in_with_restores_the_previous_pipeline():
     with pytest.raises(ZeroDivisionError), Pipeline(2, 1):
         raise ZeroDivisionError
     assert Pipeline.current() is None
 
 
-def test_a_node_of_another_pipeline_is_refused():
+def test_a_node_of_another_pipeline_is_an_error():
     first, second = Pipeline(2, 1), Pipeline(2, 1)
     with first:
         ours = fn.random.uniform(shape=[2])
@@ -291,7 +291,7 @@ def test_a_node_of_another_pipeline_is_refused():
         second.build()
 
 
-def test_nodes_made_outside_belong_to_where_their_inputs_do():
+def test_nodes_made_outside_belong_to_the_pipeline_of_their_inputs():
     first, second = Pipeline(2, 1), Pipeline(2, 1)
     with first:
         ours = fn.random.uniform(shape=[2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a pipeline: files for Graphviz, SVG, and what a notebook shows."""
+"""Drawings of a pipeline: files for Graphviz, SVG, and notebooks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from torchdali import Pipeline, fn, types
 from torchdali._graph import draw
 
-# One statement a line: `"id" [a=b c="d"];` or `"id" -> "id" [...];`, after Graphviz's grammar.
+# One statement per line: `"id" [a=b c="d"];` or `"id" -> "id" [...];`, after Graphviz's grammar.
 STRING = r'"((?:[^"\\\n]|\\.)*)"'
 ATTRIBUTES = r"(?: \[((?:[^\]\"]|\"(?:[^\"\\\n]|\\.)*\")*)\])?"
 NODE = re.compile(rf"  {STRING}{ATTRIBUTES};")
@@ -28,7 +28,7 @@ ATTRIBUTE = re.compile(rf"(\w+)=(?:{STRING}|(\w+))(?: |$)")
 
 @dataclass
 class Graph:
-    """What a file says: attributes of nodes, and edges with theirs."""
+    """The contents of a file: nodes and edges with their attributes."""
 
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     edges: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
@@ -92,7 +92,7 @@ def path(tmp_path):
     return tmp_path / "graph.dot"
 
 
-def test_operators_and_what_flows_between_them(path):
+def test_a_drawing_has_operators_and_edges(path):
     graph = drawn(define(), path)
     assert graph.nodes.keys() == {"data", "coin", "flip", "output 0", "output 1"}
     assert graph.nodes["flip"] == {"label": "flip\nfn.flip"}
@@ -102,7 +102,7 @@ def test_operators_and_what_flows_between_them(path):
     assert len(graph.edges) == 4
 
 
-def test_show_tensors_puts_nodes_between_the_operators(path):
+def test_show_tensors_draws_the_data_nodes(path):
     graph = drawn(define(), path, show_tensors=True)
     boxes = {name for name, a in graph.nodes.items() if a.get("shape") == "box"}
     assert len(boxes) == 3
@@ -114,7 +114,7 @@ def test_show_tensors_puts_nodes_between_the_operators(path):
     assert graph.between(coin, "flip") == [{"label": "horizontal", "style": "dashed"}]
 
 
-def test_show_ids_numbers_what_is_drawn(path):
+def test_show_ids_numbers_the_nodes(path):
     graph = drawn(define(), path, show_ids=True)
     labels = [graph.nodes[name]["label"].partition("\n")[0] for name in ("data", "coin", "flip")]
     assert labels == ["0: data", "1: coin", "2: flip"]
@@ -126,7 +126,7 @@ def test_show_ids_numbers_what_is_drawn(path):
     }
 
 
-def test_use_colors_tells_the_stages(path):
+def test_use_colors_marks_the_stages(path):
     plain_graph = drawn(define(), path)
     assert not any("fillcolor" in a for a in plain_graph.nodes.values())
     graph = drawn(define(), path, show_tensors=True, use_colors=True)
@@ -135,16 +135,16 @@ def test_use_colors_tells_the_stages(path):
     outputs = {color for name, color in colors.items() if name.startswith("output")}
     assert outputs == {"lightgray"}
     assert {c for name, c in colors.items() if not name.startswith("output")} == {"lightblue"}
-    assert len(set(draw._COLORS.values()) | outputs) == 4  # a stage each, and the outputs
+    assert len(set(draw._COLORS.values()) | outputs) == 4  # one per stage, and the outputs
 
 
-def test_the_switches_may_be_given_by_position(path):
+def test_the_options_may_be_positional(path):
     by_position = drawn(define(), path, True, True, True)
     assert by_position == drawn(define(), path, show_tensors=True, show_ids=True, use_colors=True)
     assert drawn(define(), path, False, None, False) == drawn(define(), path)
 
 
-def test_inputs_are_numbered_where_there_are_several(path):
+def test_several_inputs_are_numbered(path):
     pipe = Pipeline(2, 1)
     with pipe:
         image = fn.external_source(name="image")
@@ -170,7 +170,7 @@ def test_conditions_are_dotted(path):
     assert "if not coin" in pipe._picture().table()
 
 
-def test_merged_operators_are_one_and_outputs_may_be_equal(path):
+def test_merged_operators_are_drawn_once(path):
     pipe = Pipeline(2, 1)
     with pipe:
         pipe.set_outputs(*(fn.random.uniform(seed=3) for _ in range(2)))
@@ -191,7 +191,7 @@ ODD_NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_si
         max_size=4,
     )
 )
-def test_any_name_is_shown_as_it_is(tmp_path_factory, names):
+def test_any_name_is_quoted(tmp_path_factory, names):
     path = tmp_path_factory.mktemp("dot") / "graph.dot"
     pipe = Pipeline(2, 1)
     with pipe:
@@ -205,11 +205,11 @@ def test_any_name_is_shown_as_it_is(tmp_path_factory, names):
         assert len(graph.nodes) == len(names) * (3 if tensors else 2)
 
 
-def test_what_cannot_be_printed_is_spelled_out():
+def test_unprintable_characters_are_escaped():
     assert draw._quoted("a\x00\udcff") == r'"a\\u0000\\udcff"'
 
 
-def test_a_file_that_cannot_be_written_is_named(tmp_path):
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
     with pytest.raises(OSError, match="Is a directory"):
         define().save_graph_to_dot_file(str(tmp_path))
 
@@ -219,7 +219,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
 
 @pytest.fixture
 def dot_program(tmp_path, monkeypatch):
-    """Makes a program `dot`, alone in PATH, out of the lines of a shell script."""
+    """Makes a program `dot`, alone in PATH, from the lines of a shell script."""
 
     def make(script):
         program = tmp_path / "bin" / "dot"
@@ -234,7 +234,7 @@ def dot_program(tmp_path, monkeypatch):
 FAKE = 'echo "<?xml?>"; echo "<svg $1>"; cat; echo "</svg>"'
 
 
-def test_a_file_name_that_ends_in_svg_gets_a_picture(tmp_path, dot_program):
+def test_a_file_name_that_ends_in_svg_runs_graphviz(tmp_path, dot_program):
     dot_program(FAKE)
     path = tmp_path / "graph.SVG"
     define().save_graph_to_dot_file(path)
@@ -243,7 +243,7 @@ def test_a_file_name_that_ends_in_svg_gets_a_picture(tmp_path, dot_program):
     assert "digraph" in text
 
 
-def test_without_graphviz_a_picture_is_refused(tmp_path, monkeypatch):
+def test_svg_without_graphviz_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotImplementedError, match="`dot` is not installed"):
         define().save_graph_to_dot_file(tmp_path / "graph.svg")
@@ -261,7 +261,7 @@ def test_a_program_that_fails_or_hangs_is_an_error(tmp_path, dot_program, monkey
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_graphviz_shows_names_as_they_are(tmp_path):
+def test_graphviz_shows_names_unchanged(tmp_path):
     names = ['a"b', "a\\", "\\N", "output 0", "]; {", "&lt;", "<b>", "\u00e9\u4e2d", "a\x01"]
     pipe = Pipeline(2, 1)
     with pipe:
@@ -274,7 +274,7 @@ def test_graphviz_shows_names_as_they_are(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_graphviz_reads_it(path):
+def test_graphviz_accepts_the_file(path):
     for options in ({}, {"show_tensors": True, "show_ids": True, "use_colors": True}):
         drawn(define(), path, **options)
         done = subprocess.run(["dot", "-Tsvg", path], capture_output=True, timeout=60, check=True)
@@ -286,7 +286,7 @@ def test_graphviz_reads_it(path):
 
 
 class Balanced(HTMLParser):
-    """Fails where tags do not close what they open."""
+    """Fails if tags are not balanced."""
 
     def __init__(self, text):
         super().__init__()
@@ -302,7 +302,7 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_a_notebook_shows_a_picture_where_it_can(dot_program):
+def test_a_notebook_shows_svg_if_graphviz_is_installed(dot_program):
     dot_program(FAKE)
     text = define()._repr_html_()
     assert "Pipeline: batch_size=2, num_threads=1, not built" in text
@@ -311,7 +311,7 @@ def test_a_notebook_shows_a_picture_where_it_can(dot_program):
 
 
 @pytest.mark.parametrize("script", [None, "exit 1", "exec sleep 60", "echo nothing"])
-def test_a_notebook_shows_a_table_otherwise(script, dot_program, monkeypatch, tmp_path):
+def test_a_notebook_shows_a_table_without_graphviz(script, dot_program, monkeypatch, tmp_path):
     monkeypatch.setattr(draw, "_TIMEOUT_S", 0.2)
     if script is None:
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -329,7 +329,7 @@ def test_a_notebook_shows_a_table_otherwise(script, dot_program, monkeypatch, tm
         assert "<td>unused</td>" not in text
 
 
-def test_a_table_escapes_and_shortens(monkeypatch, tmp_path):
+def test_a_table_escapes_and_shortens_text(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     pipe = Pipeline(2, 1)
     with pipe:

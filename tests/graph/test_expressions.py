@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions as a whole: what is fused gives what single steps give; errors; merging; speed."""
+"""Expressions as a whole: fused and single steps are equal; errors; merging; speed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 DTYPES = ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"]
 DTYPES += ["float16", "float32", "float64", "bool"]
-# Broadcast together in any combination; some larger than a tile.
+# All of them broadcast together; some are larger than a tile.
 SHAPES = [(7, 100, 3), (100, 3), (100, 1), (7, 1, 3), (3,), (1,), (), (1, 7, 100, 3)]
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -110,7 +110,7 @@ trees = st.recursive(operands_of_trees, combine, max_leaves=10)
     shapes=st.lists(st.sampled_from(SHAPES), min_size=3, max_size=3),
     seed=st.integers(0, 1000),
 )
-def test_fused_expressions_equal_single_steps_to_the_bit(several, dtypes, shapes, seed):
+def test_fused_expressions_are_bit_identical_to_single_steps(several, dtypes, shapes, seed):
     batch = [
         [samples(shape, dtype, seed + 10 * i + j) for j in range(2)]
         for i, (dtype, shape) in enumerate(zip(dtypes, shapes, strict=True))
@@ -125,7 +125,7 @@ def test_fused_expressions_equal_single_steps_to_the_bit(several, dtypes, shapes
             patch.setenv("TORCHDALI_FUSION", fusion)
             try:
                 results.append(run(define, batch))
-            except errors.ArgumentTypeError as error:  # booleans where there are to be numbers
+            except errors.ArgumentTypeError as error:  # booleans instead of numbers
                 results.append(str(error))
     fused, single = results
     if isinstance(single, str):
@@ -141,7 +141,7 @@ def test_fused_expressions_equal_single_steps_to_the_bit(several, dtypes, shapes
                 )
 
 
-def test_the_steps_of_an_expression_become_one_operator_and_give_what_numpy_gives():
+def test_the_steps_of_an_expression_become_one_operator_and_equal_numpy():
     image = samples((60, 50, 3), "uint8", 1)
     mean = np.array([10.5, 20.25, 30.125], np.float32)
     scale = np.array([0.5, 0.1, 0.3], np.float32)
@@ -156,7 +156,7 @@ def test_the_steps_of_an_expression_become_one_operator_and_give_what_numpy_give
     np.testing.assert_array_equal(result[0], expected < image)
 
 
-def test_a_step_that_others_need_too_is_kept_and_one_used_twice_is_computed_once():
+def test_shared_steps_are_computed_once():
     x = samples((30, 40), "float32", 1)
 
     def define(node: Any) -> tuple[Any, ...]:
@@ -184,7 +184,7 @@ def test_small_operands_are_combined_before_they_are_broadcast():
     np.testing.assert_array_equal(result[0], expected)
 
 
-def test_batches_may_differ_from_sample_to_sample_in_shape_and_size():
+def test_samples_may_differ_in_shape_and_batches_in_size():
     shapes = [(5, 4), (0, 4), (3000, 4), (1, 4), (2, 4)]
     x = [samples(s, "int16", i) for i, s in enumerate(shapes)]
     y = [samples((4,), "uint8", i) for i in range(len(shapes))]
@@ -193,7 +193,7 @@ def test_batches_may_differ_from_sample_to_sample_in_shape_and_size():
         np.testing.assert_array_equal(r, (a.astype(np.int32) - b) * 2 + a)
 
 
-def test_scalars_and_empty_samples():
+def test_scalars_and_empty_samples_are_supported():
     scalar, nothing = np.float32(2.5), np.zeros((0, 3), np.float32)
     first, second = run(lambda a, b: ((a + 1) * a, b * a + b), [[scalar], [nothing]])
     assert first[0].shape == ()
@@ -232,7 +232,7 @@ def test_a_last_step_that_fails_names_its_own_line():
         run(define, operands)
 
 
-def test_two_constants_are_refused():
+def test_expressions_of_two_constants_are_errors():
     with pytest.raises(TypeError, match=r"at least one DataNode, got 1, 2(?s:.*)compute what is"):
         math.min(1, 2)
     with pytest.raises(TypeError, match="at least one DataNode"):
@@ -242,7 +242,7 @@ def test_two_constants_are_refused():
 @pytest.mark.parametrize(
     "operand", ["text", None, 1j, object()], ids=["str", "None", "complex", "object"]
 )
-def test_an_operand_that_is_no_number_is_refused_where_it_stands(operand):
+def test_an_operand_that_is_no_number_is_an_error_with_its_line(operand):
     pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)
     with pipe:
         node = fn.external_source(name="x")
@@ -274,8 +274,8 @@ def test_results_do_not_depend_on_threads():
         np.testing.assert_array_equal(a, b)
 
 
-def test_a_pipeline_of_a_thousand_operators_is_built_at_once():
-    """100 ms is what a user does not notice; the best of some attempts, of one thread's time."""
+def test_a_pipeline_of_a_thousand_operators_builds_quickly():
+    """Users do not notice 100 ms. The best of some attempts, in time of one thread."""
 
     def build() -> float:
         start = time.thread_time()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the brackets of a DataNode give, its shape() and its properties."""
+"""Subscripts of data nodes, shape() and properties."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_matches_numpy(expression):
 
 
 @pytest.mark.dali
-def test_ranges_that_begin_behind_the_end_differ_from_dali():
-    """DALI takes the last element where a range begins behind the end; Python takes none."""
+def test_ranges_that_start_after_the_end_differ_from_dali():
+    """For a range that starts after the end, DALI takes the last element, Python none."""
     expression, sources = "x[:, 7:9],", {"x": ("", [[ramp((2, 3))]])}
     theirs = evaluate_in_dali(expression, sources, batch_size=1)[0][0].samples[0]
     ours = evaluate(expression, sources, batch_size=1)[0][0].samples[0]
@@ -79,11 +79,11 @@ def test_ranges_that_begin_behind_the_end_differ_from_dali():
         ("x[::2, ::-1]", "HWC"),
     ],
 )
-def test_layouts(expression, layout):
+def test_subscripts_keep_the_layout_of_the_remaining_axes(expression, layout):
     assert evaluate(f"{expression},", SOURCES)[0][0].layout == layout
 
 
-def test_bounds_from_nodes_of_every_kind():
+def test_bounds_may_be_data_nodes():
     sources = {
         "x": ("", [[ramp((6,)), ramp((9,))]]),
         "i": ("", [[torch.tensor(1), torch.tensor(-4)]]),
@@ -136,12 +136,12 @@ NOT_THERE = [
 
 
 @for_each("expression", NOT_THERE)
-def test_what_is_not_there_is_an_index_error(expression):
+def test_indices_out_of_range_are_index_errors(expression):
     with pytest.raises(IndexError, match="sample 0 of 2"):
         evaluate(f"{expression},", SOURCES)
 
 
-def test_newaxis():
+def test_newaxis_inserts_axes():
     assert torchdali.newaxis is torchdali.data_node.newaxis
     assert newaxis.name is None
     assert newaxis("C").name == "C"
@@ -153,12 +153,12 @@ def test_newaxis():
         newaxis(3)
 
 
-def test_nothing_is_made_where_nothing_is_asked(node):
+def test_full_slices_make_no_operator(node):
     assert node[...] is node
     assert node[()] is node
 
 
-def test_equal_subscripts_are_one():
+def test_equal_subscripts_are_merged():
     pipe = Pipeline(1, 1, None)
     with pipe:
         x = fn.external_source(name="x", layout="HWC")
@@ -171,7 +171,7 @@ def test_equal_subscripts_are_one():
 # -- shape() and properties
 
 
-def test_shape_and_properties():
+def test_nodes_have_shape_and_properties():
     (outputs,) = evaluate(
         "x.shape(), x.shape(dtype=types.INT32), x.property('layout'), x.source_info(), "
         "x.shape()[0]",
@@ -194,7 +194,7 @@ def test_shape_and_properties():
         lambda x: x.source_info(device="gpu"),
     ],
 )
-def test_facts_about_a_batch_come_on_the_device_that_is_asked_for(node, call):
+def test_shapes_are_on_the_requested_device(node, call):
     assert call(node).device == "gpu"
     assert [input.device for input in call(node).source.inputs] == ["cpu"]
 
