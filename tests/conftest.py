@@ -27,10 +27,10 @@ from hypothesis import HealthCheck, settings
 pytest_plugins = ["helpers.gpu_record", "helpers.selection"]
 
 REQUIRED = {name for name in os.environ.get("TORCHDALI_REQUIRE", "").split(",") if name}
-# A thread that was told to stop has this long to be gone.
+# Time limit for threads that were told to stop.
 THREAD_EXIT_S = 10.0
 
-# A shell has what it runs in the background ignore Ctrl-C, and what that starts inherits it.
+# Background jobs of a shell ignore Ctrl-C, and child processes inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -61,9 +61,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Takes what is imported and collected out of the garbage collector's sight.
+    """Hides imported modules and collected tests from the garbage collector.
 
-    Many tests call gc.collect(), and all of them cause collections. Each would walk over the half a
+    Many tests call gc.collect(), and all of them cause collections. Each would visit the half a
     million objects of torch, pytest and the collected tests: a tenth of a second.
     """
     gc.collect()
@@ -81,7 +81,7 @@ def _required_machinery_is_there(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.cuda)])
 def device(request: pytest.FixtureRequest) -> str:
-    """Runs a test on each device; the second run is skipped where there is no GPU."""
+    """Runs a test on each device; the second run is skipped without a GPU."""
     return str(request.param)
 
 
@@ -102,7 +102,7 @@ def dali_python() -> str:
     return os.environ["TORCHDALI_DALI_PYTHON"]
 
 
-# NumPy's old global state is what a test must not change.
+# Tests must not change NumPy's old global state.
 def _random_state() -> tuple[object, ...]:
     numpy_state = np.random.get_state()  # noqa: NPY002
     return random.getstate(), numpy_state[1].tobytes(), torch.get_rng_state().numpy().tobytes()
@@ -138,7 +138,7 @@ def _leaves_things_as_they_were(request: pytest.FixtureRequest) -> Iterator[None
     assert not left, f"the test left threads running: {sorted(t.name for t in left)}"
 
 
-# A shared CI machine is slow now and then: a deadline would make tests fail by chance.
+# A shared CI machine is slow at times: with a deadline, tests would fail at random.
 settings.register_profile(
     "torchdali", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -170,7 +170,7 @@ def problem(path: str) -> str | None:
 
 
 @for_each("path", sorted(set(paths())))
-def test_a_name_of_dali_is_here(path):
+def test_names_of_dali_exist_with_their_signatures(path):
     found = problem(path)
     if path in ABSENT:
         assert found, f"torchdali.{path} is there now: take it off ABSENT"
@@ -180,7 +180,7 @@ def test_a_name_of_dali_is_here(path):
         assert found is None, f"torchdali.{path} {found}"
 
 
-def test_the_tables_name_what_dali_has():
+def test_the_tables_list_names_of_dali_only():
     known = set(paths())
     assert known >= ABSENT.keys()
     assert known >= PENDING.keys()

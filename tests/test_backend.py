@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchdali.backend: the registry, memory, and what is there without an effect."""
+"""torchdali.backend: the registry, memory, and options without effect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_classes_are_those_of_tensors():
         assert getattr(backend, name) is getattr(tensors, name)
 
 
-def test_operators_go_by_the_names_of_dalis_backend():
+def test_operators_have_the_names_of_dalis_backend():
     names = backend.RegisteredCPUOps()
     assert {"Resize", "decoders__Image", "random__CoinFlip", "readers__File"} <= set(names)
     assert len(names) == len([s for s in registry().values() if "cpu" in s.devices])
@@ -29,7 +29,7 @@ def test_operators_go_by_the_names_of_dalis_backend():
 
 
 @for_each("name", sorted(registry()))
-def test_a_schema_says_what_the_registry_says(name):
+def test_a_schema_equals_the_registry(name):
     known = registry()[name]
     schema = backend.GetSchema("__".join([*known.path[:-1], known.class_name]))
     assert schema.OperatorName() == known.class_name
@@ -55,7 +55,7 @@ def test_a_schema_says_what_the_registry_says(name):
         schema.GetArgumentType("nothing")
 
 
-def test_unknown_operators():
+def test_unknown_operators_are_errors():
     assert backend.TryGetSchema("Nothing") is None
     with pytest.raises(RuntimeError, match='no operator "Nothing"'):
         backend.GetSchema("Nothing")
@@ -70,8 +70,8 @@ def resident() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_unused_memory_goes_back_and_used_memory_stays():
-    # Larger than what malloc ever takes from its heap, so that it goes back to the system.
+def test_release_unused_memory_keeps_used_memory():
+    # Larger than malloc takes from its heap, so that it is returned to the system.
     size = 40 << 20
 
     @pipeline_def(batch_size=1, num_threads=1, prefetch_queue_depth=1)
@@ -96,7 +96,7 @@ KNOBS = ["HostBufferGrowthFactor", "DeviceBufferGrowthFactor", "HostBufferShrink
 
 
 @pytest.mark.parametrize("knob", KNOBS)
-def test_knobs_of_dalis_allocator_say_that_they_do_nothing(knob):
+def test_options_of_dalis_allocator_warn_that_they_have_no_effect(knob):
     get, put = getattr(backend, f"Get{knob}"), getattr(backend, f"Set{knob}")
     before = get()
     with pytest.warns(UserWarning, match="no effect"):
@@ -109,7 +109,7 @@ def test_knobs_of_dalis_allocator_say_that_they_do_nothing(knob):
     assert get() == before
 
 
-def test_one_knob_turns_two():
+def test_use_cuda_malloc_async_sets_two_options():
     before = backend.GetHostBufferGrowthFactor()
     with pytest.warns(UserWarning, match="no effect"):
         backend.SetBufferGrowthFactor(2)
@@ -119,7 +119,7 @@ def test_one_knob_turns_two():
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_memory_of_a_gpu_needs_one():
+def test_gpu_memory_without_a_gpu_is_an_error():
     with pytest.raises(errors.UnsupportedError, match="needs a GPU"):
         backend.PreallocateDeviceMemory(1 << 20, 0)
     with pytest.raises(errors.UnsupportedError, match="needs a GPU"):
@@ -128,7 +128,7 @@ def test_memory_of_a_gpu_needs_one():
 
 
 @pytest.mark.cuda
-def test_memory_of_a_gpu_is_taken_ahead():
+def test_gpu_memory_can_be_preallocated():
     before = torch.cuda.memory_reserved(0)
     backend.PreallocateDeviceMemory(64 << 20, 0)
     assert torch.cuda.memory_reserved(0) >= before + (64 << 20)
@@ -141,7 +141,7 @@ def test_memory_of_a_gpu_is_taken_ahead():
     assert "device_id=0" in repr(stream)
 
 
-def test_plugin_libraries_are_refused():
+def test_plugin_libraries_are_errors():
     with pytest.raises(errors.UnsupportedError, match=r"nothing\.so"):
         backend.LoadLibrary("nothing.so")
     with pytest.warns(UserWarning, match=r"nothing\.so"):
@@ -149,7 +149,7 @@ def test_plugin_libraries_are_refused():
 
 
 @pytest.mark.parametrize("options", [{}, {"max_version": (1, 0)}], ids=["old", "versioned"])
-def test_capsules_are_told_apart(options):
+def test_capsules_are_checked_by_name(options):
     capsule = torch.zeros(2).__dlpack__(**options)
     assert backend.CheckDLPackCapsule(capsule) == (True, False)
     torch.from_dlpack(capsule)
@@ -157,7 +157,7 @@ def test_capsules_are_told_apart(options):
     assert backend.CheckDLPackCapsule("capsule") == (False, False)
 
 
-def test_facts_of_the_build(monkeypatch):
+def test_build_information_is_available(monkeypatch):
     assert backend.GetCxx11AbiFlag() == int(torch.compiled_with_cxx11_abi())
     assert (backend.GetCudaVersion() > 0) == (torch.version.cuda is not None)
     monkeypatch.setenv("DALI_RESTRICT_PINNED_MEM", "1")

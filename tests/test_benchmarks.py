@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark harness measures, reports and compares; how fast anything is, is not tested."""
+"""The benchmark harness measures, reports and compares; speeds are not tested."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_round_measures_what_the_peer_did():
     assert 0 < values["low"] <= values["median"] <= values["high"]
 
 
-def test_an_absent_peer_is_named_with_the_reason(monkeypatch):
+def test_an_absent_peer_is_reported_with_the_reason(monkeypatch):
     monkeypatch.delenv("TORCHDALI_DALI_PYTHON", raising=False)
     results = harness.measure(
         overhead.__name__,
@@ -67,7 +67,7 @@ def test_an_absent_peer_is_named_with_the_reason(monkeypatch):
     assert "metrics" not in results[0]
 
 
-def test_cpu_time_counts_children_that_still_run():
+def test_cpu_time_includes_running_children():
     child = subprocess.Popen(
         [sys.executable, "-c", "import time\nwhile True: pass"], stdout=subprocess.DEVNULL
     )
@@ -81,7 +81,7 @@ def test_cpu_time_counts_children_that_still_run():
         child.wait()
 
 
-def test_tables_name_peers_ratios_and_absences():
+def test_tables_show_peers_ratios_and_absences():
     absent = {**result("dali-plain", 1), "absent": "not installed"}
     text = tables.tables(
         document(result("torchdali-plain", 200), result("dataloader", 100), absent)
@@ -102,7 +102,7 @@ def test_tables_are_written_between_their_marks():
     assert report.filled(filled, document(result("torchdali-plain", 200))) == filled
 
 
-def test_a_table_may_be_of_another_kind_of_machine(tmp_path, monkeypatch):
+def test_a_table_may_use_results_of_another_machine(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     page = "<!-- benchmarks:pipeline@avx2 -->\nold\n<!-- /benchmarks -->\n"
     here = document(result("torchdali-plain", 200))
@@ -152,6 +152,6 @@ def test_compare_ignores_small_differences_of_memory():
     assert compare.gain("us_per_iteration", 20, 40) == pytest.approx(-0.5)
 
 
-def test_a_result_is_plain_data():
+def test_a_result_can_be_stored_as_json():
     content = document(result("torchdali-plain", 200))
     assert json.loads(json.dumps(content)) == copy.deepcopy(content)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The build: what it notes, what it leaves out, and what the import says where something is off."""
+"""The build: recorded facts, optional parts, and errors of the import."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def load_backend():
     return backend
 
 
-def test_info_names_versions_codecs_instruction_set_and_cuda():
+def test_info_shows_versions_codecs_instruction_set_and_cuda():
     done = subprocess.run(
         [sys.executable, "-m", "torchdali.info"], capture_output=True, text=True, check=True
     )
@@ -58,7 +58,7 @@ def test_the_gpu_library_sees_the_devices_that_torch_sees():
     assert devices[0].capability == torch.cuda.get_device_capability(0)
 
 
-def test_a_torch_of_another_minor_version_is_refused_with_both_versions():
+def test_a_torch_of_another_minor_version_is_an_error_with_both_versions():
     done = python("import torch; torch.__version__ = '2.3.1'; from torchdali import fn")
     assert done.returncode != 0
     built = torch.__version__
@@ -66,7 +66,7 @@ def test_a_torch_of_another_minor_version_is_refused_with_both_versions():
     assert "make build" in done.stderr
 
 
-def test_an_engine_that_was_not_compiled_says_how_to_compile_it():
+def test_a_missing_engine_is_an_error_that_says_how_to_compile_it():
     done = python(
         "import sys; sys.modules['torchdali._build_info'] = None; from torchdali import fn"
     )
@@ -107,12 +107,12 @@ def test_requirements_are_pinned_and_missing_ones_are_found():
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_without_codecs_it_builds_and_says_at_use_which_package_is_missing(tmp_path):
+def test_without_codecs_the_engine_builds_and_reports_the_missing_package(tmp_path):
     for name in ("csrc", "torchdali", "tools"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so"))
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
-    # With paths below it as the checkout has them, ccache shares what does not see the codecs.
+    # The copy has the same relative paths, so ccache shares files that do not use codecs.
     ccache = {"CCACHE_BASEDIR": str(tmp_path), "CCACHE_NOHASHDIR": "1"}
     environment = {**os.environ, **ccache, "PKG_CONFIG": "false", "TORCHDALI_CUDA": "0"}
     built = subprocess.run(
@@ -139,7 +139,7 @@ def test_without_codecs_it_builds_and_says_at_use_which_package_is_missing(tmp_p
     assert "this build has no libjpeg-turbo" in done.stderr
 
     image = pytest.importorskip("PIL.Image")
-    # What data sets hold has a decoder of ours.
+    # torchdali decodes common JPEG files itself.
     image.new("RGB", (8, 8), (128,) * 3).save(tmp_path / "sequential.jpg")
     image.new("RGB", (8, 8), (99,) * 3).save(tmp_path / "progressive.jpg", progressive=True)
     image.new("CMYK", (8, 8)).save(tmp_path / "ink.jpg")

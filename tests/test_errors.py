@@ -24,7 +24,7 @@ KINDS = {
 
 
 @for_each("kind", KINDS)
-def test_every_kind_is_a_runtime_error_and_what_python_calls_it(kind):
+def test_every_class_is_a_runtime_error_and_a_python_error(kind):
     cls, builtin = KINDS[kind]
     error = _from_engine(kind, "failed", {})
     assert type(error) is cls
@@ -34,7 +34,7 @@ def test_every_kind_is_a_runtime_error_and_what_python_calls_it(kind):
     assert str(error) == "failed"
 
 
-def test_the_text_has_operator_sample_source_place_and_remedy_in_this_order():
+def test_the_text_has_operator_sample_source_location_and_fix():
     error = _from_engine(
         "data",
         "not a JPEG. To fix it: remove the file",
@@ -58,13 +58,13 @@ def test_the_text_has_operator_sample_source_place_and_remedy_in_this_order():
     assert error.source == "/data/cat.jpg"
 
 
-def test_absent_details_leave_no_lines():
+def test_absent_details_have_no_lines():
     error = _from_engine("value", "wrong", {"operator": "", "sample": -1, "location": ""})
     assert str(error) == "wrong"
     assert error.sample is None
 
 
-def test_an_unknown_kind_is_ours():
+def test_an_unknown_kind_is_an_internal_error():
     assert type(_from_engine("nonsense", "x", {})) is errors.InternalError
 
 

@@ -122,7 +122,7 @@ def test_includes_have_no_cycles():
     problems(find_cycles({str(p.relative_to(CSRC)): includes(p) for p in cxx_files()}))
 
 
-def test_a_cxx_file_starts_with_its_licence_and_says_what_it_is():
+def test_a_cxx_file_starts_with_its_license_and_a_description():
     def found() -> Iterator[str]:
         for path in cxx_files():
             first, second = path.read_text().splitlines()[:2]
@@ -136,7 +136,7 @@ def test_a_cxx_file_starts_with_its_licence_and_says_what_it_is():
     problems(found())
 
 
-def test_the_engine_asks_nothing_of_cuda_at_compile_time():
+def test_the_engine_does_not_depend_on_cuda_at_compile_time():
     asks = re.compile(r"#\s*if.*\b(USE_CUDA|WITH_CUDA)\b|cuda_runtime")
     problems(str(p) for p in cxx_files() if p.suffix[:3] != ".cu" and asks.search(p.read_text()))
 
@@ -201,12 +201,12 @@ def test_no_folder_of_csrc_has_too_many_files():
     problems(f"{folder}: {n} files" for folder, n in count.items() if n > 25)
 
 
-def test_no_private_module_lies_flat():
+def test_no_private_module_is_at_the_top_level():
     flat = {path.name for path in PACKAGE.glob("_*.py")} - {"__init__.py", "_build_info.py"}
     problems(flat)
 
 
-def test_what_a_worker_process_loads_imports_no_torch():
+def test_modules_of_worker_processes_do_not_import_torch():
     graph = import_graph()
     seen = {
         "torchdali._workers.process",
@@ -220,7 +220,7 @@ def test_what_a_worker_process_loads_imports_no_torch():
     problems(str(path) for path in paths if at_import.search(path.read_text()))
 
 
-def test_a_public_module_says_what_it_exports():
+def test_a_public_module_has_all():
     def assigns_all(tree: ast.Module) -> bool:
         return any(
             isinstance(target, ast.Name) and target.id == "__all__"

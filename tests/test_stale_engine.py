@@ -8,7 +8,7 @@ import pytest
 from torchdali._engine import schema
 
 
-def test_an_engine_of_other_sources_is_an_import_error_that_says_what_to_do(monkeypatch):
+def test_an_engine_of_other_sources_is_an_import_error(monkeypatch):
     class Old:
         @staticmethod
         def schemas():

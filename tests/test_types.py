@@ -29,7 +29,7 @@ ELEMENT_TYPES = {
 }
 
 
-def test_values_are_dalis():
+def test_values_are_those_of_dali():
     assert {name: int(types.DALIDataType[name]) for name in ELEMENT_TYPES} == ELEMENT_TYPES
     assert types.NO_TYPE == -1
     assert types.PYTHON_OBJECT == 24
@@ -40,7 +40,7 @@ def test_values_are_dalis():
     assert types.EvalMode.default is types.EvalMode.eager
 
 
-def test_members_show_their_names():
+def test_members_have_their_names_as_repr():
     assert str(types.FLOAT) == "DALIDataType.FLOAT"
     assert f"{types.INTERP_NN}" == "DALIInterpType.INTERP_NN"
     assert repr(types.RGB) == "<DALIImageType.RGB: 0>"
@@ -54,7 +54,7 @@ def test_every_alias_of_the_module_is_a_member():
 
 
 @for_each("name", ELEMENT_TYPES)
-def test_element_types_go_to_numpy_and_torch_and_back(name):
+def test_element_types_convert_to_numpy_and_torch_and_back(name):
     dali = types.DALIDataType[name]
     array = np.zeros(2, types.to_numpy_type(dali))
     assert torch.from_numpy(array).dtype == types.to_torch_type(dali)
@@ -73,12 +73,12 @@ def test_element_types_go_to_numpy_and_torch_and_back(name):
     "unknown",
     ["complex64", torch.bfloat16, np.complex128, "x", "int", None, 5, np.dtype(">i4"), "FLOAT"],
 )
-def test_a_type_that_dali_has_not_is_a_type_error(unknown):
+def test_unsupported_types_are_type_errors(unknown):
     with pytest.raises(TypeError, match="counterpart"):
         types.to_dali_type(unknown)
 
 
-def test_names_of_c_are_dalis():
+def test_names_of_c_types_are_those_of_dali():
     names = {"float": "FLOAT", "double": "FLOAT64", "half": "FLOAT16", "long": "INT64"}
     names |= {"boolean": "BOOL", "byte": "UINT8", "sbyte": "INT8", "ushort": "UINT16"}
     assert {name: types.to_dali_type(name).name for name in names} == names
@@ -86,7 +86,7 @@ def test_names_of_c_are_dalis():
 
 
 @pytest.mark.parametrize("ambiguous", [int, float])
-def test_numbers_of_python_have_another_width_in_dali(ambiguous):
+def test_int_and_float_are_ambiguous(ambiguous):
     with pytest.raises(TypeError, match="say which"):
         types.to_dali_type(ambiguous)
 
@@ -109,7 +109,7 @@ def test_converters_of_other_frameworks_are_asked_in_order(request):
         types.to_dali_type("your float")
 
 
-def test_no_element_type_has_no_numpy_type():
+def test_types_without_elements_have_no_numpy_type():
     with pytest.raises(KeyError):
         types.to_numpy_type(types.STRING)
 
@@ -124,7 +124,7 @@ def test_members_survive_pickling_and_copies(member):
     assert type(member)(int(member)) is member
 
 
-def test_a_dtype_was_a_method_once():
+def test_a_dtype_can_still_be_called():
     for name in ELEMENT_TYPES:
         with pytest.warns(DeprecationWarning, match="property"):
             character = types.DALIDataType[name]()
@@ -153,7 +153,7 @@ def test_a_layout_is_a_string_with_another_repr():
         types.TensorLayout(5)
 
 
-def test_infos_show_what_they_hold():
+def test_infos_have_a_repr():
     assert "idx_in_batch=1" in repr(types.SampleInfo(5, 1, 2, 0))
     assert repr(types.BatchInfo(3, 1)) == "BatchInfo(iteration=3, epoch_idx=1)"
     info = pickle.loads(pickle.dumps(types.SampleInfo(5, 1, 2, 0)))

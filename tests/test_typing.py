@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stubs know what users write, and what they get."""
+"""The stubs have the types of arguments and results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ fn.cast(training)
 
 
 @pytest.mark.slow
-def test_mypy_understands_a_program(tmp_path, monkeypatch):
+def test_mypy_accepts_a_program(tmp_path, monkeypatch):
     api = pytest.importorskip("mypy.api")
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What emulation cannot show: streams, the memory of the device, data that lies there."""
+"""CUDA features that emulation cannot test: streams, device memory, data on the device."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STREAMS = {
 
 @pytest.mark.parametrize("no_copy", [False, True])
 @pytest.mark.parametrize("form", STREAMS)
-def test_data_that_a_stream_is_still_making_is_waited_for(form, no_copy):
+def test_data_of_another_stream_is_waited_for(form, no_copy):
     stream = torch.cuda.Stream()
     with scaled(batch_size=4, no_copy=no_copy) as pipe:
         pipe.build()
@@ -55,7 +55,7 @@ def test_data_that_a_stream_is_still_making_is_waited_for(form, no_copy):
 
 
 @pytest.mark.parametrize("stream", [0, -1])
-def test_the_default_stream_and_none(stream):
+def test_data_may_be_on_the_default_stream_or_none(stream):
     with scaled(batch_size=2) as pipe:
         pipe.build()
         data = images(2)
@@ -64,7 +64,7 @@ def test_the_default_stream_and_none(stream):
         assert torch.equal(pipe.run()[0].as_torch(), data * 2)
 
 
-def test_data_that_changes_after_it_was_fed_was_copied():
+def test_fed_data_is_copied():
     with scaled(batch_size=2) as pipe:
         pipe.build()
         data = images(2)
@@ -75,7 +75,7 @@ def test_data_that_changes_after_it_was_fed_was_copied():
 
 
 class Array:
-    """A CUDA array that is no torch tensor."""
+    """A CUDA array that is not a torch tensor."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
@@ -94,7 +94,7 @@ class Array:
         lambda x: list(x[:, :, :, [2, 1, 0]]),
     ],
 )
-def test_data_in_every_form_on_both_devices(make):
+def test_data_of_every_form_is_accepted_on_both_devices(make):
     x = images(3, 8)
     with scaled(batch_size=3) as pipe:
         pipe.build()
@@ -115,7 +115,7 @@ def test_data_on_a_gpu_for_a_cpu_source_is_an_error():
             pipe.feed_input("x", images(2))
 
 
-def test_outputs_are_ready_on_the_stream_that_takes_them():
+def test_outputs_are_ready_on_the_current_stream():
     source = [np.full((256, 256, 3), i, np.uint8) for i in range(8)]
 
     @pipeline_def(batch_size=8, num_threads=2, device_id=0)
@@ -157,7 +157,7 @@ def train(seed: int, steps: int) -> torch.Tensor:
     return weights.cpu()
 
 
-def test_two_pipelines_and_training_at_the_same_time_give_what_they_give_alone():
+def test_two_pipelines_and_training_do_not_disturb_each_other():
     alone = [train(seed, 20) for seed in (1, 2)]
     together: dict[int, torch.Tensor] = {}
 
@@ -187,7 +187,7 @@ def test_memory_does_not_grow_over_ten_thousand_batches():
         assert torch.cuda.memory_reserved() <= before + (4 << 20)
 
 
-def test_out_of_memory_is_an_error_and_the_pipeline_goes_on():
+def test_out_of_memory_is_an_error_and_the_pipeline_continues():
     @pipeline_def(batch_size=1, num_threads=1, device_id=0)
     def define():
         x = fn.external_source(name="x", layout="HWC").gpu()
@@ -204,7 +204,7 @@ def test_out_of_memory_is_an_error_and_the_pipeline_goes_on():
         assert pipe.run()[0].as_torch().shape == (1, 9, 9, 3)
 
 
-def test_iterators_hand_out_cuda_tensors():
+def test_iterators_return_cuda_tensors():
     with training_pipeline(4) as pipe:
         batch = next(iter(DALIGenericIterator(pipe, ["image"])))
         image = batch[0]["image"]
@@ -212,7 +212,7 @@ def test_iterators_hand_out_cuda_tensors():
         assert image.shape == (8, 3, 32, 32)
 
 
-def test_no_other_gpu_is_touched():
+def test_other_gpus_are_not_used():
     with training_pipeline(5) as pipe:
         pipe.run()
         assert pipe.run()[0].device_id() == 0

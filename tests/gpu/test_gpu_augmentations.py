@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Augmentations on the GPU where their kernels do more than the cases of tests/ops show."""
+"""Augmentations on the GPU: paths of kernels that the cases of tests/ops do not reach."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_many_threads_count_into_one_histogram(layout, channels, backend):
     both(OpCase("equalize", layout, make=skewed(shape), batch=2))
 
 
-def test_an_image_of_one_value_is_one_run_for_each_thread(backend):
+def test_images_of_one_value_have_one_run_per_thread(backend):
     del backend
     both(
         OpCase("equalize", "HWC", make=lambda i: torch.full((64, 65, 3), 40 * i, dtype=torch.uint8))
@@ -56,7 +56,7 @@ FAMILIES = {
 
 @for_each("ragged", [False, True])
 @for_each("family", FAMILIES)
-def test_automatic_augmentations_run_wholly_on_the_gpu(family, ragged, backend):
+def test_automatic_augmentations_run_on_the_gpu_completely(family, ragged, backend):
     del backend
     data = [RNG.integers(0, 256, (24 + i * ragged, 25, 3), np.uint8) for i in range(BATCH)]
 
@@ -73,7 +73,7 @@ def test_automatic_augmentations_run_wholly_on_the_gpu(family, ragged, backend):
             batches[device] = [sample.cpu() for run in runs for sample in run.as_torch_list()]
     for ours, theirs in zip(batches["gpu"], batches["cpu"], strict=True):
         assert ours.shape == theirs.shape
-        # A resampled byte may be one off, which what follows may enlarge.
+        # A resampled byte may be one off, and later steps may enlarge that.
         assert (ours.int() - theirs.int()).abs().float().mean() < 0.5
 
 
@@ -126,7 +126,7 @@ def test_shot_noise_of_many_bytes_is_drawn_by_tables(backend):
 
 @for_each("op", ["noise.gaussian", "noise.salt_and_pepper", "noise.shot"])
 @for_each("size", [1, 63, 64, 65, 255, 256, 257, 1000])
-def test_noise_of_any_size_is_that_of_the_cpu(op, size, backend):
+def test_noise_of_any_size_equals_the_cpu(op, size, backend):
     del backend
     both(OpCase(op, "W", (size,), dtype=torch.float32, batch=2))
     both(OpCase(op, "WC", (size, 3), batch=2))
@@ -135,14 +135,14 @@ def test_noise_of_any_size_is_that_of_the_cpu(op, size, backend):
 
 def random_boxes(count, seed):
     corners = torch.rand(count, 2, 2, generator=torch.Generator().manual_seed(seed))
-    # Multiples of 1/8: many overlap as much as others do.
+    # Multiples of 1/8: many pairs overlap equally.
     low, high = (corners.sort(dim=1).values * 8).round().unbind(1)
     return torch.cat([low, high + 1], 1) / 8
 
 
 @for_each("anchors", [1, 63, 65, 1000])
 @for_each("offset", [False, True])
-def test_boxes_take_anchors_in_the_order_of_the_cpu(anchors, offset, backend):
+def test_boxes_are_matched_in_the_order_of_the_cpu(anchors, offset, backend):
     del backend
     args = {"anchors": random_boxes(anchors, 1).flatten().tolist(), "offset": offset}
     sizes = [0, 1, 7, 40]
@@ -159,7 +159,7 @@ def test_boxes_take_anchors_in_the_order_of_the_cpu(anchors, offset, backend):
     )
 
 
-def test_later_regions_lie_over_earlier_ones(backend):
+def test_later_regions_overwrite_earlier_ones(backend):
     del backend
     ids = [0, 2, 1, 2]
     anchors = PerSample([[[0, 0], [3, 2], [5, 5], [4, 1]], [[6, 6], [0, 0], [1, 1], [2, 2]]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Automatic augmentations of images on the GPU: each gives what it gives on the CPU."""
+"""Automatic augmentations of images on the GPU equal those on the CPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = sorted(
 BINS = 11
 # Magnitude bins and signs of the samples of a batch.
 SAMPLES = np.array([(0, 0), (3, 1), (5, 0), (5, 1), (8, 0), (10, 1), (10, 0)], np.int32)
-# Of these the GPU adds up or rounds in another order.
+# In these the GPU adds or rounds in another order.
 OFF_BY_ONE = {"auto_contrast", "contrast"}
 WITHOUT = {name for name in ("equalize",) if "gpu" not in registry()[name].devices}
 each = pytest.mark.parametrize("name", NAMES)
@@ -35,7 +35,7 @@ def images() -> list[np.ndarray]:
         y, x = np.mgrid[: 30 + 3 * i, :40, :1][:2] / 9
         smooth = 120 + 70 * np.sin(x + np.arange(3) + i) * np.cos(y - np.arange(3))
         made.append((smooth + rng.integers(-6, 7, (30 + 3 * i, 40, 3))).clip(0, 255))
-    made[4][...] = 77  # nothing to stretch or to equalise
+    made[4][...] = 77  # constant: stretching and equalization do nothing
     return [image.astype(np.uint8) for image in made]
 
 
@@ -61,12 +61,12 @@ def run(name: str, device: str) -> list[torch.Tensor]:
         return [sample.cpu().clone() for sample in out.as_torch_list()]
 
 
-def test_all_are_there():
+def test_every_augmentation_is_tested():
     assert len(NAMES) == 18
 
 
 @each
-def test_an_augmentation_gives_what_it_gives_on_the_cpu(name, backend):
+def test_an_augmentation_equals_the_cpu(name, backend):
     del backend
     if name in WITHOUT:
         with pytest.raises(errors.TorchdaliError, match=f"fn.{name}.*gpu"):
@@ -79,7 +79,7 @@ def test_an_augmentation_gives_what_it_gives_on_the_cpu(name, backend):
 
 
 @pytest.mark.parametrize("policy", ["image_net", "reduced_cifar10", "svhn"])
-def test_policies_run_on_the_gpu_where_all_their_augmentations_do(policy, backend):
+def test_policies_run_on_the_gpu_if_all_their_augmentations_do(policy, backend):
     del backend
 
     @pipeline_def(
@@ -99,5 +99,5 @@ def test_policies_run_on_the_gpu_where_all_their_augmentations_do(policy, backen
         return
     for there, here in zip(outputs("gpu"), outputs("cpu"), strict=True):
         assert there.shape == here.shape
-        # Two augmentations in turn: an equalised image may be two steps of grey off.
+        # Two augmentations in turn: an equalized image may be two gray levels off.
         assert (there.int() - here.int()).abs().float().mean() < 1

@@ -51,12 +51,12 @@ def test_the_plan_names_what_was_fused():
         (lambda x: fn.flip(fn.crop(x, crop=[2, 2])), [2]),
     ],
 )
-def test_what_is_fused_with_what(define, fused):
+def test_the_plan_shows_which_operators_are_fused(define, fused):
     assert [len(step.operators) for step in plan_of(define) if step.fused] == fused
 
 
 def failing(line: int, batch: Batch) -> str:
-    """Returns the error of a chain in which member `line` fails."""
+    """Returns the error of a chain whose member at `line` fails."""
 
     @pipeline_def(batch_size=BATCH, num_threads=1, device_id=None, seed=3)
     def definition() -> Any:
@@ -81,7 +81,7 @@ def failing(line: int, batch: Batch) -> str:
         (4, "fn.crop_mirror_normalize("),
     ],
 )  # fmt: skip
-def test_errors_are_those_of_the_operator_that_failed(line, text, monkeypatch):
+def test_errors_name_the_operator_that_failed(line, text, monkeypatch):
     batch = image_batch()
     if line == 2:
         batch[2] = batch[2][..., :1]
@@ -108,7 +108,7 @@ def test_errors_of_the_definition_name_the_operator(monkeypatch):
     assert error() == fused
 
 
-def test_in_branches(monkeypatch):
+def test_chains_in_branches_are_equal(monkeypatch):
     batch = image_batch()
 
     @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None, seed=3, enable_conditionals=True)
@@ -138,7 +138,7 @@ def test_in_branches(monkeypatch):
 
 @pytest.mark.parametrize("by", ["cpu", "hybrid"])
 @pytest.mark.parametrize("narrow", [True, False])
-def test_behind_a_decoder(by, narrow, monkeypatch):
+def test_chains_after_a_decoder_are_equal(by, narrow, monkeypatch):
     monkeypatch.setenv("TORCHDALI_MIXED_DECODER", by)
     files = [jpeg(ramp(60 + 9 * i, 110 - 7 * i, 3), orientation=1 + i) for i in range(6)]
     files += [png(ramp(40, 30, 3), 8, 2), jpeg(ramp(1, 1, 3))]
@@ -165,7 +165,7 @@ def test_behind_a_decoder(by, narrow, monkeypatch):
     assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
 
 
-def test_errors_behind_a_decoder_name_their_lines():
+def test_errors_after_a_decoder_name_their_lines():
     file = np.frombuffer(jpeg(ramp(20, 30, 3)), np.uint8)
 
     def error(dtype: Any, crop: int) -> str:
@@ -183,7 +183,7 @@ def test_errors_behind_a_decoder_name_their_lines():
     assert "fn.crop_mirror_normalize:" in error(types.INTERP_LINEAR, 9)
 
 
-def test_memory_statistics_and_profile_know_the_members():
+def test_memory_statistics_and_profiles_list_the_members():
     batch = image_batch()
 
     @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None, enable_memory_stats=True)

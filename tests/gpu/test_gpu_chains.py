@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("backend")
 def run(
     define: Definition, batch: Batch, layout: str | None, device: str = "gpu", runs: int = 2
 ) -> tuple[list[torch.Tensor], list[str], list[int]]:
-    """Returns all samples, their layouts, and of how many operators the fused steps are."""
+    """Returns all samples, their layouts, and the numbers of operators in the fused steps."""
 
     @pipeline_def(batch_size=len(batch), num_threads=2, device_id=None, seed=17)
     def definition() -> Any:
@@ -38,7 +38,7 @@ def run(
 
 
 def outcome(define: Definition, batch: Batch, layout: str | None) -> Any:
-    """Returns what run() gives, or the text of an error, such as that of a window outside."""
+    """Returns the result of run(), or the text of an error, such as a window out of range."""
     try:
         return run(define, batch, layout)
     except TorchdaliError as error:
@@ -46,7 +46,7 @@ def outcome(define: Definition, batch: Batch, layout: str | None) -> Any:
 
 
 def as_bytes(samples: list[torch.Tensor]) -> list[Any]:
-    """Returns what two lists are compared by: what is not a number is the same as itself."""
+    """Returns samples as bytes, so that NaN equals NaN."""
     return [(s.dtype, tuple(s.shape), s.contiguous().numpy().tobytes()) for s in samples]
 
 
@@ -58,7 +58,7 @@ def check(
     fused: list[int] | None = None,
     tolerance: float | None = 1e-4,
 ) -> None:
-    """Holds fused operators against those one by one, and against the CPU's."""
+    """Compares fused operators with single ones and with the CPU."""
     monkeypatch.setenv("TORCHDALI_FUSION", "0")
     one_by_one = outcome(define, batch, layout)
     if isinstance(one_by_one, str):
@@ -76,7 +76,7 @@ def check(
     if tolerance is None:
         return
     for a, b in zip(ours, cpu, strict=True):
-        # What differs before is seen through what comes behind: a byte may be one off.
+        # Later steps pass an early difference on: a byte may be one off.
         scale = max(b.double().abs().max().item(), 1.0) if b.numel() else 1.0
         torch.testing.assert_close(a.double(), b.double(), rtol=0, atol=tolerance * scale + 1)
 
@@ -91,7 +91,7 @@ def resampled(x: Any, draw: random.Random) -> Any:
         case 0:
             return fn.random_resized_crop(x, size=[48, 41], **options)
         case 1:
-            # Widths about where the kernel changes its way.
+            # Widths around those where the kernel changes its algorithm.
             return fn.resize(x, resize_x=uniform(15, 60), resize_y=uniform(20, 90), **options)
         case 2:
             return fn.resize(x, size=[70, 0], roi_start=[0.2, 0.1], roi_end=[0.9, 0.7],
@@ -116,14 +116,14 @@ CHAINS = [
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("chain", CHAINS)
-def test_a_chain_gives_what_its_operators_give_one_by_one(chain, seed, monkeypatch):
+def test_a_fused_chain_equals_its_single_operators(chain, seed, monkeypatch):
     def define(x: Any) -> Any:
         draw = random.Random(f"{chain} {seed}")
         for letter in chain:
             x = STEPS[letter](x, draw)
         return x
 
-    # Through a window, a twist and an average, one byte becomes more.
+    # A window, a color twist and an average enlarge a difference of one.
     check(define, image_batch(), monkeypatch, tolerance=None)
 
 
@@ -135,12 +135,12 @@ def typical(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 5, 9])
-def test_any_number_of_channels(channels, monkeypatch):
+def test_images_may_have_any_number_of_channels(channels, monkeypatch):
     check(typical, image_batch(channels), monkeypatch, fused=[4])
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int16, np.float32])
-def test_types_that_are_resampled(dtype, monkeypatch):
+def test_inputs_of_resampling_may_have_several_types(dtype, monkeypatch):
     check(typical, image_batch(dtype=dtype), monkeypatch, fused=[4])
 
 
@@ -151,7 +151,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=str)
-def test_types_that_come_in(dtype, monkeypatch):
+def test_inputs_may_have_every_type(dtype, monkeypatch):
     def define(x: Any) -> Any:
         moved = fn.crop(fn.flip(x, vertical=1), crop=[30, 29])
         return moved, fn.cast(fn.brightness(fn.flip(x), brightness=0.7), dtype=types.FLOAT)
@@ -160,12 +160,12 @@ def test_types_that_come_in(dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=str)
-def test_types_in_between_and_in_the_end(dtype, monkeypatch):
+def test_intermediate_and_final_types_may_differ(dtype, monkeypatch):
     kind = getattr(types, {"float32": "FLOAT", "bool": "BOOL"}.get(
         np.dtype(dtype).name, np.dtype(dtype).name.upper()))  # fmt: skip
 
     def define(x: Any) -> Any:
-        # Values that no integer of 32 bits holds, and some that a float does not.
+        # Values outside of int32, and some that a float cannot represent.
         far = fn.brightness(x, brightness=1e8, dtype=types.FLOAT)
         last = fn.cast(fn.flip(far), dtype=kind)
         between = fn.cast(fn.cast(far, dtype=kind), dtype=types.INT64)
@@ -174,7 +174,7 @@ def test_types_in_between_and_in_the_end(dtype, monkeypatch):
     check(define, image_batch(), monkeypatch)
 
 
-def test_what_is_not_a_number_or_infinite(monkeypatch):
+def test_nan_and_infinity_are_equal(monkeypatch):
     def define(x: Any) -> Any:
         return fn.crop_mirror_normalize(
             fn.cast(fn.contrast(fn.flip(x), contrast=2.0), dtype=types.FLOAT16), crop=[30, 29]
@@ -191,7 +191,7 @@ def test_what_is_not_a_number_or_infinite(monkeypatch):
 @pytest.mark.parametrize(
     ("layout", "shape"), [("FHWC", (3, 44, 55, 3)), ("DHWC", (4, 30, 44, 3)), (None, (44, 55, 3))]
 )
-def test_sequences_volumes_and_unknown_layouts(layout, shape, monkeypatch):
+def test_sequences_volumes_and_unknown_layouts_are_equal(layout, shape, monkeypatch):
     def define(x: Any) -> Any:
         x = fn.resize(x, size=[4, 40, 50] if layout == "DHWC" else [40, 50])
         return fn.cast(fn.brightness_contrast(x, brightness=uniform(0.5, 1.0)), dtype=types.FLOAT)
@@ -201,7 +201,7 @@ def test_sequences_volumes_and_unknown_layouts(layout, shape, monkeypatch):
     check(define, batch, monkeypatch, layout=layout, fused=[3])
 
 
-def test_channels_first(monkeypatch):
+def test_planar_images_are_equal(monkeypatch):
     def define(x: Any) -> Any:
         return fn.crop_mirror_normalize(
             fn.flip(fn.resize(x, size=[20, 30])), crop=[9, 8], output_layout="CHW"
@@ -212,7 +212,7 @@ def test_channels_first(monkeypatch):
     check(define, batch, monkeypatch, layout="CHW", fused=[3])
 
 
-def test_arguments_for_each_frame(monkeypatch):
+def test_arguments_per_frame_are_equal(monkeypatch):
     def define(x: Any) -> Any:
         factors = fn.per_frame(fn.random.uniform(range=[0.5, 1.0], shape=[3]))
         some = fn.per_frame(fn.random.coin_flip(shape=[3]))
@@ -226,8 +226,8 @@ def test_arguments_for_each_frame(monkeypatch):
     check(define, batch, monkeypatch, layout="FHWC")
 
 
-def test_some_samples_of_a_batch_do_not_fit(monkeypatch):
-    # The window reaches outside of the small ones.
+def test_batches_with_samples_that_cannot_be_fused_are_equal(monkeypatch):
+    # The window exceeds the small samples.
     batch = image_batch()
     for i in (0, 3):
         batch[i] = np.ascontiguousarray(batch[i][:20, :17])
@@ -242,9 +242,9 @@ def test_some_samples_of_a_batch_do_not_fit(monkeypatch):
     check(define, batch, monkeypatch)
 
 
-def test_views_among_what_is_run_one_by_one(monkeypatch):
+def test_views_between_single_operators_are_equal(monkeypatch):
     def define(x: Any) -> Any:
-        # Nothing of it changes anything, and what is padded does not fit.
+        # These change nothing, and padded windows cannot be fused.
         same = fn.cast(fn.flip(fn.crop(x), horizontal=0), dtype=types.UINT8)
         pad = {"out_of_bounds_policy": "pad"}
         far = fn.crop(fn.flip(x), crop=[200, 200], **pad)
@@ -268,7 +268,7 @@ def test_empty_images_stay_empty(monkeypatch):
     check(define, empty, monkeypatch)
 
 
-def test_results_without_pixels(monkeypatch):
+def test_empty_results_are_equal(monkeypatch):
     def define(x: Any) -> Any:
         return fn.flip(fn.slice(fn.contrast(x, contrast=0.5), 3, 0, axis_names="W"))
 
@@ -276,7 +276,7 @@ def test_results_without_pixels(monkeypatch):
 
 
 @pytest.mark.parametrize("size", [[1, 1], [1, 300], [300, 1], [7, 6]])
-def test_small_and_large_results(size, monkeypatch):
+def test_small_and_large_results_are_equal(size, monkeypatch):
     def define(x: Any) -> Any:
         x = fn.color_twist(fn.resize(x, size=size), hue=20.0, brightness=0.8)
         return fn.crop_mirror_normalize(x, mirror=1)
@@ -285,12 +285,12 @@ def test_small_and_large_results(size, monkeypatch):
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_batches_of_any_size(count, monkeypatch):
+def test_batches_of_any_size_are_equal(count, monkeypatch):
     check(typical, (image_batch() * 2)[:count], monkeypatch, fused=[4])
 
 
-def test_the_window_of_a_result_is_that_of_the_whole(monkeypatch):
-    """Tables that lose taps at a window's border must not change how the rest is added up."""
+def test_a_window_of_the_result_equals_that_part_of_the_whole(monkeypatch):
+    """Tables that drop taps at the border of a window must not change the order of the sum."""
 
     def define(x: Any) -> Any:
         outputs = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions around operators on the GPU: what is computed, and where branches join."""
+"""Conditions around operators on the GPU: results, and the devices of merged branches."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ DEFINITIONS = [
 @for_each("ragged", [False, True])
 @for_each("taken", SEVERAL)
 @for_each("define", DEFINITIONS)
-def test_a_condition_gives_what_it_gives_on_the_cpu(define, taken, ragged, backend):
+def test_conditions_equal_the_cpu(define, taken, ragged, backend):
     del backend
 
     def pipeline(device):
@@ -145,7 +145,7 @@ def test_a_condition_gives_what_it_gives_on_the_cpu(define, taken, ragged, backe
     assert_equal(run(pipeline, "gpu", iterations=3), run(pipeline, "cpu", iterations=3))
 
 
-def test_draws_in_a_branch_are_those_of_the_cpu(backend):
+def test_random_values_in_a_branch_equal_the_cpu(backend):
     del backend
 
     def pipeline(device):
@@ -158,7 +158,7 @@ def test_draws_in_a_branch_are_those_of_the_cpu(backend):
 
 
 @pytest.mark.parametrize("taken", SEVERAL)
-def test_a_branch_on_the_cpu_joins_on_the_gpu(taken, backend):
+def test_a_branch_on_the_cpu_is_copied_when_it_joins_the_gpu(taken, backend):
     def define():
         x = fn.external_source([images(True)], cycle=True, layout="HWC")
         p = fn.external_source([flags(SEVERAL[taken])], cycle=True)
@@ -179,7 +179,7 @@ def test_a_branch_on_the_cpu_joins_on_the_gpu(taken, backend):
     del backend
 
 
-def test_merged_outputs_lie_on_the_device_as_one_tensor(backend):
+def test_merged_outputs_are_one_tensor_on_the_device(backend):
     def define():
         x = fn.external_source([images(False)], cycle=True, layout="HWC").gpu()
         if fn.random.coin_flip(dtype=types.BOOL):
@@ -196,7 +196,7 @@ def test_merged_outputs_lie_on_the_device_as_one_tensor(backend):
         assert out.layout() == "HWC"
 
 
-def test_branches_give_one_type_and_number_of_dimensions(backend):
+def test_branches_of_different_types_or_dimensions_are_errors(backend):
     del backend
 
     def define():
@@ -211,7 +211,7 @@ def test_branches_give_one_type_and_number_of_dimensions(backend):
 
 
 @pytest.mark.parametrize("form", ["if", "and", "or", "not"])
-def test_a_predicate_on_the_gpu_is_refused(form, backend):
+def test_a_predicate_on_the_gpu_is_an_error(form, backend):
     del backend
 
     def define():
@@ -232,7 +232,7 @@ def test_a_predicate_on_the_gpu_is_refused(form, backend):
 
 
 @pytest.mark.parametrize("kind", ["rand_augment", "trivial_augment"])
-def test_automatic_augmentations_give_what_they_give_on_the_cpu(kind, backend):
+def test_automatic_augmentations_equal_the_cpu(kind, backend):
     del backend
 
     def define(device):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debug mode with operators on the GPU: it gives what the pipeline without it gives."""
+"""Debug mode with operators on the GPU equals the pipeline without it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def both(define, iterations: int = 3, **options) -> None:
     debug.close()
 
 
-def test_a_training_pipeline(backend):
+def test_a_training_pipeline_equals_itself_without_debug_mode(backend):
     del backend
 
     def define():
@@ -54,7 +54,7 @@ def test_a_training_pipeline(backend):
     both(define, 5)
 
 
-def test_sources_and_decoders_that_give_to_the_gpu(backend, tmp_path):
+def test_sources_and_mixed_decoders_equal_the_pipeline(backend, tmp_path):
     del backend
     for i in range(6):
         (tmp_path / f"{i}.jpg").write_bytes(jpeg(images()[i % BATCH]))
@@ -70,7 +70,7 @@ def test_sources_and_decoders_that_give_to_the_gpu(backend, tmp_path):
     both(define)
 
 
-def test_functions_and_inputs_that_stay_on_the_host(backend):
+def test_functions_and_host_inputs_equal_the_pipeline(backend):
     del backend
 
     def define():
@@ -83,7 +83,7 @@ def test_functions_and_inputs_that_stay_on_the_host(backend):
 
 
 @pytest.mark.parametrize("taken", [[0, 1, 1, 0], [1] * BATCH, [0] * BATCH])
-def test_conditions(taken, backend):
+def test_conditions_equal_the_pipeline(taken, backend):
     del backend
 
     def define():
@@ -100,7 +100,7 @@ def test_conditions(taken, backend):
     both(define, enable_conditionals=True)
 
 
-def test_what_a_call_gives_is_there(backend):
+def test_the_result_of_a_call_is_available(backend):
     seen = []
 
     def define():
@@ -123,7 +123,7 @@ def test_what_a_call_gives_is_there(backend):
             assert torch.equal(sample, torch.from_numpy(image[:, ::-1].copy()))
 
 
-def test_batches_of_the_user_as_inputs(backend):
+def test_inputs_may_be_batches_of_the_user(backend):
     def define():
         x = fn.external_source([images()], layout="HWC", cycle=True).gpu()
         own = [s + 1 for s in fn.copy(x).get().as_torch_list()]
@@ -136,7 +136,7 @@ def test_batches_of_the_user_as_inputs(backend):
             assert torch.equal(sample, torch.from_numpy(image.astype(np.int32) + 1))
 
 
-def test_data_that_is_fed_before_and_after_the_first_run(backend):
+def test_data_may_be_fed_before_and_after_the_first_run(backend):
     def define():
         return fn.flip(fn.external_source(name="x", device="gpu", layout="HWC"))
 
@@ -148,7 +148,7 @@ def test_data_that_is_fed_before_and_after_the_first_run(backend):
             assert torch.equal(sample, torch.from_numpy(image[:, ::-1].copy()))
 
 
-def test_an_error_names_the_line_and_the_pipeline_goes_on(backend):
+def test_an_error_names_the_line_and_the_pipeline_continues(backend):
     del backend
     small = [image[:3] for image in images()]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the CPU and the GPU run ahead where their queues have depths of their own."""
+"""How far the CPU and the GPU run ahead with separate depths of their queues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = 2
 
 
 class Calls:
-    """A function that counts how often it was called, on any thread."""
+    """A function that counts its calls, on any thread."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -27,7 +27,7 @@ class Calls:
         return x + 1
 
     def reaches(self, batches: int) -> bool:
-        """Waits until it was called for so many batches, and a while for more."""
+        """Waits for calls of this many batches, and a while for more."""
         end = time.monotonic() + 20
         while self.count < BATCH * batches and time.monotonic() < end:
             time.sleep(0.01)
@@ -46,7 +46,7 @@ def pipeline(on_cpu, on_gpu, **options):
 
 
 @pytest.mark.parametrize(("cpu", "gpu"), [(4, 2), (1, 1), (3, 1), (1, 3)])
-def test_so_many_iterations_come_to_the_gpu(cpu, gpu, backend):
+def test_the_queues_hold_the_requested_numbers_of_iterations(cpu, gpu, backend):
     del backend
     on_cpu, on_gpu = Calls(), Calls()
     depths = {"cpu_size": cpu, "gpu_size": gpu}
@@ -55,14 +55,14 @@ def test_so_many_iterations_come_to_the_gpu(cpu, gpu, backend):
         (out,) = pipe.run()
         assert [s.item() for s in out.as_torch_list()] == [taken + 1] * BATCH
         assert on_cpu.reaches(cpu + gpu - 1 + taken)
-        # The next run() schedules one, and takes one.
+        # The next run() schedules one iteration and takes one.
         assert on_gpu.reaches(min(gpu, cpu + gpu - 1) + taken)
     assert pipe.cpu_queue_size == cpu
     assert pipe.gpu_queue_size == gpu
     pipe.close()
 
 
-def test_one_depth_is_for_both(backend):
+def test_one_depth_applies_to_both_queues(backend):
     del backend
     on_cpu, on_gpu = Calls(), Calls()
     pipe = pipeline(on_cpu, on_gpu, prefetch_queue_depth=4)
@@ -73,7 +73,7 @@ def test_one_depth_is_for_both(backend):
     pipe.close()
 
 
-def test_an_iteration_that_fails_admits_the_next(backend):
+def test_a_failed_iteration_leaves_room_for_the_next(backend):
     del backend
 
     def fails(x):

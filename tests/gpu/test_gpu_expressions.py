@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions and subscripts on GPU nodes give what they give on CPU nodes."""
+"""Expressions and subscripts on GPU nodes equal those on CPU nodes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ARITHMETIC = ["a + b", "a - b", "a * b", "a // b", "a / b", "a % b"]
 OF_TWO = [*ARITHMETIC, "math.min(a, b)", "math.max(a, b)"]
 COMPARISONS = ["a == b", "a != b", "a < b", "a <= b", "a > b", "a >= b"]
 BITWISE = ["a & b", "a | b", "a ^ b"]
-# What a GPU rounds as a CPU does.
+# Functions that a GPU rounds like a CPU.
 EXACT_FUNCTIONS = ["abs", "fabs", "floor", "ceil", "sqrt", "rsqrt"]
 
 
 def evaluate(device: str, codes: list[str], operands: Mapping[str, Any]) -> list[torch.Tensor]:
-    """Returns what the expressions give for one sample, and checks where they lie."""
+    """Returns the results of the expressions for one sample, and checks their device."""
     pipe = Pipeline(1, 1, None, seed=1, prefetch_queue_depth=1)
     named = {n.id for n in ast.walk(ast.parse(",".join(codes))) if isinstance(n, ast.Name)}
     used = {name: value for name, value in operands.items() if name in named}
@@ -71,7 +71,7 @@ def check(
 
 
 def edges(dtype: str) -> np.ndarray:
-    """Returns values of a type where operations go wrong: limits, signs, small and large."""
+    """Returns extreme values of a type: limits, signs, small and large."""
     kind = np.dtype(dtype)
     if kind.kind == "b":
         return np.array([False, True])
@@ -83,7 +83,7 @@ def edges(dtype: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("left", ALL_TYPES)
-def test_every_operation_on_every_pair_of_types(left, backend):
+def test_every_operation_on_every_pair_of_types_equals_the_cpu(left, backend):
     for right in ALL_TYPES:
         a, b = (x.ravel() for x in np.meshgrid(edges(left), edges(right)))
         is_floating = "f" in (a.dtype.kind, b.dtype.kind)
@@ -100,7 +100,7 @@ def test_every_operation_on_every_pair_of_types(left, backend):
 
 
 @for_each("dtype", [t for t in ALL_TYPES if t != "bool"])
-def test_functions_of_one_operand(dtype, backend):
+def test_functions_of_one_operand_equal_the_cpu(dtype, backend):
     x = edges(dtype)
     if x.dtype.kind == "f":
         x = np.concatenate([x, np.linspace(-4, 4, 200).astype(dtype)])
@@ -113,7 +113,7 @@ def test_functions_of_one_operand(dtype, backend):
     )
 
 
-def test_booleans(backend):
+def test_operations_on_booleans_equal_the_cpu(backend):
     del backend
     check(["~x", "x * x", "x & True", "x ^ x", "x + 1"], {"x": np.array([True, False])})
 
@@ -135,7 +135,7 @@ def test_booleans(backend):
         ((3, 40, 50), (40, 1)),
     ],
 )
-def test_broadcasting(left, right, backend):
+def test_broadcasting_equals_the_cpu(left, right, backend):
     del backend
     rng = np.random.default_rng(1)
     a = rng.integers(0, 200, left).astype(np.uint8)
@@ -151,7 +151,7 @@ def test_operands_on_the_host_are_copied(backend):
     check(["(x - host_mean) / 2", "host_mean * x + np.float32(0.5)"], {"x": x, "host_mean": mean})
 
 
-def test_programs_with_many_results_at_the_same_time(backend):
+def test_programs_may_have_many_intermediate_results(backend):
     del backend
     terms = [f"(x * {i})" for i in range(1, 41)]
     code = f"(lambda t: sum(t[1:], t[0]))([{', '.join(terms)}])"
@@ -160,14 +160,14 @@ def test_programs_with_many_results_at_the_same_time(backend):
     check([shared], {"x": np.arange(5, dtype=np.int16)})
 
 
-def test_more_results_than_there_is_room_for_are_refused(backend):
+def test_too_many_intermediate_results_are_an_error(backend):
     del backend
     code = f"(lambda t: sum(t[1:], t[0]))([{', '.join(f'(x * {i})' for i in range(1, 71))}])"
     with pytest.raises(errors.UnsupportedError, match="on the GPU"):
         evaluate("gpu", [code], {"x": np.arange(5)})
 
 
-def test_more_axes_than_a_kernel_has_are_refused(backend):
+def test_too_many_axes_are_an_error(backend):
     del backend
     a = np.ones((2, 1) * 5, np.float32)
     b = np.ones((1, 2) * 5, np.float32)
@@ -176,7 +176,7 @@ def test_more_axes_than_a_kernel_has_are_refused(backend):
 
 
 @pytest.mark.parametrize("code", ["a + b", "a & b", "math.sqrt(c)", "c + c"])
-def test_errors_are_those_of_the_cpu(code, backend):
+def test_errors_equal_those_of_the_cpu(code, backend):
     del backend
     operands = {"a": np.ones((2, 3), np.float32), "b": np.ones(2), "c": np.array([True])}
     messages = []
@@ -187,7 +187,7 @@ def test_errors_are_those_of_the_cpu(code, backend):
     assert messages[0] == messages[1]
 
 
-def test_subscripts(backend):
+def test_subscripts_equal_the_cpu(backend):
     del backend
     codes = ["x[1]", "x[1:3]", "x[::-1, 1:, 2]", "x[..., ::2]", "x[:, :, newaxis]", "x[i, -i:]"]
     codes = [code.replace("i", "host_i") if "x[i" in code else code for code in codes]
@@ -197,7 +197,7 @@ def test_subscripts(backend):
         evaluate("gpu", ["x[7]"], {"x": x})
 
 
-def test_every_sample_of_a_ragged_batch_has_shapes_of_its_own(backend):
+def test_samples_of_ragged_batches_broadcast_by_themselves(backend):
     del backend
     rng = np.random.default_rng(2)
     batches = [
@@ -217,7 +217,7 @@ def test_every_sample_of_a_ragged_batch_has_shapes_of_its_own(backend):
     torch.testing.assert_close(results["gpu"], results["cpu"], rtol=0, atol=0)
 
 
-def test_a_predicate_is_on_the_host(backend):
+def test_a_predicate_must_be_on_the_cpu(backend):
     del backend
 
     @pipeline_def(batch_size=1, num_threads=1, device_id=None, enable_conditionals=True)

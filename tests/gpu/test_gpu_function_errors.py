@@ -16,7 +16,7 @@ from torchdali import errors, fn, pipeline_def, types
 from torchdali.python_function_plugin import current_dali_stream
 
 
-def test_inputs_that_the_function_keeps_stay_as_they_are(backend):
+def test_inputs_that_a_function_keeps_do_not_change(backend):
     del backend
     kept = []
 
@@ -37,7 +37,7 @@ def test_inputs_that_the_function_keeps_stay_as_they_are(backend):
             assert_samples([s.cpu() for s in results[b].as_torch_list()], [s + 1 for s in data[b]])
 
 
-def test_an_output_is_no_memory_of_the_function(backend):
+def test_outputs_are_copies_of_results(backend):
     one = torch.arange(3.0, device=backend)
     with pipeline(lambda _: one) as pipe:
         (out,) = pipe.run()
@@ -46,7 +46,7 @@ def test_an_output_is_no_memory_of_the_function(backend):
     assert one.tolist() == [0, 1, 2]
 
 
-def test_what_is_returned_is_let_go(backend):
+def test_results_are_released(backend):
     alive = []
 
     def function(x):
@@ -63,7 +63,7 @@ def test_what_is_returned_is_let_go(backend):
     del backend
 
 
-def test_errors_are_those_of_the_cpu(backend):
+def test_errors_equal_those_of_the_cpu(backend):
     del backend
 
     def fails(x):
@@ -97,7 +97,7 @@ def test_errors_are_those_of_the_cpu(backend):
         assert texts[0] == texts[1]
 
 
-def test_the_pipeline_goes_on_after_an_error(backend):
+def test_the_pipeline_continues_after_an_error(backend):
     del backend
     calls = []
 
@@ -115,13 +115,13 @@ def test_the_pipeline_goes_on_after_an_error(backend):
 
 
 @pytest.mark.parametrize("workers", ["threads", "processes"])
-def test_workers_are_for_the_cpu(workers, backend):
+def test_workers_on_the_gpu_are_an_error(workers, backend):
     del backend
     with pytest.raises(errors.UnsupportedError, match="`workers` is for functions on the CPU"):
         pipeline(np.negative, workers=workers).build()
 
 
-def test_a_function_that_changes_its_input_is_found(backend, monkeypatch):
+def test_a_function_that_changes_its_input_is_an_error_with_checks_enabled(backend, monkeypatch):
     del backend
     monkeypatch.setenv("TORCHDALI_CHECK_FUNCTIONS", "1")
 
@@ -137,7 +137,7 @@ def test_a_function_that_changes_its_input_is_found(backend, monkeypatch):
         pipe.run()
 
 
-def test_the_stream_of_the_call(backend):
+def test_a_call_runs_on_the_stream_of_the_pipeline(backend):
     handles = []
 
     def function(x):
@@ -155,7 +155,7 @@ def test_the_stream_of_the_call(backend):
 
 
 @pytest.mark.cuda
-def test_work_that_is_still_queued_is_not_waited_for(monkeypatch):
+def test_a_call_does_not_wait_for_queued_work(monkeypatch):
     monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "0")
 
     def slow(x):
@@ -176,7 +176,7 @@ def test_work_that_is_still_queued_is_not_waited_for(monkeypatch):
 
 
 @pytest.mark.cuda
-def test_memory_of_another_stream_and_of_other_libraries(monkeypatch):
+def test_results_may_be_memory_of_other_streams_and_libraries(monkeypatch):
     monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "0")
     side = torch.cuda.Stream()
 
@@ -201,7 +201,7 @@ def test_memory_of_another_stream_and_of_other_libraries(monkeypatch):
 
 
 @pytest.mark.cuda
-def test_what_lies_on_the_cpu_is_refused(monkeypatch):
+def test_results_on_the_cpu_are_errors(monkeypatch):
     monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "0")
     for function in (lambda x: x.cpu(), lambda x: x.cpu().numpy()):
         with (
@@ -211,7 +211,7 @@ def test_what_lies_on_the_cpu_is_refused(monkeypatch):
             pipe.run()
 
 
-def test_types_is_used(backend):
+def test_layouts_and_types_of_results_are_checked(backend):
     del backend
     pipe = pipeline(lambda x: x.to(torch.uint8))
     with pipe:

@@ -35,7 +35,7 @@ def test_a_function_gets_tensors_of_the_device_without_gradients(backend):
     assert len(seen) >= BATCH
 
 
-def test_the_batch_at_once_and_several_outputs(backend):
+def test_a_function_may_process_the_batch_and_return_several_outputs(backend):
     def function(xs):
         assert isinstance(xs, list)
         assert all(x.device.type == backend for x in xs)
@@ -47,7 +47,7 @@ def test_the_batch_at_once_and_several_outputs(backend):
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_dlpack_capsules(batch, backend):
+def test_functions_may_use_dlpack_capsules(batch, backend):
     def one(capsule):
         assert type(capsule).__name__ == "PyCapsule"
         x = torch.utils.dlpack.from_dlpack(capsule)
@@ -85,7 +85,7 @@ DTYPES = [
 
 @for_each("dtype", DTYPES)
 @for_each("kind", ["torch_python_function", "dl_tensor_python_function"])
-def test_every_element_type(kind, dtype, backend):
+def test_every_element_type_is_supported(kind, dtype, backend):
     del backend
     pipe = pipeline(lambda x: x, samples(dtype=dtype), kind, batch_processing=False)
     assert_samples(outputs(pipe)[0], samples(dtype=dtype))
@@ -104,7 +104,7 @@ STRIDED = {
 
 @for_each("batch", [False, True])
 @for_each("form", STRIDED)
-def test_what_is_returned_may_lie_in_memory_as_it_likes(form, batch, backend):
+def test_results_may_have_any_strides(form, batch, backend):
     del backend
     function, expected = STRIDED[form]
     data = [np.random.default_rng(i).normal(size=(3 + i, 4, 2)) for i in range(BATCH)]
@@ -113,14 +113,14 @@ def test_what_is_returned_may_lie_in_memory_as_it_likes(form, batch, backend):
     assert_samples(out, [np.asarray(expected(s)) for s in data])
 
 
-def test_layouts_of_the_outputs(backend):
+def test_outputs_have_the_requested_layouts(backend):
     del backend
     pipe = pipeline(lambda x: (x, x, x), num_outputs=3, output_layouts=["AB", "CD"])
     with pipe:
         assert [out.layout() for out in pipe.run()] == ["AB", "CD", ""]
 
 
-def test_operators_before_and_behind_on_both_devices(backend):
+def test_operators_before_and_after_may_be_on_both_devices(backend):
     @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None)
     def define():
         x = fn.external_source([samples(dtype=np.uint8)], cycle=True, layout="HW").gpu()
@@ -138,7 +138,7 @@ def test_operators_before_and_behind_on_both_devices(backend):
             assert_samples([there.as_torch()[0].cpu()], [2 * samples()[0][:, 1:4]])
 
 
-def test_no_inputs_and_no_outputs(backend):
+def test_functions_may_have_no_inputs_or_no_outputs(backend):
     calls = []
 
     @pipeline_def(batch_size=BATCH, num_threads=1, device_id=None)
@@ -155,7 +155,7 @@ def test_no_inputs_and_no_outputs(backend):
     assert [c.item() for c in calls[:BATCH]] == [2] * BATCH
 
 
-def test_samples_of_a_branch(backend):
+def test_a_function_in_a_branch_gets_the_samples_of_the_branch(backend):
     ids = []
 
     @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None, enable_conditionals=True)
@@ -179,7 +179,7 @@ def test_samples_of_a_branch(backend):
     del backend
 
 
-def test_draws_are_those_of_the_cpu(backend):
+def test_random_values_equal_the_cpu(backend):
     del backend
 
     def drawn(device):
@@ -197,7 +197,7 @@ def test_draws_are_those_of_the_cpu(backend):
     assert all(torch.equal(a, b) for a, b in zip(drawn("gpu")[0], drawn("cpu")[0], strict=True))
 
 
-def test_seeded_generators_are_given_back(backend):
+def test_global_generators_are_restored(backend):
     def function(x):
         return torch.rand(3, device=x.device) + 0 * x[0, 0]
 
@@ -214,7 +214,7 @@ def test_seeded_generators_are_given_back(backend):
     assert not torch.equal(first[0], first[1])
 
 
-def test_classes_of_operators_and_the_plugin(backend):
+def test_classes_and_the_plugin_give_the_same(backend):
     del backend
     operator = pytorch.TorchPythonFunction(lambda x: -x, device="gpu")
 

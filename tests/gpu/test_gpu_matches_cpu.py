@@ -13,7 +13,7 @@ from torchdali._engine.schema import registry
 from torchdali.errors import TorchdaliError
 
 SCHEMAS = registry()
-# Users' functions take other arrays there: test_gpu_functions.py.
+# Python functions get other arrays there: test_gpu_functions.py.
 CASES = cases_by_operator(
     [c for c in all_cases() if SCHEMAS[c.op].has_kernel and "function" not in c.args]
 )
@@ -24,12 +24,12 @@ CLOSE = {
     "resize": 1e-5,
     "resize_crop_mirror": 1e-5,
     "random_resized_crop": 1e-5,
-    # The windows of INTERP_LANCZOS3 hold sines, which the GPU rounds in its own way.
+    # The weights of INTERP_LANCZOS3 are sines, which the GPU rounds differently.
     "experimental.remap": 1e-5,
-    # Logarithms, likewise.
+    # Logarithms, which the GPU rounds differently.
     "box_encoder": 1e-6,
 }
-# Sums in another order, in float64 as on the CPU: results in float32 may be rounded the other way.
+# Sums in another order, in float64 as on the CPU: float32 results may be rounded differently.
 CLOSE |= {f"reductions.{name}": 1e-6 for name in ("sum", "mean", "mean_square", "rms")}
 CLOSE |= dict.fromkeys(("reductions.variance", "reductions.std_dev", "normalize"), 1e-6)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """numba_function on the GPU: kernels of numba.cuda, emulated in Numba's simulator.
 
-The simulator has to be chosen before Numba is imported: a process for each program.
+The simulator must be selected before Numba is imported, so each program is a process.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def run(backend, tmp_path):
     return call
 
 
-def test_a_kernel_runs_for_each_sample_in_the_shape_of_its_setup_function(run):
+def test_a_kernel_runs_per_sample_with_the_shape_of_its_setup_function(run):
     run("""
         for decorate in (lambda f: f, cuda.jit):
             kernel = decorate(transpose)
@@ -112,7 +112,7 @@ def test_a_kernel_runs_for_each_sample_in_the_shape_of_its_setup_function(run):
     """)
 
 
-def test_several_inputs_and_outputs_of_several_types(run):
+def test_kernels_may_have_several_inputs_and_outputs(run):
     run("""
         def add(total, more, flags, a, b):
             x = cuda.grid(1)
@@ -140,7 +140,7 @@ def test_several_inputs_and_outputs_of_several_types(run):
     """)
 
 
-def test_a_kernel_runs_for_the_samples_of_a_branch(run):
+def test_a_kernel_in_a_branch_runs_for_its_samples(run):
     run("""
         odd = [np.array(bool(i % 2)) for i in range(len(data))]
         def define():
@@ -153,7 +153,7 @@ def test_a_kernel_runs_for_the_samples_of_a_branch(run):
     """)
 
 
-def test_the_class_and_a_pipeline_that_is_read_back(run):
+def test_the_class_and_a_deserialized_pipeline_give_the_same(run):
     run("""
         operator = NumbaFunction(double, types.UINT8, types.UINT8, 2, 2, device="gpu", **GRID)
         assert operator.device == "gpu"
@@ -173,7 +173,7 @@ def test_the_class_and_a_pipeline_that_is_read_back(run):
     """)
 
 
-def test_what_does_not_fit_is_named(run):
+def test_wrong_uses_are_errors(run):
     run("""
         def negative(outs, ins):
             for i in range(len(outs[0])):
@@ -196,7 +196,7 @@ def test_what_does_not_fit_is_named(run):
     """)
 
 
-def test_a_kernel_that_fails_names_the_sample_and_the_pipeline_goes_on(run, backend):
+def test_a_failing_kernel_names_the_sample_and_the_pipeline_continues(run, backend):
     if backend == "cuda":
         pytest.skip("a kernel raises nothing on a GPU")
     run("""
@@ -218,7 +218,7 @@ def test_a_kernel_that_fails_names_the_sample_and_the_pipeline_goes_on(run, back
     """)
 
 
-def test_emulation_and_the_simulator_go_together(run, backend):
+def test_emulation_needs_the_simulator(run, backend):
     if backend == "cuda":
         pytest.skip("there the simulator is not used")
     run(

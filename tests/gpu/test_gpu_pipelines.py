@@ -39,7 +39,7 @@ def assert_equal(actual: object, expected: object) -> None:
 
 
 def training(device: str, data: list[list[np.ndarray]], **options: object) -> Pipeline:
-    """What a training pipeline does after the decoder."""
+    """The steps of a training pipeline after the decoder."""
 
     @pipeline_def(batch_size=3, num_threads=2, device_id=None, seed=5, **options)
     def define():
@@ -59,16 +59,16 @@ def training(device: str, data: list[list[np.ndarray]], **options: object) -> Pi
 
 
 @pytest.mark.parametrize("ragged", [False, True])
-def test_a_training_pipeline_gives_what_it_gives_on_the_cpu(backend, ragged):
+def test_a_training_pipeline_equals_the_cpu(backend, ragged):
     del backend
     data = batches(4, ragged=ragged)
     actual, expected = run(training("gpu", data), 6), run(training("cpu", data), 6)
     for ours, theirs in zip(actual, expected, strict=True):
-        # The resampled byte may be one off; divided by the smallest deviation.
+        # A resampled byte may be one off, divided by the smallest deviation.
         torch.testing.assert_close(ours, theirs, rtol=0, atol=0.5 + 1e-6)
 
 
-def test_outputs_lie_on_the_device_and_on_the_host_as_asked(backend):
+def test_outputs_are_on_the_requested_device(backend):
     @pipeline_def(batch_size=3, num_threads=2, device_id=None)
     def define():
         x = fn.external_source(batches(2), layout="HWC")
@@ -97,7 +97,7 @@ def test_outputs_lie_on_the_device_and_on_the_host_as_asked(backend):
             assert shapes.as_torch_list()[i].tolist() == list(original.shape)
 
 
-def test_an_operator_runs_where_its_inputs_are_and_host_batches_are_copied(backend):
+def test_an_operator_runs_on_the_device_of_its_inputs(backend):
     @pipeline_def(batch_size=3, num_threads=1, device_id=None)
     def define():
         x = fn.external_source(batches(1), layout="HWC")
@@ -112,7 +112,7 @@ def test_an_operator_runs_where_its_inputs_are_and_host_batches_are_copied(backe
     del backend
 
 
-def test_decoders_with_device_mixed_give_the_pixels_of_the_cpu(backend, tmp_path):
+def test_mixed_decoders_equal_the_cpu(backend, tmp_path):
     files = []
     for i in range(3):
         files.append(str(tmp_path / f"{i}.jpg"))
@@ -129,7 +129,7 @@ def test_decoders_with_device_mixed_give_the_pixels_of_the_cpu(backend, tmp_path
     del backend
 
 
-def test_operators_without_inputs_give_the_values_of_the_cpu(backend):
+def test_operators_without_inputs_equal_the_cpu(backend):
     @pipeline_def(batch_size=3, num_threads=2, device_id=None, seed=3)
     def define(device):
         noise = fn.random.normal(device=device, shape=(4,))
@@ -140,7 +140,7 @@ def test_operators_without_inputs_give_the_values_of_the_cpu(backend):
     del backend
 
 
-def test_views_of_a_batch_that_is_an_output_too_have_memory_of_their_own(backend):
+def test_views_of_an_output_are_copied(backend):
     @pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def define():
         x = fn.external_source([[np.arange(6), np.arange(6) + 6]]).gpu()
@@ -154,7 +154,7 @@ def test_views_of_a_batch_that_is_an_output_too_have_memory_of_their_own(backend
     del backend
 
 
-def test_samples_of_one_shape_come_out_as_one_tensor(backend):
+def test_samples_of_one_shape_are_one_tensor(backend):
     @pipeline_def(batch_size=3, num_threads=1, device_id=None)
     def define():
         x = fn.external_source(batches(1, ragged=False), layout="HWC").gpu()
@@ -167,7 +167,7 @@ def test_samples_of_one_shape_come_out_as_one_tensor(backend):
         assert resized.as_torch().device.type == backend
 
 
-def test_only_samples_of_a_branch_are_done_on_the_gpu(backend):
+def test_an_operator_in_a_branch_processes_its_samples_only(backend):
     @pipeline_def(batch_size=4, num_threads=1, device_id=None, enable_conditionals=True)
     def define():
         x = fn.external_source([[np.full((2, 3, 1), i, np.uint8) for i in range(4)]], layout="HWC")
@@ -183,7 +183,7 @@ def test_only_samples_of_a_branch_are_done_on_the_gpu(backend):
     del backend
 
 
-def test_an_error_on_the_gpu_names_the_sample_and_the_pipeline_goes_on(backend):
+def test_an_error_on_the_gpu_names_the_sample_and_the_pipeline_continues(backend):
     @pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def define():
         x = fn.external_source([[image(0), image(1, 4)], [image(2), image(3)]], layout="HWC")
@@ -198,7 +198,7 @@ def test_an_error_on_the_gpu_names_the_sample_and_the_pipeline_goes_on(backend):
     del backend
 
 
-def test_a_cpu_operator_with_a_gpu_input_says_what_to_do(backend):
+def test_a_cpu_operator_with_a_gpu_input_is_an_error(backend):
     del backend
     with Pipeline(2, 1, None):
         x = fn.external_source(name="x")
@@ -225,7 +225,7 @@ def test_deep_queues_and_kept_outputs_keep_their_values(backend):
     del backend
 
 
-def test_a_resumed_pipeline_goes_on(backend):
+def test_a_resumed_pipeline_gives_the_same(backend):
     del backend
     data = batches(4)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decoders with device="mixed", by whatever does the work: the pixels of the CPU, to the bit."""
+"""Decoders with device="mixed" are bit-identical to the CPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hybrid(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def noise(height: int, width: int, channels: int = 3, seed: int = 0) -> np.ndarray:
-    """Black and white: the largest coefficients that there are."""
+    """Black and white: the largest possible coefficients."""
     rng = np.random.default_rng(seed)
     return (rng.integers(0, 2, (height, width, channels)) * 255).astype(np.uint8)
 
@@ -56,7 +56,7 @@ SIZES = [(1, 1), (2, 3), (5, 40), (8, 8), (17, 15), (33, 50), (16, 129)]
 
 @for_each("quality", [5, 75, 100])
 @for_each("subsampling", [0, 1, 2])
-def test_files_of_any_size_sampling_and_quality(subsampling, quality):
+def test_files_of_any_size_sampling_and_quality_equal_the_cpu(subsampling, quality):
     files = [
         jpeg(make(h, w, 3), subsampling=subsampling, quality=quality)
         for (h, w), make in itertools.product(SIZES, (ramp, noise))
@@ -65,7 +65,7 @@ def test_files_of_any_size_sampling_and_quality(subsampling, quality):
 
 
 @pytest.mark.parametrize("kind", ["RGB", "BGR", "GRAY", "ANY_DATA", "YCbCr"])
-def test_colours(kind):
+def test_color_types_equal_the_cpu(kind):
     files = [jpeg(ramp(30, 41, c), quality=90) for c in (1, 3)]
     output_type = getattr(types, kind)
     for i in range(2):
@@ -77,20 +77,20 @@ def test_colours(kind):
 
 
 @for_each("orientation", range(1, 9))
-def test_orientation(orientation):
+def test_orientations_equal_the_cpu(orientation):
     file = jpeg(ramp(21, 38, 3), orientation=orientation)
     assert_alike([file], fn.decoders.image)
     window = {"crop": (9, 14), "crop_pos_x": 0.3, "crop_pos_y": 0.8}
     assert_alike([file], lambda data, device: fn.decoders.image_crop(data, device=device, **window))
 
 
-def test_restart_markers():
+def test_files_with_restart_markers_equal_the_cpu():
     files = [jpeg(ramp(50, 70, 3), restart_marker_blocks=n) for n in (1, 3, 1000)]
     assert_alike(files, fn.decoders.image)
 
 
 @pytest.mark.parametrize("subsampling", [0, 1, 2])
-def test_regions(subsampling):
+def test_regions_equal_the_cpu(subsampling):
     files = [jpeg(make(90, 140, 3), subsampling=subsampling) for make in (ramp, noise)] * 4
     assert_alike(files, fn.decoders.image_random_crop)
     for x, y, size in itertools.product((0, 0.37, 1), (0, 0.52, 1), ((1, 1), (16, 33), (40, 5))):
@@ -115,7 +115,7 @@ def test_regions(subsampling):
 
 
 @pytest.mark.parametrize("where", ["memory", "file"])
-def test_windows_by_the_index_of_files(where, tmp_path):
+def test_windows_with_a_jpeg_index_equal_the_cpu(where, tmp_path):
     path = tmp_path / "index"
     index = "memory" if where == "memory" else str(path)
     files = [
@@ -131,11 +131,11 @@ def test_windows_by_the_index_of_files(where, tmp_path):
 
         expected = run(files, decode, "cpu")
         torch.testing.assert_close(run(files, decode, "mixed"), expected, rtol=0, atol=0)
-    # Points were noted: the file has more than its header and directory.
+    # The file has points: it is larger than its header and directory.
     assert where == "memory" or path.stat().st_size > 48 + len(files) * 24
 
 
-def test_what_the_gpu_does_not_take_is_decoded_on_the_cpu_and_copied():
+def test_other_formats_are_decoded_on_the_cpu():
     sound = [jpeg(ramp(20 + i, 30, 3)) for i in range(2)]
     odd = [jpeg(ramp(24, 30, 3), progressive=True), png(ramp(9, 11, 3), 8, 2), jpeg(ramp(8, 9, 4))]
     assert_alike([*sound, *odd], fn.decoders.image)
@@ -153,7 +153,7 @@ def test_what_the_gpu_does_not_take_is_decoded_on_the_cpu_and_copied():
     )
 
 
-def test_an_image_goes_on_to_operators_on_the_gpu():
+def test_images_are_inputs_of_gpu_operators():
     files = [jpeg(ramp(40 + 3 * i, 50, 3)) for i in range(3)]
 
     def decode(data: Any, device: str) -> Any:
@@ -176,7 +176,7 @@ def test_errors_name_the_operator_and_the_sample():
     assert "host_part" not in str(caught.value)
 
 
-def test_only_samples_of_a_branch_are_decoded():
+def test_a_decoder_in_a_branch_decodes_its_samples_only():
     files = [jpeg(ramp(16, 16, 3, seed=i)) for i in range(4)]
 
     @pipeline_def(batch_size=4, num_threads=2, device_id=None, enable_conditionals=True)
@@ -195,7 +195,7 @@ def test_only_samples_of_a_branch_are_decoded():
     torch.testing.assert_close(actual, run(files, fn.decoders.image, "cpu"), rtol=0, atol=0)
 
 
-def test_an_unknown_decoder_is_named(monkeypatch):
+def test_an_unknown_decoder_is_an_error(monkeypatch):
     monkeypatch.setenv("TORCHDALI_MIXED_DECODER", "magic")
     with pytest.raises(ValueError, match='unknown decoder "magic", expected "cpu"'):
         run([jpeg(ramp(8, 8, 3))], fn.decoders.image, "mixed")
@@ -236,7 +236,7 @@ def test_fewer_bytes_are_copied_than_the_image_has_pixels(monkeypatch):
     ],
     ids=str,
 )
-def test_only_what_random_resized_crop_reads_is_decoded(by, options, monkeypatch):
+def test_a_fused_random_resized_crop_decodes_its_window_only(by, options, monkeypatch):
     monkeypatch.setenv("TORCHDALI_MIXED_DECODER", by)
     files = [jpeg(ramp(60 + 9 * i, 110 - 7 * i, 3), orientation=1 + i) for i in range(6)]
     files += [png(ramp(40, 30, 3), 8, 2), jpeg(ramp(1, 1, 3))]
@@ -268,7 +268,7 @@ def test_errors_of_fused_operators_name_their_lines():
 
 
 @pytest.mark.parametrize("by", ["cpu", "hybrid"])
-def test_fewer_bytes_are_copied_where_an_image_is_cropped(by, monkeypatch):
+def test_fewer_bytes_are_copied_if_an_image_is_cropped(by, monkeypatch):
     monkeypatch.setenv("TORCHDALI_MIXED_DECODER", by)
     file = jpeg(ramp(200, 300, 3))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decoding by nvJPEG: against a library that stands in for it, and (marked cuda) the real one."""
+"""Decoding by nvJPEG: with a fake library, and (marked cuda) with the real one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HARDWARE, GPU, HOST = 3, 2, 1  # nvjpegBackend_t
 
 @pytest.fixture(scope="session")
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiles the stand-in; a library stays loaded, so all tests share one."""
+    """Compiles the fake library; it stays loaded, so all tests share one."""
     if COMPILER is None:
         pytest.skip("no C compiler")
     library = tmp_path_factory.mktemp("nvjpeg") / "libfake_nvjpeg.so"
@@ -39,7 +39,7 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def calls(
     stand_in: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], list[tuple[str, list[int]]]]:
-    """Lets pipelines decode by the stand-in; returns what reads the calls that it noted."""
+    """Makes pipelines use the fake library; returns a function that reads its recorded calls."""
     log = tmp_path / "calls"
     monkeypatch.setenv("TORCHDALI_EMULATE_GPU", "1")
     monkeypatch.setenv("TORCHDALI_MIXED_DECODER", "nvjpeg")
@@ -68,7 +68,7 @@ def run(
 
 
 def pattern(file: bytes, shape: tuple[int, ...], left: int = 0, top: int = 0) -> np.ndarray:
-    """Returns what the stand-in makes of a file."""
+    """Returns the result of the fake library for a file."""
     y, x, c = np.mgrid[: shape[0], : shape[1], : shape[2]]
     return (x + left + 3 * (y + top) + 50 * c + len(file)).astype(np.uint8)
 
@@ -91,7 +91,7 @@ def test_a_batch_is_shared_between_the_hardware_and_the_host(calls):
     decoded = [numbers[:3] for name, numbers in calls() if name == "decode"]
     assert [HARDWARE, 4, 1] in decoded
     assert [HOST, 4, 1] in decoded
-    # Before each there is an initialisation for as many, with the pipeline's threads, as RGB.
+    # Each is initialized before, for as many images, with the pipeline's threads, as RGB.
     order = [c for c in calls() if c[0] in ("initialize", "decode")]
     for before, after in zip(order[::2], order[1::2], strict=True):
         assert before[0] == "initialize"
@@ -99,7 +99,7 @@ def test_a_batch_is_shared_between_the_hardware_and_the_host(calls):
         assert before[1] == [after[1][0], 4, 3, 5]
 
 
-def test_large_images_have_their_codes_read_on_the_gpu(calls):
+def test_large_images_use_gpu_huffman_decoding(calls):
     files = [jpeg(ramp(8, 8, 3)), jpeg(ramp(64, 64, 3))]
     run(
         files,
@@ -134,7 +134,7 @@ def test_arguments_reach_the_library(calls):
     assert found[-1] == ("destroy", [HOST, 0, 0, 0])  # no state is left
 
 
-def test_colours(calls):
+def test_color_types_equal_the_cpu(calls):
     color = files_of(1)[0]
     for kind, channels, number in (("BGR", 3, 6), ("GRAY", 1, 2), ("ANY_DATA", 3, 5)):
         output_type = getattr(types, kind)
@@ -149,7 +149,7 @@ def test_colours(calls):
         assert formats[-1] == number
 
 
-def test_regions(calls):
+def test_regions_equal_the_cpu(calls):
     files = files_of(2)
     out = run(
         files,
@@ -161,7 +161,7 @@ def test_regions(calls):
     assert any(name == "decode_ex" for name, _ in calls())
 
 
-def test_what_the_library_does_not_get_is_decoded_on_the_cpu(calls):
+def test_unsupported_files_are_decoded_on_the_cpu(calls):
     other = [
         jpeg(ramp(20, 30, 3), progressive=True),
         jpeg(ramp(20, 30, 3), orientation=6),
@@ -175,7 +175,7 @@ def test_what_the_library_does_not_get_is_decoded_on_the_cpu(calls):
     assert sum(numbers[1] for name, numbers in calls() if name == "decode") >= 1
 
 
-def test_what_the_library_cannot_decode_is_decoded_on_the_cpu(calls, monkeypatch):
+def test_files_that_the_library_rejects_are_decoded_on_the_cpu(calls, monkeypatch):
     files = files_of(4)
     files[2] = jpeg(ramp(26, 33, 3, seed=2), comment=b"nvjpeg fails")
     expected = [pattern(f, (20 + 3 * i, 31 + i, 3)) for i, f in enumerate(files)]
@@ -186,7 +186,7 @@ def test_what_the_library_cannot_decode_is_decoded_on_the_cpu(calls, monkeypatch
     assert calls()
 
 
-def test_without_hardware_the_others_do_its_share(calls, monkeypatch):
+def test_without_hardware_the_other_backends_decode_everything(calls, monkeypatch):
     monkeypatch.setenv("FAKE_NVJPEG_BROKEN", str(HARDWARE))
     files = files_of(4)
     out = run(files, fn.decoders.image)
@@ -194,7 +194,7 @@ def test_without_hardware_the_others_do_its_share(calls, monkeypatch):
     assert {tuple(numbers[:2]) for name, numbers in calls() if name == "decode"} == {(HOST, 4)}
 
 
-def test_errors_are_those_of_the_cpu(calls):
+def test_errors_equal_those_of_the_cpu(calls):
     broken = jpeg(ramp(40, 50, 3), comment=b"nvjpeg fails")
     with pytest.raises(errors.TorchdaliError, match="sample 1 of 2") as caught:
         run([files_of(1)[0], broken[: len(broken) // 2]], fn.decoders.image)
@@ -203,7 +203,7 @@ def test_errors_are_those_of_the_cpu(calls):
     assert calls()
 
 
-def test_a_library_that_is_not_there_is_named():
+def test_a_missing_library_is_an_error():
     code = (
         "from torchdali import fn, pipeline_def\n"
         "@pipeline_def(batch_size=1, num_threads=1, device_id=None)\n"
@@ -252,7 +252,7 @@ def test_the_real_library_is_close_to_the_cpu(monkeypatch):
             assert difference.abs().mean() < 1
 
 
-# What a type is in a call: pointers are pointers, enumerations integers.
+# Types in calls: pointers are pointers, enumerations are integers.
 CHECK = """
 #include <cuda_runtime_api.h>
 #include <nvjpeg.h>
@@ -279,7 +279,7 @@ static_assert(offsetof(ours::Image, pitch) == offsetof(nvjpegImage_t, pitch));
 """
 
 
-def test_our_declarations_are_those_of_the_header(tmp_path):
+def test_the_declarations_equal_those_of_the_header(tmp_path):
     header = os.environ.get("TORCHDALI_NVJPEG_HEADER")
     cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     compiler = shutil.which("c++") or shutil.which("g++")

@@ -41,16 +41,16 @@ def assert_as_on_the_cpu(samples: list[torch.Tensor], **arguments: Any) -> None:
     for a, b in zip(ours, resized(samples, "cpu", **arguments), strict=True):
         assert a.shape == b.shape
         assert (a.int() - b.int()).abs().max() <= 1
-    # And no more than a rounding away from what it is in float.
+    # The difference from float arithmetic is at most a rounding.
     for a, b in zip(ours, resized(samples, "cpu", dtype=types.FLOAT, **arguments), strict=True):
         assert (a - b).abs().max() <= 0.5 + 0.02
 
 
 @for_each("channels", [1, 3])
 @for_each("name", FILTERS)
-def test_sizes_of_all_kinds(name, channels, backend):
+def test_sizes_of_all_kinds_match_the_reference(name, channels, backend):
     del backend
-    # Fewer and more pixels along either axis: 2 to 8 taps, more, and an image as small as a filter.
+    # Smaller and larger along either axis: 2 to 8 taps, more, and an image as small as a filter.
     sizes = [(37, 53), (9, 21), (64, 11), (80, 100), (37, 300), (120, 60), (5, 7), (1, 2)]
     for size in sizes:
         samples = [images(37, 53, channels), images(64, 150, channels)]
@@ -58,7 +58,7 @@ def test_sizes_of_all_kinds(name, channels, backend):
 
 
 @for_each("width", range(1, 12))
-def test_small_images(width, backend):
+def test_small_images_match_the_reference(width, backend):
     del backend
     samples = [images(height, width, 3) for height in (1, 2, 3, 7)]
     for size in [(1, 1), (3, 5), (2, 18), (16, 4)]:
@@ -94,7 +94,7 @@ def test_pixels_do_not_depend_on_the_division_into_strips(backend):
 
 
 @pytest.mark.parametrize("size", [(60, 50), (130, 170)])
-def test_windows_and_mirrors_give_the_pixels_of_the_whole(size, backend):
+def test_windows_and_mirrors_equal_the_whole_image(size, backend):
     del backend
     x = images(97, 113, 3)
 
@@ -113,7 +113,7 @@ def test_windows_and_mirrors_give_the_pixels_of_the_whole(size, backend):
     assert torch.equal(first, second)
 
 
-def test_mirrored_regions_and_frames(backend):
+def test_mirrored_regions_and_frames_match_the_reference(backend):
     del backend
     x = images(70, 80, 3)
     region = {"roi_start": (66.5, 70.0), "roi_end": (3.0, 4.5)}
@@ -122,7 +122,7 @@ def test_mirrored_regions_and_frames(backend):
     assert_as_on_the_cpu([images(3, 41, 33, 3)], layout="FHWC", size=(20, 50))
 
 
-def test_rows_that_do_not_begin_at_words(backend):
+def test_unaligned_rows_match_the_reference(backend):
     del backend
     for width in range(90, 94):
         for columns in range(61, 65):

@@ -3,7 +3,7 @@
 
     torchrun --standalone --nproc-per-node 2 ddp_worker.py ROOT OUT CHECKPOINT STOP_AT_STEP
 
-Goes on from CHECKPOINT where that exists; at step STOP_AT_STEP it writes CHECKPOINT and is killed.
+Resumes from CHECKPOINT if that exists; at step STOP_AT_STEP it writes CHECKPOINT and is killed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torchdali.lightning import DataModule
 
 
 class KillAt(Callback):
-    """Saves a checkpoint behind a step; then every process is killed."""
+    """Saves a checkpoint after a step; then every process is killed."""
 
     def __init__(self, step: int, path: Path) -> None:
         self.step, self.path = step, path

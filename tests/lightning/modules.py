@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model that writes down which samples it saw, and datasets, for tests of torchdali.lightning."""
+"""A model that records its samples, and datasets, for tests of torchdali.lightning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.loader.pipeline.numbered_files import labels
 
 
 class Recorder(LightningModule):
-    """Notes (epoch, labels) of every batch; also in files in `out`, where that is given."""
+    """Records (epoch, labels) of every batch, and writes them to files in `out` if it is given."""
 
     def __init__(self, out: str | None = None) -> None:
         super().__init__()

@@ -46,7 +46,7 @@ def seen(folder: Path, stage: str, epoch: int) -> list[int]:
 
 
 @pytest.mark.parametrize("stop_at", [4, 8])
-def test_killed_and_resumed_every_sample_comes_once_an_epoch(tmp_path, stop_at):
+def test_each_epoch_of_a_killed_and_resumed_run_has_every_sample_once_with_ddp(tmp_path, stop_at):
     root, checkpoint = write_numbers(tmp_path / "data", SIZE), tmp_path / "run.ckpt"
     outs = [tmp_path / "first", tmp_path / "second"]
     for out in outs:

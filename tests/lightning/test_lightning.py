@@ -33,7 +33,7 @@ def root(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _models_start_anywhere():
-    """Layers draw their weights from torch's global generator."""
+    """Restores torch's global generator, which layers draw their weights from."""
     with torch.random.fork_rng(devices=[]):
         yield
 
@@ -71,7 +71,7 @@ def test_each_epoch_has_its_own_order_and_every_sample_once(root, tmp_path):
     assert validation == [list(range(SIZE))]
 
 
-def test_test_and_predict(root, tmp_path):
+def test_test_and_predict_use_their_loaders(root, tmp_path):
     data = data_of(root, train=None, val=None, test=numbers, predict=numbers, stages={})
     trainer, model = trainer_of(tmp_path), Recorder()
     trainer.test(model, data, verbose=False)
@@ -80,7 +80,7 @@ def test_test_and_predict(root, tmp_path):
     assert torch.cat(found).tolist() == list(range(SIZE))
 
 
-def test_only_the_stages_that_are_given_are_there(root, tmp_path):
+def test_absent_stages_have_no_loader(root, tmp_path):
     trainer_of(tmp_path).fit(Recorder(), data_of(root, val=None))
     with pytest.raises(Exception, match="test_dataloader"):
         trainer_of(tmp_path).test(Recorder(), data_of(root), verbose=False)
@@ -98,7 +98,7 @@ def test_only_the_stages_that_are_given_are_there(root, tmp_path):
     ],
     ids=str,
 )
-def test_options_of_the_trainer(root, tmp_path, options):
+def test_the_loader_works_with_options_of_the_trainer(root, tmp_path, options):
     model = Recorder()
     trainer_of(tmp_path, **options).fit(model, data_of(root))
     orders = expected(root, 2)
@@ -113,7 +113,7 @@ def test_options_of_the_trainer(root, tmp_path, options):
 
 
 class StopAt(Callback):
-    """Saves a checkpoint behind a step, and ends the run as a crash would."""
+    """Saves a checkpoint after a step, and ends the run like a crash."""
 
     def __init__(self, step: int, path: Any) -> None:
         self.step, self.path = step, path
@@ -125,7 +125,7 @@ class StopAt(Callback):
 
 
 @pytest.mark.parametrize("step", [1, 5, 6, 7, 10])
-def test_a_run_goes_on_in_the_middle_of_an_epoch(root, tmp_path, step):
+def test_a_run_resumes_in_the_middle_of_an_epoch(root, tmp_path, step):
     path = tmp_path / "last.ckpt"
     first, second = Recorder(), Recorder()
     with pytest.raises((KeyboardInterrupt, SystemExit)):
@@ -138,7 +138,7 @@ def test_a_run_goes_on_in_the_middle_of_an_epoch(root, tmp_path, step):
         assert first.of_epoch(epoch) + second.of_epoch(epoch) == orders[epoch]
 
 
-def test_a_run_goes_on_behind_an_epoch(root, tmp_path):
+def test_a_run_resumes_after_an_epoch(root, tmp_path):
     first, second = Recorder(), Recorder()
     saves = ModelCheckpoint(tmp_path, save_last=True)
     trainer_of(tmp_path, max_epochs=1, enable_checkpointing=True, callbacks=[saves]).fit(
@@ -160,7 +160,7 @@ def test_several_loaders_are_combined(root, tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["min_size", "max_size", "max_size_cycle", "sequential"])
-def test_combined_loaders(root, mode):
+def test_combined_loader_of_lightning_works(root, mode):
     loaders = [PipelineLoader(numbers(root)), PipelineLoader(numbers(root, batch_size=8))]
     combined = CombinedLoader(loaders, mode)
     length = {"min_size": 3, "max_size": 6, "max_size_cycle": 6, "sequential": 9}[mode]
@@ -170,14 +170,14 @@ def test_combined_loaders(root, mode):
         assert labels([found[0][0][0] if mode != "sequential" else found[0][0]]) == [0, 1, 2, 3]
 
 
-def test_a_loader_without_a_data_module(root, tmp_path):
+def test_a_loader_works_without_a_data_module(root, tmp_path):
     model = Recorder()
     loader = PipelineLoader(numbers, pipeline_args={"root": root}, shuffle=True)
     trainer_of(tmp_path, num_sanity_val_steps=0).fit(model, loader, PipelineLoader(numbers(root)))
     assert [model.of_epoch(epoch) for epoch in range(2)] == expected(root, 2)
 
 
-def test_functions_are_told_what_the_trainer_knows(root, tmp_path):
+def test_pipeline_functions_get_the_facts_of_the_trainer(root, tmp_path):
     told = []
 
     @pipeline_def(batch_size=4, num_threads=1)
@@ -202,7 +202,7 @@ class Frozen:
     name: str = "n"
 
 
-def test_a_batch_on_the_device_is_not_touched(root):
+def test_a_batch_on_the_device_is_not_copied(root):
     data = data_of(root)
     x = torch.ones(2)
     batch = {"a": [x, Pair(x, x)], "b": Frozen(x), "c": "text"}
@@ -214,7 +214,7 @@ def test_a_batch_on_the_device_is_not_touched(root):
     assert (moved["b"].name, moved["c"]) == ("n", "text")
 
 
-def test_a_data_module_made_from_a_config(root):
+def test_a_data_module_can_be_made_from_a_config(root):
     def made(config):
         import importlib
 
@@ -237,7 +237,7 @@ def test_a_data_module_made_from_a_config(root):
     assert [len(loader) for loader in data.val_dataloader()] == [2]
 
 
-def test_datasets_go_through_the_data_loader(tmp_path):
+def test_datasets_use_the_data_loader(tmp_path):
     model = Recorder()
     config = {"class_path": "tests.lightning.modules.Numbers", "init_args": {"count": SIZE}}
     data = DataModule(config, Numbers(SIZE), batch_size=4)
@@ -258,12 +258,12 @@ def test_datasets_go_through_the_data_loader(tmp_path):
         ({"stages": {"val": {"batch": 3}}}, '`stages` has "batch"'),
     ],
 )
-def test_wrong_arguments(root, options, message):
+def test_wrong_arguments_are_errors(root, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         data_of(root, **options)
 
 
-def test_a_checkpoint_of_other_data(root):
+def test_a_checkpoint_of_other_data_is_an_error(root):
     data = data_of(root, train=[numbers, numbers])
     with warnings.catch_warnings():
         data.load_state_dict({"train": [{}]})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory statistics: what the outputs of operators hold, and what is reserved for them."""
+"""Memory statistics: sizes of outputs of operators, and memory reserved for them."""
 
 import numpy as np
 import pytest
@@ -27,14 +27,14 @@ def pipeline(define, batch_size=4, **options):
     return pipe
 
 
-def test_it_is_off_unless_asked_for():
+def test_memory_statistics_are_off_by_default():
     pipe = pipeline(lambda: fn.random.uniform(), enable_memory_stats=False)
     assert not pipe.enable_memory_stats
     pipe.run()
     assert pipe.executor_statistics() == {}
 
 
-def test_each_operator_has_four_lists_with_a_number_for_each_output():
+def test_each_operator_has_four_lists_with_a_number_per_output():
     pipe = pipeline(lambda: fn.cast(fn.random.uniform(shape=[5], name="u"), dtype=types.UINT8))
     assert pipe.enable_memory_stats
     before = pipe.executor_statistics()
@@ -44,7 +44,7 @@ def test_each_operator_has_four_lists_with_a_number_for_each_output():
     after = pipe.executor_statistics()
     assert after["CPU_u"]["real_memory_size"] == [4 * 5 * 4]
     assert after["CPU_u"]["max_real_memory_size"] == [5 * 4]
-    # One block a worker that had a sample in hand, whatever the batch.
+    # One block per worker that processed a sample, for any batch size.
     block = after["CPU_u"]["max_reserved_memory_size"][0]
     assert block >= 20
     assert after["CPU_u"]["reserved_memory_size"][0] in (block, 2 * block)
@@ -56,7 +56,7 @@ def test_each_operator_has_four_lists_with_a_number_for_each_output():
     }
 
 
-def test_the_greatest_batch_and_the_greatest_sample_count():
+def test_statistics_have_the_largest_batch_and_sample():
     pipe = pipeline(lambda: fn.copy(fn.external_source(name="x")), prefetch_queue_depth=1)
     for shapes in ([(3,), (5,)], [(2,)] * 4, [(7,)], [(1,)] * 3):
         pipe.feed_input("x", [torch.zeros(shape, dtype=torch.uint8) for shape in shapes])
@@ -67,7 +67,7 @@ def test_the_greatest_batch_and_the_greatest_sample_count():
     assert stats["CPU___Copy_0"]["reserved_memory_size"][0] >= 8
 
 
-def test_only_iterations_that_were_taken_count():
+def test_only_taken_iterations_count():
     pipe = pipeline(lambda: fn.copy(fn.external_source(name="x")), prefetch_queue_depth=3)
     for size in (1, 2, 9):
         pipe.feed_input("x", torch.zeros(1, size, dtype=torch.uint8))
@@ -78,7 +78,7 @@ def test_only_iterations_that_were_taken_count():
     assert pipe.executor_statistics()["CPU___Copy_0"]["real_memory_size"] == [9]
 
 
-def test_views_hold_what_they_show_and_reserve_nothing():
+def test_views_reserve_no_memory():
     pipe = pipeline(lambda: fn.cast(fn.external_source(name="x"), dtype=types.FLOAT))
     pipe.feed_input("x", torch.zeros(4, 3, dtype=torch.uint8))
     pipe.run()
@@ -90,7 +90,7 @@ def test_views_hold_what_they_show_and_reserve_nothing():
     }
 
 
-def test_what_was_fused_has_no_memory(tmp_path):
+def test_fused_values_have_no_memory(tmp_path):
     paths = []
     for i in range(2):
         paths.append(str(tmp_path / f"{i}.jpg"))
@@ -149,7 +149,7 @@ EQUAL_SAMPLES = {
 
 @pytest.mark.dali
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_what_outputs_hold_is_what_dali_says(graph):
+def test_sizes_of_outputs_equal_dali(graph):
     nodes, outputs = GRAPHS[graph]
     nodes = [
         {**node, "args": {**node.get("args", {}), "name": node["outputs"][0]}} for node in nodes
@@ -179,6 +179,6 @@ def test_what_outputs_hold_is_what_dali_says(graph):
     for name, of_operator in ours.items():
         assert set(of_operator) == set(theirs[name]) == KEYS
         assert of_operator["real_memory_size"] == theirs[name]["real_memory_size"], name
-        # DALI's is the mean of a batch that lies in one piece; the same where samples are equal.
+        # DALI has the mean of a contiguous batch, which is the same if samples are equal.
         largest, mean = of_operator["max_real_memory_size"], theirs[name]["max_real_memory_size"]
         assert largest == mean if name in EQUAL_SAMPLES[graph] else largest > mean, name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each argument of Pipeline does to a pipeline that runs, one by one."""
+"""The effect of each argument of Pipeline on a running pipeline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from torchdali import OperatorConcurrency, Pipeline, StreamPolicy, errors, fn, t
 
 
 class Counting(Pipeline):
-    """Feeds 0, 1, 2, ... from iter_setup; says how often it was called."""
+    """Feeds 0, 1, 2, ... from iter_setup and counts its calls."""
 
     def __init__(self, batch_size=2, num_threads=1, **kwargs):
         super().__init__(batch_size, num_threads, **kwargs)
@@ -54,7 +54,7 @@ def test_batches_have_batch_size_samples(batch_size):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted in /proc")
 @pytest.mark.parametrize("num_threads", [1, 3])
-def test_there_are_num_threads_workers(num_threads):
+def test_num_threads_is_the_number_of_workers(num_threads):
     gc.collect()
     before = worker_threads()
     pipe = noise(2, num_threads)
@@ -66,7 +66,7 @@ def test_there_are_num_threads_workers(num_threads):
 
 
 @pytest.mark.parametrize("sizes", [(None, None), (-1, -1), (), (None, 2), (2, -1)])
-def test_sizes_are_missing_until_they_are_given(sizes):
+def test_missing_sizes_are_errors_of_the_build(sizes):
     pipe = noise(*sizes)
     assert pipe.batch_size == next(iter([s for s in sizes[:1] if s]), -1)
     for call in (pipe.build, pipe.run, pipe.schedule_run, pipe.epoch_size, pipe.reader_meta):
@@ -75,7 +75,7 @@ def test_sizes_are_missing_until_they_are_given(sizes):
 
 
 @pytest.mark.parametrize(("given", "expected"), [(None, None), (-1, None), (0, 0), (3, 3)])
-def test_a_device_is_noted_and_not_needed(given, expected):
+def test_device_id_needs_no_device(given, expected):
     pipe = noise(2, 1, given)
     assert pipe.device_id == expected
     assert len(pipe.run()) == 1
@@ -92,7 +92,7 @@ def test_without_a_seed_each_pipeline_draws_its_own(seed):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31, 2**64 - 1, np.int32(4)])
-def test_a_seed_is_kept_and_fixes_what_is_drawn(seed):
+def test_a_seed_determines_random_values(seed):
     first, second = noise(2, 1, seed=seed), noise(2, 3, seed=seed)
     assert first.seed == int(seed)
     for _ in range(3):
@@ -115,7 +115,7 @@ DEPTHS = [
 
 
 @for_each(("options", "ahead"), DEPTHS)
-def test_the_queue_is_filled_at_the_first_run_and_kept_full(options, ahead):
+def test_the_first_run_fills_the_queue_and_later_ones_refill_it(options, ahead):
     pipe = Counting(**options)
     for taken in range(5):
         assert int(pipe.run()[0].as_torch()[0, 0]) == taken
@@ -128,7 +128,7 @@ def test_the_queue_is_filled_at_the_first_run_and_kept_full(options, ahead):
 @for_each("asynchronous", [False, True])
 @for_each("depth", [1, 3])
 @for_each("scheduled", [False, True])
-def test_every_combination_of_the_executor_gives_the_same(
+def test_every_combination_of_executor_options_gives_the_same(
     pipelined, asynchronous, depth, scheduled
 ):
     pipe = Counting(exec_pipelined=pipelined, exec_async=asynchronous, prefetch_queue_depth=depth)
@@ -143,7 +143,7 @@ def test_every_combination_of_the_executor_gives_the_same(
         assert outputs[0].as_torch().unique().tolist() == [index]
 
 
-def test_separate_depths_are_properties_of_their_own():
+def test_separate_depths_have_their_own_properties():
     depth = {"cpu_size": 4, "gpu_size": 2}
     pipe = Counting(prefetch_queue_depth=depth)
     assert pipe.exec_separated
@@ -160,7 +160,7 @@ def test_separate_depths_need_both(off):
         Pipeline(1, 1, prefetch_queue_depth={"cpu_size": 1, "gpu_size": 1}, **{off: False})
 
 
-def test_input_feed_count_is_how_far_the_pipeline_runs_ahead():
+def test_input_feed_count_is_the_number_of_batches_to_feed_ahead():
     for options, ahead in DEPTHS:
         assert Counting(**options).input_feed_count("data") == ahead
     with pytest.raises(ValueError, match="no external source `other`"):
@@ -173,7 +173,7 @@ def test_input_feed_count_is_how_far_the_pipeline_runs_ahead():
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system has no affinity")
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are found in /proc")
 @pytest.mark.parametrize("bound", [False, True])
-def test_workers_are_bound_to_processors_where_that_was_asked_for(bound):
+def test_set_affinity_binds_workers_to_processors(bound):
     gc.collect()
     allowed = os.sched_getaffinity(0)
     before = worker_threads()
@@ -186,7 +186,7 @@ def test_workers_are_bound_to_processors_where_that_was_asked_for(bound):
             break
         time.sleep(0.01)
     assert len(masks) == 3
-    assert os.sched_getaffinity(0) == allowed  # the user's own thread is left alone
+    assert os.sched_getaffinity(0) == allowed  # the user's own thread is not changed
     if not bound:
         assert all(mask == allowed for mask in masks)
         return
@@ -214,7 +214,7 @@ def test_workers_are_bound_to_processors_where_that_was_asked_for(bound):
         {"concurrency": OperatorConcurrency.NONE},
     ],
 )
-def test_the_rest_is_kept_and_changes_no_value(options):
+def test_other_options_do_not_change_the_outputs(options):
     pipe = noise(3, 2, seed=4, **options)
     assert torch.equal(pipe.run()[0].as_torch(), noise(3, 2, seed=4).run()[0].as_torch())
     for name, value in options.items():
@@ -244,13 +244,13 @@ def test_the_rest_is_kept_and_changes_no_value(options):
         ("bytes_per_sample", None),
     ],
 )
-def test_a_wrong_value_is_refused_by_name(name, wrong):
+def test_a_wrong_value_is_an_error_that_names_the_argument(name, wrong):
     with pytest.raises((TypeError, ValueError), match=f"`{name}`") as caught:
         Pipeline(**{name: wrong})
     assert isinstance(caught.value, errors.TorchdaliError)
 
 
-def test_an_unknown_argument_is_pythons_error_about_pipeline():
+def test_an_unknown_argument_is_a_type_error():
     with pytest.raises(TypeError, match=r"Pipeline.__init__\(\) got an unexpected.*'bach_size'"):
         Pipeline(bach_size=3)
 
@@ -262,7 +262,7 @@ prefetch_queue_depth py_num_workers py_start_method seed set_affinity
 """
 
 
-def test_every_property_of_the_page_is_there_and_read_only():
+def test_documented_properties_exist_and_are_read_only():
     pipe = Pipeline(2, 1)
     for name in PAGE.split():
         assert isinstance(inspect.getattr_static(pipe, name), property)
@@ -271,14 +271,14 @@ def test_every_property_of_the_page_is_there_and_read_only():
             setattr(pipe, name, 1)
 
 
-def test_outputs_on_the_cpu_are_ready_on_no_stream():
+def test_outputs_on_the_cpu_have_no_stream():
     assert noise(2, 1).output_stream() is None
 
 
 # -- declared outputs
 
 
-def test_declarations_are_one_for_all_or_one_each():
+def test_declared_outputs_may_be_one_value_or_one_per_output():
     pipe = Pipeline(2, 1, output_dtype=types.FLOAT, output_ndim=[1, 0], output_layout=["", None])
     pipe.set_outputs(fn.random.uniform(shape=[4]), fn.random.uniform())
     assert pipe.output_dtype() == [types.FLOAT, types.FLOAT]
@@ -290,7 +290,7 @@ def test_declarations_are_one_for_all_or_one_each():
 # -- threads
 
 
-def test_another_thread_may_feed_while_the_pipeline_runs():
+def test_another_thread_may_feed_a_running_pipeline():
     pipe = Pipeline(1, 1)
     pipe.set_outputs(fn.external_source(name="data", blocking=True))
     pipe.build()

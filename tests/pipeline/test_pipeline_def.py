@@ -24,7 +24,7 @@ def test_the_decorator_works_with_and_without_arguments(decorate):
     assert len(pipe.run()[0]) == 4
 
 
-def test_a_call_overrides_what_the_decorator_says():
+def test_arguments_of_the_call_override_those_of_the_decorator():
     @pipeline_def(batch_size=32, num_threads=3, seed=1)
     def pipeline():
         return noise()
@@ -34,7 +34,7 @@ def test_a_call_overrides_what_the_decorator_says():
     assert pipeline().batch_size == 32
 
 
-def test_parameters_of_the_function_are_passed_on():
+def test_parameters_of_the_function_are_passed():
     @pipeline_def(batch_size=2, num_threads=1)
     def pipeline(low, *, high=2.0):
         return fn.random.uniform(range=[low, high], shape=[100])
@@ -61,7 +61,7 @@ def test_the_example_of_the_documentation_runs():
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
-def test_docs_and_name_stay():
+def test_the_function_keeps_docstring_and_name():
     @pipeline_def
     def pipeline():
         """Mine."""
@@ -71,7 +71,7 @@ def test_docs_and_name_stay():
     assert pipeline.__doc__ == "Mine."
 
 
-def test_variadic_keywords_are_refused():
+def test_variadic_keywords_are_an_error():
     with pytest.raises(TypeError, match=r"\*\*options"):
 
         @pipeline_def
@@ -112,7 +112,7 @@ def test_outputs_are_data_nodes(made, cls, text):
 # -- the constructor
 
 
-def test_properties_tell_what_was_given():
+def test_properties_return_the_arguments():
     pipe = Pipeline(
         8,
         3,
@@ -141,7 +141,7 @@ def test_properties_tell_what_was_given():
     assert pipe.concurrency is OperatorConcurrency.FULL
 
 
-def test_defaults_are_dalis_but_for_the_start_method():
+def test_defaults_are_those_of_dali_except_the_start_method():
     pipe = Pipeline()
     assert (pipe.batch_size, pipe.num_threads, pipe.device_id, pipe.seed) == (-1, -1, None, None)
     assert (pipe.prefetch_queue_depth, pipe.cpu_queue_size, pipe.exec_separated) == (2, 2, False)
@@ -185,14 +185,14 @@ def test_defaults_are_dalis_but_for_the_start_method():
     ],
     ids=lambda v: "-".join(v) if isinstance(v, dict) else "",
 )
-def test_a_wrong_argument_is_named(arguments, cls):
+def test_wrong_arguments_are_errors_that_name_them(arguments, cls):
     with pytest.raises(cls, match=next(iter(arguments))) as caught:
         Pipeline(**arguments)
     assert isinstance(caught.value, errors.TorchdaliError)
 
 
 @pytest.mark.parametrize("missing", ["batch_size", "num_threads"])
-def test_what_is_missing_is_named_at_build(missing):
+def test_missing_arguments_are_errors_of_the_build(missing):
     given = {"batch_size": 2, "num_threads": 1}
     del given[missing]
     pipe = pipeline_def(noise)(**given)
@@ -216,7 +216,7 @@ def test_declared_outputs_are_checked_when_the_pipeline_runs(declared, text):
         pipe.run()
 
 
-def test_declared_outputs_that_hold_pass():
+def test_matching_declared_outputs_pass():
     pipe = pipeline_def(noise)(
         batch_size=2, num_threads=1, output_dtype=types.FLOAT, output_ndim=[1], output_layout=""
     )
@@ -229,7 +229,7 @@ def test_declared_outputs_that_hold_pass():
     assert len(anything.run()) == 1
 
 
-def test_declarations_are_as_many_as_outputs():
+def test_the_number_of_declarations_must_match_the_outputs():
     pipe = pipeline_def(noise)(batch_size=2, num_threads=1, output_ndim=[1, 1])
     with pytest.raises(RuntimeError, match="2 entries, the pipeline has 1"):
         pipe.build()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines used in a way they cannot be: each mistake has an error that says what to do."""
+"""Wrong uses of pipelines: each mistake is an error that says how to fix it."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def fed(batch_size=2, **source):
         lambda p: p.num_outputs,
     ],
 )
-def test_what_needs_the_plan_builds_it(use):
+def test_methods_that_need_the_plan_build_the_pipeline(use):
     pipe = fed()
     use(pipe)
     assert "built" in repr(pipe).splitlines()[0].split(", ")[-1]
     assert "not built" not in repr(pipe)
 
 
-def test_the_rest_answers_without_a_plan():
+def test_other_methods_do_not_build_the_pipeline():
     pipe = fed()
     assert pipe.empty()
     assert pipe.reset() is None
@@ -53,7 +53,7 @@ def test_the_rest_answers_without_a_plan():
 # -- the definition
 
 
-def test_a_definition_that_fails_may_be_tried_again():
+def test_a_definition_that_failed_can_be_retried():
     class Flaky(Pipeline):
         attempts = 0
 
@@ -72,7 +72,7 @@ def test_a_definition_that_fails_may_be_tried_again():
     assert len(pipe._nodes) == 2
 
 
-def test_there_is_at_least_one_output():
+def test_a_pipeline_without_outputs_is_an_error():
     for make in (
         lambda: Pipeline(2, 1).set_outputs(),
         lambda: Pipeline(2, 1).build(define_graph=lambda: ()),
@@ -84,14 +84,14 @@ def test_there_is_at_least_one_output():
             make()
 
 
-def test_nothing_is_added_after_the_build():
+def test_changes_after_the_build_are_errors():
     pipe = fed()
     pipe.build()
     node = fn.random.uniform()
     for call in (pipe.set_outputs, pipe.add_sink):
         with pytest.raises(RuntimeError, match="after the pipeline was built"):
             call(node)
-    assert pipe.build(define_graph=lambda: node) is None  # it is built already
+    assert pipe.build(define_graph=lambda: node) is None  # it is already built
 
 
 def test_workers_need_the_definition_before_the_build():
@@ -105,7 +105,7 @@ def test_workers_need_the_definition_before_the_build():
     pipe.build()
 
 
-def test_what_belongs_to_another_pipeline_is_refused():
+def test_nodes_of_another_pipeline_are_errors():
     with Pipeline(2, 1):
         foreign = fn.random.uniform()  # the foreign line
     for use in (
@@ -124,19 +124,19 @@ def test_what_belongs_to_another_pipeline_is_refused():
 
 
 @pytest.mark.parametrize("edge", [None, 3, "x"])
-def test_a_sink_is_a_data_node(edge):
+def test_a_sink_must_be_a_data_node(edge):
     with pytest.raises(TypeError, match=r"add_sink\(\) takes a DataNode"):
         Pipeline(2, 1).add_sink(edge)
 
 
 @pytest.mark.parametrize("other", [None, 3, Pipeline])
-def test_only_pipelines_become_current(other):
+def test_only_pipelines_can_become_current(other):
     with pytest.raises(TypeError, match="takes a pipeline"):
         Pipeline.push_current(other)
     assert Pipeline.current() is None
 
 
-def test_push_and_pop_go_in_pairs():
+def test_unbalanced_push_and_pop_are_errors():
     first, second = Pipeline(2, 1), Pipeline(2, 1)
     Pipeline.push_current(first)
     Pipeline.push_current(second)
@@ -162,7 +162,7 @@ METHODS = {
 
 @for_each("first", METHODS)
 @for_each("second", METHODS)
-def test_run_does_not_go_with_the_others(first, second):
+def test_mixing_run_with_other_methods_is_an_error(first, second):
     pipe = Pipeline(2, 1)
     pipe.set_outputs(fn.random.uniform())
     pipe.schedule_run() if first != "run" else pipe.run()
@@ -208,7 +208,7 @@ KINDS = {
 
 @for_each("kind", KINDS)
 @for_each("count", [1, 3])
-def test_every_kind_of_data_arrives(kind, count):
+def test_feed_input_accepts_every_kind_of_data(kind, count):
     data = np.arange(count * 6, dtype=np.float32).reshape(count, 2, 3)
     pipe = fed(3)
     pipe.feed_input("data", KINDS[kind](data), layout="HW")
@@ -218,7 +218,7 @@ def test_every_kind_of_data_arrives(kind, count):
     assert np.array_equal(batch.as_array(), data)
 
 
-def test_a_layout_is_that_of_the_call_the_data_or_the_definition():
+def test_the_layout_is_from_the_call_the_data_or_the_definition():
     samples = [np.zeros((2, 2))]
     for declared, own, given, expected in [
         (None, None, None, ""),
@@ -249,7 +249,7 @@ def test_a_layout_is_that_of_the_call_the_data_or_the_definition():
         (np.zeros((2, 2), complex), {}, TypeError, "no element type"),
     ],
 )
-def test_data_that_does_not_fit_is_refused_and_the_next_one_taken(data, options, cls, text):
+def test_unsuitable_data_is_an_error_and_the_next_data_is_accepted(data, options, cls, text):
     pipe = fed()
     with pytest.raises(cls, match=text) as caught:
         pipe.feed_input("data", data, **options)
@@ -259,12 +259,12 @@ def test_data_that_does_not_fit_is_refused_and_the_next_one_taken(data, options,
 
 
 @pytest.mark.parametrize("name", [3, None, b"data", ["data"]])
-def test_a_source_is_named_or_given(name):
+def test_feed_input_takes_a_name_or_a_node(name):
     with pytest.raises(TypeError, match="takes the DataNode of an external source or its name"):
         fed().feed_input(name, np.zeros((1, 1)))
 
 
-def test_batches_of_one_iteration_have_one_size():
+def test_batches_of_different_sizes_in_one_iteration_are_errors():
     pipe = Pipeline(4, 1, prefetch_queue_depth=1)
     with pipe:
         pipe.set_outputs(fn.external_source(name="a"), fn.external_source(name="b"))
@@ -274,7 +274,7 @@ def test_batches_of_one_iteration_have_one_size():
         pipe.run()
 
 
-def test_others_follow_the_size_of_what_is_fed():
+def test_operators_without_inputs_follow_the_size_of_fed_batches():
     pipe = Pipeline(4, 1, prefetch_queue_depth=1)
     with pipe:
         pipe.set_outputs(fn.external_source(name="a"), fn.random.uniform())

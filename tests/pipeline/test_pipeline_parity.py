@@ -25,7 +25,7 @@ def function_of(name):
 
 
 def run_ours(nodes, outputs, sources, *, batch_size, iterations=1, options=None):
-    """Does what dali_oracle.run_graph does, here."""
+    """Runs a graph like dali_oracle.run_graph, with torchdali."""
     pipe = Pipeline(batch_size, 2, None, seed=1, **(options or {}))
     with pipe:
         values = {
@@ -77,7 +77,7 @@ CHAIN = [
 
 
 @pytest.mark.parametrize("sizes", [[4, 1, 3, 4, 2], [1, 4], [3]])
-def test_batches_of_any_size(sizes):
+def test_batches_of_any_size_equal_dali(sizes):
     batches = [[image(n + i) for i in range(n)] for n in sizes]
     assert_equal_dali(
         CHAIN,
@@ -88,7 +88,7 @@ def test_batches_of_any_size(sizes):
     )
 
 
-def test_samples_of_any_size_and_empty_ones():
+def test_samples_of_any_size_equal_dali():
     shapes = [(3, 4), (0, 4), (5, 1), (2, 0)]
     assert_equal_dali(
         CHAIN,
@@ -99,7 +99,7 @@ def test_samples_of_any_size_and_empty_ones():
 
 
 @pytest.mark.parametrize("shape", [(0,), (2, 0, 3), ()])
-def test_whole_batches_of_nothing_and_scalars(shape):
+def test_empty_samples_and_scalars_equal_dali(shape):
     batch = np.zeros((3, *shape), np.int16)
     assert_equal_dali(
         [{"op": "copy", "inputs": ["data"], "outputs": ["copy"]}],
@@ -110,7 +110,7 @@ def test_whole_batches_of_nothing_and_scalars(shape):
 
 
 @for_each("dtype", TYPES)
-def test_types_go_through(dtype):
+def test_element_types_equal_dali(dtype):
     batch = np.array([[0, 1, 2], [3, 100, 127]]).astype(dtype)
     assert_equal_dali(
         [{"op": "copy", "inputs": ["data"], "outputs": ["copy"]}],
@@ -124,7 +124,7 @@ def test_types_go_through(dtype):
     ("declared", "fed"),
     [(None, None), ("HWC", None), (None, "HWC"), ("HWC", "HWC"), ("HWC", ""), (None, "")],
 )
-def test_layouts_come_from_the_same_place(declared, fed):
+def test_layouts_equal_dali(declared, fed):
     source = {"batches": [[image(0)]], "layout": declared, "fed_layout": fed}
     assert_equal_dali(
         [{"op": "copy", "inputs": ["data"], "outputs": ["copy"]}],
@@ -134,7 +134,7 @@ def test_layouts_come_from_the_same_place(declared, fed):
     )
 
 
-def test_one_node_may_be_several_outputs_and_others_are_pruned():
+def test_repeated_outputs_and_pruning_equal_dali():
     nodes = [*CHAIN, {"op": "random.uniform", "args": {"shape": [3]}, "outputs": ["unused"]}]
     assert_equal_dali(
         nodes,
@@ -155,7 +155,7 @@ def test_one_node_may_be_several_outputs_and_others_are_pruned():
         {"output_dtype": [types.UINT8], "output_ndim": [None]},
     ],
 )
-def test_options_change_nothing_about_the_outputs(options):
+def test_options_do_not_change_the_outputs(options):
     assert_equal_dali(
         CHAIN[:1],
         ["flipped"],
@@ -204,7 +204,7 @@ def fed(batch, *, options=None, **source):
         ),
     ],
 )
-def test_what_dali_refuses_is_an_error_here(graph, cls):
+def test_definitions_that_dali_rejects_are_errors(graph, cls):
     nodes, outputs, sources, options = graph
     with pytest.raises(dali_oracle.DaliError):
         dali_oracle.run_graph(nodes, outputs, sources, batch_size=2, options=options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plan(): which steps run, what was fused into them, and where values lie."""
+"""plan(): the steps of a pipeline, the operators fused into them, devices of values."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def test_without_fusion_each_operator_is_a_step(monkeypatch):
         (lambda x: fn.gaussian_blur(fn.resize(x, size=[9, 9]), sigma=1.0), []),
     ],
 )
-def test_what_is_fused_with_what(define, fused):
+def test_the_plan_shows_which_operators_are_fused(define, fused):
     assert [len(step.operators) for step in planned(define) if step.fused] == fused
 
 
-def test_the_plan_tells_stages_branches_and_kept_values():
+def test_the_plan_has_stages_branches_and_kept_values():
     def define(x: Any) -> Any:
         images = fn.decoders.image(x)
         mixed = fn.permute_batch(images, indices=fn.batch_permutation())
@@ -107,6 +107,6 @@ def test_a_pipeline_that_cannot_be_built_or_is_closed_has_no_plan():
         pipe.plan()
 
 
-def test_there_is_no_plan_in_debug_mode():
+def test_debug_mode_has_no_plan():
     with pytest.raises(TorchdaliError, match="debug"):
         planned(lambda x: fn.copy(x), debug=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pipeline's ends are clean and prompt: close, Ctrl-C, exceptions, interpreter exit, fork.
+"""Pipelines end cleanly and promptly: close, Ctrl-C, exceptions, interpreter exit, fork.
 
-Each scenario is a program of its own: it may hang or crash without taking the tests along.
+Each scenario is a separate program, which may hang or crash without the tests.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def test_exit_with_batches_in_flight_is_clean():
     """)
 
 
-def test_exit_does_not_wait_for_the_whole_batch():
+def test_exit_does_not_wait_for_the_batch():
     expect_clean("""
         pipe = slow()
         pipe.build()
@@ -179,7 +179,7 @@ def test_ctrl_c_while_waiting_for_a_batch_ends_the_program():
     assert stderr.strip().endswith("KeyboardInterrupt")
 
 
-def test_after_a_caught_ctrl_c_the_pipeline_goes_on():
+def test_the_pipeline_continues_after_a_caught_ctrl_c():
     stderr = interrupt("""
         pipe = numbers(count=2_000_000, batch_size=16, prefetch_queue_depth=1)
         pipe.build()
@@ -196,7 +196,7 @@ def test_after_a_caught_ctrl_c_the_pipeline_goes_on():
     assert stderr == "went on"
 
 
-def test_a_forked_child_is_told_to_build_its_own():
+def test_using_a_pipeline_in_a_forked_child_is_an_error():
     out = expect_clean("""
         pipe = numbers(batch_size=8)
         pipe.build()
@@ -219,7 +219,7 @@ def test_a_forked_child_is_told_to_build_its_own():
 
 
 @pytest.mark.slow
-def test_thousands_of_batches_and_many_pipelines_leave_nothing_behind():
+def test_thousands_of_batches_and_many_pipelines_leak_nothing():
     expect_clean("""
         import gc
         def resident_kb():

@@ -33,7 +33,7 @@ def threads(document):
 
 
 def finish(pipe):
-    """Waits until nothing is at work, so that no events are on their way."""
+    """Waits until all threads are idle, so that all events are recorded."""
     before = None
     while before != (before := [w.claims for w in pipe.stats().workers]):
         time.sleep(0.03)
@@ -48,7 +48,7 @@ def test_every_sample_and_operator_has_an_event(tmp_path):
         finish(pipe)
     document, events = read(path)
     names = collections.Counter(e["name"] for e in events)
-    # 4 batches were taken, 1 more is ahead.
+    # 4 batches were taken, 1 more is in the queue.
     assert names["sample"] == names["random.uniform"] == names["copy"] == 5 * 3
     assert profile.dropped == document["otherData"]["dropped_events"] == 0
     counters = [e for e in document["traceEvents"] if e["ph"] == "C"]
@@ -62,7 +62,7 @@ def test_every_sample_and_operator_has_an_event(tmp_path):
         assert event["args"]["location"].startswith("tests/pipeline/test_profile.py:")
     assert {e["name"] for e in counters} == {"batches ready"}
     assert {e["args"]["batches"] for e in counters} <= {0, 1, 2}
-    # All are timed: what stats() says is exact.
+    # All of them are timed, so stats() is exact.
     assert all(o.timed == o.samples == 15 for o in pipe.stats().operators)
 
 
@@ -84,7 +84,7 @@ def test_events_of_a_thread_nest_and_threads_have_names(tmp_path):
     begin, end = (document["otherData"][key] / 1000 for key in ("begin_ns", "end_ns"))
     for thread in names:
         open_until = []
-        # A slice that begins with another one is inside it where it is shorter.
+        # Of two slices that start together, the shorter is inside the other.
         mine = sorted((e for e in events if e["tid"] == thread), key=lambda e: (e["ts"], -e["dur"]))
         for event in mine:
             assert begin - 1 <= event["ts"] <= event["ts"] + event["dur"] <= end + 1
@@ -123,13 +123,13 @@ def test_samples_have_the_names_of_their_sources(tmp_path):
     assert sum(e["args"]["bytes"] == 11 for e in events if e["name"] == "readers.file") >= 3
 
 
-def test_waits_sources_and_functions_are_there(tmp_path):
+def test_waits_sources_and_functions_have_events(tmp_path):
     def source():
         time.sleep(0.002)
         return np.zeros((2, 3), np.float32)
 
     def function(x):
-        time.sleep(0.05)  # long enough to be waited for on a busy machine
+        time.sleep(0.05)  # long enough for a wait on a busy machine
         return x
 
     @pipeline_def(batch_size=2, num_threads=1, device_id=None)
@@ -156,7 +156,7 @@ def test_waits_sources_and_functions_are_there(tmp_path):
     assert longest["consumer", "waits for a batch"] > 2000
 
 
-def test_several_pipelines_and_the_choice_among_them(tmp_path):
+def test_a_profile_covers_all_or_selected_pipelines(tmp_path):
     path = tmp_path / "trace.json"
     before, other = tiny(), tiny()
     before.build()
@@ -186,7 +186,7 @@ def test_several_pipelines_and_the_choice_among_them(tmp_path):
     assert data._trace_owners() == []
 
 
-def test_what_does_not_fit_is_counted_and_said(tmp_path):
+def test_dropped_events_are_counted_and_reported(tmp_path):
     path = tmp_path / "trace.json"
     pipe = tiny()
     profile = torchdali.profile(path, max_events=1).start()
@@ -199,12 +199,12 @@ def test_what_does_not_fit_is_counted_and_said(tmp_path):
     assert profile.dropped > 1000
     assert document["otherData"]["dropped_events"] == profile.dropped
     assert any("events were dropped" in e["name"] for e in document["traceEvents"])
-    # A chunk of events is the least that is taken.
+    # Events are recorded in chunks.
     assert len(events) <= 1024
     assert profile.events + profile.dropped >= 500 * 9
 
 
-def test_the_file_is_written_where_the_block_fails(tmp_path):
+def test_the_file_is_written_if_the_block_fails(tmp_path):
     path = tmp_path / "trace.json"
     pipe = tiny()
 
@@ -224,7 +224,7 @@ def test_the_file_is_written_where_the_block_fails(tmp_path):
     assert any(e["name"] == "sample" for e in read(path)[1])
 
 
-def test_closing_while_a_profile_is_taken(tmp_path):
+def test_closing_a_pipeline_during_a_profile_keeps_its_events(tmp_path):
     path = tmp_path / "trace.json"
     with torchdali.profile(path):
         for _ in range(5):
@@ -235,7 +235,7 @@ def test_closing_while_a_profile_is_taken(tmp_path):
     assert len({e["args"]["pipeline"] for e in read(path)[1]}) == 5
 
 
-def test_errors_come_at_the_start(tmp_path):
+def test_errors_are_raised_when_the_profile_starts(tmp_path):
     with pytest.raises(errors.FileError, match="No such file or directory"):
         torchdali.profile(tmp_path / "no" / "trace.json").start()
     with pytest.raises(errors.FileError, match="directory"), torchdali.profile(tmp_path):
@@ -257,7 +257,7 @@ def test_errors_come_at_the_start(tmp_path):
         pass
 
 
-def test_a_fork_inside_leaves_the_file_to_the_parent(tmp_path):
+def test_a_forked_child_does_not_write_the_file(tmp_path):
     path = tmp_path / "trace.json"
     pipe = tiny()
     with torchdali.profile(path):
@@ -279,7 +279,7 @@ def test_a_fork_inside_leaves_the_file_to_the_parent(tmp_path):
     assert (tmp_path / "child.json").exists()
 
 
-def test_nothing_is_recorded_outside(tmp_path):
+def test_nothing_is_recorded_outside_of_a_profile(tmp_path):
     path = tmp_path / "trace.json"
     pipe = tiny()
     for _ in range(20):

@@ -28,7 +28,7 @@ def pipeline(define, batch_size=4, **options):
 
 
 def slow(ms=4):
-    """A pipeline that takes so long a sample, in a Python function."""
+    """Returns a pipeline that spends a given time per sample in a Python function."""
 
     def nap(x):
         time.sleep(ms / 1000)
@@ -42,7 +42,7 @@ def operator(stats, name):
 
 
 def settled(pipe):
-    """Returns the figures once nothing is at work: what is ahead is finished."""
+    """Returns the statistics when all threads are idle and prefetched batches are finished."""
     before = None
     while True:
         stats = pipe.stats()
@@ -53,7 +53,7 @@ def settled(pipe):
         time.sleep(0.02)
 
 
-def test_a_pipeline_that_did_not_run_says_so():
+def test_statistics_before_the_first_run_are_empty():
     pipe = pipeline(lambda: fn.random.uniform())
     stats = pipe.stats()
     assert stats.bottleneck == "nothing was run"
@@ -75,7 +75,7 @@ def test_samples_and_bytes_are_counted_exactly(threads):
     stats = settled(pipe)
     assert stats.queue.batches == 40
     assert sum(stats.queue.ready) == 40
-    # 40 were taken, 2 more are ahead: run() takes what the queue held.
+    # 40 batches were taken, 2 more are in the queue.
     for name, size in (("random.uniform", 20), ("cast", 5)):
         found = operator(stats, name)
         assert found.samples == 7 * 42
@@ -89,7 +89,7 @@ def test_samples_and_bytes_are_counted_exactly(threads):
     assert [o.name for o in stats.operators] == ["u", "c"]
 
 
-def test_the_times_of_a_worker_make_its_wall_time():
+def test_the_times_of_a_worker_add_up_to_wall_time():
     pipe = slow()
     for _ in range(10):
         pipe.run()
@@ -100,9 +100,9 @@ def test_the_times_of_a_worker_make_its_wall_time():
         parts = worker.busy_ns, worker.idle_ns, worker.waiting_ns, worker.overhead_ns
         assert sum(parts) == worker.wall_ns
         assert all(part >= 0 for part in parts)
-        # Nothing but the scheduler's own work is left over, however slow the machine.
+        # The rest is the work of the scheduler, on any machine.
         assert worker.overhead_ns < worker.wall_ns / 5
-    # The function runs on one worker at a time: the other one waits for it, or both are idle.
+    # The function runs on one worker at a time. The other one waits, or both are idle.
     busy = sum(w.busy_ns for w in stats.workers)
     total = sum(o.total_ns for o in stats.operators)
     assert 10 * 2 * 4 * MS <= total <= 1.1 * busy
@@ -115,7 +115,7 @@ def test_a_slow_pipeline_is_the_bottleneck():
     for _ in range(6):
         pipe.run()
     stats = pipe.stats()
-    # Each time, unless the machine is so busy that a batch is done before it is asked for.
+    # Each time, unless the machine is so busy that a batch is finished before the request.
     waits = stats.queue.waits
     assert 3 <= waits <= 6
     assert stats.queue.ready[0] == waits
@@ -145,11 +145,11 @@ def test_a_slow_consumer_is_the_bottleneck():
     assert sum(w.idle_ns for w in stats.workers) > 0.5 * sum(w.wall_ns for w in stats.workers)
 
 
-def test_reset_begins_anew():
+def test_reset_clears_the_statistics():
     pipe = slow()
     for _ in range(3):
         pipe.run()
-    time.sleep(0.5)  # which must not be in what comes behind the reset
+    time.sleep(0.5)  # these must not be in the statistics after the reset
     first = pipe.stats(reset=True)
     assert first.queue.batches == 3
     time.sleep(0.06)
@@ -165,7 +165,7 @@ def test_reset_begins_anew():
         assert abs(worker.wall_ns - again.wall_ns) < 400 * MS
 
 
-def test_a_fused_operator_says_what_it_consists_of():
+def test_a_fused_operator_lists_its_parts():
     file = io.BytesIO()
     Image.fromarray(np.zeros((16, 16, 3), np.uint8)).save(file, "JPEG")
     jpeg = np.frombuffer(file.getvalue(), np.uint8)
@@ -230,7 +230,7 @@ def test_readers_and_batch_work_are_timed(tmp_path):
     assert operator(stats, "readers.file").output_bytes == 8 * (10 + 4)
 
 
-def test_guarded_and_failing_samples_are_not_counted_behind():
+def test_samples_that_are_skipped_or_fail_are_not_counted_later():
     @pipeline_def(batch_size=4, num_threads=1, device_id=None, enable_conditionals=True)
     def define():
         x = fn.external_source(lambda: np.array([0, 1, 0, 1], np.float32), name="x")
@@ -273,7 +273,7 @@ def test_as_dict_is_plain_data():
     assert plain["workers"][1]["name"] == "torchdali-1"
 
 
-def test_differences_leave_what_is_greatest():
+def test_differences_keep_maxima():
     now = {"max_ns": 7, "now_ns": 9, "list": [{"n": 5, "self": ("a", "b", "c"), "gpu": True}]}
     before = {"max_ns": 9, "now_ns": 4, "list": [{"n": 3, "self": ("a", "b", "c"), "gpu": True}]}
     assert difference(now, before) == {
@@ -283,7 +283,7 @@ def test_differences_leave_what_is_greatest():
     }
 
 
-def test_a_closed_pipeline_and_one_in_debug_mode_have_none():
+def test_closed_pipelines_and_debug_mode_have_no_statistics():
     pipe = pipeline(lambda: fn.random.uniform())
     pipe.run()
     pipe.close()
@@ -306,7 +306,7 @@ def uniform():
     return fn.random.uniform(shape=[3])
 
 
-def test_pipeline_loader_and_dali_iterator_have_the_same():
+def test_pipeline_loader_and_dali_iterator_return_the_statistics():
     loader = PipelineLoader(uniform, batch_size=4, size=12)
     assert loader.stats().queue.batches == 0
     list(loader)
@@ -323,7 +323,7 @@ def test_pipeline_loader_and_dali_iterator_have_the_same():
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_data_loader_knows_how_long_its_loop_waits(workers):
+def test_data_loader_measures_the_waits_of_its_loop(workers):
     class Slow(torch.utils.data.Dataset):
         def __len__(self):
             return 6

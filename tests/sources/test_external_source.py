@@ -20,7 +20,7 @@ def pulled(source, depth=2, **arguments):
 
 
 def take(pipe, rounds):
-    """Returns the first element of every sample for each run; "end" where it ended, and goes on."""
+    """Returns the first element of every sample for each run, and "end" for each end."""
     results = []
     for _ in range(rounds):
         try:
@@ -59,18 +59,18 @@ class Batches:
     ],
 )
 @for_each("depth", [1, 3])
-def test_iterables_end_or_go_round(make, cycle, expected, depth):
+def test_iterables_end_or_cycle(make, cycle, expected, depth):
     expected = [v if v == "end" else [v, v] for v in expected]
     assert take(pulled(make(), depth, cycle=cycle), 5) == expected
 
 
-def test_a_generator_is_used_up_once():
+def test_a_generator_is_consumed_once():
     assert take(pulled(generate()), 4) == [[0, 0], [1, 1], "end", "end"]
     with pytest.raises(TypeError, match="generator cannot be cycled"):
         fn.external_source(generate(), cycle=True)
 
 
-def test_a_callable_is_asked_with_the_index_of_the_iteration():
+def test_a_callable_gets_the_index_of_the_iteration():
     def source(index):
         if index == 2:
             raise StopIteration
@@ -79,7 +79,7 @@ def test_a_callable_is_asked_with_the_index_of_the_iteration():
     assert take(pulled(source), 6) == [[0, 0], [1, 1], "end", [0, 0], [1, 1], "end"]
 
 
-def test_a_callable_may_be_asked_with_more_or_with_nothing():
+def test_a_callable_may_take_batch_info_or_no_argument():
     seen = []
 
     def source(info):
@@ -94,7 +94,7 @@ def test_a_callable_may_be_asked_with_more_or_with_nothing():
     assert take(pulled(lambda index=5: np.full((2, 1), index)), 1) == [[0, 0]]
 
 
-def test_a_callable_of_samples_is_asked_for_each():
+def test_a_callable_of_samples_is_called_for_each_sample():
     def source(info):
         if info.idx_in_epoch >= 5:
             raise StopIteration
@@ -109,11 +109,11 @@ def test_a_callable_of_samples_is_asked_for_each():
     assert pipe.run()[0].as_array().tolist() == [[0, 0, 0, 1], [1, 1, 0, 1]]
 
 
-def test_an_iterable_of_samples_is_collected():
+def test_an_iterable_of_samples_is_collected_into_batches():
     assert take(pulled([np.array(i) for i in range(5)], batch=False), 3) == [[0, 1], [2, 3], "end"]
 
 
-def test_several_outputs_come_as_tuples():
+def test_several_outputs_are_tuples():
     pipe = pulled(lambda: (np.zeros((2, 3)), [np.ones(1), np.ones(2)]), num_outputs=2)
     a, b = pipe.run()
     assert (a.shape(), b.shape()) == ([(3,), (3,)], [(1,), (2,)])
@@ -124,7 +124,7 @@ def test_several_outputs_come_as_tuples():
     assert [o.shape() for o in sampled.run()] == [[(2,)] * 2, [(3,)] * 2]
 
 
-def test_outputs_that_nothing_uses_are_not_fed():
+def test_unused_outputs_of_a_source_are_ignored():
     pipe = Pipeline(2, 1)
     with pipe:
         _, second = fn.external_source(lambda: (object(), np.ones((2, 1))), num_outputs=2)
@@ -153,13 +153,13 @@ def test_layout_dtype_and_ndim_may_be_lists():
     [((np.zeros((2, 1)),), "1 values"), (np.zeros((2, 2)), "ndarray")],
     ids=["short", "array"],
 )
-def test_a_source_gives_as_many_as_it_said(given, text):
+def test_a_wrong_number_of_outputs_is_an_error(given, text):
     with pytest.raises(ValueError, match=f"tuples of 2; got {text}"):
         pulled(lambda: given, num_outputs=2).run()
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_an_error_of_a_source_keeps_its_type_and_comes_in_its_turn(depth):
+def test_an_error_of_a_source_keeps_its_type_and_order(depth):
     def source(index):
         if index == 2:
             index = 2 / (index - 2)
@@ -169,7 +169,7 @@ def test_an_error_of_a_source_keeps_its_type_and_comes_in_its_turn(depth):
     assert take(pipe, 2) == [[0, 0], [1, 1]]
     with pytest.raises(ZeroDivisionError):
         pipe.run()
-    assert take(pipe, 2) == [[3, 3], [4, 4]]  # the iteration is lost, the pipeline goes on
+    assert take(pipe, 2) == [[3, 3], [4, 4]]  # the iteration is lost, and the pipeline continues
 
 
 @for_each(
@@ -190,13 +190,13 @@ def test_an_error_of_a_source_keeps_its_type_and_comes_in_its_turn(depth):
     ],
     ids=lambda v: "-".join(v) if isinstance(v, dict) else "",
 )
-def test_arguments_that_do_not_go_together_are_refused(arguments, cls, text):
+def test_inconsistent_arguments_are_errors(arguments, cls, text):
     with pytest.raises(cls, match=text) as caught:
         fn.external_source(**arguments)
     assert "test_external_source.py" in str(caught.value)
 
 
-def test_the_class_does_what_the_function_does():
+def test_the_class_equals_the_function():
     assert ops.ExternalSource is ExternalSource
 
     @pipeline_def(batch_size=2, num_threads=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of fn.external_source: what each takes, what is refused, and what DALI says to it."""
+"""Arguments of fn.external_source: values, errors, and comparison with DALI."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def batches():
         ({"layouts": "X"}, ArgumentTypeError, "did you mean `layout`"),
     ],
 )
-def test_wrong_values_are_refused_where_they_are_written(options, cls, text):
+def test_wrong_values_are_errors_with_their_line(options, cls, text):
     for make in (
         lambda: fn.external_source(rows, **options),
         lambda: ops.ExternalSource(**options)(source=rows),
@@ -99,7 +99,7 @@ def test_arguments_of_the_gpu_have_no_effect(stream):
     assert pipe.run()[0].as_array().tolist() == rows(4).tolist()
 
 
-def test_they_are_held_against_their_types_in_calls_too():
+def test_arguments_of_calls_are_checked_too():
     pipe = build(name="data")
     with pytest.raises(TypeError, match="a CUDA stream, got str"):
         pipe.feed_input("data", rows(), cuda_stream="main")
@@ -113,7 +113,7 @@ def test_they_are_held_against_their_types_in_calls_too():
 
 @for_each("no", [False, 0, np.False_, None])
 @for_each("yes", [True, 1, np.True_])
-def test_flags_are_true_or_false(no, yes):
+def test_flags_must_be_booleans(no, yes):
     pipe = build(rows, batch=yes, no_copy=yes, blocking=no, parallel=no, batch_info=no)
     assert pipe.run()[0].shape() == [(3,)] * BATCH
     if no is not None:
@@ -176,7 +176,7 @@ def test_lists_are_checked_entry_by_entry(options, cls, text):
     ids=str,
 )
 @pytest.mark.parametrize("parallel", [False, True])
-def test_the_data_of_each_output_is_held_against_its_entry(options, text, parallel):
+def test_the_data_of_each_output_is_checked_against_its_entry(options, text, parallel):
     pipe = build(triple, num_outputs=3, parallel=parallel, **options)
     with pytest.raises(RuntimeError, match=text):
         pipe.run()
@@ -186,7 +186,7 @@ def test_the_data_of_each_output_is_held_against_its_entry(options, text, parall
 
 
 class Both:
-    """Can be called and iterated over."""
+    """Is callable and iterable."""
 
     def __call__(self):
         return rows(9)
@@ -196,14 +196,14 @@ class Both:
 
 
 class Sequence:
-    """Can be iterated over by its items alone."""
+    """Is iterable by __getitem__ only."""
 
     def __getitem__(self, index):
         return [rows(0), rows(1)][index]
 
 
 class Generator:
-    """Called, it gives a generator."""
+    """Returns a generator when it is called."""
 
     def __call__(self):
         yield from batches()
@@ -220,7 +220,7 @@ def of(first, count):
     ids=["callable", "items", "call", "function", "partial", "generator"],
 )
 @pytest.mark.parametrize("parallel", [False, True])
-def test_what_can_be_iterated_over_is(make, parallel):
+def test_objects_with_iter_are_iterated(make, parallel):
     pipe = build(make(), parallel=parallel)
     assert [pipe.run()[0].as_array().max() for _ in range(2)] == [0, 1]
     with pytest.raises(StopIteration):
@@ -237,7 +237,7 @@ def test_what_can_be_iterated_over_is(make, parallel):
         (7, "a callable or an iterable, got int"),
     ],
 )
-def test_callables_say_what_they_take(source, text):
+def test_signatures_of_callables_are_respected(source, text):
     with pytest.raises(TypeError, match=text) as caught:
         build(source)
     assert "test_external_source_arguments.py" in str(caught.value)
@@ -260,7 +260,7 @@ def test_callables_may_take_more_than_they_need(source, value):
 
 
 @pytest.mark.parametrize("method", [None, "fork", "spawn"])
-def test_a_source_in_a_definition_with_conditionals_runs_as_it_is_written(method):
+def test_a_source_in_a_definition_with_conditionals_is_not_converted(method):
     @pipeline_def(
         batch_size=BATCH, num_threads=1, enable_conditionals=True, py_start_method=method or "fork"
     )
@@ -287,7 +287,7 @@ def test_a_source_in_a_definition_with_conditionals_runs_as_it_is_written(method
 # -- ops.ExternalSource
 
 
-def test_the_class_asks_for_samples_where_workers_do_and_nothing_is_said():
+def test_the_class_defaults_to_samples_with_parallel():
     def run(operator, **options):
         pipe = Pipeline(BATCH, 1, py_start_method="fork")
         with pipe:
@@ -301,18 +301,18 @@ def test_the_class_asks_for_samples_where_workers_do_and_nothing_is_said():
     assert run(ops.ExternalSource(), source=sample, batch=False) == samples
     assert run(ops.ExternalSource(rows)) == [[0] * 3] * 2
     assert run(ops.ExternalSource(rows, parallel=True, batch=True)) == [[0] * 3] * 2
-    # The function has True as its default, as in DALI 1.35; None is what the class has.
+    # The default of the function is True, as in DALI 1.35, and that of the class is None.
     assert build(sample, parallel=True, batch=None).run()[0].as_array().tolist() == samples
     assert build(rows, parallel=True).run()[0].as_array().tolist() == [[0] * 3] * 2
 
 
-def test_the_class_describes_itself():
+def test_the_class_has_a_schema():
     operator = ops.ExternalSource(rows, preserve=True)
     assert (operator.device, operator.preserve) == ("cpu", True)
     assert operator.schema.name == "external_source"
 
 
-# -- against DALI: what is fed
+# -- compared with DALI
 
 FED = [
     ({}, {}),
@@ -343,7 +343,7 @@ FED = [
 
 @pytest.mark.dali
 @for_each(("options", "fed"), FED)
-def test_what_dali_refuses_is_refused_and_nothing_else(options, fed):
+def test_arguments_are_accepted_or_rejected_as_in_dali(options, fed):
     def ours():
         pipe = build(name="x", **options)
         pipe.feed_input("x", rows(3), fed.get("fed_layout"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fn.external_source takes as data: arrays, buffers, numbers, tensors, and what it refuses."""
+"""Data of fn.external_source: arrays, buffers, numbers, tensors, and unsupported objects."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WAYS = {
 
 
 class Exported:
-    """Speaks DLPack and nothing else."""
+    """Supports DLPack only."""
 
     def __init__(self, tensor):
         self._tensor = tensor
@@ -53,7 +53,7 @@ class Exported:
 
 
 class Described:
-    """Speaks NumPy's array interface and nothing else."""
+    """Supports NumPy's array interface only."""
 
     def __init__(self, values):
         self._values = values
@@ -61,14 +61,14 @@ class Described:
 
 
 class Convertible:
-    """Becomes an array when asked."""
+    """Supports __array__ only."""
 
     def __array__(self, dtype=None, copy=None):
         return np.arange(4, dtype=dtype)
 
 
 class OnGpu:
-    """Speaks the interface of arrays in GPU memory and nothing else."""
+    """Supports the CUDA array interface only."""
 
     __cuda_array_interface__ = ()
 
@@ -122,7 +122,7 @@ def as_array(value):
 
 @for_each("way", WAYS)
 @for_each("value", SAMPLES.values(), ids=SAMPLES)
-def test_a_sample_is_anything_that_is_an_array(value, way):
+def test_a_sample_may_be_any_kind_of_array(value, way):
     out = WAYS[way]([value] * 2)
     expected = as_array(value)
     assert len(out) == 2
@@ -134,7 +134,7 @@ def test_a_sample_is_anything_that_is_an_array(value, way):
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-def test_so_is_what_a_source_of_samples_gives(parallel):
+def test_a_source_of_samples_may_return_any_kind_of_array(parallel):
     values = list(SAMPLES.values())
     for value in values:
         pipe = build(lambda info, value=value: value, batch=False, parallel=parallel)
@@ -165,7 +165,7 @@ BATCHES = {
 
 @for_each("way", WAYS)
 @for_each("data", BATCHES.values(), ids=BATCHES)
-def test_a_batch_is_an_array_or_a_list_of_samples(data, way):
+def test_a_batch_may_be_an_array_or_a_list_of_samples(data, way):
     out = WAYS[way](data)
     if isinstance(data, (list, tuple)):
         expected = [as_array(sample) for sample in data]
@@ -180,7 +180,7 @@ def test_a_batch_is_an_array_or_a_list_of_samples(data, way):
         assert np.array_equal(np.array(sample), wanted)
 
 
-def test_layouts_come_along_with_tensors():
+def test_layouts_of_tensors_are_kept():
     for data, layout in (
         (TensorListCPU(np.zeros((BATCH, 2)), "X"), "X"),
         (TensorCPU(np.zeros((BATCH, 2)), "NX"), "X"),
@@ -229,13 +229,13 @@ def test_layouts_come_along_with_tensors():
     ids=lambda value: str(value)[:20] if isinstance(value, str) else type(value).__name__,
 )
 @for_each("way", WAYS)
-def test_what_is_no_data_is_an_error_that_says_where(data, text, way):
+def test_unsupported_data_is_an_error_with_its_location(data, text, way):
     with pytest.raises(RuntimeError, match=text) as caught:
         WAYS[way](data)
     assert Path(__file__).name in str(caught.value)
 
 
-def test_a_sample_that_is_no_array_is_named():
+def test_a_sample_that_is_no_array_is_an_error():
     for way in ("feed_input", "callable"):
         with pytest.raises(TypeError) as caught:
             WAYS[way]([ROW, ROW, "text"])
@@ -261,7 +261,7 @@ def test_batches_may_change_in_size_and_shape(parallel):
 
 @for_each("first", ["fed", "pulled", "parallel"])
 @for_each("second", ["fed", "pulled", "parallel"])
-def test_sources_that_disagree_about_the_size_are_an_error(first, second):
+def test_sources_with_different_batch_sizes_are_an_error(first, second):
     def make(kind, size, name):
         if kind == "fed":
             return fn.external_source(name=name)
@@ -278,7 +278,7 @@ def test_sources_that_disagree_about_the_size_are_an_error(first, second):
     assert Path(__file__).name in str(caught.value)
 
 
-def test_outputs_of_one_source_that_disagree_are_an_error():
+def test_outputs_of_a_source_with_different_batch_sizes_are_an_error():
     for parallel in (False, True):
         pipe = Pipeline(BATCH, 1, py_start_method="fork")
         with pipe:
@@ -319,7 +319,7 @@ PARITY = {
 @pytest.mark.dali
 @for_each("data", PARITY.values(), ids=PARITY)
 @for_each("no_copy", [False, True])
-def test_data_comes_out_as_in_dali(data, no_copy):
+def test_outputs_equal_dali(data, no_copy):
     def ours():
         pipe = build(no_copy=no_copy)
         pipe.feed_input("data", data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Epochs of external sources: early breaks, iterators, and sources that stay in step.
+"""Epochs of external sources: early breaks, iterators, and several sources.
 
 test_external_source_matrix.py has plain runs, one source and several, with all kinds of sources.
 """
@@ -49,14 +49,14 @@ def generate(length=LENGTH):
 
 
 class Collection:
-    """Can be iterated over again and again."""
+    """Can be iterated several times."""
 
     def __iter__(self):
         return generate()
 
 
 class GoesOn:
-    """An iterator that ends and goes on behind its end."""
+    """An iterator that continues after its end."""
 
     def __init__(self):
         self._next = -1
@@ -72,7 +72,7 @@ class GoesOn:
 
 
 class Without:
-    """A callable that is told nothing."""
+    """A callable without parameters."""
 
     def __init__(self):
         self._numbers = GoesOn()
@@ -84,7 +84,7 @@ class Without:
 ROUND = [0, 1, 2, 3]
 ON = [5, 6, 7, 8]
 
-# kind -> how to make it, its arguments, and what its first and its second epoch give.
+# kind -> constructor, arguments, and the contents of its first and second epoch.
 SOURCES = {
     "index": (lambda: of_index, {}, ROUND, ROUND),
     "info": (lambda: of_info, {"batch_info": True}, ROUND, [10, 11, 12, 13]),
@@ -98,12 +98,12 @@ SOURCES = {
     "list once": (lambda: list(generate()), {}, ROUND, []),
 }
 
-# Workers tell callables what they are asked for.
+# Workers call sources with the requested position.
 CASES = [(k, p) for k in SOURCES for p in (False, True) if not (p and k == "nothing")]
 
 
 def build(*sources, depth=2, **options):
-    """Returns a pipeline with the sources, each given with its own arguments or as it is."""
+    """Returns a pipeline with the sources, each of them alone or with its arguments."""
     pipe = Pipeline(BATCH, 1, prefetch_queue_depth=depth, py_start_method="fork")
     with pipe:
         made = []
@@ -127,12 +127,12 @@ def first_of(pipe, rounds=100):
 
 @pytest.mark.parametrize(("kind", "parallel"), CASES)
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_a_loop_that_is_left_goes_on_where_it_was(kind, depth, parallel):
+def test_a_loop_that_was_left_continues_at_its_position(kind, depth, parallel):
     make, options, first, second = SOURCES[kind]
     pipe = build((make(), options), depth=depth, parallel=parallel)
     assert first_of(pipe, 2) == first[:2]
     assert first_of(pipe) == first[2:]
-    assert first_of(pipe) == []  # the end stays until the epoch is begun
+    assert first_of(pipe) == []  # StopIteration repeats until the next epoch starts
     pipe.reset()
     assert first_of(pipe, 1) == second[:1]
     assert first_of(pipe) == second[1:]
@@ -141,7 +141,7 @@ def test_a_loop_that_is_left_goes_on_where_it_was(kind, depth, parallel):
 @pytest.mark.parametrize(("kind", "parallel"), CASES)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("auto_reset", [False, True])
-def test_so_does_an_iterator(kind, depth, parallel, auto_reset):
+def test_an_iterator_that_was_left_continues_at_its_position(kind, depth, parallel, auto_reset):
     make, options, first, second = SOURCES[kind]
     pipe = build((make(), options), depth=depth, parallel=parallel)
     loader = DALIGenericIterator(pipe, ["x"], auto_reset=auto_reset)
@@ -162,7 +162,7 @@ def test_so_does_an_iterator(kind, depth, parallel, auto_reset):
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("parallel", [False, True])
-def test_without_an_end_a_reset_changes_nothing(depth, parallel):
+def test_reset_before_the_end_changes_nothing(depth, parallel):
     pipe = build((list(generate()), {"cycle": "quiet"}), depth=depth, parallel=parallel)
     found = []
     for _ in range(9):
@@ -172,7 +172,7 @@ def test_without_an_end_a_reset_changes_nothing(depth, parallel):
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_epochs_of_different_lengths(depth):
+def test_epochs_may_have_different_lengths(depth):
     lengths = iter([3, 1, 0, 2])
     pipe = build((lambda: generate(next(lengths, 0)), {}), depth=depth)  # a callable: no data
     with pytest.raises(TypeError, match="generator"):
@@ -191,7 +191,7 @@ def test_epochs_of_different_lengths(depth):
     assert found == [[0, 1, 2], [0], [], [0, 1]]
 
 
-# -- several sources stay in step
+# -- several sources
 
 
 def failing(at, parallel):
@@ -206,7 +206,7 @@ def failing(at, parallel):
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_an_error_costs_all_sources_the_same_iteration(depth, parallel, place):
+def test_an_error_skips_the_iteration_of_all_sources(depth, parallel, place):
     others = [
         (list(generate()), {"cycle": "raise"}),
         (of_index, {"parallel": True}),
@@ -223,7 +223,7 @@ def test_an_error_costs_all_sources_the_same_iteration(depth, parallel, place):
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_what_was_fed_for_an_iteration_that_fails_is_dropped_with_it(depth):
+def test_data_fed_for_a_failed_iteration_is_dropped(depth):
     pipe = Pipeline(BATCH, 1, prefetch_queue_depth=depth)
     with pipe:
         pipe.set_outputs(fn.external_source(failing(1, False)[0]), fn.external_source(name="fed"))
@@ -237,7 +237,7 @@ def test_what_was_fed_for_an_iteration_that_fails_is_dropped_with_it(depth):
 
 @for_each("depth", DEPTHS)
 @for_each("fed_first", [False, True])
-def test_what_is_fed_behind_the_end_of_another_source_waits(depth, fed_first):
+def test_data_fed_after_the_end_of_another_source_waits(depth, fed_first):
     pipe = Pipeline(BATCH, 1, prefetch_queue_depth=depth)
     with pipe:
         made = [fn.external_source(name="fed")]
@@ -253,7 +253,7 @@ def test_what_is_fed_behind_the_end_of_another_source_waits(depth, fed_first):
 
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("parallel", [False, True])
-def test_behind_the_end_of_one_source_errors_of_others_do_not_matter(order, parallel):
+def test_errors_of_other_sources_after_the_end_are_ignored(order, parallel):
     pipe = build(*[(of_index, {}), failing(LENGTH, parallel)][::order])
     for _ in range(2):
         assert first_of(pipe) == [[i, i] for i in range(LENGTH)]
@@ -261,7 +261,7 @@ def test_behind_the_end_of_one_source_errors_of_others_do_not_matter(order, para
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_ctrl_c_in_the_middle_of_a_source_loses_nothing(place):
+def test_ctrl_c_in_a_source_loses_no_data(place):
     interrupted = []
 
     def interrupt(index):
@@ -281,7 +281,7 @@ def test_ctrl_c_in_the_middle_of_a_source_loses_nothing(place):
 
 @for_each("depth", DEPTHS)
 @for_each("parallel", [False, True])
-def test_an_error_at_the_beginning_of_an_epoch_leaves_the_next_ones(depth, parallel):
+def test_an_error_at_the_start_of_an_epoch_does_not_affect_later_ones(depth, parallel):
     def source(info):
         if info.epoch_idx == 1 and info.iteration == 0:
             raise ValueError("not yet")
@@ -297,7 +297,7 @@ def test_an_error_at_the_beginning_of_an_epoch_leaves_the_next_ones(depth, paral
     assert first_of(pipe) == [20, 21, 22, 23]
 
 
-def test_a_function_is_asked_once_after_each_run_where_nothing_is_read_ahead():
+def test_a_source_is_called_once_per_run_without_prefetching():
     asked = []
 
     def source(index):
@@ -310,6 +310,6 @@ def test_a_function_is_asked_once_after_each_run_where_nothing_is_read_ahead():
         assert asked == list(range(count))
 
 
-def test_arguments_of_generator_functions_are_bound_beforehand():
+def test_generator_functions_may_have_bound_arguments():
     pipe = build((functools.partial(generate, 2), {"cycle": "raise"}))
     assert first_of(pipe) == [0, 1]

@@ -105,7 +105,7 @@ def report(found):
 
 
 @pytest.mark.parametrize("chunk", ["in-process", "several", "fed", "fork", "spawn", "forkserver"])
-def test_torchdali_gives_what_is_expected(chunk):
+def test_every_cell_gives_the_expected_batches(chunk):
     found = []
     for cells in groups(chunk):
         text = differences(source_cells.run(OURS, cells), expected(cells))
@@ -116,7 +116,7 @@ def test_torchdali_gives_what_is_expected(chunk):
 
 @pytest.mark.dali
 @pytest.mark.parametrize("chunk", ["in-process", "several", "fed", "fork", "spawn"])
-def test_dali_gives_what_is_expected(chunk):
+def test_dali_gives_the_expected_batches(chunk):
     asked = groups(chunk)
     answers = dali_oracle.run_sources([[asdict(cell) for cell in cells] for cells in asked])
     found = []
@@ -158,7 +158,7 @@ def test_sources_of_different_lengths_end_as_in_dali():
     assert not found, report(found)
 
 
-def test_the_matrix_holds_what_it_says():
+def test_the_matrix_covers_the_documented_combinations():
     cells = [cells[0] for cells in groups("in-process")]
     for one in AXES:
         for other in AXES:

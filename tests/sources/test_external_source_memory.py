@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.external_source copies nothing that it need not: whose memory outputs are, and how long."""
+"""Memory of fn.external_source: no needless copies, and lifetimes of shared memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WAYS = {
 
 
 class Exported:
-    """An object that speaks DLPack and nothing else."""
+    """An object that supports DLPack only."""
 
     def __init__(self, tensor):
         self._tensor = tensor
@@ -58,7 +58,7 @@ def grid():
 
 
 def addresses(data):
-    """Returns where the samples of the user's data lie."""
+    """Returns the addresses of the samples of the user."""
     if isinstance(data, TensorListCPU):
         data = data.as_torch_list()
     samples = [d._tensor if isinstance(d, Exported) else d for d in data]
@@ -91,7 +91,7 @@ CONTIGUOUS = {
 @for_each("way", WAYS)
 @for_each("make", CONTIGUOUS.values(), ids=CONTIGUOUS)
 @for_each("depth", [1, 3])
-def test_with_no_copy_outputs_are_the_users_memory(make, way, depth):
+def test_with_no_copy_outputs_share_the_memory_of_the_user(make, way, depth):
     data = make()
     out = WAYS[way](data, no_copy=True, depth=depth)
     assert [t.data_ptr() for t in out.as_torch_list()] == addresses(data)
@@ -101,14 +101,14 @@ def test_with_no_copy_outputs_are_the_users_memory(make, way, depth):
 
 @for_each("way", WAYS)
 @for_each("make", CONTIGUOUS.values(), ids=CONTIGUOUS)
-def test_without_it_they_are_a_copy(make, way):
+def test_without_no_copy_outputs_are_copies(make, way):
     data = make()
     out = WAYS[way](data)
     assert not set(addresses(data)) & {t.data_ptr() for t in out.as_torch_list()}
 
 
 @pytest.mark.parametrize("way", ["feed_input", "callable"])
-def test_dlpack_objects_and_capsules_of_whole_batches(way):
+def test_dlpack_batches_share_memory(way):
     tensor = torch.arange(12).reshape(BATCH, 4)
     for data in (
         Exported(tensor),
@@ -124,7 +124,7 @@ def test_dlpack_objects_and_capsules_of_whole_batches(way):
 
 
 @pytest.mark.parametrize("source", ["callable", "iterable"])
-def test_samples_are_the_users_memory(source):
+def test_samples_share_the_memory_of_the_user(source):
     samples = [np.full(4, i) for i in range(2 * BATCH)]
     given = samples if source == "iterable" else lambda info: samples[info.idx_in_epoch]
     pipe = build(given, batch=False, no_copy=True)
@@ -133,7 +133,7 @@ def test_samples_are_the_users_memory(source):
         assert [t.data_ptr() for t in out] == addresses(samples[first : first + BATCH])
 
 
-def test_several_outputs_are_the_users_memory():
+def test_several_outputs_share_the_memory_of_the_user():
     first, second = grid(), [torch.ones(i + 1) for i in range(BATCH)]
     pipe = Pipeline(BATCH, 1)
     with pipe:
@@ -144,12 +144,12 @@ def test_several_outputs_are_the_users_memory():
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_outputs_of_another_pipeline_pass_in_place(way):
+def test_outputs_of_another_pipeline_are_not_copied(way):
     first = build(lambda: [np.arange(i + 2) for i in range(BATCH)], layout="X").run()[0]
     out = WAYS[way](first, no_copy=True)
     assert out.layout() == "X"
     assert [t.data_ptr() for t in out.as_torch_list()] == addresses(first)
-    # Also through an operator that only renames what it has.
+    # Also through an operator that returns views.
     pipe = Pipeline(BATCH, 1)
     with pipe:
         pipe.set_outputs(fn.external_source(lambda: first, no_copy=True) + 0)
@@ -171,7 +171,7 @@ def test_outputs_of_another_pipeline_pass_in_place(way):
     ids=["step", "backwards", "transposed", "rows", "expanded", "swapped", "list", "bytes"],
 )
 @for_each("no_copy", [False, True])
-def test_what_cannot_be_read_in_place_is_packed(data, no_copy):
+def test_strided_data_is_packed(data, no_copy):
     samples = [np.array(sample.tolist()) for sample in data]
     out = fed(data, no_copy=no_copy)
     assert np.array_equal(out.as_array(), samples)
@@ -179,12 +179,12 @@ def test_what_cannot_be_read_in_place_is_packed(data, no_copy):
     assert [sample.tolist() for sample in data] == [sample.tolist() for sample in samples]
 
 
-# -- how long
+# -- lifetimes
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("form", ["array", "list"])
-def test_an_output_keeps_the_memory_of_an_array_that_is_gone(way, form):
+def test_an_output_keeps_the_memory_of_a_deleted_array(way, form):
     def make():
         array = grid() + 5
         return (array if form == "array" else list(array)), array[0].__array_interface__["data"][0]
@@ -193,14 +193,14 @@ def test_an_output_keeps_the_memory_of_an_array_that_is_gone(way, form):
     out = WAYS[way](data, no_copy=True)  # the pipeline is gone when it returns
     del data
     gc.collect()
-    others = [np.zeros((BATCH, 4), np.float32) for _ in range(50)]  # would take freed memory
+    others = [np.zeros((BATCH, 4), np.float32) for _ in range(50)]  # would reuse freed memory
     assert out.as_torch_list()[0].data_ptr() == address
     assert np.array_equal(out.as_array(), grid() + 5)
     assert all(o.max() == 0 for o in others)
 
 
 class Counted(np.ndarray):
-    """An array whose end can be noticed."""
+    """An array that can be referenced weakly."""
 
 
 def counted():
@@ -222,7 +222,7 @@ def test_memory_is_let_go_with_the_last_output():
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
-def test_a_pipeline_that_goes_lets_what_it_has_read_ahead_go(depth):
+def test_a_deleted_pipeline_releases_prefetched_data(depth):
     made = []
 
     def source():
@@ -239,7 +239,7 @@ def test_a_pipeline_that_goes_lets_what_it_has_read_ahead_go(depth):
     assert kept.as_torch().sum() == 0
 
 
-def test_without_no_copy_the_array_is_not_kept():
+def test_without_no_copy_the_array_is_released():
     pipe = build()
     array, alive = counted()
     pipe.feed_input("data", array)
@@ -249,7 +249,7 @@ def test_without_no_copy_the_array_is_not_kept():
     assert pipe.run()[0].as_torch().sum() == 0
 
 
-def test_what_is_written_into_an_output_is_written_into_the_users_memory():
+def test_writing_to_an_output_writes_to_the_memory_of_the_user():
     array = grid()
     fed(array, no_copy=True).as_torch().fill_(7)
     assert (array == 7).all()
@@ -257,7 +257,7 @@ def test_what_is_written_into_an_output_is_written_into_the_users_memory():
     assert (array == 7).all()
 
 
-def test_operators_read_the_users_memory_and_leave_it():
+def test_operators_do_not_change_the_memory_of_the_user():
     array = grid()
     pipe = Pipeline(BATCH, 1)
     with pipe:
@@ -269,7 +269,7 @@ def test_operators_read_the_users_memory_and_leave_it():
     assert np.array_equal(array, grid())
 
 
-def test_a_repeated_batch_is_the_same_memory_only_with_no_copy():
+def test_repeated_batches_share_memory_with_no_copy_only():
     for no_copy in (False, True):
         pipe = build(repeat_last=True, no_copy=no_copy)
         pipe.feed_input("data", grid())

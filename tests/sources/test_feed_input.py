@@ -30,7 +30,7 @@ def pulled(source, depth=2, **arguments):
 
 
 def take(pipe, rounds):
-    """Returns the first element of every sample for each run; "end" where it ended, and goes on."""
+    """Returns the first element of every sample for each run, and "end" for each end."""
     results = []
     for _ in range(rounds):
         try:
@@ -56,7 +56,7 @@ def take(pipe, rounds):
     ],
     ids=lambda d: type(d).__name__,
 )
-def test_data_comes_in_many_types(data):
+def test_data_may_have_many_types(data):
     pipe = fed()
     pipe.feed_input("data", data)
     (batch,) = pipe.run()
@@ -72,7 +72,7 @@ def test_samples_may_differ_in_shape_and_batches_in_size():
     assert pipe.run()[0].shape() == [(4,)]
 
 
-def test_strided_data_arrives_packed():
+def test_strided_data_is_copied_densely():
     array = np.arange(24).reshape(2, 3, 4)
     pipe = fed()
     for data in (array[:, ::2], array[:, ::-1, ::-1], array.transpose(0, 2, 1)):
@@ -80,7 +80,7 @@ def test_strided_data_arrives_packed():
         assert np.array_equal(pipe.run()[0].as_array(), data)
 
 
-def test_the_node_or_its_name_tells_the_source():
+def test_the_source_may_be_a_node_or_a_name():
     pipe = Pipeline(2, 1)
     with pipe:
         node = fn.external_source()
@@ -91,7 +91,7 @@ def test_the_node_or_its_name_tells_the_source():
     assert pipe.run()[0].shape() == [(1,), (1,)]
 
 
-def test_data_is_copied_unless_asked_otherwise():
+def test_data_is_copied_by_default():
     array = np.zeros((2, 3))
     copying, aliasing = fed(), fed(no_copy=True)
     for pipe in (copying, aliasing):
@@ -101,14 +101,14 @@ def test_data_is_copied_unless_asked_otherwise():
     assert aliasing.run()[0].as_torch().min() == 7
 
 
-def test_several_batches_wait_in_order():
+def test_fed_batches_queue_in_order():
     pipe = fed()
     for index in range(4):
         pipe.feed_input("data", np.full((2, 1), index))
     assert take(pipe, 4) == [[i, i] for i in range(4)]
 
 
-def test_running_ahead_stops_where_the_data_does():
+def test_prefetching_stops_at_the_end_of_the_data():
     pipe = Pipeline(2, 1, prefetch_queue_depth=4)
     with pipe:
         pipe.set_outputs(fn.external_source(name="data"))
@@ -144,7 +144,7 @@ def test_run_takes_data_by_name():
     ],
     ids=lambda v: type(v).__name__ if not isinstance(v, (dict, str, type)) else None,
 )
-def test_data_that_is_none_is_refused_at_once(data, cls, text):
+def test_unsupported_data_is_an_error_of_the_call(data, cls, text):
     pipe = fed()
     with pytest.raises(cls, match=text) as caught:
         pipe.feed_input("data", data)
@@ -153,7 +153,7 @@ def test_data_that_is_none_is_refused_at_once(data, cls, text):
     assert len(pipe.run()[0]) == 2
 
 
-def test_an_unknown_or_pruned_source_is_named():
+def test_an_unknown_or_pruned_source_is_an_error():
     pipe = Pipeline(2, 1)
     with pipe:
         unused = fn.external_source(name="unused")
@@ -165,7 +165,7 @@ def test_an_unknown_or_pruned_source_is_named():
         pipe.input_feed_count("other")
 
 
-def test_the_layout_comes_from_data_call_or_definition():
+def test_the_layout_is_from_the_data_the_call_or_the_definition():
     pipe = fed()
     pipe.feed_input("data", np.zeros((2, 3, 4)))
     pipe.feed_input("data", np.zeros((2, 3, 4)), layout="HW")
@@ -176,7 +176,7 @@ def test_the_layout_comes_from_data_call_or_definition():
     assert declared.run()[0].layout() == "HW"
 
 
-def test_a_layout_of_another_length_is_refused():
+def test_a_layout_of_another_length_is_an_error():
     pipe = fed()
     with pytest.raises(ValueError, match='"HWC" has 3 axes, the samples have 2'):
         pipe.feed_input("data", np.zeros((2, 3, 4)), layout="HWC")
@@ -191,7 +191,7 @@ def test_a_layout_of_another_length_is_refused():
         ({"ndim": 3}, ValueError, "samples of 3 dimensions, got 1"),
     ],
 )
-def test_what_is_declared_is_checked_when_the_pipeline_runs(declared, cls, text):
+def test_declared_types_are_checked_when_the_pipeline_runs(declared, cls, text):
     pipe = fed(**declared)
     pipe.feed_input("data", np.zeros((2, 1)))
     with pytest.raises(cls, match=text) as caught:
@@ -199,14 +199,14 @@ def test_what_is_declared_is_checked_when_the_pipeline_runs(declared, cls, text)
     assert isinstance(caught.value, RuntimeError)
 
 
-def test_a_declared_layout_is_held_against_the_datas():
+def test_a_declared_layout_is_checked_against_the_data():
     pipe = fed(layout="HW")
     pipe.feed_input("data", np.zeros((2, 1, 1)), layout="AB")
     with pytest.raises(ValueError, match='layout "HW", got data with "AB"'):
         pipe.run()
 
 
-def test_no_type_means_any():
+def test_dtype_no_type_accepts_any_type():
     pipe = fed(dtype=types.NO_TYPE)
     pipe.feed_input("data", np.zeros((2, 1), np.int8))
     assert pipe.run()[0].dtype is types.INT8
@@ -228,7 +228,7 @@ def test_blocking_waits_for_another_thread():
     thread.join()
 
 
-def test_repeat_last_uses_the_last_data_again():
+def test_repeat_last_repeats_the_last_data():
     pipe = fed(repeat_last=True)
     with pytest.raises(RuntimeError, match="no data"):
         pipe.run()
@@ -238,7 +238,7 @@ def test_repeat_last_uses_the_last_data_again():
     assert take(pipe, 2) == [[2, 2], [2, 2]]
 
 
-def test_what_is_fed_is_not_pulled():
+def test_a_fed_source_is_not_called():
     pipe = pulled(lambda: np.zeros((2, 1)), name="data")
     with pytest.raises(ValueError, match="`source`"):
         pipe.feed_input("data", np.zeros((2, 1)))

@@ -67,7 +67,7 @@ def test_an_exception_names_the_sample_and_has_the_traceback(method):
         (lambda info: np.zeros(2), {"batch": False, "ndim": 3}, "3 dimensions"),
     ],
 )
-def test_data_that_contradicts_the_definition(source, options, text):
+def test_data_that_contradicts_the_definition_is_an_error(source, options, text):
     pipe = build(source, **options)
     with pytest.raises((RuntimeError, TypeError, ValueError), match=text) as caught:
         pipe.run()
@@ -75,7 +75,7 @@ def test_data_that_contradicts_the_definition(source, options, text):
 
 
 def errors_until(pipe, iteration, values):
-    """Runs up to an iteration; returns the messages of those that failed, keeps the others."""
+    """Runs up to an iteration; returns the messages of failures, and stores the other values."""
     found = []
     while len(values) + len(found) <= iteration:
         try:
@@ -86,8 +86,8 @@ def errors_until(pipe, iteration, values):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_killed_worker_costs_an_iteration(method):
-    """The batches that were ready come, then an error, then those after it, from other workers."""
+def test_a_killed_worker_skips_one_iteration(method):
+    """Finished batches come first, then an error, then later batches by other workers."""
 
     def slow(info):
         time.sleep(0.005)
@@ -96,7 +96,7 @@ def test_a_killed_worker_costs_an_iteration(method):
     pipe = build(slow, method=method, batch=False)
     pipe.run()
     leftover = descendants(os.getpid())
-    for _ in range(3):  # as often as it happens
+    for _ in range(3):  # every time
         kill_a_worker(pipe)
         values = []
         (text,) = errors_until(pipe, 6, values)
@@ -113,7 +113,7 @@ def test_a_killed_worker_costs_an_iteration(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_iterable_whose_worker_was_killed_begins_anew_after_a_reset(method):
+def test_an_iterable_of_a_killed_worker_restarts_after_a_reset(method):
     def many():
         for i in range(50):
             yield np.full((BATCH - i % 3, 2), i, np.uint8)
@@ -129,12 +129,12 @@ def test_an_iterable_whose_worker_was_killed_begins_anew_after_a_reset(method):
         assert "state_dict" in str(caught.value)
     pipe.reset()
     assert [int(batch[0][0]) for (batch,) in epoch(pipe)] == list(range(50))
-    assert len(first) == 4  # it is still there
+    assert len(first) == 4  # its memory is still valid
     assert first.as_array().sum() == 0
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_iterable_with_a_state_goes_on_where_it_was(method):
+def test_an_iterable_with_a_state_resumes_after_a_killed_worker(method):
     pipe = build(Counter(), method=method, batch=True, workers=2, cycle="raise")
     values = [pipe.run()[0].as_array()[0, 0] for _ in range(3)]
     kill(*pipe._pool.pids)
@@ -207,7 +207,7 @@ def test_a_state_that_cannot_be_stored_is_an_error_of_the_checkpoint_only():
         define().build()
 
 
-def test_a_long_message_of_an_exception_arrives():
+def test_long_messages_of_exceptions_are_passed():
     def fail(info):
         raise ValueError("é\U0001f600" * 100_000)
 
@@ -217,13 +217,13 @@ def test_a_long_message_of_an_exception_arrives():
             pipe.run()
 
 
-def test_a_timeout_that_is_no_number_is_refused(monkeypatch):
+def test_a_timeout_that_is_no_number_is_an_error(monkeypatch):
     monkeypatch.setenv("TORCHDALI_WORKER_TIMEOUT", "soon")
     with pytest.raises(ArgumentError, match="number of seconds"):
         build(sample, batch=False).build()
 
 
-def test_a_source_that_hangs_ends_in_an_error_after_the_timeout(monkeypatch):
+def test_a_source_that_hangs_is_an_error_after_the_timeout(monkeypatch):
     monkeypatch.setenv("TORCHDALI_WORKER_TIMEOUT", "0.5")
     pipe = build(lambda info: time.sleep(1000) or np.zeros(3), batch=False)
     with pytest.raises(PipelineError, match=r"0\.5"):
@@ -247,7 +247,7 @@ def test_a_worker_that_hangs_is_killed_and_replaced(method, monkeypatch):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_exception_between_epochs_leaves_a_pipeline_that_goes_on(method):
+def test_the_pipeline_continues_after_an_exception_between_epochs(method):
     def source(info):
         if info.iteration >= 2:
             raise StopIteration
@@ -262,7 +262,7 @@ def test_an_exception_between_epochs_leaves_a_pipeline_that_goes_on(method):
             pipe.reset()
 
 
-def test_a_source_that_cannot_be_sent_is_refused_each_time():
+def test_a_source_that_cannot_be_pickled_is_an_error_each_time():
     lock = threading.Lock()
     pipe = build(lambda info: np.array(lock.locked()), method="forkserver")
     for _ in range(2):  # a second attempt does not go on in the process itself

@@ -23,7 +23,7 @@ from torchdali.errors import PipelineError
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_closing_ends_workers_in_the_middle_of_a_call(method):
+def test_closing_ends_workers_during_a_call(method):
     before = set(descendants(os.getpid()))
     pipe = build(lambda info: time.sleep(1000) or np.zeros(3), method=method, batch=False)
     pipe.build()
@@ -72,7 +72,7 @@ def test_no_child_outlives_its_parent(tmp_path, method, how):
     assert process.stdout.readline() == "ready\n"
     children = descendants(process.pid)
     assert len(children) >= 2
-    # What has no name cannot be left behind.
+    # Files without a name cannot be left behind.
     files = [
         os.readlink(fd) for p in (process.pid, *children) for fd in Path(f"/proc/{p}/fd").iterdir()
     ]
@@ -100,7 +100,7 @@ def counts():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_rounds_of_faults_leave_nothing_behind(method):
+def test_rounds_of_faults_leak_nothing(method):
     def once(index):
         pipe = build(boom, method=method, batch=False)
         pipe.run()
@@ -123,7 +123,7 @@ def test_rounds_of_faults_leave_nothing_behind(method):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_rounds_of_restarts_leave_nothing_behind(method):
+def test_rounds_of_restarts_leak_nothing(method):
     pipe = build(lambda info: np.zeros(1000), method=method, batch=False)
     pipe.run()
 
@@ -173,7 +173,7 @@ print("fine")
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("size", ["missing", "tiny"])
-def test_dev_shm_does_not_matter(method, size, tmp_path):
+def test_workers_do_not_need_dev_shm(method, size, tmp_path):
     script = tmp_path / "train.py"
     script.write_text(WITHOUT_SHM)
     options = "size=4k" if size == "tiny" else "size=4k,mode=000"

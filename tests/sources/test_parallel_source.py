@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""external_source with parallel=True: what comes out, in which order, and what ends in an error."""
+"""external_source with parallel=True: batches, their order, and unsuitable sources."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pair(info):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_samples_come_in_order_epoch_after_epoch(method):
+def test_samples_are_in_order_in_every_epoch(method):
     pipe = build(sample, method=method, batch=False)
     for number in range(3):
         got = epoch(pipe)
@@ -66,7 +66,7 @@ def test_samples_come_in_order_epoch_after_epoch(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_batches_of_a_callable(method):
+def test_a_callable_may_return_batches(method):
     pipe = build(whole, method=method, batch=True, prefetch_queue_depth=3)
     for _ in range(2):
         got = epoch(pipe)
@@ -75,7 +75,7 @@ def test_batches_of_a_callable(method):
         pipe.reset()
 
 
-def test_a_batch_info_and_ragged_samples_and_a_smaller_batch():
+def test_batch_info_ragged_samples_and_smaller_batches_work():
     pipe = build(whole_info, batch=True, batch_info=True)
     assert [[len(t) for t in batch] for (batch,) in epoch(pipe)] == [[1, 2, 3]] * 3
     pipe.reset()
@@ -95,7 +95,7 @@ def test_iterables_run_in_one_worker_and_cycle(method, cycle):
     assert [len(batch) for (batch,) in epoch(pipe)] == ([] if cycle == "no" else [4, 3, 2])
 
 
-def test_an_iterable_that_gives_nothing_the_second_time_ends():
+def test_an_iterable_that_is_empty_the_second_time_ends():
     rounds = []
 
     def once():
@@ -107,7 +107,7 @@ def test_an_iterable_that_gives_nothing_the_second_time_ends():
     assert len(epoch(pipe)) == 1
 
 
-def test_outputs_may_be_set_anew_before_the_pipeline_is_built():
+def test_outputs_may_be_replaced_before_the_build():
     pipe = Pipeline(BATCH, 1, py_num_workers=1)
     with pipe:
         pipe.set_outputs(fn.external_source(sample, parallel=True, batch=False))
@@ -119,7 +119,7 @@ def test_outputs_may_be_set_anew_before_the_pipeline_is_built():
         Pipeline(num_threads=1).start_py_workers()
 
 
-def test_several_outputs_scalars_and_empty_samples():
+def test_several_outputs_scalars_and_empty_samples_work():
     pipe = build(pair, batch=False, num_outputs=2)
     first, second = pipe.run()
     assert first.dtype == types.FLOAT64
@@ -150,7 +150,7 @@ DTYPES = ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "?"]
 
 
 @for_each("dtype", DTYPES)
-def test_every_element_type(dtype):
+def test_every_element_type_is_passed(dtype):
     data = np.arange(24).reshape(4, 6).astype(dtype)
     pipe = build(lambda info: data[:, :: info.idx_in_batch % 2 + 1].T, batch=False)
     (out,) = pipe.run()
@@ -163,7 +163,7 @@ def test_every_element_type(dtype):
     "value",
     [torch.arange(3), torch.ones(2, requires_grad=True), 7, 2.5, True, [1, 2], b"abc"],
 )
-def test_what_else_a_source_may_return(value):
+def test_a_source_may_return_other_types(value):
     pipe = build(lambda info: value, batch=False)
     expected = value.detach().numpy() if isinstance(value, torch.Tensor) else value
     if isinstance(value, bytes):
@@ -187,12 +187,12 @@ def scale(factor):
     [scale(3), lambda info: np.array([info.idx_in_epoch * 3 + 0.5])],
     ids=["class", "lambda"],
 )
-def test_what_is_defined_inside_a_function_can_be_sent(source, method):
+def test_local_functions_and_classes_are_pickled(source, method):
     pipe = build(source, method=method, batch=False)
     assert pipe.run()[0].as_array()[:, 0].tolist() == [0.5, 3.5, 6.5, 9.5]
 
 
-def test_the_pickler_may_be_chosen():
+def test_the_pickler_is_configurable():
     import pickle
 
     @pipeline_def(
@@ -208,7 +208,7 @@ def test_the_pickler_may_be_chosen():
         define(lambda info: np.zeros(1)).build()
 
 
-def test_batches_are_the_users_for_ever():
+def test_batches_that_the_user_keeps_do_not_change():
     pipe = build(lambda info: np.full(1000, info.idx_in_epoch, np.int32), batch=False)
     kept = [pipe.run()[0].as_torch() for _ in range(40)]
     for iteration, batch in enumerate(kept):
@@ -217,20 +217,20 @@ def test_batches_are_the_users_for_ever():
     assert kept[0][3, 999] == 3
 
 
-def test_memory_is_used_again():
+def test_shared_memory_is_reused():
     pipe = build(lambda info: np.zeros(100_000, np.uint8), batch=False)
     addresses = {pipe.run()[0].as_torch().data_ptr() for _ in range(50)}
     assert len(addresses) < 8
 
 
-def test_a_sample_larger_than_all_before():
+def test_samples_may_grow():
     pipe = build(lambda info: np.zeros(10 ** (info.idx_in_epoch % 7), np.uint8), batch=False)
     for iteration in range(5):
         sizes = [shape[0] for shape in pipe.run()[0].shape()]
         assert sizes == [10 ** (i % 7) for i in range(iteration * BATCH, iteration * BATCH + BATCH)]
 
 
-def test_hints_and_statistics():
+def test_hints_determine_the_capacities():
     pipe = build(
         lambda info: np.zeros(1000, np.uint8),
         batch=False,
@@ -244,7 +244,7 @@ def test_hints_and_statistics():
     assert stats["per_sample_capacities"] == [c // BATCH for c in stats["capacities"]]
 
 
-def test_without_workers_the_source_is_called_here():
+def test_without_workers_the_source_is_called_in_the_process():
     pids = []
     pipe = build(lambda info: pids.append(os.getpid()) or np.zeros(1), batch=False, workers=0)
     pipe.run()
@@ -265,14 +265,14 @@ def test_without_workers_the_source_is_called_here():
         (sample, {"batch": False, "bytes_per_sample_hint": -1}, ArgumentError, "positive"),
     ],
 )
-def test_sources_that_workers_cannot_run_are_refused(source, options, error, text):
+def test_sources_that_workers_cannot_run_are_errors(source, options, error, text):
     with pytest.raises(error, match=text) as caught:
         build(source, **options).build()
     assert "parallel_sources.py" in str(caught.value)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_encoded_bytes_go_on_to_a_decoder(method, tmp_path):
+def test_a_decoder_reads_bytes_of_a_source(method, tmp_path):
     from PIL import Image
 
     pixels = np.random.default_rng(0).integers(0, 255, (4, 5, 6, 3), np.uint8)
@@ -329,7 +329,7 @@ dist.destroy_process_group()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_ranks_of_a_distributed_run_have_workers_of_their_own(method, tmp_path):
+def test_ranks_of_a_distributed_run_have_their_own_workers(method, tmp_path):
     script = tmp_path / "ranks.py"
     script.write_text(RANKS)
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]

@@ -30,7 +30,7 @@ def ragged():
     return TensorListCPU([counting(2, 3), counting(1, 5)], layout="HW")
 
 
-def test_read_only_memory_is_taken_without_a_copy():
+def test_read_only_memory_is_not_copied():
     array = np.arange(4)
     array.flags.writeable = False
     assert TensorCPU(array).data_ptr() == array.ctypes.data
@@ -51,7 +51,7 @@ def test_copy_to_external_packs_densely(ragged):
             strided.copy_to_external(wrong)
 
 
-def test_numpy_converts_where_asked(dense):
+def test_numpy_converts_to_a_requested_type(dense):
     assert np.array(dense, dtype=np.float32).dtype == np.float32
     copy = np.array(dense)
     assert copy.ctypes.data != dense.data_ptr()
@@ -60,7 +60,7 @@ def test_numpy_converts_where_asked(dense):
     assert interface["data"][0] == dense.data_ptr()
 
 
-def test_memoryview_shows_the_memory(dense, ragged):
+def test_memoryview_shares_the_memory(dense, ragged):
     assert memoryview(dense).shape == (2, 3, 4)
     view = memoryview(dense[0])
     assert (view.nbytes, view.format, view.readonly) == (12, "B", False)
@@ -71,7 +71,7 @@ def test_memoryview_shows_the_memory(dense, ragged):
         memoryview(ragged)
 
 
-def test_a_memoryview_keeps_the_memory_and_lets_it_go():
+def test_a_memoryview_keeps_the_memory_until_it_is_released():
     array = np.arange(5, dtype=np.uint8)
     alive = weakref.ref(array)
     view = memoryview(TensorCPU(array))
@@ -84,11 +84,11 @@ def test_a_memoryview_keeps_the_memory_and_lets_it_go():
     assert alive() is None
 
 
-def test_dlpack_says_cpu(dense):
+def test_the_dlpack_device_is_the_cpu(dense):
     assert dense.__dlpack_device__() == (1, 0)
 
 
-def test_dlpack_takes_what_the_protocol_has(dense):
+def test_dlpack_accepts_the_arguments_of_the_protocol(dense):
     for data in (dense, dense[0]):
         copied = torch.from_dlpack(data.__dlpack__(max_version=(1, 0), copy=True))
         assert torch.equal(copied, data.as_torch())
@@ -98,7 +98,7 @@ def test_dlpack_takes_what_the_protocol_has(dense):
         assert np.from_dlpack(data).ctypes.data == data.data_ptr()
 
 
-def test_a_used_capsule_is_refused():
+def test_a_used_capsule_is_an_error():
     capsule = torch.utils.dlpack.to_dlpack(torch.zeros(2))
     assert TensorCPU(capsule, layout="X").layout() == "X"
     with pytest.raises(ValueError, match="DLPack"):
@@ -110,7 +110,7 @@ def test_a_used_capsule_is_refused():
     [array.array("f", [1, 2, 3]), (ctypes.c_float * 3)(1, 2, 3), memoryview(np.float32([1, 2, 3]))],
     ids=["array", "ctypes", "memoryview"],
 )
-def test_any_buffer_will_do(buffer):
+def test_any_buffer_is_accepted(buffer):
     for made in (TensorCPU(buffer), TensorListCPU(buffer).as_tensor()):
         assert made.dtype is types.FLOAT
         assert made.as_torch().tolist() == [1, 2, 3]

@@ -29,12 +29,12 @@ def ragged():
     return TensorListCPU([counting(2, 3), counting(1, 5)], layout="HW")
 
 
-def test_backend_is_the_same_module_to_dali_programs():
+def test_backend_has_the_same_classes():
     assert backend.TensorListCPU is tensors.TensorListCPU
     assert backend.TensorCPU is TensorCPU
 
 
-def test_a_dense_batch_describes_itself(dense):
+def test_a_dense_batch_has_shape_type_and_layout(dense):
     assert len(dense) == 2
     assert dense.shape() == [(3, 4), (3, 4)]
     assert dense.ndim() == 2
@@ -43,7 +43,7 @@ def test_a_dense_batch_describes_itself(dense):
     assert dense.is_dense_tensor()
 
 
-def test_a_ragged_batch_describes_itself(ragged):
+def test_a_ragged_batch_has_shapes_type_and_layout(ragged):
     assert len(ragged) == 2
     assert ragged.shape() == [(2, 3), (1, 5)]
     assert not ragged.is_dense_tensor()
@@ -54,7 +54,7 @@ def test_a_ragged_batch_describes_itself(ragged):
         ragged.as_array()
 
 
-def test_nothing_is_copied(dense):
+def test_views_are_not_copied(dense):
     whole = dense.as_torch()
     pointer = whole.data_ptr()
     assert dense.torch().data_ptr() == pointer
@@ -75,7 +75,7 @@ def test_samples_outlive_the_batch(dense):
     assert torch.equal(sample.as_torch(), expected)
 
 
-def test_a_list_of_equal_shapes_becomes_one_tensor_once():
+def test_as_tensor_packs_equal_shapes_once():
     batch = TensorListCPU([np.zeros(3, np.float32), np.ones(3, np.float32)])
     assert batch.is_dense_tensor()
     assert batch.as_torch().tolist() == [[0, 0, 0], [1, 1, 1]]
@@ -96,7 +96,7 @@ def test_as_reshaped_tensor_is_a_view(dense):
             dense.as_reshaped_tensor(wrong)
 
 
-def test_as_reshaped_tensor_packs_samples_that_lie_apart_once(ragged):
+def test_as_reshaped_tensor_packs_separate_samples_once(ragged):
     flat = ragged.as_reshaped_tensor([11])
     assert flat.as_torch().tolist() == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4]
     assert flat.data_ptr() == ragged.data_ptr() == ragged.as_reshaped_tensor([1, 11]).data_ptr()
@@ -104,7 +104,7 @@ def test_as_reshaped_tensor_packs_samples_that_lie_apart_once(ragged):
     assert ragged.shape() == [(2, 3), (1, 5)]
 
 
-def test_an_address_is_that_of_packed_elements():
+def test_data_ptr_is_the_address_of_packed_elements():
     strided = TensorCPU(np.arange(8, dtype=np.uint8)[::2])
     assert ctypes.string_at(strided.data_ptr(), 4) == bytes([0, 2, 4, 6])
     batch = TensorListCPU(np.arange(8, dtype=np.uint8).reshape(2, 4)[:, ::2])
@@ -143,7 +143,7 @@ def test_iteration_gives_samples(dense, ragged):
     ],
     ids=["numpy", "torch", "buffer", "TensorCPU", "capsule"],
 )
-def test_a_sample_is_a_view_of_what_it_was_made_from(make):
+def test_a_sample_is_a_view_of_its_source(make):
     array = np.arange(6, dtype=np.int16).reshape(2, 3)
     sample = TensorCPU(make(array), "HW")
     array[0, 0] = 7
@@ -162,19 +162,19 @@ def test_strides_are_kept_and_negative_ones_are_packed():
 
 
 @for_each("wrong", ["text", 5, None, object(), [1, 2], np.zeros(2, "U3"), 1j])
-def test_what_is_no_array_is_a_type_error(wrong):
+def test_unsupported_objects_are_type_errors(wrong):
     with pytest.raises(TypeError):
         TensorCPU(wrong)
 
 
-def test_a_type_that_dali_has_not_is_a_type_error():
+def test_unsupported_element_types_are_type_errors():
     with pytest.raises(TypeError, match="complex"):
         TensorCPU(np.zeros(2, np.complex64))
     with pytest.raises(TypeError, match="bfloat16"):
         TensorListCPU(torch.zeros(2, 2, dtype=torch.bfloat16))
 
 
-def test_a_layout_has_one_letter_a_dimension():
+def test_a_layout_has_one_letter_per_dimension():
     with pytest.raises(errors.LayoutError, match='"HWC" has 3 axes'):
         TensorCPU(np.zeros((2, 2)), "HWC")
     with pytest.raises(ValueError, match='"HWC" has 3 axes'):
@@ -195,12 +195,12 @@ def test_a_layout_has_one_letter_a_dimension():
         (np.float32(3), ValueError, "scalar"),
     ],
 )
-def test_samples_that_make_no_batch_are_refused(samples, cls, text):
+def test_samples_of_different_types_are_an_error(samples, cls, text):
     with pytest.raises(cls, match=text):
         TensorListCPU(samples)
 
 
-def test_a_batch_of_samples_has_their_layout_where_they_agree():
+def test_a_batch_of_samples_has_their_common_layout():
     first, second = TensorCPU(np.zeros((2, 3)), "HW"), TensorCPU(np.zeros((2, 3)), "HW")
     assert TensorListCPU([first, second]).layout() == "HW"
     second.set_layout("AB")
@@ -214,7 +214,7 @@ def test_a_batch_from_a_batch_keeps_its_layout(dense):
     assert TensorListCPU(dense).data_ptr() == dense.data_ptr()
 
 
-def test_squeeze_removes_axes_in_place_and_says_whether():
+def test_squeeze_removes_axes_in_place_and_returns_whether_it_did():
     sample = TensorCPU(np.zeros((1, 2, 1)), "HWC")
     assert sample.squeeze(1) is False
     assert sample.squeeze(-1) is True
@@ -237,14 +237,14 @@ def test_reinterpret_changes_the_type_and_no_bit():
     assert batch.at(1).tolist() == [255] * 3
 
 
-def test_a_sample_that_holds_a_batch_gives_its_first_axis_for_it(dense):
+def test_a_tensor_becomes_a_batch_along_its_first_axis(dense):
     whole = dense.as_tensor()
     assert (whole.layout(), TensorCPU(dense).layout()) == ("NHW", "NHW")
     assert TensorListCPU(whole).layout() == "HW"
     assert TensorListCPU(whole).data_ptr() == dense.data_ptr()
 
 
-def test_what_tensors_say_of_themselves():
+def test_tensors_have_a_repr():
     sample = TensorCPU(np.zeros((2, 3)), "HW")
     assert sample.get_property("layout") == "HW"
     assert sample.get_property("source_info") is None
@@ -253,7 +253,7 @@ def test_what_tensors_say_of_themselves():
     assert TensorCPU(np.zeros(2)).get_property("layout") is None
 
 
-def test_a_tensor_on_no_cpu_is_refused():
+def test_a_tensor_on_another_device_is_an_error():
     with pytest.raises(errors.UnsupportedError, match="the data is on meta"):
         TensorCPU(torch.zeros(2, device="meta"))
 
@@ -270,7 +270,7 @@ def test_a_tensor_on_no_cpu_is_refused():
         TensorCPU(torch.eye(2).to_sparse())
 
 
-def test_dtype_was_a_method_once():
+def test_dtype_can_still_be_called():
     sample = TensorCPU(np.zeros(2, np.float32))
     with pytest.warns(DeprecationWarning, match="property"):
         assert sample.dtype() == "=f"
@@ -283,7 +283,7 @@ def test_broadcast_repeats_without_memory():
     assert batch[0].data_ptr() == batch[3].data_ptr()
 
 
-def test_reset_empties(dense):
+def test_reset_empties_a_batch(dense):
     dense.reset()
     assert len(dense) == 0
     assert dense.shape() == []
@@ -292,7 +292,7 @@ def test_reset_empties(dense):
     assert "num_samples=0" in repr(dense)
 
 
-def test_repr_tells_values_type_layout_and_shapes(dense, ragged):
+def test_repr_shows_values_type_layout_and_shapes(dense, ragged):
     text = repr(dense)
     assert text.startswith("TensorListCPU(\n")
     assert "dtype=DALIDataType.UINT8" in text

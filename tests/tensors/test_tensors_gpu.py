@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorGPU and TensorListGPU: what they share with the CPU, and what only a GPU can do."""
+"""TensorGPU and TensorListGPU: common behavior with the CPU classes, and GPU memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a G
     ],
     ids=["tensor", "empty", "list", "dlpack", "stream"],
 )
-def test_without_a_gpu_that_is_what_the_error_says(make):
+def test_without_a_gpu_an_error_says_so(make):
     with pytest.raises(errors.UnsupportedError, match="needs a GPU, and"):
         make()
 
@@ -50,7 +50,7 @@ def pretended(monkeypatch):
     monkeypatch.setattr(tensors, "require_gpu", lambda what: None)
 
 
-def test_a_batch_is_what_it_is_on_the_cpu(pretended):
+def test_a_gpu_batch_behaves_like_a_cpu_batch(pretended):
     batch = _Batch(torch.arange(24).reshape(2, 3, 4), "HW")
     assert batch.shape() == [(3, 4), (3, 4)]
     assert (batch.layout(), batch.ndim(), batch.dtype) == ("HW", 2, types.INT64)
@@ -69,7 +69,7 @@ def test_a_batch_is_what_it_is_on_the_cpu(pretended):
     assert (len(batch), len(_Batch())) == (0, 0)
 
 
-def test_a_copy_on_the_cpu_keeps_what_is_known(pretended):
+def test_a_copy_on_the_cpu_keeps_layout_and_source_info(pretended):
     sample = _Sample(torch.zeros(1, 3), "HW")
     assert sample.as_cpu().layout() == "HW"
     ragged = _Batch([torch.zeros(2), torch.zeros(3)], "X")
@@ -80,7 +80,7 @@ def test_a_copy_on_the_cpu_keeps_what_is_known(pretended):
     assert (sample.shape(), sample.layout()) == ([3], "W")
 
 
-def test_what_is_no_gpu_memory_is_refused(pretended):
+def test_memory_of_the_cpu_is_an_error(pretended):
     with pytest.raises(errors.UnsupportedError, match="GPU memory is needed"):
         TensorGPU(torch.zeros(2))
     with pytest.raises(TypeError, match="CUDA array"):
@@ -109,7 +109,7 @@ def test_a_sample_is_a_view_of_gpu_memory():
 @pytest.mark.cuda
 @pytest.mark.parametrize("own_stream", [False, True])
 @pytest.mark.parametrize("non_blocking", [False, True])
-def test_copies_to_an_address_of_the_gpu(own_stream, non_blocking):
+def test_copy_to_external_copies_to_a_gpu_address(own_stream, non_blocking):
     batch = TensorListGPU([torch.arange(3, device="cuda"), torch.arange(2, device="cuda")])
     target = torch.zeros(5, dtype=torch.int64, device="cuda")
     stream = Stream(None) if own_stream else None
@@ -121,7 +121,7 @@ def test_copies_to_an_address_of_the_gpu(own_stream, non_blocking):
 
 
 @pytest.mark.cuda
-def test_a_batch_on_the_gpu_comes_back():
+def test_a_gpu_batch_can_be_an_input():
     batch = TensorListGPU(torch.arange(4.0, device="cuda").reshape(2, 2), "X")
     assert batch.as_cpu().as_array().tolist() == [[0, 1], [2, 3]]
     assert batch.stream == torch.cuda.current_stream().cuda_stream

@@ -55,7 +55,7 @@ def counting(shape: tuple[int, ...], dtype: str) -> np.ndarray:
 
 
 def assert_same(ours: Any, theirs: Any, where: str) -> None:
-    """Compares answers; an exception of ours has to be one of the class that DALI raises."""
+    """Compares results; exceptions must be of the class that DALI raises."""
     if isinstance(theirs, dict) and "error" in theirs:
         assert isinstance(ours, dict), f"{where}: DALI raises {theirs['error'][0]}"
         assert theirs["error"][0] in ours.get("error", ()), where
@@ -84,7 +84,7 @@ def compare(data: Any, layout: str, calls: list[list[Any]]) -> None:
 
 
 @for_each("dtype", DTYPES)
-def test_a_batch_of_every_type(dtype):
+def test_batches_of_every_type_equal_dali(dtype):
     compare({"batch": counting((3, 2, 2), dtype)}, "HW", LIST_CALLS)
 
 
@@ -100,7 +100,7 @@ def test_a_batch_of_every_type(dtype):
         ((3, 4, 0), ""),
     ],
 )
-def test_a_batch_from_one_array(shape, layout):
+def test_batches_from_one_array_equal_dali(shape, layout):
     compare({"batch": counting(shape, "i4")}, layout, LIST_CALLS)
 
 
@@ -115,12 +115,12 @@ def test_a_batch_from_one_array(shape, layout):
         ([(2, 2)] * 3, ""),
     ],
 )
-def test_a_batch_from_samples(shapes, layout):
+def test_batches_from_samples_equal_dali(shapes, layout):
     compare([counting(shape, "f4") for shape in shapes], layout, LIST_CALLS)
 
 
 @for_each("dtype", DTYPES)
-def test_a_sample_of_every_type(dtype):
+def test_samples_of_every_type_equal_dali(dtype):
     compare(counting((2, 3), dtype), "HW", TENSOR_CALLS)
 
 
@@ -136,14 +136,14 @@ def test_a_sample_of_every_type(dtype):
         ((2, 1, 3, 1), "DHWC"),
     ],
 )
-def test_a_sample_and_its_squeezing(shape, layout):
+def test_squeezed_samples_equal_dali(shape, layout):
     calls = TENSOR_CALLS
     for squeeze in SQUEEZES:
         calls = [*calls, squeeze, ["shape"], ["layout"]]
     compare(counting(shape, "u1"), layout, calls)
 
 
-def test_read_only_memory_is_taken():
+def test_read_only_memory_is_accepted_as_in_dali():
     array = counting((2, 3), "i2")
     array.flags.writeable = False
     compare(array, "HW", TENSOR_CALLS)

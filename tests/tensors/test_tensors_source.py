@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""source_info(): which file a sample of an output was made from."""
+"""source_info(): the file that a sample of an output was made from."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sources(batch):
     return [sample.source_info() for sample in batch]
 
 
-def test_samples_know_the_file_that_they_come_from(files):
+def test_source_info_is_the_file_of_a_sample(files):
     pipe = reading(files)
     taken = []
     for _ in range(5):
@@ -50,7 +50,7 @@ def test_samples_know_the_file_that_they_come_from(files):
     assert taken == files * 2
 
 
-def test_names_that_are_no_text_come_as_paths_do_in_python(tmp_path):
+def test_names_that_are_not_utf8_are_decoded_like_paths_in_python(tmp_path):
     name = os.fsencode(tmp_path) + b"/\xff\xfe.bin"
     with open(name, "wb") as file:
         file.write(b"x")
@@ -58,7 +58,7 @@ def test_names_that_are_no_text_come_as_paths_do_in_python(tmp_path):
     assert os.fsencode(data[0].source_info()) == name
 
 
-def test_a_path_is_relative_to_the_folder_that_was_read_as_in_dali(tmp_path):
+def test_paths_are_relative_to_the_folder_as_in_dali(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x.jpg").write_bytes(b"x")
 
@@ -110,7 +110,7 @@ def test_errors_name_the_file(files):
 
 
 @pytest.mark.dali
-def test_as_in_dali(files):
+def test_source_info_equals_dali(files):
     nodes = [
         {"op": "readers.file", "args": {"files": files}, "outputs": ["data", "label"]},
         {"op": "copy", "inputs": ["data"], "outputs": ["copied"]},
@@ -130,5 +130,5 @@ def test_as_in_dali(files):
         assert sources(ours) == output.source_info
 
 
-def test_an_output_without_names_costs_no_handle():
+def test_outputs_without_names_need_no_handle():
     assert tensors.wrap(torch.zeros(2, 2), "X")[0].source_info() == ""

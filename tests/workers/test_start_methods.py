@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How worker processes are started: where sources may be defined, what workers inherit, errors."""
+"""Start methods of worker processes: where sources may be defined, what workers inherit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from torchdali.errors import ArgumentTypeError, PipelineError
 FRESH = ("forkserver", "spawn")
 ROOT = Path(__file__).resolve().parents[2]
 
-# What is defined in __main__ has no module that a worker could import.
+# Workers cannot import definitions of __main__.
 MAIN = """
 import abc, collections, dataclasses, enum, functools, sys, threading, typing
 import numpy as np
@@ -166,7 +166,7 @@ def default(held):
     ],
     ids=["attribute", "closure", "default", "container", "method"],
 )
-def test_what_cannot_be_sent_is_named(method, make, text):
+def test_sources_that_cannot_be_pickled_are_errors_that_name_the_culprit(method, make, text):
     pipe = build(make(threading.Lock()), method)
     with pytest.raises(ArgumentTypeError, match=text) as caught:
         pipe.build()
@@ -175,7 +175,7 @@ def test_what_cannot_be_sent_is_named(method, make, text):
     assert len(pipe.run()[0]) == 2
 
 
-def test_a_culprit_is_looked_for_in_globals_and_only_where_there_is_one():
+def test_the_culprit_may_be_a_global():
     namespace = {"lock": threading.Lock(), "np": np}
     exec("def source(info): return np.zeros(1) if lock else 0", namespace)
     assert pickling.find_culprit([namespace["source"]]) == ("the global `lock` in `source` (lock)")
@@ -186,7 +186,7 @@ def test_a_culprit_is_looked_for_in_globals_and_only_where_there_is_one():
 
 
 @pytest.mark.parametrize("method", FRESH)
-def test_workers_inherit_nothing_of_the_process(method, tmp_path, monkeypatch):
+def test_workers_inherit_nothing_from_the_process(method, tmp_path, monkeypatch):
     """No thread, no descriptor, no module state, no torch, and so nothing of CUDA."""
     (tmp_path / "a_module_of_theirs.py").write_text("MARK = False\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -194,7 +194,7 @@ def test_workers_inherit_nothing_of_the_process(method, tmp_path, monkeypatch):
     import a_module_of_theirs
 
     a_module_of_theirs.MARK = True
-    device = os.open("/dev/zero", os.O_RDONLY)  # stands for a GPU's
+    device = os.open("/dev/zero", os.O_RDONLY)  # instead of one of a GPU
     os.set_inheritable(device, True)
     stop = threading.Event()
     thread = threading.Thread(target=stop.wait)
@@ -237,7 +237,7 @@ def test_workers_inherit_nothing_of_the_process(method, tmp_path, monkeypatch):
         os.close(device)
 
 
-def test_fork_after_cuda_is_an_error_and_the_others_work(monkeypatch):
+def test_fork_after_cuda_is_an_error_and_other_methods_work(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     with pytest.raises(PipelineError, match="uses CUDA") as caught:
         build(lambda info: np.zeros(1), "fork").build()
@@ -246,7 +246,7 @@ def test_fork_after_cuda_is_an_error_and_the_others_work(monkeypatch):
         assert len(build(lambda info: np.zeros(1), method).run()[0]) == 2
 
 
-def test_workers_that_were_forked_before_cuda_was_used_are_not_replaced_after(monkeypatch):
+def test_workers_forked_before_cuda_are_not_replaced_after_it(monkeypatch):
     pipe = build(lambda info: np.zeros(1), "fork")
     pipe.run()
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
@@ -264,12 +264,12 @@ def test_workers_that_were_forked_before_cuda_was_used_are_not_replaced_after(mo
 
 
 def fail(pipe):
-    """Runs until the loss of a worker is noticed."""
+    """Runs until the pipeline notices the loss of a worker."""
     with pytest.raises(PipelineError, match="worker process"):
         collections.deque((pipe.run() for _ in range(10_000)), maxlen=0)
 
 
-def test_one_server_is_kept_and_replaced_when_it_is_gone():
+def test_the_fork_server_is_reused_and_replaced_if_it_dies():
     pipe = build(lambda info: np.zeros(1))
     pipe.run()
     first = server.start_server()
@@ -284,7 +284,7 @@ def test_one_server_is_kept_and_replaced_when_it_is_gone():
     assert other.run()[0].as_array().sum() == 2
 
 
-def test_a_forked_child_has_a_server_of_its_own():
+def test_a_forked_child_has_its_own_server():
     build(lambda info: np.zeros(1)).run()
     pid = os.fork()
     if pid == 0:
@@ -300,7 +300,7 @@ def test_a_forked_child_has_a_server_of_its_own():
     assert len(build(lambda info: np.zeros(1)).run()[0]) == 2
 
 
-def test_what_a_worker_prints_goes_where_it_would_go_here(capfd):
+def test_the_output_of_a_worker_goes_to_that_of_the_process(capfd):
     @pickling.pickle_by_value
     def source(info):
         print("said by a worker", flush=True)

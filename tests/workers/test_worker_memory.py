@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared memory of worker processes: used again, and given back after a batch that was large."""
+"""Shared memory of worker processes: reused, and returned after a large batch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def build(source, method="forkserver", **options):
 
 
 def segments():
-    """Returns the bytes of memory that each anonymous segment of ours has."""
+    """Returns the size in memory of each anonymous segment of torchdali."""
     found = []
     for fd in os.listdir("/proc/self/fd"):
         try:
@@ -69,7 +69,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_memory_of_a_large_batch_goes_back(shape, method):
+def test_memory_of_a_large_batch_is_returned(shape, method):
     sizes = SHAPES[shape]
     gc.collect()
     before = sum(segments())
@@ -85,19 +85,19 @@ def test_memory_of_a_large_batch_goes_back(shape, method):
     statistics = pipe.external_source_shm_statistics()
     assert statistics["capacities"]
     assert all(capacity < LARGE / 10 for capacity in statistics["capacities"])
-    check(pipe, range(60, 100), sizes)  # what was given back can be used again
+    check(pipe, range(60, 100), sizes)  # returned memory can be used again
     pipe.close()
     assert sum(segments()) <= before
 
 
-def test_memory_of_large_batches_that_come_again_and_again_stays():
+def test_memory_of_repeated_large_batches_is_kept():
     sizes = lambda iteration, index: 400_000 if iteration % 8 == 0 else 1000  # noqa: E731
     pipe = build(sizes_of(sizes))
     check(pipe, range(40), sizes)
     assert sum(segments()) > 400_000 * BATCH
 
 
-def test_no_less_is_kept_than_was_asked_for():
+def test_the_requested_memory_is_kept():
     pipe = build(sizes_of(lambda iteration, index: 1000), bytes_per_sample_hint=500_000)
     check(pipe, range(60), lambda iteration, index: 1000)
     assert sum(segments()) >= 500_000 * BATCH
@@ -105,7 +105,7 @@ def test_no_less_is_kept_than_was_asked_for():
     assert all(capacity >= 500_000 * BATCH for capacity in capacities)
 
 
-def test_batches_that_the_user_has_kept_go_back_when_they_are_let_go():
+def test_memory_of_batches_that_the_user_kept_is_returned_on_release():
     sizes = lambda iteration, index: 1_000_000 if iteration < 10 else 1000  # noqa: E731
     pipe = build(sizes_of(sizes))
     kept = [pipe.run()[0] for _ in range(10)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pool of worker processes by itself, as a base of more than external_source."""
+"""The pool of worker processes by itself."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_structures_of_any_kind_come_back(started, method):
+def test_structures_of_any_kind_are_returned(started, method):
     pool = started(method=method, workers=1)
     for value in VALUES:
         ask(pool, value)
@@ -83,19 +83,19 @@ def test_structures_of_any_kind_come_back(started, method):
         same(value, result)
 
 
-def test_arrays_lie_in_shared_memory_that_is_used_again(started):
+def test_arrays_are_in_shared_memory_that_is_reused(started):
     pool = started(workers=1)
     addresses = set()
     for number in range(30):
         ask(pool, np.full((100, 100), number))
         array = structures.load(pool.take(0))
-        array += 1  # it is the user's
+        array += 1  # the user keeps it
         assert (array == number + 1).all()
         addresses.add(array.ctypes.data)
     assert len(addresses) < 4
 
 
-def test_jobs_are_done_by_any_worker_and_taken_in_order(started):
+def test_results_are_in_the_order_of_the_jobs(started):
     pool = started()
     asked = [range(i, i + 4) for i in range(40)]
     for indices in asked:
@@ -108,14 +108,14 @@ def test_jobs_are_done_by_any_worker_and_taken_in_order(started):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_worker_knows_who_it_is_and_jobs_may_name_theirs(started, method):
+def test_jobs_may_select_their_worker(started, method):
     pool = started(method=method, workers=3)
     for worker in (2, 0, 1, 1):
         ask(pool, "who", worker=worker)
     assert [structures.load(pool.take(0)) for _ in range(4)] == [(i, 3) for i in (2, 0, 1, 1)]
 
 
-def test_what_fails_fails_alone(started):
+def test_a_failed_job_does_not_affect_others(started):
     pool = started()
     for request in ("fail", "stop", range(2)):
         ask(pool, request)
@@ -130,7 +130,7 @@ def test_what_fails_fails_alone(started):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("how", ["die", "sleep"])
-def test_a_pool_is_started_anew_after_a_loss(started, method, how):
+def test_a_pool_restarts_after_the_loss_of_a_worker(started, method, how):
     pool = started(Echo(), Echo(), method=method, timeout=1.5)
     for _ in range(3):
         kept = []
@@ -153,7 +153,7 @@ def test_a_pool_is_started_anew_after_a_loss(started, method, how):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_worker_that_cannot_begin_says_why(method):
+def test_a_worker_that_fails_to_start_reports_the_reason(method):
     pool = Pool([Refuses()], 2, method)
     pool.post(0)
     try:
@@ -165,7 +165,7 @@ def test_a_worker_that_cannot_begin_says_why(method):
     pool.close()
 
 
-def test_a_large_payload_and_a_large_request_arrive(started):
+def test_large_payloads_and_requests_are_passed(started):
     work = Echo()
     work.ballast = np.arange(1_000_000)
     pool = started(work)
@@ -173,7 +173,7 @@ def test_a_large_payload_and_a_large_request_arrive(started):
     assert structures.load(pool.take(0)).sum() == np.arange(2_000_000).sum()
 
 
-def test_more_jobs_than_the_board_holds_are_refused_until_some_are_taken(started):
+def test_too_many_jobs_are_rejected_until_results_are_taken(started):
     pool = started(workers=1)
     posted = 0
     while pool.post(0, worker=0, request=pickle.dumps("x" * 10)):

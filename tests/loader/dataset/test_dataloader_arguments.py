@@ -49,7 +49,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("options", "error", "text"), BAD, ids=lambda v: str(v)[:40])
-def test_bad_arguments_are_refused_in_the_same_words(cls, options, error, text):
+def test_wrong_arguments_raise_the_same_messages(cls, options, error, text):
     options = {"dataset": datasets.Squares(), **options}
     with pytest.raises(error, match=text):
         cls(**options)
@@ -83,7 +83,7 @@ def test_arguments_have_the_same_order(cls):
     assert all(parameters[n].default == theirs[n].default for n in theirs if n != "self")
 
 
-def test_attributes(cls):
+def test_attributes_return_the_arguments(cls):
     generator = torch.Generator()
     data = datasets.Squares()
     loader = cls(data, 5, generator=generator, num_workers=1, timeout=3, drop_last=True)
@@ -104,7 +104,7 @@ def test_attributes(cls):
     "name",
     ["batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"],
 )
-def test_what_makes_the_batches_cannot_be_set_later(cls, name):
+def test_attributes_that_determine_batches_are_read_only(cls, name):
     loader = cls(datasets.Squares())
     with pytest.raises(ValueError, match=f"{name} attribute should not be set after DataLoader is"):
         setattr(loader, name, None)

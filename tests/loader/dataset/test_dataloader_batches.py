@@ -52,7 +52,7 @@ def test_without_batches_samples_are_converted(cls, workers):
 
 @pytest.mark.parametrize("num_workers", [0, 2])
 @pytest.mark.parametrize("batch_size", [None, 3])
-def test_structures_are_those_of_torch(num_workers, batch_size):
+def test_structures_equal_torch(num_workers, batch_size):
     options = {"batch_size": batch_size, "num_workers": num_workers}
     theirs = list(TorchLoader(datasets.Structures(7), **options))
     same(list(torchdali.DataLoader(datasets.Structures(7), **options)), theirs)
@@ -60,7 +60,7 @@ def test_structures_are_those_of_torch(num_workers, batch_size):
         same(list(THREADS(datasets.Structures(7), **options)), theirs)
 
 
-def test_getitems_is_asked_where_it_is_there(cls, workers):
+def test_getitems_is_used_if_the_dataset_has_it(cls, workers):
     loader = cls(datasets.Whole(4), batch_size=2, num_workers=workers)
     assert [b[0][0, 0].item() for b in loader] == [-1, -1]
 
@@ -73,7 +73,7 @@ def test_collate_fn_gets_the_samples(cls, workers):
     assert loader.collate_fn is datasets.labels_only
 
 
-def test_collate_fn_gets_single_samples_where_there_are_no_batches(cls, workers):
+def test_collate_fn_gets_single_samples_without_batches(cls, workers):
     loader = cls(
         datasets.Squares(2), batch_size=None, num_workers=workers, collate_fn=datasets.as_list
     )
@@ -89,7 +89,7 @@ def test_a_batch_of_unequal_tensors_is_an_error(cls, workers):
         list(cls(Ragged(4), batch_size=2, num_workers=workers))
 
 
-def test_batches_are_the_users_for_ever(cls, workers):
+def test_batches_that_the_user_keeps_do_not_change(cls, workers):
     loader = cls(datasets.Structures(80), batch_size=2, num_workers=workers)
     kept = list(loader)
     for number, batch in enumerate(kept):
@@ -141,7 +141,7 @@ class Eager:
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("batch_size", [None, 4])
 @pytest.mark.parametrize("num_workers", [0, 2])
-def test_a_sampler_gives_the_order(name, batch_size, num_workers):
+def test_a_sampler_determines_the_order(name, batch_size, num_workers):
     orders = []
     for cls in CLASSES.values():
         torch.manual_seed(11)
@@ -153,7 +153,7 @@ def test_a_sampler_gives_the_order(name, batch_size, num_workers):
     assert orders[0] == orders[1]
 
 
-def test_a_batch_sampler_gives_batches(cls, workers):
+def test_a_batch_sampler_determines_the_batches(cls, workers):
     own = BatchSampler(SequentialSampler(range(7)), 3, drop_last=True)
     loader = cls(datasets.Squares(7), batch_sampler=own, num_workers=workers)
     assert labels(loader) == [[0, 1, 2], [3, 4, 5]]
@@ -164,13 +164,13 @@ def test_a_batch_sampler_gives_batches(cls, workers):
     assert labels(cls(datasets.Squares(), batch_sampler=[[4], [2, 3]])) == [[4], [2, 3]]
 
 
-def test_out_of_order_gives_all_batches(cls):
+def test_in_order_false_returns_all_batches(cls):
     loader = cls(datasets.Squares(40), batch_size=3, num_workers=2, in_order=False)
     assert loader.in_order is False
     assert sorted(flat(labels(loader))) == list(range(40))
 
 
-def test_an_iterable_is_divided_by_its_own_means(cls, workers):
+def test_iterable_datasets_split_themselves_by_worker_info(cls, workers):
     loader = cls(datasets.Counts(13), batch_size=2, num_workers=workers)
     by_workers = {
         0: [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11], [12]],
@@ -181,7 +181,7 @@ def test_an_iterable_is_divided_by_its_own_means(cls, workers):
         assert numbers(loader) == by_workers[workers]
 
 
-def test_workers_end_on_their_own(cls):
+def test_workers_of_iterable_datasets_end_independently(cls):
     loader = cls(datasets.Uneven(), batch_size=2, num_workers=3)
     assert numbers(loader) == [[0, 1], [100], [200], [2, 3], [4, 5], [6]]
 
@@ -191,11 +191,11 @@ def test_an_iterable_drops_the_last_batch_of_each_worker(cls):
     assert numbers(loader) == [[0, 2], [1, 3], [4, 6], [5, 7], [8, 10], [9, 11]]
 
 
-def test_an_iterable_without_batches(cls, workers):
+def test_iterable_datasets_work_without_batches(cls, workers):
     assert list(cls(datasets.Counts(5), None, num_workers=workers)) == [0, 1, 2, 3, 4]
 
 
-def test_the_length_of_an_iterable_is_its_own(cls):
+def test_the_length_of_an_iterable_dataset_is_used(cls):
     data = datasets.Counts(13, length=13)
     assert len(cls(data, batch_size=4)) == 4
     assert len(cls(data, batch_size=4, drop_last=True)) == 3
@@ -204,20 +204,20 @@ def test_the_length_of_an_iterable_is_its_own(cls):
         len(cls(datasets.Counts()))
 
 
-def test_a_length_that_is_too_short_is_warned_about(cls, workers):
+def test_a_wrong_length_is_a_warning(cls, workers):
     loader = cls(datasets.Counts(13, length=2), batch_size=4, num_workers=workers)
     assert len(loader) == 1
     with pytest.warns(UserWarning, match="Length of IterableDataset .* was reported to be 2"):
         assert sum(map(len, loader)) == 13
 
 
-def test_an_iterable_of_several_epochs_with_persistent_workers(cls):
+def test_iterable_datasets_work_with_persistent_workers(cls):
     loader = cls(datasets.Counts(9), batch_size=2, num_workers=2, persistent_workers=True)
     assert [numbers(loader) for _ in range(3)] == [[[0, 2], [1, 3], [4, 6], [5, 7], [8]]] * 3
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_datapipes(cls, workers):
+def test_datapipes_are_shuffled_and_sharded(cls, workers):
     pipes = pytest.importorskip("torch.utils.data.datapipes.iter")
     pipe = pipes.IterableWrapper(list(range(8))).shuffle().sharding_filter()
     with contextlib.suppress(ImportError), warnings.catch_warnings():

@@ -17,7 +17,7 @@ import torchdali
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver", "context"])
-def test_start_methods(cls, method):
+def test_every_start_method_works(cls, method):
     context = multiprocessing.get_context("fork") if method == "context" else method
     loader = cls(
         datasets.Info(6),
@@ -36,7 +36,7 @@ def test_start_methods(cls, method):
     assert seeds[1][0] - seeds[0][0] == 1
 
 
-def test_there_is_no_worker_info_in_the_process(cls):
+def test_get_worker_info_is_none_in_the_main_process(cls):
     assert torch.utils.data.get_worker_info() is None
     assert torchdali.get_worker_info() is None
     assert next(iter(cls(datasets.Info(1))))[0].item() == -1
@@ -44,7 +44,7 @@ def test_there_is_no_worker_info_in_the_process(cls):
 
 @pytest.mark.parametrize("init", [None, datasets.note_worker])
 @pytest.mark.parametrize("persistent", [False, True])
-def test_random_numbers_in_workers_are_those_of_torch(init, persistent):
+def test_random_numbers_in_workers_equal_torch(init, persistent):
     results = []
     for cls in CLASSES.values():
         torch.manual_seed(5)
@@ -59,12 +59,12 @@ def test_random_numbers_in_workers_are_those_of_torch(init, persistent):
     assert results[0] == results[1]
 
 
-def test_worker_init_fn_that_raises_is_raised(cls):
+def test_an_exception_of_worker_init_fn_is_raised(cls):
     with pytest.raises(KeyError, match="Caught KeyError in DataLoader worker process 0"):
         next(iter(cls(datasets.Squares(), num_workers=1, worker_init_fn=datasets.refuse)))
 
 
-def test_persistent_workers_stay(cls):
+def test_persistent_workers_are_reused(cls):
     class Pids(datasets.Squares):
         def __getitem__(self, index):
             import os
@@ -77,7 +77,7 @@ def test_persistent_workers_stay(cls):
         assert (first == second) is persistent
 
 
-def test_one_iterator_of_persistent_workers_and_several_of_others(cls):
+def test_persistent_workers_allow_one_iterator(cls):
     loader = cls(datasets.Squares(6), batch_size=2, num_workers=2)
     one, other = iter(loader), iter(loader)
     assert next(one)[1].tolist() == [0, 1]
@@ -92,7 +92,7 @@ def test_one_iterator_of_persistent_workers_and_several_of_others(cls):
 
 
 @pytest.mark.parametrize("prefetch", [1, 4])
-def test_prefetch_factor(cls, prefetch):
+def test_prefetch_factor_does_not_change_the_batches(cls, prefetch):
     loader = cls(datasets.Squares(9), batch_size=2, num_workers=2, prefetch_factor=prefetch)
     assert loader.prefetch_factor == prefetch
     assert flat(labels(loader)) == list(range(9))
@@ -108,13 +108,13 @@ def test_an_iterator_has_a_length_and_an_end(cls, workers):
             next(iterator)
 
 
-def test_timeout_is_an_error(cls):
+def test_a_timeout_is_an_error(cls):
     loader = cls(datasets.Harms("sleep", at=0), num_workers=1, timeout=0.5)
     with pytest.raises(RuntimeError, match="DataLoader timed out after 0.5 seconds"):
         next(iter(loader))
 
 
-def test_timeout_does_nothing_where_batches_come(cls):
+def test_a_timeout_does_not_affect_fast_workers(cls):
     assert len(labels(cls(datasets.Squares(), num_workers=2, timeout=30))) == 20
 
 
@@ -129,24 +129,24 @@ def test_an_exception_of_a_worker_keeps_its_type_and_traceback(cls, error):
     assert f"Caught {type(error).__name__} in DataLoader worker process 1." in text
     assert "Original Traceback (most recent call last)" in text
     assert "in __getitem__" in text
-    assert labels(iterator) == [[4, 5], [6, 7]]  # the others come all the same
+    assert labels(iterator) == [[4, 5], [6, 7]]  # the other batches follow
 
 
-def test_an_exception_that_cannot_be_made_is_a_runtime_error(cls):
+def test_an_exception_that_cannot_be_constructed_is_a_runtime_error(cls):
     error = datasets.TwoArguments(1, 2)
     loader = cls(datasets.Fails(2, at=(0,), error=error), num_workers=1)
     with pytest.raises(RuntimeError, match="Caught TwoArguments in DataLoader worker process 0"):
         next(iter(loader))
 
 
-def test_an_exception_in_the_process_is_itself(cls):
+def test_an_exception_without_workers_is_unchanged(cls):
     error = ValueError("no such sample")
     with pytest.raises(ValueError, match="no such sample") as caught:
         list(cls(datasets.Fails(error=error)))
     assert caught.value is error
 
 
-def test_a_collate_fn_that_raises(cls, workers):
+def test_an_exception_of_collate_fn_is_raised(cls, workers):
     def collate(samples):
         raise IndexError("in collate")
 
@@ -155,12 +155,12 @@ def test_a_collate_fn_that_raises(cls, workers):
 
 
 @pytest.mark.parametrize("how", ["kill", "exit"])
-def test_a_worker_that_ends_is_an_error(cls, how):
+def test_a_worker_that_dies_is_an_error(cls, how):
     with pytest.raises(RuntimeError, match="DataLoader worker"):
         list(cls(datasets.Harms(how), batch_size=2, num_workers=2))
 
 
-def test_a_dataset_that_cannot_be_pickled_works_where_workers_are_forked(cls):
+def test_a_dataset_that_cannot_be_pickled_works_with_fork(cls):
     class Local(datasets.Squares):
         pass
 

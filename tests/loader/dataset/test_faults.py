@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong around a loader: no hang, no process, descriptor or memory left behind."""
+"""Faults around a loader: it does not hang or leak processes, descriptors or memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ METHODS = ("fork", "forkserver")
 @pytest.fixture(autouse=True)
 def _leaves_nothing():
     gc.collect()
-    state, before = torch.get_rng_state(), children()  # other tests may keep some
+    state, before = torch.get_rng_state(), children()  # other tests may have left some
     yield
     gc.collect()
     torch.set_rng_state(state)
@@ -38,7 +38,7 @@ def _leaves_nothing():
 
 
 def children():
-    """Processes below this one, except for its fork server and those that wait to be reaped."""
+    """Returns descendants of this process, except for its fork server and zombies."""
     parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -73,7 +73,7 @@ def descriptors():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("persistent", [False, True])
 @pytest.mark.parametrize("how", ["kill", "exit"])
-def test_a_worker_that_ends_ends_the_epoch_and_not_the_loader(method, persistent, how):
+def test_a_worker_that_dies_ends_the_epoch_and_the_loader_continues(method, persistent, how):
     data = datasets.Harms(how, at=9)
     loader = DataLoader(
         data, batch_size=2, num_workers=2, multiprocessing_context=method,
@@ -93,7 +93,7 @@ def test_a_worker_that_ends_ends_the_epoch_and_not_the_loader(method, persistent
     del loader
 
 
-def test_a_batch_that_cannot_be_pickled():
+def test_a_batch_that_cannot_be_pickled_is_an_error():
     loader = DataLoader(
         datasets.Harms("unpicklable"), batch_size=2, num_workers=2, collate_fn=datasets.as_list
     )
@@ -109,20 +109,20 @@ def test_a_batch_that_cannot_be_pickled():
     assert given == 9
 
 
-def test_an_exception_that_cannot_be_pickled():
+def test_an_exception_that_cannot_be_pickled_is_reported():
     loader = DataLoader(datasets.Harms("local"), batch_size=2, num_workers=2)
     with pytest.raises(RuntimeError, match="Caught Local in DataLoader worker process 0"):
         list(loader)
 
 
-def test_a_dataset_that_hangs_past_its_timeout():
+def test_a_dataset_that_hangs_is_an_error_after_the_timeout():
     loader = DataLoader(datasets.Harms("sleep"), batch_size=2, num_workers=2, timeout=0.5)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="timed out after"):
             list(loader)
 
 
-def test_batches_that_grow_and_shrink():
+def test_batches_may_grow_and_shrink():
     sizes = [1, 1000, 10, 3_000_000, 5, 100_000]
     for persistent in (False, True):
         loader = DataLoader(
@@ -140,7 +140,7 @@ def body_fails(loader):
         raise ZeroDivisionError
 
 
-def test_breaking_out_and_errors_in_the_body():
+def test_loops_may_be_left_by_break_and_exceptions():
     before = None
     for persistent in (False, True):
         loader = DataLoader(
@@ -161,7 +161,7 @@ def test_breaking_out_and_errors_in_the_body():
     assert descriptors() <= before + 2
 
 
-def test_two_loaders_and_two_iterators_at_once():
+def test_two_loaders_and_two_iterators_work_at_the_same_time():
     one = DataLoader(datasets.Squares(20), batch_size=2, num_workers=2)
     other = DataLoader(datasets.Squares(20), batch_size=2, num_workers=1, persistent_workers=True)
     for a, b, c in zip(one, other, one, strict=True):
@@ -169,12 +169,12 @@ def test_two_loaders_and_two_iterators_at_once():
 
 
 @pytest.mark.parametrize("inner", [DataLoader, torch.utils.data.DataLoader])
-def test_a_loader_inside_a_worker(inner):
+def test_a_worker_may_use_a_loader(inner):
     loader = DataLoader(datasets.Nested(inner), batch_size=2, num_workers=2)
     assert [b.tolist() for b in loader] == [[15, 15], [15, 15]]
 
 
-def test_a_dataset_that_opens_files_and_threads(tmp_path):
+def test_a_dataset_may_open_files_and_start_threads(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"x")
     loader = DataLoader(datasets.Resources(path), batch_size=4, num_workers=2)
@@ -182,14 +182,14 @@ def test_a_dataset_that_opens_files_and_threads(tmp_path):
         assert all(bool(batch.all()) for batch in loader)
 
 
-def test_another_batch_size_for_each_epoch():
+def test_the_batch_size_may_change_between_epochs():
     data = datasets.Squares(24)
     for size in (1, 8, 3, 24, 2):
         loader = DataLoader(data, batch_size=size, num_workers=2, persistent_workers=True)
         assert flat(labels(loader)) == list(range(24))
 
 
-def test_a_batch_sampler_whose_batches_change():
+def test_a_batch_sampler_may_change_its_batches():
     class Changing:
         size = 2
 
@@ -206,7 +206,7 @@ def test_a_batch_sampler_whose_batches_change():
 
 
 @pytest.mark.parametrize("options", [{"num_workers": 2}, {"num_workers": 2, "workers": "threads"}])
-def test_ctrl_c_in_the_main_loop(options):
+def test_ctrl_c_in_the_main_loop_ends_the_workers(options):
     program = f"""
         import signal, sys, time, torch
         from helpers import datasets
@@ -262,7 +262,7 @@ def _alive(pid):
 
 
 def round_of(number):
-    """Starts, stops, breaks and fails, one thing after the other."""
+    """Starts, stops, breaks and fails loops."""
     persistent = number % 2 == 0
     workers = {"workers": "threads"} if number % 5 == 0 else {}
     loader = DataLoader(
@@ -288,7 +288,7 @@ def round_of(number):
 @pytest.mark.parametrize(
     "rounds", [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.stress])]
 )
-def test_rounds_of_everything_leave_nothing(rounds):
+def test_rounds_of_starts_and_errors_leak_nothing(rounds):
     seen, before = [], children()
     for number in range(rounds):
         round_of(number)

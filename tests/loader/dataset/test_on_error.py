@@ -43,7 +43,9 @@ def test_the_first_error_is_a_warning(parallel):
         UserWarning, match="could not be read.*index 3: Traceback(.|\n)*no such"
     ) as w:
         list(loader)
-    assert sum(issubclass(one.category, UserWarning) for one in w) == 1  # 3.12 warns of fork()
+    assert (
+        sum(issubclass(one.category, UserWarning) for one in w) == 1
+    )  # Python 3.12 warns about fork()
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         assert len(list(DataLoader(datasets.Squares(4), on_error="skip", **parallel))) == 4
@@ -62,7 +64,7 @@ def test_more_errors_than_allowed_are_an_error(parallel):
 
 @pytest.mark.filterwarnings("ignore:a sample of")
 @pytest.mark.parametrize("on_error", ["skip", "replace"])
-def test_an_iterable_goes_on_behind_an_error(parallel, on_error):
+def test_an_iterable_dataset_continues_after_an_error(parallel, on_error):
     class Sometimes(datasets.CountIterator):
         def __next__(self):
             number = super().__next__()
@@ -80,7 +82,7 @@ def test_an_iterable_goes_on_behind_an_error(parallel, on_error):
 
 
 @pytest.mark.filterwarnings("ignore:a sample of")
-def test_an_iterator_that_fails_for_ever_is_left(parallel):
+def test_an_iterator_that_always_fails_is_abandoned(parallel):
     class Broken(datasets.Counts):
         def __iter__(self):
             return self

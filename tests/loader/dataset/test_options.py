@@ -21,13 +21,13 @@ from torchdali import DataLoader
 from torchdali.errors import ArgumentError, ArgumentTypeError
 from torchdali.loader._dataset import ahead
 
-try:  # here, since it changes the environment
+try:  # imported here because it changes the environment
     from lightning.fabric.utilities import data as lightning_data
 except ImportError:
     lightning_data = None
 
 
-def test_threads_give_the_same_batches_in_the_same_order():
+def test_threads_return_the_same_batches_in_the_same_order():
     for options in ({}, {"shuffle": True}, {"drop_last": True}, {"batch_size": None}):
         orders = []
         for workers in PARALLEL.values():
@@ -37,7 +37,7 @@ def test_threads_give_the_same_batches_in_the_same_order():
         assert orders[0] == orders[1] == orders[2]
 
 
-def test_threads_run_side_by_side_and_end():
+def test_threads_run_in_parallel_and_end():
     class Waits(datasets.Squares):
         barrier = threading.Barrier(2, timeout=20)
 
@@ -51,7 +51,7 @@ def test_threads_run_side_by_side_and_end():
     assert not names & {t.name for t in threading.enumerate()}
 
 
-def test_threads_iterate_once_over_an_iterable():
+def test_threads_share_one_iterator_of_an_iterable_dataset():
     loader = DataLoader(datasets.Counts(23), batch_size=3, num_workers=3, workers="threads")
     for _ in range(3):
         assert [b.tolist() for b in loader] == [
@@ -59,7 +59,7 @@ def test_threads_iterate_once_over_an_iterable():
         ]
 
 
-def test_a_thread_knows_who_it_is():
+def test_get_worker_info_works_in_threads():
     class Asks(datasets.Squares):
         def __getitem__(self, index):
             info = torchdali.get_worker_info()
@@ -75,7 +75,7 @@ def test_a_thread_knows_who_it_is():
     assert torchdali.get_worker_info() is None
 
 
-def test_an_exception_of_a_thread():
+def test_an_exception_of_a_thread_is_raised():
     loader = DataLoader(datasets.Fails(8, at=(3,)), batch_size=2, num_workers=2, workers="threads")
     iterator = iter(loader)
     assert next(iterator)[1].tolist() == [0, 1]
@@ -84,7 +84,7 @@ def test_an_exception_of_a_thread():
     assert labels(iterator) == [[4, 5], [6, 7]]
 
 
-def test_persistent_threads_and_a_break():
+def test_persistent_threads_survive_a_break():
     loader = DataLoader(
         datasets.Squares(40),
         batch_size=2,
@@ -99,7 +99,7 @@ def test_persistent_threads_and_a_break():
     assert flat(labels(loader)) == list(range(40))
 
 
-def test_threads_time_out():
+def test_a_thread_that_hangs_is_an_error_after_the_timeout():
     release = threading.Event()
 
     class Hangs(datasets.Squares):
@@ -115,7 +115,7 @@ def test_threads_time_out():
 
 
 class FakeDevice:
-    """Stands for a GPU: notes what DeviceLayer asks torch.cuda for."""
+    """A fake GPU that records the calls of DeviceLayer."""
 
     def __init__(self, monkeypatch):
         self.calls = calls = []
@@ -160,14 +160,14 @@ class FakeDevice:
         )
 
 
-def test_batches_are_copied_to_a_gpu_one_ahead(monkeypatch, parallel):
+def test_batches_are_copied_to_the_gpu_one_ahead(monkeypatch, parallel):
     fake = FakeDevice(monkeypatch)
     loader = DataLoader(datasets.Squares(9), batch_size=3, device="cuda:0", **parallel)
     iterator = iter(loader)
     first = next(iterator)
     assert [t.device.type for t in first] == ["meta", "meta"]
     names = [call[0] for call in fake.calls]
-    assert names.count("record") == 2  # the next batch is on its way
+    assert names.count("record") == 2  # the copy of the next batch has started
     assert names.count("pin") == 4
     assert ("to", "cuda", True) in fake.calls
     assert fake.calls.index(("record", 1)) < fake.calls.index(("wait", 1))
@@ -182,7 +182,7 @@ def test_batches_are_copied_to_a_gpu_one_ahead(monkeypatch, parallel):
     assert labels(rest) == [[3, 4, 5], [6, 7, 8]]
 
 
-def test_an_error_ahead_comes_in_its_place(monkeypatch, parallel):
+def test_an_error_during_copies_ahead_keeps_its_position(monkeypatch, parallel):
     FakeDevice(monkeypatch)
     loader = DataLoader(datasets.Fails(9, at=(4,)), batch_size=3, device="cuda:0", **parallel)
     iterator = iter(loader)
@@ -194,7 +194,7 @@ def test_an_error_ahead_comes_in_its_place(monkeypatch, parallel):
         next(iterator)
 
 
-def test_other_devices(parallel):
+def test_other_devices_are_supported_or_errors(parallel):
     for device, expected in (("cpu", "cpu"), (None, "cpu"), ("meta", "meta")):
         loader = DataLoader(datasets.Structures(4), batch_size=2, device=device, **parallel)
         for batch in loader:
@@ -204,14 +204,14 @@ def test_other_devices(parallel):
 
 
 @pytest.mark.cuda
-def test_batches_arrive_on_a_gpu(parallel):
+def test_batches_are_on_the_gpu(parallel):
     loader = DataLoader(datasets.Squares(20), batch_size=3, device="cuda", **parallel)
     found = [batch[1] for batch in loader]
     assert all(t.device.type == "cuda" for t in found)
     assert torch.cat(found).tolist() == list(range(20))
 
 
-def test_structures_keep_their_kind():
+def test_structures_keep_their_types():
     @dataclasses.dataclass
     class Item:
         a: torch.Tensor
@@ -274,12 +274,12 @@ STRUCTURES = {
         ),
     ],
 )
-def test_bad_arguments(options, error, text):
+def test_wrong_arguments_are_errors(options, error, text):
     with pytest.raises(error, match=text):
         DataLoader(datasets.Squares(), **options)
 
 
-def test_it_can_be_made_anew_from_its_attributes():
+def test_a_loader_can_be_recreated_from_its_attributes():
     options = {
         "batch_size": 3, "workers": "threads", "num_workers": 1, "on_error": "skip",
         "max_errors": 4, "device": "meta", "pipeline": STRUCTURES["tuple"][0],
@@ -294,7 +294,7 @@ def test_it_can_be_made_anew_from_its_attributes():
         assert getattr(again, name) == getattr(loader, name)
 
 
-def test_lightning_makes_it_anew():
+def test_lightning_can_recreate_a_loader():
     if lightning_data is None:
         pytest.skip("lightning is not installed")
     loader = DataLoader(Arrays(8), batch_size=2, pipeline=STRUCTURES["tuple"][0], on_error="skip")
@@ -304,7 +304,7 @@ def test_lightning_makes_it_anew():
     assert labels(again) == [[3, 2], [1, 0]]
 
 
-def test_a_copy_has_an_epoch_of_its_own(parallel):
+def test_a_copy_has_its_own_epoch(parallel):
     loader = DataLoader(datasets.Squares(6), batch_size=3, **parallel)
     iterator = iter(loader)
     next(iterator)

@@ -44,7 +44,7 @@ STRUCTURES = {
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_a_pipeline_makes_batches_in_its_own_structure(parallel, structure):
+def test_batches_have_the_structure_of_the_pipeline(parallel, structure):
     function, parts = STRUCTURES[structure]
     loader = DataLoader(
         Arrays(10),
@@ -61,7 +61,7 @@ def test_a_pipeline_makes_batches_in_its_own_structure(parallel, structure):
             assert (images[:, 0, 0, 0] == numbers + 1).all()
 
 
-def test_fields_with_names_are_arguments(parallel):
+def test_named_fields_are_arguments_of_the_pipeline(parallel):
     def function(label, image):
         return {"image": image, "label": label}
 
@@ -87,7 +87,7 @@ def test_paths_bytes_and_text_become_bytes(parallel, tmp_path):
             assert sizes[0] == sizes[1] == sizes[2] == list(range(sizes[3][0] + 1))
 
 
-def test_a_batch_that_is_larger_than_any_before(parallel):
+def test_batches_may_grow(parallel):
     loader = DataLoader(
         Arrays(10),
         batch_sampler=[[0], [1, 2, 3], [4, 5]],
@@ -97,7 +97,7 @@ def test_a_batch_that_is_larger_than_any_before(parallel):
     assert [b.tolist() for b in loader] == [[0], [1, 2, 3], [4, 5]]
 
 
-def test_the_state_is_behind_the_users_batch(parallel):
+def test_the_state_continues_after_the_batch_of_the_user(parallel):
     loader = DataLoader(Arrays(20), batch_size=3, pipeline=lambda i, n: n, shuffle=True, **parallel)
     iterator = iter(loader)
     given = [next(iterator).tolist() for _ in range(2)]
@@ -108,7 +108,7 @@ def test_the_state_is_behind_the_users_batch(parallel):
     assert sorted(flat(given + rest)) == list(range(20))
 
 
-def test_random_operators_go_on_from_epoch_to_epoch():
+def test_random_values_differ_between_epochs():
     def function(image, label):
         return fn.random.uniform(range=[0.0, 1.0])
 
@@ -119,7 +119,7 @@ def test_random_operators_go_on_from_epoch_to_epoch():
     assert epochs[0] != epochs[1] != epochs[2]
 
 
-def test_an_error_of_the_pipeline_is_raised_and_others_come(parallel):
+def test_an_error_of_the_pipeline_skips_its_batch(parallel):
     class Damaged(datasets.Squares):
         def __getitem__(self, index):
             return b"no image"
@@ -135,7 +135,7 @@ def test_an_error_of_the_pipeline_is_raised_and_others_come(parallel):
         next(iterator)
 
 
-def test_what_a_pipeline_cannot_take(parallel):
+def test_unsuitable_data_for_a_pipeline_is_an_error(parallel):
     class Objects(datasets.Squares):
         def __getitem__(self, index):
             return {1, 2}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""state_dict() and load_state_dict(), asked of torchdata's StatefulDataLoader and of ours."""
+"""state_dict() and load_state_dict() of torchdata's StatefulDataLoader and of ours."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def plain(batch):
 
 
 def check_resumes(make, steps, through=pickle):
-    """Stops behind each number of batches, and goes on in a new loader."""
+    """Stops after each number of batches, and resumes in a new loader."""
     torch.manual_seed(1)
     for step in steps:
         loader = make()
@@ -50,7 +50,7 @@ def check_resumes(make, steps, through=pickle):
         torch.manual_seed(99)  # the order is not drawn again
         other = make()
         other.load_state_dict(state)
-        assert [plain(batch) for batch in other] == after, f"behind {step} of {before + after}"
+        assert [plain(batch) for batch in other] == after, f"after {step} of {before + after}"
 
 
 DATA = {
@@ -73,7 +73,7 @@ DATA = {
 
 
 @pytest.mark.parametrize("kind", DATA)
-def test_the_rest_of_an_epoch_comes_after_a_resume(cls, kind, workers):
+def test_a_resumed_loader_returns_the_rest_of_the_epoch(cls, kind, workers):
     def make():
         data, options = DATA[kind]()
         return cls(data, batch_size=3, num_workers=workers, **options)
@@ -83,7 +83,7 @@ def test_the_rest_of_an_epoch_comes_after_a_resume(cls, kind, workers):
 
 @pytest.mark.parametrize("kind", DATA)
 @pytest.mark.parametrize("num_workers", [0, 2, 3])
-def test_ours_resumes_behind_every_batch(kind, num_workers, monkeypatch):
+def test_our_loader_resumes_after_every_batch(kind, num_workers, monkeypatch):
     datasets.set_processors(monkeypatch, 8)
 
     def make():
@@ -94,7 +94,7 @@ def test_ours_resumes_behind_every_batch(kind, num_workers, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", DATA)
-def test_threads_resume(kind):
+def test_a_loader_with_threads_resumes(kind):
     def make():
         data, options = DATA[kind]()
         return torchdali.DataLoader(data, batch_size=3, num_workers=2, workers="threads", **options)
@@ -102,7 +102,7 @@ def test_threads_resume(kind):
     check_resumes(make, (0, 1, 5))
 
 
-def test_a_stateful_batch_sampler(cls, workers):
+def test_a_stateful_batch_sampler_resumes(cls, workers):
     def make():
         own = datasets.StatefulBatchSampler(20)
         return cls(datasets.Squares(20), batch_sampler=own, num_workers=workers)
@@ -110,7 +110,7 @@ def test_a_stateful_batch_sampler(cls, workers):
     check_resumes(make, (1, 4))
 
 
-def test_samples_without_batches(cls, workers):
+def test_samples_without_batches_resume(cls, workers):
     def make():
         return cls(datasets.Squares(8), batch_size=None, shuffle=True, num_workers=workers)
 
@@ -118,14 +118,14 @@ def test_samples_without_batches(cls, workers):
 
 
 @pytest.mark.parametrize("num_workers", [0, 1])
-def test_the_state_of_a_map_dataset_is_that_of_the_users_batch(cls, num_workers):
+def test_the_state_of_a_map_dataset_belongs_to_the_batch_of_the_user(cls, num_workers):
     def make():
         return cls(datasets.StatefulMap(20), batch_size=3, num_workers=num_workers)
 
     check_resumes(make, (2, 5))
 
 
-def test_persistent_workers_resume_and_go_on_with_whole_epochs(cls):
+def test_persistent_workers_resume_and_continue_with_whole_epochs(cls):
     def make():
         return cls(datasets.Squares(20), batch_size=3, num_workers=2, persistent_workers=True)
 
@@ -141,7 +141,7 @@ def test_persistent_workers_resume_and_go_on_with_whole_epochs(cls):
     assert [plain(batch) for batch in other] == whole
 
 
-def test_behind_the_end_comes_the_next_epoch(cls, workers):
+def test_a_state_after_the_end_starts_the_next_epoch(cls, workers):
     def make():
         generator = torch.Generator().manual_seed(3)
         return cls(
@@ -162,7 +162,7 @@ def test_behind_the_end_comes_the_next_epoch(cls, workers):
         assert resumed == second
 
 
-def test_an_empty_state_is_a_new_epoch(cls, workers):
+def test_an_empty_state_starts_a_new_epoch(cls, workers):
     loader = cls(datasets.Squares(9), batch_size=3, num_workers=workers)
     next(iter(loader))
     loader.load_state_dict({})
@@ -202,7 +202,7 @@ def test_another_number_of_workers_is_an_error(cls):
 # -- ours alone
 
 
-def test_errors_say_what_to_do():
+def test_errors_of_states_say_how_to_fix_them():
     loader = torchdali.DataLoader(datasets.Squares(9), num_workers=2)
     state = loader.state_dict()
     with pytest.raises(ArgumentError, match="pass num_workers=2"):
@@ -231,7 +231,7 @@ def test_a_state_from_before_the_first_batch_gives_the_same_epoch(kind, num_work
     assert other.state_dict() is not None
     assert [plain(batch) for batch in other] == epoch
     if num_workers == 2 and kind == "shuffled":
-        assert torch.equal(torch.get_rng_state(), after)  # the user's numbers are left alone
+        assert torch.equal(torch.get_rng_state(), after)  # the generator of the user is not changed
 
 
 def test_the_state_outlives_the_iterator_and_its_workers():
@@ -248,7 +248,7 @@ def test_the_state_outlives_the_iterator_and_its_workers():
     assert sorted(given + rest) == list(range(20))
 
 
-def test_out_of_order_every_sample_comes_once():
+def test_in_order_false_resumes_without_repeating_samples():
     def make():
         return torchdali.DataLoader(
             datasets.Squares(40), batch_size=3, num_workers=2, in_order=False, shuffle=True
@@ -275,7 +275,7 @@ def test_worker_seeds_are_restored():
     assert next(iter(other))[2][0].item() == seed + 1  # worker 1 is next
 
 
-def test_an_error_is_behind_the_user(workers):
+def test_a_state_after_an_error_continues_after_it(workers):
     loader = torchdali.DataLoader(
         datasets.Fails(12, at=(4,)),
         batch_size=2,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines over numbered files, whose bytes and labels say which sample they are."""
+"""Pipelines over numbered files, whose bytes and labels identify the sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torchdali import fn, pipeline_def
 
 
 def write_numbers(root: Path, count: int) -> Path:
-    """Writes `count` files; sample i holds its number in two bytes, and as its label."""
+    """Writes `count` files; sample i has its number in two bytes, and as its label."""
     root.mkdir(parents=True, exist_ok=True)
     lines = []
     for i in range(count):

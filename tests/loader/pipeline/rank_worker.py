@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""One of the processes that torchrun starts: trains on a loader, writes down what it saw.
+r"""One of the processes that torchrun starts: trains on a loader and records its samples.
 
     torchrun --standalone --nproc-per-node 4 \
         rank_worker.py ROOT OUT STATE_TO_RESUME KILL_AT_STEP
 
-Each rank writes OUT/RANK.jsonl: a line [epoch, labels] for each batch that all ranks have had. Rank
-0 writes OUT/state.json behind each step. At step KILL_AT_STEP one rank is killed.
+Each rank writes OUT/RANK.jsonl: a line [epoch, labels] for each batch that all ranks have seen.
+Rank 0 writes OUT/state.json after each step. At step KILL_AT_STEP one rank is killed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn  # before there is a group: see main()
+import torch.distributed.nn  # before there is a process group: see main()
 from torch.nn.parallel import DistributedDataParallel
 
 from tests.loader.pipeline.numbered_files import numbers
@@ -30,16 +30,16 @@ EPOCHS = 2
 
 
 def main() -> None:
-    """Trains in a process group, and has it end before the interpreter does.
+    """Trains in a process group, which ends before the interpreter does.
 
     The collectives of DistributedDataParallel's backward() own a Python object (torch's "context"),
-    and the barriers behind them may own those collectives; a thread of gloo drops them, with the
-    GIL, some time after the last barrier has returned. Where Python finalises by then, it ends that
-    thread inside a destructor: "terminate called without an active exception" (torch alone does
-    that too). The end of the process group waits for its threads, and destroy_process_group() is
-    that end where nothing else holds the group. Two things do: DistributedDataParallel, which lies
-    in a reference cycle, and torch.distributed.nn, whose functions' defaults are the group where it
-    is imported behind init_process_group(), as DistributedDataParallel does by itself.
+    and later barriers may own those collectives. A thread of gloo releases them, with the GIL, some
+    time after the last barrier has returned. If Python finalizes at that time, it ends the thread
+    inside a destructor: "terminate called without an active exception". This happens with torch
+    alone, too. The end of the process group waits for its threads, and destroy_process_group() ends
+    it unless something else refers to the group. Two things do: DistributedDataParallel, which is
+    part of a reference cycle, and torch.distributed.nn, whose functions have the group as a default
+    if it is imported after init_process_group(), as DistributedDataParallel does by itself.
     """
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def train(root: Path, out: Path, resume: str, kill_at: int) -> None:
-    """Goes over the epochs, from the state in file `resume` on where it is not empty."""
+    """Loops over the epochs, starting from the state in file `resume` if it is not empty."""
     rank = dist.get_rank()
     model = DistributedDataParallel(torch.nn.Linear(1, 1))
     loader = PipelineLoader(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PipelineLoader: epochs, their lengths, leaving and beginning loops."""
+"""PipelineLoader: epochs, their lengths, leaving and starting loops."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def loader_of(root, **options):
     return PipelineLoader(numbers, pipeline_args={"root": root}, **options)
 
 
-def test_an_epoch_is_every_sample_once(root):
+def test_an_epoch_has_every_sample_once(root):
     loader = loader_of(root)
     assert len(loader) == 6
     assert labels(loader) == list(range(23))
     assert [len(batch["label"]) for batch in loader] == [4, 4, 4, 4, 4, 3]
 
 
-def test_each_epoch_has_its_own_order_which_seed_and_number_decide(root):
+def test_the_order_depends_on_seed_and_epoch(root):
     first, second = loader_of(root, shuffle=True, seed=3), loader_of(root, shuffle=True, seed=3)
     epochs = [labels(first) for _ in range(3)]
     assert all(sorted(epoch) == list(range(23)) for epoch in epochs)
@@ -44,7 +44,7 @@ def test_each_epoch_has_its_own_order_which_seed_and_number_decide(root):
     assert labels(loader_of(root, shuffle=True, seed=4)) != epochs[0]
 
 
-def test_the_reader_says_whether_to_shuffle(root):
+def test_the_reader_decides_about_shuffling(root):
     for reader, shuffles in (({}, False), ({"random_shuffle": True}, True)):
         loader = PipelineLoader(numbers(root, reader))
         assert (labels(loader) != list(range(23))) is shuffles
@@ -52,7 +52,7 @@ def test_the_reader_says_whether_to_shuffle(root):
     assert labels(loader) == list(range(23))
 
 
-def test_a_loop_that_is_left_counts_and_the_next_begins_at_the_start(root):
+def test_a_loop_that_is_left_counts_as_an_epoch(root):
     loader = loader_of(root, shuffle=True)
     epochs = [labels(loader) for _ in range(3)]
     loader.set_epoch(0)
@@ -64,14 +64,14 @@ def test_a_loop_that_is_left_counts_and_the_next_begins_at_the_start(root):
     assert loader.epoch == 2
 
 
-def test_the_sampler_that_lightning_looks_for_takes_the_epoch(root):
+def test_the_sampler_attribute_sets_the_epoch(root):
     loader = loader_of(root, shuffle=True)
     expected = [labels(loader), labels(loader)]
     loader.batch_sampler.sampler.set_epoch(1)
     assert labels(loader) == expected[1]
 
 
-def test_a_loop_without_a_batch_yet_begins_at_the_epoch_that_is_set(root):
+def test_set_epoch_applies_to_a_loop_without_a_batch(root):
     loader = loader_of(root, shuffle=True)
     expected = [labels(loader) for _ in range(4)]
     loader.set_epoch(0)
@@ -82,7 +82,7 @@ def test_a_loop_without_a_batch_yet_begins_at_the_epoch_that_is_set(root):
     assert labels(loader) == expected[3]
 
 
-def test_a_loop_that_gave_nothing_does_not_count(root):
+def test_a_loop_without_a_batch_does_not_count(root):
     loader = loader_of(root, shuffle=True)
     expected = [labels(loader) for _ in range(2)]
     loader.set_epoch(0)
@@ -92,7 +92,7 @@ def test_a_loop_that_gave_nothing_does_not_count(root):
     assert labels(loader) == expected[1]
 
 
-def test_a_loop_goes_on_where_the_next_epoch_is_set_meanwhile(root):
+def test_set_epoch_during_a_loop_applies_to_the_next(root):
     loader = loader_of(root, shuffle=True)
     expected = [labels(loader) for _ in range(4)]
     loader.set_epoch(0)
@@ -116,7 +116,7 @@ def test_an_exception_in_the_body_leaves_the_loader_usable(root):
     assert labels(loader) == list(range(23))
 
 
-def test_an_older_loop_ends_where_a_newer_begins(root):
+def test_a_new_loop_ends_the_older_one(root):
     loader = loader_of(root)
     older = iter(loader)
     next(older)
@@ -128,13 +128,13 @@ def test_an_older_loop_ends_where_a_newer_begins(root):
     assert list(newer) == []
 
 
-def test_two_loaders_at_once(root):
+def test_two_loaders_work_at_the_same_time(root):
     one, two = loader_of(root, shuffle=True), loader_of(root, shuffle=True)
     for a, b in zip(one, two, strict=True):
         assert torch.equal(a["label"], b["label"])
 
 
-def test_iter_at_any_time_leaks_nothing(root):
+def test_calling_iter_at_any_time_leaks_nothing(root):
     loader = loader_of(root, shuffle=True)
     threads = None
     for taken in range(200):
@@ -147,7 +147,7 @@ def test_iter_at_any_time_leaks_nothing(root):
     assert len(labels(loader)) == 23
 
 
-def test_the_batch_size_changes_between_epochs(root):
+def test_the_batch_size_may_change_between_epochs(root):
     loader = loader_of(root)
     assert loader.batch_size == 4
     for size in (3, 10, 4, 23, 1):
@@ -158,7 +158,7 @@ def test_the_batch_size_changes_between_epochs(root):
         assert labels(batches) == list(range(23))
 
 
-def test_a_pipeline_without_its_function_cannot_grow(root):
+def test_a_larger_batch_size_needs_the_pipeline_function(root):
     pipe = Pipeline(batch_size=2, num_threads=1)
     with pipe:
         pipe.set_outputs(*fn.readers.file(file_list=str(root / "list.txt")))
@@ -179,7 +179,7 @@ def test_a_pipeline_without_its_function_cannot_grow(root):
         ({"pad_last": True}, [4] * 6),
     ],
 )
-def test_the_last_batch(root, options, sizes):
+def test_last_batch_policies_apply_to_the_last_batch(root, options, sizes):
     loader = loader_of(root, mask="valid", **options)
     assert len(loader) == len(sizes)
     batches = list(loader)
@@ -189,13 +189,13 @@ def test_the_last_batch(root, options, sizes):
     assert labels(batches)[: int(valid.sum())] == list(range(min(23, sum(sizes))))
 
 
-def test_pad_last_batch_of_the_reader_pads(root):
+def test_pad_last_batch_of_the_reader_applies(root):
     batches = list(PipelineLoader(numbers(root, {"pad_last_batch": True}), mask=True))
     assert [len(mask) for _, mask in batches] == [4] * 6
     assert batches[-1][1].tolist() == [True, True, True, False]
 
 
-def test_without_a_reader_the_size_says_how_long_an_epoch_is():
+def test_size_is_the_length_of_an_epoch_without_a_reader():
     @pipeline_def(batch_size=4, num_threads=2, seed=5)
     def noise():
         return fn.random.uniform(range=[0.0, 1.0])
@@ -210,7 +210,7 @@ def test_without_a_reader_the_size_says_how_long_an_epoch_is():
         len(PipelineLoader(noise))
 
 
-def test_external_sources_end_an_epoch_and_begin_the_next():
+def test_external_sources_end_an_epoch():
     loader = PipelineLoader(counted(10))
     with pytest.raises(TypeError, match="no length"):
         len(loader)
@@ -226,7 +226,7 @@ def test_external_sources_end_an_epoch_and_begin_the_next():
         assert labels(sized) == list(range(9))
 
 
-def test_an_error_costs_one_batch():
+def test_an_error_skips_one_batch():
     class Fails:
         def __call__(self, iteration):
             if iteration == 2:
@@ -246,7 +246,7 @@ def test_an_error_costs_one_batch():
     assert [labels([b])[0] for b in loop] == [3]
 
 
-def test_several_pipelines_are_shards_side_by_side(root):
+def test_several_pipelines_are_shards(root):
     loader = PipelineLoader([numbers(root), numbers(root)], shards="exact")
     assert len(loader) == 3
     batches = list(loader)
@@ -257,7 +257,7 @@ def test_several_pipelines_are_shards_side_by_side(root):
 
 @pytest.mark.parametrize("world_size", [1, 2, 3, 4])
 @pytest.mark.parametrize("drop_last", [False, True])
-def test_counts_are_those_of_distributed_sampler(root, world_size, drop_last):
+def test_counts_equal_distributed_sampler(root, world_size, drop_last):
     for rank in range(world_size):
         sampler = DistributedSampler(
             range(23), world_size, rank, shuffle=False, drop_last=drop_last
@@ -275,7 +275,9 @@ def test_counts_are_those_of_distributed_sampler(root, world_size, drop_last):
     st.booleans(),
     st.integers(0, 60),
 )
-def test_laws_of_deals(size, num_shards, batch_size, policy, drop_last, consumed):
+def test_shards_of_epochs_cover_all_samples(
+    size, num_shards, batch_size, policy, drop_last, consumed
+):
     begin = Position(0, min(size, consumed), 3)
     deals = [
         Deal(size, begin, s, num_shards, batch_size, policy, drop_last) for s in range(num_shards)
@@ -312,12 +314,12 @@ def test_laws_of_deals(size, num_shards, batch_size, policy, drop_last, consumed
         ({"mask": 3}, "`mask` is 3"),
     ],
 )
-def test_wrong_arguments(root, options, message):
+def test_wrong_arguments_are_errors(root, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         loader_of(root, **options)
 
 
-def test_what_pipelines_cannot_be():
+def test_unsuitable_pipelines_are_errors():
     with pytest.raises(ValueError, match="`pipelines` is empty"):
         PipelineLoader([])
     with pytest.raises(TypeError, match="has a int, expected a Pipeline"):

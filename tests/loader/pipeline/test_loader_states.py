@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PipelineLoader: states, taken and loaded anywhere, on any number of ranks."""
+"""PipelineLoader: states, saved and loaded at any point, on any number of ranks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def everything(batches):
 
 
 @pytest.mark.parametrize("taken", [0, 1, 7, 50, 51])
-def test_a_state_goes_on_behind_the_last_batch(root, taken):
+def test_a_state_continues_after_the_last_batch(root, taken):
     first = loader_of(root)
     labels(first)
     loop = iter(first)
@@ -48,7 +48,7 @@ def test_a_state_goes_on_behind_the_last_batch(root, taken):
         assert torch.equal(torch.as_tensor(found), torch.as_tensor(expected))
 
 
-def test_behind_the_end_of_an_epoch_comes_the_next(root):
+def test_a_state_after_an_epoch_continues_with_the_next(root):
     first, second = loader_of(root), loader_of(root)
     labels(first)
     second.load_state_dict(first.state_dict())
@@ -56,7 +56,7 @@ def test_behind_the_end_of_an_epoch_comes_the_next(root):
     assert everything(second)[0] == everything(first)[0]
 
 
-def test_a_state_is_loaded_in_the_middle_of_a_loop(root):
+def test_a_state_may_be_loaded_during_a_loop(root):
     loader = loader_of(root)
     loop = iter(loader)
     next(loop)
@@ -72,7 +72,7 @@ def test_a_state_is_loaded_in_the_middle_of_a_loop(root):
     assert torch.equal(again[1], rest[1])
 
 
-def test_set_epoch_keeps_the_place_within_that_epoch_and_drops_it_for_another(root):
+def test_set_epoch_keeps_the_position_of_the_same_epoch_only(root):
     first = loader_of(root)
     whole = [labels(first) for _ in range(2)]
     first.set_epoch(1)
@@ -88,7 +88,7 @@ def test_set_epoch_keeps_the_place_within_that_epoch_and_drops_it_for_another(ro
     assert labels(second) == whole[0]
 
 
-def test_torch_saves_a_state(root):
+def test_torch_save_stores_a_state(root):
     file = io.BytesIO()
     torch.save(loader_of(root).state_dict(), file)
     file.seek(0)
@@ -122,7 +122,7 @@ def test_ranks_and_batch_size_may_change_within_an_epoch(root, before, after, ba
     assert sorted(seen) == list(range(SIZE))
 
 
-def test_a_sample_is_augmented_alike_on_any_number_of_ranks(root):
+def test_augmentation_does_not_depend_on_the_number_of_ranks(root):
     def noise(world_size):
         found = {}
         for rank in range(world_size):
@@ -138,7 +138,7 @@ def test_a_sample_is_augmented_alike_on_any_number_of_ranks(root):
 
 
 @pytest.mark.parametrize("taken", [0, 1, 2, 3])
-def test_external_sources_go_on_where_they_were(taken):
+def test_external_sources_resume(taken):
     def make():
         return PipelineLoader(counted(10, enable_checkpointing=True))
 
@@ -154,7 +154,7 @@ def test_external_sources_go_on_where_they_were(taken):
     assert everything(second)[0] == everything(first)[0] == list(range(10))
 
 
-def test_a_loop_over_external_sources_that_was_left_is_not_gone_on_with():
+def test_a_loop_over_external_sources_that_was_left_cannot_resume():
     first = PipelineLoader(counted(10, enable_checkpointing=True))
     next(iter(first))
     first.set_epoch(5)
@@ -174,7 +174,7 @@ def test_external_sources_need_checkpoints_and_the_same_ranks():
         iter(other)
 
 
-def test_states_that_do_not_fit(root, tmp_path):
+def test_states_of_other_loaders_are_errors(root, tmp_path):
     state = loader_of(root).state_dict()
     for options, message in (({"seed": 1}, "`seed`"), ({"shuffle": False}, "`shuffle`")):
         loader = loader_of(root, **options)
@@ -195,7 +195,7 @@ def test_states_that_do_not_fit(root, tmp_path):
         loader.load_state_dict({**state, "pipelines": ["x"]})
 
 
-def test_a_checkpoint_of_the_pipeline_itself_says_whose_it_is(root):
+def test_a_checkpoint_of_the_pipeline_is_an_error_that_explains_it(root):
     pipe = numbers(root, enable_checkpointing=True)
     next(iter(PipelineLoader(pipe)))
     resumed = numbers(root, enable_checkpointing=True, checkpoint=pipe.checkpoint())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PipelineLoader over worker processes: left, begun anew, resumed; nothing hangs, nothing stays."""
+"""PipelineLoader over worker processes: loops are left, restarted and resumed without leaks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def descriptors() -> int:
     return len(list(Path(f"/proc/{os.getpid()}/fd").iterdir()))
 
 
-def test_loops_over_worker_processes_are_left_and_begun_anew():
+def test_loops_over_worker_processes_can_be_left_and_restarted():
     loader = PipelineLoader(parallel, pipeline_args={"enable_checkpointing": True})
     counts = []
     for _ in range(2):
@@ -34,7 +34,7 @@ def test_loops_over_worker_processes_are_left_and_begun_anew():
                 next(loop, None)
         assert labels(loader) == list(range(10))
         counts.append(descriptors())
-    # How many segments of shared memory the pool keeps depends on how quick the worker is.
+    # The number of shared memory segments depends on the speed of the worker.
     assert counts[1] < counts[0] + 20
     loop = iter(loader)
     next(loop)

@@ -80,7 +80,7 @@ def test_a_batch_has_the_structure_of_the_definition(which):
     same(found, expect(torch.full((2, 2, 3), 1.0), torch.full((2, 2, 3), 5.0)))
 
 
-def test_run_gives_the_outputs_one_after_the_other():
+def test_run_returns_the_outputs_in_order():
     @pipeline_def(batch_size=2, num_threads=1)
     def nested():
         return {"x": (number(1), number(2)), "y": number(3)}
@@ -90,7 +90,7 @@ def test_run_gives_the_outputs_one_after_the_other():
     assert [float(o.as_torch()[0, 0, 0]) for o in outputs] == [1, 2, 3]
 
 
-def test_constants_stand_in_structures_too():
+def test_structures_may_have_constants():
     found = first_batch(lambda: {"x": number(1), "c": np.float32([1, 2]), "n": 3})
     assert found["c"].tolist() == [[1, 2]] * 2
     assert found["n"].tolist() == [3, 3]
@@ -98,7 +98,7 @@ def test_constants_stand_in_structures_too():
 
 @for_each("shape", [(), (1,)])
 @for_each("dtype", ["uint8", "int8", "int16", "int32", "int64"])
-def test_labels_are_int64_one_a_sample(shape, dtype):
+def test_labels_are_int64_with_one_value_per_sample(shape, dtype):
     found = first_batch(lambda: number(7, shape, np.dtype(dtype)))
     assert found.dtype == torch.int64
     assert found.tolist() == [7, 7]
@@ -108,13 +108,13 @@ def test_labels_are_int64_one_a_sample(shape, dtype):
     ("shape", "dtype"),
     [((2,), "int32"), ((1, 1), "int32"), ((1,), "float32"), ((1,), "bool"), ((1,), "uint64")],
 )
-def test_what_is_no_label_stays(shape, dtype):
+def test_other_outputs_are_not_converted_to_labels(shape, dtype):
     found = first_batch(lambda: number(1, shape, np.dtype(dtype)))
     assert found.shape == (2, *shape)
     assert str(found.dtype) == f"torch.{dtype}"
 
 
-def test_labels_may_stay_as_they_are():
+def test_labels_may_keep_their_type():
     found = first_batch(lambda: number(1, (1,), np.int32), labels=False)
     assert found.dtype == torch.int32
     assert found.shape == (2, 1)
@@ -129,12 +129,12 @@ def test_ragged_outputs_need_a_form():
         first_batch(lambda: {"boxes": boxes()})
 
 
-def test_ragged_outputs_as_list():
+def test_ragged_outputs_may_be_lists():
     found = first_batch(lambda: {"boxes": boxes()}, ragged={"boxes": "list"})
     assert [tuple(t.shape) for t in found["boxes"]] == [(1, 4), (3, 4)]
 
 
-def test_ragged_outputs_padded():
+def test_ragged_outputs_may_be_padded():
     found = first_batch(lambda: (boxes(),), ragged={0: "padded"})[0]
     assert isinstance(found, Padded)
     assert found.data.shape == (2, 3, 4)
@@ -142,7 +142,7 @@ def test_ragged_outputs_padded():
     assert found.data.sum() == 16
 
 
-def test_ragged_outputs_nested():
+def test_ragged_outputs_may_be_nested_tensors():
     found = first_batch(boxes, ragged="nested")
     assert found.is_nested
     assert [tuple(t.shape) for t in found.unbind()] == [(1, 4), (3, 4)]
@@ -152,14 +152,14 @@ def test_ragged_outputs_nested():
         )
 
 
-def test_one_box_in_each_image_is_no_label():
+def test_one_box_per_image_is_not_a_label():
     ones = [[np.ones(1, np.int32)] * 2]
     found = first_batch(lambda: fn.external_source(source=ones), ragged="padded")
     assert found.data.shape == (2, 1)
     assert found.data.dtype == torch.int32
 
 
-def test_wrong_forms_and_masks():
+def test_wrong_forms_and_masks_are_errors():
     with pytest.raises(ValueError, match="`ragged` is 'dense', expected one of \"list\""):
         first_batch(boxes, ragged="dense")
     with pytest.raises(ValueError, match='names the output "box".*it has "boxes"'):
@@ -172,7 +172,7 @@ def test_wrong_forms_and_masks():
         first_batch(lambda: {"x": number(1)}, mask="x")
 
 
-def test_a_structure_without_outputs_is_refused():
+def test_a_structure_without_outputs_is_an_error():
     with pytest.raises(Exception, match="returns no outputs"):
         first_batch(lambda: {})
     with pytest.raises(TypeError, match="with the key"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks: where they come from, and real processes under torchrun, killed and resumed."""
+"""Ranks: how they are determined, and processes under torchrun, killed and resumed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from torchdali.loader._pipeline.ranks import Ranks, find_ranks, local_rank
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKER = Path(__file__).with_name("rank_worker.py")
-SIZE = 96  # divides by 2, 4 and the batch size, so that counts are exact
+SIZE = 96  # divisible by 2, 4 and the batch size, so that counts are exact
 
 
-def test_without_anything_there_is_one_rank(monkeypatch):
+def test_the_default_is_one_rank(monkeypatch):
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
         monkeypatch.delenv(name, raising=False)
     assert find_ranks() == Ranks(0, 1)
     assert local_rank() == 0
 
 
-def test_torchruns_environment_says_the_rank(monkeypatch):
+def test_the_environment_of_torchrun_determines_the_rank(monkeypatch):
     monkeypatch.setenv("RANK", "3")
     monkeypatch.setenv("WORLD_SIZE", "8")
     monkeypatch.setenv("LOCAL_RANK", "1")
@@ -43,7 +43,7 @@ def test_torchruns_environment_says_the_rank(monkeypatch):
         find_ranks()
 
 
-def test_a_process_group_comes_before_the_environment(monkeypatch, tmp_path):
+def test_a_process_group_overrides_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("RANK", "3")
     monkeypatch.setenv("WORLD_SIZE", "8")
     torch.distributed.init_process_group(
@@ -56,7 +56,7 @@ def test_a_process_group_comes_before_the_environment(monkeypatch, tmp_path):
         torch.distributed.destroy_process_group()
 
 
-def test_wrong_ranks():
+def test_wrong_ranks_are_errors():
     with pytest.raises(ValueError, match="give both"):
         find_ranks(world_size=2)
     with pytest.raises(TypeError, match="expected an integer"):
@@ -89,7 +89,7 @@ def seen(folder: Path, steps: int | None = None) -> dict[int, list[int]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), [(2, 4), (4, 2), (2, 2)])
-def test_killed_and_resumed_every_sample_comes_once_an_epoch(tmp_path, before, after):
+def test_each_epoch_of_a_killed_and_resumed_run_has_every_sample_once(tmp_path, before, after):
     root = write_numbers(tmp_path / "data", SIZE)
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()

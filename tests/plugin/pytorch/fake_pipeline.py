@@ -13,7 +13,7 @@ from torchdali.tensors import TensorListCPU
 
 
 def reader_stream(case: dict[str, Any], shard: int) -> Iterator[int]:
-    """Yields the samples of a reader without shuffling, for ever (docs/design/epochs.md)."""
+    """Yields the samples of a reader without shuffling, endlessly (docs/design/epochs.md)."""
     size, num_shards = case["size"], case["num_shards"]
     largest = -(-size // num_shards)
     while True:
@@ -27,7 +27,7 @@ def reader_stream(case: dict[str, Any], shard: int) -> Iterator[int]:
 
 
 class FakePipeline:
-    """Gives batches made by a function, with DALI's calls.
+    """Returns batches made by a function, through DALI's methods.
 
     Args:
         batch_size: of every batch.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of iterators over sharded readers, and what they give, played by torchdali or real DALI.
+"""Cases of iterators over sharded readers, and their results, by torchdali or real DALI.
 
 Run by the Python of a DALI venv this file is the oracle: cases as JSON on stdin, results on stdout.
 ``--golden`` writes the results of `systematic` to iterator_golden.json instead. DALI's PyTorch
-plugin needs torch; where the venv has none, TORCHDALI_TORCH_PATH names a folder that has one for
+plugin needs torch; if the venv has none, TORCHDALI_TORCH_PATH names a folder with one for
 the same version of Python.
 """
 
@@ -75,7 +75,7 @@ def systematic() -> list[Case]:
 
 
 def random_cases(seed: int, count: int) -> list[Case]:
-    """Returns cases at random, within small sizes."""
+    """Returns random cases of small sizes."""
     rng = random.Random(seed)
     cases = []
     for _ in range(count):
@@ -151,7 +151,7 @@ def make_files(folder: str, count: int = 20) -> list[str]:
 
 
 def reader_pipelines(c: Case, files: list[str], dali: Any) -> list[Any]:
-    """Returns pipelines of ``readers.file`` that give labels.
+    """Returns pipelines of ``readers.file`` that return labels.
 
     Args:
         c: the case.

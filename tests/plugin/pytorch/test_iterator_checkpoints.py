@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints of iterators: batches and ends of epochs come as if there had been no break."""
+"""Checkpoints of iterators: a resumed iterator has the same batches and ends of epochs."""
 
 import re
 import warnings
@@ -70,7 +70,7 @@ def iterate_over(pipes, case, **changes):
 
 
 def events(iterator, count):
-    """Returns what some calls of next() give: batches, or END, after which the epoch is reset."""
+    """Returns the results of calls of next(): batches, or END, after which the epoch is reset."""
     seen = []
     for _ in range(count):
         try:
@@ -107,7 +107,7 @@ def cases(draw):
 @given(
     case=cases(), taken=st.integers(0, 25), depths=st.tuples(st.integers(1, 4), st.integers(1, 4))
 )
-def test_an_iterator_goes_on_where_its_checkpoints_were_made(paths, case, taken, depths):
+def test_a_new_iterator_continues_where_the_checkpoint_was_made(paths, case, taken, depths):
     pipes = make_pipelines(paths, case, depth=depths[0])
     try:
         iterator = iterate_over(pipes, case)
@@ -142,7 +142,7 @@ CASE = {
 }
 
 
-def test_the_batch_that_was_prepared_was_not_taken(paths):
+def test_a_prepared_batch_does_not_count_as_taken(paths):
     iterator = iterate_over(make_pipelines(paths, CASE), CASE)
     before = iterator.checkpoints()
     first = events(iterator, 1)
@@ -166,7 +166,7 @@ def test_a_loop_over_the_rest_of_an_epoch_does_not_warn(paths):
 
 
 @pytest.mark.parametrize("auto_reset", [True, False])
-def test_the_end_of_an_epoch_is_there_again(paths, auto_reset):
+def test_a_checkpoint_at_the_end_of_an_epoch_resumes_there(paths, auto_reset):
     case = {**CASE, "auto_reset": auto_reset}
     iterator = iterate_over(make_pipelines(paths, case), case)
     events(iterator, 3)
@@ -186,7 +186,7 @@ def test_the_end_of_an_epoch_is_there_again(paths, auto_reset):
 
 @for_each("taken", range(9))
 @for_each("depth", [1, 3])
-def test_sources_that_end_are_at_their_end_again(taken, depth):
+def test_a_checkpoint_at_the_end_of_a_source_resumes_there(taken, depth):
     def source(index):
         if index == 3:
             raise StopIteration
@@ -208,8 +208,8 @@ def test_sources_that_end_are_at_their_end_again(taken, depth):
 
 @pytest.mark.parametrize("policy", LastBatchPolicy)
 @pytest.mark.parametrize("taken", range(1, 13))
-def test_a_pipelines_own_checkpoint_serves_too(paths, policy, taken):
-    """It holds no position in the epoch, which follows from the number of iterations."""
+def test_a_checkpoint_of_the_pipeline_resumes_an_iterator(paths, policy, taken):
+    """It has no position in the epoch, which follows from the number of iterations."""
     case = {**CASE, "policy": policy, "prepare": False, "shards": 2}
     pipes = make_pipelines(paths, case)
     iterator = iterate_over(pipes, case)
@@ -217,11 +217,11 @@ def test_a_pipelines_own_checkpoint_serves_too(paths, policy, taken):
     again = iterate_over(make_pipelines(paths, case, [pipes[0].checkpoint()]), case)
     expected = events(iterator, 8)
     seen = events(again, 9)
-    # Behind the last batch of an epoch, whether that end was seen is not known: it comes again.
+    # After the last batch of an epoch the checkpoint does not show whether the end was seen.
     assert seen[seen[0] == END and expected[0] != END :][:8] == expected
 
 
-def test_an_iterator_made_later_begins_an_epoch_of_its_own(paths):
+def test_an_iterator_made_later_starts_a_new_epoch(paths):
     pipes = make_pipelines(paths, CASE)
     first = iterate_over(pipes, CASE)
     next(first)
@@ -231,7 +231,7 @@ def test_an_iterator_made_later_begins_an_epoch_of_its_own(paths):
     assert len(list(iterate_over(resumed, CASE))) == 3
 
 
-def test_other_iterators_have_checkpoints_too(paths):
+def test_every_kind_of_iterator_has_checkpoints(paths):
     (pipe,) = make_pipelines(paths, CASE)
     iterator = DALIClassificationIterator(pipe, reader_name="reader")
     next(iterator)
@@ -241,14 +241,14 @@ def test_other_iterators_have_checkpoints_too(paths):
     assert len(ragged.checkpoints()) == 1
 
 
-def test_without_enable_checkpointing_there_are_none(paths):
+def test_checkpoints_without_enable_checkpointing_are_errors(paths):
     iterator = iterate_over(make_pipelines(paths, CASE, enabled=False), CASE)
     with pytest.raises(ValueError, match="without enable_checkpointing") as caught:
         iterator.checkpoints()
     assert isinstance(caught.value, errors.TorchdaliError)
 
 
-def test_pipelines_that_differ_are_refused(paths):
+def test_checkpoints_of_other_pipelines_are_errors(paths):
     case = {**CASE, "pipelines": 2, "shards": 2}
     mixed = [make_pipelines(paths, case)[0], make_pipelines(paths, case, enabled=False)[1]]
     with pytest.raises(errors.ArgumentError, match="some of the pipelines"):
@@ -271,7 +271,7 @@ def test_pipelines_that_differ_are_refused(paths):
         ({"by_size": True}, "`size` of the iterator is 10, .* None"),
     ],
 )
-def test_another_iterator_is_refused(paths, change, text):
+def test_checkpoints_of_other_iterators_are_errors(paths, change, text):
     iterator = iterate_over(make_pipelines(paths, CASE), CASE)
     next(iterator)
     other = {**CASE, **change}
@@ -281,7 +281,7 @@ def test_another_iterator_is_refused(paths, change, text):
 
 
 @pytest.mark.parametrize("taken", [-1, "x", None])
-def test_a_damaged_position_is_named(paths, taken):
+def test_a_damaged_position_is_an_error(paths, taken):
     iterator = iterate_over(make_pipelines(paths, CASE), CASE)
     next(iterator)
     iterator._taken = taken

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches an epoch, their sizes and samples, for every policy, padding and sharding, as in DALI."""
+"""Numbers, sizes and samples of batches per epoch, for every policy, padding and sharding."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def ours(c):
 
 
 def counts(result):
-    """Keeps of a result how many batches there are, and how large they are."""
+    """Returns the number of batches of a result and their sizes."""
     epochs = result.get("epochs", [])
     return {**result, "epochs": [[[len(ids) for ids in b] for b in e] for e in epochs]}
 
@@ -54,7 +54,7 @@ def assert_same(c, actual, dali):
     if differs_on_purpose(c):
         actual, dali = counts(actual), counts(dali)
     if c["epoch_size"] is not None and "epochs" in actual:
-        # By size, DALI's len() leaves out that an epoch may have begun in the one before it.
+        # With `size`, DALI's len() ignores that an epoch may have started in the previous one.
         lengths = [len(epoch) for epoch in actual["epochs"]]
         assert actual["len"][:-1] == lengths, short(c)
         dali = {**dali, "len": actual["len"]}
@@ -62,17 +62,17 @@ def assert_same(c, actual, dali):
 
 
 @for_each("stored", STORED["cases"], ids=lambda s: short(s["case"]))
-def test_epochs_are_those_that_dali_gave(stored):
+def test_epochs_equal_the_golden_values_of_dali(stored):
     assert_same(stored["case"], ours(stored["case"]), stored["result"])
 
 
 @pytest.mark.parametrize("stored", STORED["cases"], ids=lambda s: short(s["case"]))
-def test_epochs_of_a_real_reader_are_those_that_dali_gave(stored, files):
+def test_epochs_of_a_reader_equal_the_golden_values_of_dali(stored, files):
     c = stored["case"]
     assert_same(c, play(c, reader_pipelines(c, files, torchdali), plugin), stored["result"])
 
 
-def test_the_stored_cases_are_the_present_ones():
+def test_the_golden_values_are_up_to_date():
     assert [s["case"] for s in STORED["cases"]] == systematic()
     assert STORED["dali"] == "1.35.0"
 
@@ -96,13 +96,13 @@ def dali_results(python, cases):
 
 @pytest.mark.dali
 @pytest.mark.parametrize("seed", [1, 2])
-def test_epochs_of_random_cases_are_those_of_real_dali(seed, dali_python):
+def test_epochs_of_random_cases_equal_dali(seed, dali_python):
     cases = random_cases(seed, 150)
     for c, dali in zip(cases, dali_results(dali_python, cases), strict=True):
         assert_same(c, ours(c), dali)
 
 
-def test_drop_over_a_padding_reader_never_gives_a_batch_of_mere_padding():
+def test_drop_with_padding_has_no_batch_of_padding_only():
     c = case(10, 3, [1], 3, policy="DROP", pad=True)
     assert differs_on_purpose(c)
     assert ours(c)["epochs"] == [[[[3, 4, 5]]], [[[6, 7, 8]]], [[[0, 1, 2]]], [[[3, 4, 5]]]]
@@ -110,7 +110,7 @@ def test_drop_over_a_padding_reader_never_gives_a_batch_of_mere_padding():
 
 @for_each("policy", ["FILL", "DROP", "PARTIAL"])
 @for_each("pad", [False, True])
-def test_ranks_of_one_job_get_equally_many_batches_in_each_epoch(policy, pad):
+def test_ranks_of_one_job_have_equal_numbers_of_batches(policy, pad):
     results = [ours(case(11, 4, [rank], 2, policy=policy, pad=pad)) for rank in range(4)]
     lengths = [[len(epoch) for epoch in r["epochs"]] for r in results]
     assert lengths == [lengths[0]] * 4
@@ -118,7 +118,7 @@ def test_ranks_of_one_job_get_equally_many_batches_in_each_epoch(policy, pad):
 
 
 @pytest.mark.parametrize("stick", [False, True])
-def test_partial_over_a_padding_reader_gives_each_sample_once_an_epoch(stick):
+def test_partial_with_padding_has_each_sample_once_per_epoch(stick):
     results = [
         ours(case(11, 4, [rank], 2, policy="PARTIAL", pad=True, stick=stick)) for rank in range(4)
     ]

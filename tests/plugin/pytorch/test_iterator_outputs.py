@@ -29,7 +29,7 @@ def over_reader(**options):
 
 
 def pipeline(*outputs, batch_size=2, batches=None):
-    """A pipeline that gives the same outputs `batches` times an epoch (None: for ever)."""
+    """A pipeline that returns the same outputs `batches` times per epoch (None: endlessly)."""
     left = [batches]
 
     def make():
@@ -41,13 +41,13 @@ def pipeline(*outputs, batch_size=2, batches=None):
     return FakePipeline(batch_size, make, restart=lambda: left.__setitem__(0, batches))
 
 
-def test_tensors_are_the_pipeline_s_own():
+def test_tensors_are_not_copied():
     data = torch.zeros(2, 3)
     batch = next(DALIGenericIterator(pipeline(data), ["data"]))
     assert batch[0]["data"].data_ptr() == data.data_ptr()
 
 
-def test_a_partial_batch_is_a_view_of_the_pipeline_s_output():
+def test_a_partial_batch_is_a_view_of_the_output():
     data = torch.zeros(2, 3)
     iterator = DALIGenericIterator(
         pipeline(data), ["data"], size=3, last_batch_policy=LastBatchPolicy.PARTIAL
@@ -57,7 +57,7 @@ def test_a_partial_batch_is_a_view_of_the_pipeline_s_output():
     assert last.data_ptr() == data.data_ptr()
 
 
-def test_batches_stay_as_they_were_while_later_ones_come():
+def test_later_batches_do_not_change_earlier_ones():
     kept = [batch[0]["label"] for batch in over_reader()]
     assert [k.flatten().tolist() for k in kept] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 0, 1]]
 
@@ -78,7 +78,7 @@ def test_samples_of_different_shapes_need_the_ragged_iterator():
         DALIGenericIterator(pipeline(RAGGED), ["x"])
 
 
-def test_ragged_outputs_come_as_dense_list_and_sparse():
+def test_ragged_outputs_may_be_dense_lists_or_sparse():
     tags = DALIRaggedIterator
     iterator = DALIRaggedIterator(
         pipeline(torch.zeros(2, 4), RAGGED, RAGGED),
@@ -89,7 +89,7 @@ def test_ragged_outputs_come_as_dense_list_and_sparse():
     assert batch["dense"].shape == (2, 4)
     assert [t.tolist() for t in batch["list"]] == [[0, 1, 2], [0, 1, 2, 3, 4]]
     assert batch["list"][1].data_ptr() == RAGGED[1].data_ptr()
-    # The tensor that DALI 1.35.0 gives for these samples: zeros of the data are elements too.
+    # The tensor of DALI 1.35.0 for these samples: zeros of the data are elements, too.
     coo = batch["coo"].coalesce()
     assert coo.shape == (2, 5)
     assert coo.indices().tolist() == [[0, 0, 0, 1, 1, 1, 1, 1], [0, 1, 2, 0, 1, 2, 3, 4]]
@@ -106,7 +106,7 @@ def test_ragged_outputs_come_as_dense_list_and_sparse():
     ],
     ids=["matrices", "scalars", "one empty", "all empty"],
 )
-def test_sparse_batches_hold_every_sample_in_its_corner(samples):
+def test_sparse_batches_contain_each_sample_at_the_origin(samples):
     iterator = DALIRaggedIterator(pipeline(samples), ["x"], output_types=["sparse_coo"])
     sparse = next(iterator)[0]["x"]
     expected = torch.zeros(sparse.shape, dtype=samples[0].dtype)
@@ -137,18 +137,18 @@ def test_without_forms_ragged_outputs_are_dense():
 
 
 @pytest.mark.parametrize("forms", [["dense", "dense"], ["other"], []])
-def test_wrong_forms_are_refused(forms):
+def test_wrong_forms_are_errors(forms):
     with pytest.raises(ValueError, match=r"`output_types` is .*expected 1 of DENSE_TAG"):
         DALIRaggedIterator(pipeline(torch.ones(2, 3)), ["x"], output_types=forms)
 
 
-def test_torch_types_go_with_dali_s():
+def test_torch_types_match_those_of_dali():
     assert to_torch_type[types.FLOAT] == torch.float32
     assert to_torch_type[types.UINT8] == torch.uint8
     assert len(to_torch_type) == 12
 
 
-def test_feed_ndarray_fills_the_user_s_tensor():
+def test_feed_ndarray_fills_a_tensor():
     target = torch.zeros(2, 3)
     assert feed_ndarray(TensorListCPU(torch.ones(2, 3)), target) is target
     assert target.sum() == 6
@@ -167,6 +167,6 @@ def test_feed_ndarray_fills_the_user_s_tensor():
         (RAGGED, torch.zeros(2, 3), ValueError),
     ],
 )
-def test_feed_ndarray_refuses_other_shapes_and_types(data, target, error):
+def test_feed_ndarray_rejects_other_shapes_and_types(data, target, error):
     with pytest.raises(error, match="feed_ndarray: the data"):
         feed_ndarray(TensorListCPU(data), target)

@@ -56,7 +56,7 @@ def check(batch):
 
 
 @pytest.mark.parametrize(("threads", "depth"), [(1, 1), (2, 2), (4, 7)])
-def test_each_epoch_gives_each_sample_once_with_its_label(paths, threads, depth):
+def test_each_epoch_has_each_sample_once_with_its_label(paths, threads, depth):
     iterator = ragged(
         reader(paths, num_threads=threads, depth=depth, random_shuffle=True, pad_last_batch=True),
         last_batch_policy=LastBatchPolicy.PARTIAL,
@@ -70,7 +70,7 @@ def test_each_epoch_gives_each_sample_once_with_its_label(paths, threads, depth)
     assert len(iterator) == 7
 
 
-def test_pipelines_side_by_side_share_the_data_set(paths):
+def test_several_pipelines_share_the_data_set(paths):
     shards = [
         reader(paths, shard_id=i, num_shards=3, pad_last_batch=True, stick_to_shard=True)
         for i in range(3)
@@ -81,7 +81,7 @@ def test_pipelines_side_by_side_share_the_data_set(paths):
         assert sorted(seen) == list(range(EPOCH))
 
 
-def test_batches_that_are_kept_stay_as_they_were(paths):
+def test_batches_that_the_user_keeps_do_not_change(paths):
     iterator = ragged(reader(paths, random_shuffle=True), auto_reset=True)
     kept = [batch[0] for _ in range(5) for batch in iterator]
     copies = [([d.clone() for d in b["data"]], b["label"].clone()) for b in kept]
@@ -96,7 +96,7 @@ def test_batches_that_are_kept_stay_as_they_were(paths):
         assert all(torch.equal(a, b) for a, b in zip(batch["data"], data, strict=True))
 
 
-def test_a_sample_that_cannot_be_read_costs_its_batch_only(paths):
+def test_a_sample_that_cannot_be_read_skips_its_batch_only(paths):
     os.remove(paths[20])
     iterator = ragged(reader(paths, pad_last_batch=True))
     seen = [check(next(iterator)[0]) for _ in range(2)]

@@ -27,7 +27,7 @@ def over_reader(**options):
 
 
 def pipeline(*outputs, batch_size=2, batches=None):
-    """A pipeline that gives the same outputs `batches` times an epoch (None: for ever)."""
+    """A pipeline that returns the same outputs `batches` times per epoch (None: endlessly)."""
     left = [batches]
 
     def make():
@@ -50,7 +50,7 @@ def test_an_epoch_ends_with_stopiteration_until_reset():
 
 
 @pytest.mark.parametrize("auto_reset", ["yes", True, "True"])
-def test_auto_reset_goes_on_with_the_next_epoch(auto_reset):
+def test_auto_reset_starts_the_next_epoch(auto_reset):
     iterator = over_reader(auto_reset=auto_reset)
     assert [len(labels(iterator)) for _ in range(4)] == [3, 2, 3, 2]
     rest = list(iterator)
@@ -59,13 +59,13 @@ def test_auto_reset_goes_on_with_the_next_epoch(auto_reset):
 
 
 @pytest.mark.parametrize("auto_reset", ["no", False, None, "False"])
-def test_a_second_loop_is_a_second_epoch_without_auto_reset_too(auto_reset):
+def test_a_second_loop_is_a_second_epoch_without_auto_reset(auto_reset):
     iterator = over_reader(auto_reset=auto_reset)
     assert [len(labels(iterator)) for _ in range(3)] == [3, 2, 3]
 
 
 @pytest.mark.parametrize("prepare", [False, True])
-def test_ordinary_use_warns_of_nothing(prepare):
+def test_ordinary_use_does_not_warn(prepare):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         iterator = over_reader(prepare_first_batch=prepare)
@@ -77,7 +77,7 @@ def test_ordinary_use_warns_of_nothing(prepare):
 
 
 @pytest.mark.parametrize("again", [DALIGenericIterator.reset, iter])
-def test_a_reset_within_an_epoch_warns_and_the_epoch_goes_on(again):
+def test_a_reset_within_an_epoch_warns_and_the_epoch_continues(again):
     iterator = over_reader()
     next(iterator)
     with pytest.warns(RuntimeWarning, match="the epoch is not over"):
@@ -85,7 +85,7 @@ def test_a_reset_within_an_epoch_warns_and_the_epoch_goes_on(again):
     assert [b[0]["label"][0].item() for b in iter(lambda: next(iterator, None), None)] == [4, 8]
 
 
-def test_the_first_batch_is_taken_at_once_unless_told_otherwise():
+def test_prepare_first_batch_takes_the_first_batch_early():
     asked = []
 
     def make():
@@ -98,7 +98,7 @@ def test_the_first_batch_is_taken_at_once_unless_told_otherwise():
     assert asked
 
 
-def test_outputs_are_given_back_as_soon_as_they_are_taken():
+def test_outputs_are_released_when_they_are_taken():
     pipe = reader_pipeline(TEN, 0)
     for _ in DALIGenericIterator(pipe, ["label"], reader_name="files"):
         assert pipe.shared == 0
@@ -113,7 +113,7 @@ def test_without_size_an_epoch_lasts_until_the_data_ends(auto_reset):
     assert [len(list(iterator)) for _ in range(3)] == [3, 3, 3]
 
 
-def test_the_end_of_the_data_stays_the_end_until_reset():
+def test_stop_iteration_repeats_until_reset():
     iterator = DALIGenericIterator(pipeline(torch.zeros(2, 1), batches=2), ["x"])
     assert [next(iterator, None) is None for _ in range(5)] == [False, False, True, True, True]
     iterator.reset()
@@ -125,7 +125,7 @@ def test_data_that_ends_before_size_ends_the_epoch():
     assert [len(list(iterator)) for _ in range(2)] == [3, 3]
 
 
-def test_data_of_just_that_size_starts_again():
+def test_data_of_exactly_that_size_starts_again():
     iterator = DALIGenericIterator(
         pipeline(torch.zeros(2, 1), batches=3), ["x"], size=6, auto_reset=True
     )
@@ -138,7 +138,7 @@ def test_an_iterator_of_unknown_length_has_none():
         len(iterator)
 
 
-def test_next_is_a_method_too():
+def test_next_is_also_a_method():
     assert over_reader().next()[0]["label"].flatten().tolist() == [0, 1, 2, 3]
 
 
@@ -154,7 +154,7 @@ def failing(batches_that_fail, batch_size=2):
     return FakePipeline(batch_size, make)
 
 
-def test_an_error_comes_where_its_batch_would_and_the_epoch_goes_on():
+def test_an_error_replaces_its_batch_and_the_epoch_continues():
     iterator = DALIGenericIterator(failing({2}), ["x"], size=8)
     assert next(iterator)[0]["x"][0].item() == 1
     with pytest.raises(RuntimeError, match="batch 2 is broken"):
@@ -173,7 +173,7 @@ def test_an_error_in_one_pipeline_keeps_the_others_in_step():
     assert [d["x"][0].item() for d in next(iterator)] == [3, 3]
 
 
-def test_an_error_while_scheduling_comes_after_the_batch_in_hand():
+def test_an_error_while_scheduling_comes_after_the_current_batch():
     class Failing(FakePipeline):
         scheduled = 0
 
@@ -208,13 +208,13 @@ def test_an_error_while_scheduling_comes_after_the_batch_in_hand():
         ({"pipelines": None}, "`pipelines` is empty"),
     ],
 )
-def test_arguments_that_contradict_are_refused(options, message):
+def test_contradicting_arguments_are_errors(options, message):
     options = {"pipelines": reader_pipeline(TEN, 0), "output_map": ["label"], **options}
     with pytest.raises(ValueError, match=message):
         DALIGenericIterator(**options)
 
 
-def test_size_is_a_number():
+def test_size_must_be_a_number():
     with pytest.raises(TypeError, match="`size` is 'many'"):
         DALIGenericIterator(reader_pipeline(TEN, 0), ["label"], size="many")
 
@@ -224,7 +224,7 @@ def test_several_pipelines_need_a_size():
         DALIGenericIterator([reader_pipeline(TEN, 0) for _ in range(2)], ["label"])
 
 
-def test_pipelines_agree_in_batch_size_and_data_set():
+def test_pipelines_of_different_batch_sizes_or_data_sets_are_errors():
     other = case(10, 1, [0], 3, policy="FILL")
     with pytest.raises(ValueError, match=r"differ in batch size: \[4, 3\]"):
         DALIGenericIterator(
@@ -244,7 +244,7 @@ def test_pipelines_agree_in_batch_size_and_data_set():
             )
 
 
-def test_no_batch_at_all_is_an_error():
+def test_an_epoch_without_batches_is_an_error():
     small = case(3, 1, [0], 4, policy="DROP")
     with pytest.raises(RuntimeError, match="an epoch has 3 samples, the batch size is 4 and"):
         DALIGenericIterator(
