@@ -16,7 +16,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-# Functions of Numba compile twice as fast without optimization. Before Numba is imported.
+# Read when torch and Numba are imported. Tests run side by side, and their tensors are small: with
+# more threads, torch would spend most of its time waiting for them. Numba compiles twice as fast
+# without optimization.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_OPT", "0")
 
 import numpy as np

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers import programs
 from helpers.cases import for_each
 from PIL import Image
 
@@ -63,12 +61,5 @@ def test_the_code_of_a_page_runs(name, tmp_path):
         lines.append(line if inside and not fence else "")
         inside = line == "```python" if fence else inside
     (tmp_path / f"{name}.py").write_text("\n".join(lines))
-    done = subprocess.run(
-        [sys.executable, f"{name}.py"],
-        cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = programs.run(f"{name}.py", cwd=tmp_path, env={"OMP_NUM_THREADS": "1"}, timeout=240)
     assert done.returncode == 0, done.stderr

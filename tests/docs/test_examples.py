@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import programs
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -19,15 +17,8 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def run(*command: object, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *map(str, command)],
-        cwd=cwd,
-        # Tests run in parallel: with more OpenMP threads they would wait for each other.
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    # Tests run in parallel: with more OpenMP threads they would wait for each other.
+    done = programs.run(*map(str, command), cwd=cwd, env={"OMP_NUM_THREADS": "1"}, timeout=240)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return done.stdout
 
@@ -95,13 +86,7 @@ def test_the_quickstart_trains_on_any_folder_of_images(tmp_path):
 
 def test_a_folder_without_images_is_an_error_of_the_quickstart(tmp_path):
     example = ROOT / "examples" / "train_classifier.py"
-    done = subprocess.run(
-        [sys.executable, str(example), "--data", str(tmp_path)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = programs.run(example, "--data", tmp_path, cwd=tmp_path)
     assert done.returncode == 1
     assert "at least two sub-folders with images" in done.stderr
     assert "Traceback" not in done.stderr

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers import programs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "guide" / "from_dali_loops.md").read_text()
@@ -32,13 +31,7 @@ def test_before_and_after_print_the_same(number, tmp_path):
     for which, code in zip(("before", "after"), EXAMPLES[number], strict=True):
         script = tmp_path / f"{which}.py"
         script.write_text(PRELUDE + code)
-        done = subprocess.run(
-            [sys.executable, "-W", "error", str(script)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = programs.run(script, cwd=tmp_path, warnings="error")
         assert done.returncode == 0, done.stderr
         printed.append(done.stdout)
     assert printed[0] == printed[1] != ""

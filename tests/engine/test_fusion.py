@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import warnings
 from collections.abc import Callable
@@ -22,6 +23,7 @@ BATCH = 6
 Definition = Callable[[Any], Any]
 
 
+@functools.cache
 def encoded_batch(
     seed: int = 0, low: int = 20, high: int = 200, scale: int = 1
 ) -> list[np.ndarray]:
@@ -37,6 +39,7 @@ def encoded_batch(
     return batch
 
 
+@functools.cache
 def image_batch(channels: int = 3, scale: int = 1) -> list[np.ndarray]:
     images = [photo_like(60 + 9 * i, 150 - 8 * i, seed=i, channels=channels) for i in range(BATCH)]
     return [np.tile(image, (scale, scale, 1)) for image in images]

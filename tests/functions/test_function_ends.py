@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 import time
 
 import numpy as np
 import pytest
+from helpers import programs
 from helpers.cases import for_each
 
 from torchdali import Pipeline, errors, fn
@@ -117,12 +115,10 @@ def test_closing_waits_for_the_current_call_only():
 
 def run_script(text, *, signals=(), expect=0):
     """Runs a program that prints "ready" and sends it signals; returns what it prints."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(PRELUDE) + textwrap.dedent(text)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    process = programs.start(
+        "-c",
+        textwrap.dedent(PRELUDE) + textwrap.dedent(text),
+        env={"OMP_NUM_THREADS": "1"},
     )
     try:
         if signals:

@@ -204,7 +204,9 @@ def test_an_unknown_decoder_is_an_error(monkeypatch):
 def sent_bytes(files: list[bytes], then: Callable[[Any], Any] = lambda image: image) -> int:
     """Returns how many bytes of a batch are copied to the GPU."""
 
-    @pipeline_def(batch_size=len(files), num_threads=1, device_id=None, enable_memory_stats=True)
+    @pipeline_def(
+        batch_size=len(files), num_threads=1, device_id=None, seed=1, enable_memory_stats=True
+    )
     def define() -> Any:
         data = fn.external_source([[np.frombuffer(f, np.uint8) for f in files]])
         return then(fn.decoders.image(data, device="mixed", name="decoder"))

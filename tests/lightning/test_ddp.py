@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from helpers import programs
 
 from tests.loader.pipeline.numbered_files import write_numbers
 
@@ -23,15 +22,13 @@ pytestmark = [
 ]
 
 
-def torchrun(*arguments: object) -> subprocess.CompletedProcess[str]:
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    return subprocess.run(
-        [*launch, str(Path(__file__).with_name("ddp_worker.py")), *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
+def run_ranks(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return programs.run_ranks(
+        2,
+        Path(__file__).with_name("ddp_worker.py"),
+        *map(str, arguments),
+        env={"PYTHONPATH": str(ROOT)},
+        preload=["lightning.pytorch"],
     )
 
 
@@ -51,10 +48,10 @@ def test_each_epoch_of_a_killed_and_resumed_run_has_every_sample_once_with_ddp(t
     outs = [tmp_path / "first", tmp_path / "second"]
     for out in outs:
         out.mkdir()
-    killed = torchrun(root, outs[0], checkpoint, stop_at)
+    killed = run_ranks(root, outs[0], checkpoint, stop_at)
     assert killed.returncode != 0
     assert checkpoint.exists(), killed.stderr[-4000:]
-    done = torchrun(root, outs[1], checkpoint, -1)
+    done = run_ranks(root, outs[1], checkpoint, -1)
     assert done.returncode == 0, done.stderr[-4000:]
     for epoch in range(2):
         train = [seen(out, "train", epoch) for out in outs]

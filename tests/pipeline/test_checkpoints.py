@@ -8,11 +8,10 @@ import contextlib
 import dataclasses
 import json
 import os
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from helpers import programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,12 +158,8 @@ def test_a_new_process_continues(paths, tmp_path):
     )
     outputs = []
     for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", script, json.dumps(paths), str(tmp_path / "cpt"), "4"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = programs.run("-c", script, json.dumps(paths), tmp_path / "cpt", "4")
+        assert done.returncode == 0, done.stderr
         outputs.append(done.stdout.splitlines())
     assert outputs[1][0] == outputs[0][1]
     assert outputs[1][0] != outputs[0][0]

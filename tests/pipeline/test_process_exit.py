@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import textwrap
 import time
 
 import pytest
+from helpers import programs
 
 PREAMBLE = """
 import os, sys, threading, time
@@ -40,20 +40,9 @@ TIMEOUT_S = 60
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        # Python 3.12 warns of fork() in a process with threads.
-        [
-            sys.executable,
-            "-W",
-            "ignore::DeprecationWarning",
-            "-c",
-            PREAMBLE + textwrap.dedent(program),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    # Python 3.12 warns of fork() in a process with threads.
+    text = PREAMBLE + textwrap.dedent(program)
+    return programs.run("-c", text, timeout=TIMEOUT_S, warnings="ignore")
 
 
 def expect_clean(program: str) -> str:
@@ -145,19 +134,7 @@ def test_outputs_outlive_the_pipeline():
 
 def interrupt(program: str) -> str:
     """Sends Ctrl-C once the program waits; returns what it writes to stderr."""
-    process = subprocess.Popen(
-        # Python 3.12 warns of fork() in a process with threads.
-        [
-            sys.executable,
-            "-W",
-            "ignore::DeprecationWarning",
-            "-c",
-            PREAMBLE + textwrap.dedent(program),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = programs.start("-c", PREAMBLE + textwrap.dedent(program), warnings="ignore")
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "waiting\n"

@@ -16,14 +16,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import programs
 from helpers.parallel_sources import METHODS, boom, build, kill_a_worker
 from helpers.processes import descendants
 
+from torchdali._workers import server
 from torchdali.errors import PipelineError
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_closing_ends_workers_during_a_call(method):
+    if method == "forkserver":
+        server.start_server()  # it stays for later pipelines
     before = set(descendants(os.getpid()))
     pipe = build(lambda info: time.sleep(1000) or np.zeros(3), method=method, batch=False)
     pipe.build()
@@ -35,6 +39,7 @@ def test_closing_ends_workers_during_a_call(method):
 SCRIPT = """
 import os, sys, time
 import numpy as np
+from torchdali._workers import server
 from torchdali import fn, pipeline_def
 
 def source(info):
@@ -62,13 +67,7 @@ except KeyboardInterrupt:
 def test_no_child_outlives_its_parent(tmp_path, method, how):
     script = tmp_path / "train.py"
     script.write_text(textwrap.dedent(SCRIPT))
-    process = subprocess.Popen(
-        [sys.executable, str(script), method],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = programs.start(script, method, new_session=True)
     assert process.stdout.readline() == "ready\n"
     children = descendants(process.pid)
     assert len(children) >= 2
@@ -157,29 +156,27 @@ for path in ("/dev/shm",):
 def source(info):
     return np.full(1_000_000, info.idx_in_batch, np.uint8)
 
-@pipeline_def(batch_size=4, num_threads=1, py_num_workers=2, py_start_method=sys.argv[1])
+@pipeline_def(batch_size=4, num_threads=1, py_num_workers=2)
 def define():
     return fn.external_source(source, parallel=True, batch=False)
 
-pipe = define()
-for _ in range(3):
-    assert pipe.run()[0].as_array()[3, 9] == 3
-if entries is not None:
-    assert set(os.listdir("/dev/shm")) <= entries
-pipe.close()
+for method in ("fork", "forkserver", "spawn"):
+    pipe = define(py_start_method=method)
+    for _ in range(3):
+        assert pipe.run()[0].as_array()[3, 9] == 3, method
+    if entries is not None:
+        assert set(os.listdir("/dev/shm")) <= entries, method
+    pipe.close()
 print("fine")
 """
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("size", ["missing", "tiny"])
-def test_workers_do_not_need_dev_shm(method, size, tmp_path):
+def test_workers_do_not_need_dev_shm(size, tmp_path):
     script = tmp_path / "train.py"
     script.write_text(WITHOUT_SHM)
     options = "size=4k" if size == "tiny" else "size=4k,mode=000"
-    command = (
-        f"mount -t tmpfs -o {options} none /dev/shm && exec {sys.executable} {script} {method}"
-    )
+    command = f"mount -t tmpfs -o {options} none /dev/shm && exec {sys.executable} {script}"
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command],
         capture_output=True,

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import torch
+from helpers import programs
 from helpers.cases import for_each
 from helpers.parallel_sources import BATCH, METHODS, build, epoch
 
@@ -332,7 +331,5 @@ dist.destroy_process_group()
 def test_ranks_of_a_distributed_run_have_their_own_workers(method, tmp_path):
     script = tmp_path / "ranks.py"
     script.write_text(RANKS)
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
-    command += ["--standalone", str(script), method]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = programs.run_ranks(2, script, method)
     assert done.returncode == 0, done.stderr

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch.distributed
+from helpers import programs
 
 from tests.loader.pipeline.numbered_files import write_numbers
 from torchdali.loader._pipeline.ranks import Ranks, find_ranks, local_rank
@@ -87,6 +88,11 @@ def seen(folder: Path, steps: int | None = None) -> dict[int, list[int]]:
     return found
 
 
+def run_ranks(processes: int, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = map(str, arguments)
+    return programs.run_ranks(processes, WORKER, *command, env={"PYTHONPATH": str(ROOT)})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), [(2, 4), (4, 2), (2, 2)])
 def test_each_epoch_of_a_killed_and_resumed_run_has_every_sample_once(tmp_path, before, after):
@@ -96,10 +102,10 @@ def test_each_epoch_of_a_killed_and_resumed_run_has_every_sample_once(tmp_path, 
     second.mkdir()
     # In the second epoch, two steps into it.
     kill_at = SIZE // (4 * before) + 2
-    killed = torchrun(before, root, first, "", kill_at)
+    killed = run_ranks(before, root, first, "", kill_at)
     assert killed.returncode != 0
     state = first / "state.json"
-    done = torchrun(after, root, second, state, 0)
+    done = run_ranks(after, root, second, state, 0)
     assert done.returncode == 0, done.stderr[-4000:]
     had, rest = seen(first, kill_at), seen(second)
     assert Counter(had[0]) == Counter(range(SIZE))
@@ -109,7 +115,7 @@ def test_each_epoch_of_a_killed_and_resumed_run_has_every_sample_once(tmp_path, 
 
 
 @pytest.mark.slow
-def test_two_processes_train_two_whole_epochs(tmp_path):
+def test_torchrun_trains_two_whole_epochs(tmp_path):
     root = write_numbers(tmp_path / "data", SIZE)
     done = torchrun(2, root, tmp_path, "", 0)
     assert done.returncode == 0, done.stderr[-4000:]

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import functools
 import json
-import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 import torch
-from helpers import sources
+from helpers import programs, sources
 from helpers.cases import for_each
 from helpers.serializing import document_of
 
@@ -112,10 +110,7 @@ def test_functions_of_the_main_program_are_errors(tmp_path):
         "try:\n    pipe.serialize()\n"
         "except NotImplementedError as error:\n    print(error)\n"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, str(program)], capture_output=True, text=True, env=environment, timeout=120
-    )
+    done = programs.run(program)
     assert done.returncode == 0, done.stderr
     assert "`source` of the main program" in done.stdout
     assert "program.py:6" in done.stdout

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers import programs
 from helpers.cases import for_each
 from helpers.numba_pipelines import (
     BATCH,
@@ -152,12 +151,14 @@ except UnsupportedError as error:
 else:
     raise AssertionError
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    done = programs.run("-c", program)
+    assert done.returncode == 0, done.stderr
 
 
 def test_importing_the_plugin_does_not_import_numba():
     program = "import sys, torchdali.plugin.numba; assert 'numba' not in sys.modules"
-    subprocess.run([sys.executable, "-c", program], check=True)
+    done = programs.run("-c", program)
+    assert done.returncode == 0, done.stderr
 
 
 def raise_static(out, data):
