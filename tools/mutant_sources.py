@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the places of mutants in a checkout, and writes a copy in which each can be switched on.
+
+Code in the copy reads ``(mutant(7) ? mutated : original)``, so that one build serves all mutants; the
+environment variable TORCHDALI_MUTANT chooses one.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".venv*", "build", "dist", "out", "*.so", "__pycache__", ".*_cache", ".hypothesis",
+    "*.egg-info", "_build_info.py",
+)  # fmt: skip
+HEADER = "core/mutant_switch.h"
+HEADER_TEXT = """\
+// Made by tools/mutants.py: the fault that this process has, 0 for none.
+#pragma once
+
+#include <cstdlib>
+
+namespace torchdali {
+inline const int chosen_mutant = [] {
+  const char* text = std::getenv("TORCHDALI_MUTANT");
+  return text == nullptr ? 0 : std::atoi(text);
+}();
+constexpr bool mutant(int number) {
+  return !__builtin_is_constant_evaluated() && chosen_mutant == number;
+}
+}  // namespace torchdali
+"""
+# White space and comments, of C++ and of Python.
+GAP = r"(?:\s|//[^\n]*\n|\#[^\n]*\n)*"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A small fault.
+
+    Args:
+        number: its identity, which never changes.
+        area: the part of the project.
+        code: a piece of the source with the change in it: ``f([[a < b => a <= b]])`` for an
+            expression, ``[[done.notify_all() ~> ]]`` for a statement that is left out. White space
+            and comments between tokens do not matter. The piece is searched for in the whole tree,
+            where it has to occur exactly once; so it should be short, and stand in code that
+            outlives a move to another file.
+        note: what goes wrong.
+        tests: patterns of names of test files (or of folder/name) that should notice, in one text.
+        alternates: other forms of `code`, for trees in which the first does not occur.
+    """
+
+    number: int
+    area: str
+    code: str
+    note: str
+    tests: str
+    alternates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a mutant stands: a part of a file, and what replaces it."""
+
+    path: Path
+    begin: int
+    end: int
+    replacement: str
+
+
+class NotApplicableError(Exception):
+    """A mutant whose code does not occur exactly once."""
+
+
+def parse(code: str) -> tuple[str, str, str, str, bool]:
+    """Returns what stands before, the original, the mutated code, what follows; and if statement.
+
+    Raises:
+        ValueError: there is no change in it.
+    """
+    before, _, rest = code.partition("[[")
+    change, _, after = rest.rpartition("]]")
+    for arrow in (" => ", " ~> "):
+        original, found, mutated = change.partition(arrow)
+        if found:
+            return before, original.strip(), mutated.strip(), after, arrow == " ~> "
+    raise ValueError(f"no change in {code!r}")
+
+
+def _pattern(text: str) -> str:
+    """Returns a regular expression for code with any white space between its tokens."""
+    tokens = re.findall(r"\w+|[^\w\s]", text)
+    return GAP.join(re.escape(token) for token in tokens)
+
+
+def _switched(number: int, original: str, mutated: str, statement: bool, python: bool) -> str:
+    if python:
+        chosen = f"__import__('os').environ.get('TORCHDALI_MUTANT') == '{number}'"
+        return f"({mutated or None} if {chosen} else {original})"
+    if statement:
+        original, mutated = f"(void)({original})", f"(void)({mutated or 0})"
+    return f"(::torchdali::mutant({number}) ? ({mutated}) : ({original}))"
+
+
+def sources(tree: Path) -> Iterator[Path]:
+    """Yields the files in which mutants may stand."""
+    for folder, patterns in (("csrc", ("*.h", "*.cpp")), ("torchdali", ("*.py",))):
+        for pattern in patterns:
+            yield from sorted((tree / folder).rglob(pattern))
+
+
+def _find(code: str, number: int, texts: dict[Path, str]) -> list[Site]:
+    before, original, mutated, after, statement = parse(code)
+    parts = [_pattern(part) for part in (before, original, after)]
+    # The change is the second group; a gap stands only where there is something on both sides.
+    pattern = f"({parts[0]}){GAP}({parts[1]}){GAP}({parts[2]})"
+    found = []
+    for path, text in texts.items():
+        python = path.suffix == ".py"
+        for match in re.finditer(pattern, text):
+            replacement = _switched(number, match[2], mutated, statement, python)
+            found.append(Site(path, match.start(2), match.end(2), replacement))
+    return found
+
+
+def locate(mutant: Mutant, texts: dict[Path, str]) -> Site:
+    """Returns where a mutant stands.
+
+    Raises:
+        NotApplicableError: nowhere, or in several places.
+    """
+    counts = []
+    for code in (mutant.code, *mutant.alternates):
+        found = _find(code, mutant.number, texts)
+        if len(found) == 1:
+            return found[0]
+        counts.append(len(found))
+    raise NotApplicableError(f"its code occurs {' and '.join(map(str, counts))} times")
+
+
+def locate_all(
+    tree: Path, mutants: list[Mutant]
+) -> tuple[dict[int, Site], dict[int, str], dict[Path, str]]:
+    """Returns the places of the mutants that apply, why others do not, and the texts of files."""
+    texts = {path: path.read_text() for path in sources(tree)}
+    sites: dict[int, Site] = {}
+    missing: dict[int, str] = {}
+    for mutant in mutants:
+        try:
+            sites[mutant.number] = locate(mutant, texts)
+        except NotApplicableError as error:
+            missing[mutant.number] = str(error)
+    return sites, missing, texts
+
+
+def write_copy(tree: Path, copy: Path, sites: dict[int, Site], texts: dict[Path, str]) -> None:
+    """Brings a copy of a checkout up to date; files that stay the same are not touched."""
+    changed = dict(texts)
+    for site in sorted(sites.values(), key=lambda s: s.begin, reverse=True):
+        text = changed[site.path]
+        changed[site.path] = text[: site.begin] + site.replacement + text[site.end :]
+    for path in {site.path for site in sites.values() if site.path.suffix != ".py"}:
+        changed[path] = f'#include "{HEADER}"\n{changed[path]}'
+    written = {copy / "csrc" / HEADER}
+    _write(copy / "csrc" / HEADER, HEADER_TEXT.encode())
+    for source in _files(tree):
+        to = copy / source.relative_to(tree)
+        written.add(to)
+        text = changed.get(source)
+        _write(to, source.read_bytes() if text is None else text.encode(), source)
+    for stale in set(_files(copy)) - written:
+        stale.unlink()
+
+
+def _files(tree: Path) -> Iterator[Path]:
+    """Yields the files of a checkout that are no products of a build."""
+    names = [entry.name for entry in tree.iterdir()]
+    left_out = LEFT_OUT(str(tree), names)
+    for entry in sorted(tree.iterdir()):
+        if entry.name in left_out:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _files(entry)
+        elif entry.is_file():
+            yield entry
+
+
+def _write(path: Path, content: bytes, like: Path | None = None) -> None:
+    if path.exists() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    if like is not None:
+        shutil.copymode(like, path)
