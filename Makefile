@@ -23,7 +23,7 @@ endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
-  fuzz-jpeg bench bench-gpu docs build clean lint-tools dali peers
+  fuzz-jpeg coverage mutants bench bench-gpu docs build clean lint-tools dali peers
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -100,6 +100,13 @@ fuzz: $(SETUP) ## fuzz operators under ASan+UBSan (ARGS="-- --examples 200 --see
 
 fuzz-jpeg: $(SETUP) ## fuzz the JPEG decoder; needs clang (ARGS="--seconds 600 --update", --coverage)
 	$(PY) tools/fuzz_jpeg.py $(ARGS)
+
+coverage: $(SETUP) ## measure the lines and branches that the tests run, Python and C++ (ARGS="-- -k resize")
+	@tools/setup_env.sh $(VENV) coverage
+	$(PY) tools/measure_coverage.py --jobs $(JOBS) $(ARGS)
+
+mutants: $(BUILT) ## put small faults into the code, one at a time, and see which the tests find (ARGS="--area gpu", --check)
+	$(PY) tools/mutants.py --jobs $(JOBS) $(ARGS)
 
 bench: $(BUILT) ## run the benchmarks with the installed peers (DATA=DIR); writes a JSON file
 	@test -n "$(DATA)" || { echo 'usage: make bench DATA=DIR (a folder with JPEG files, at any depth)'; exit 2; }

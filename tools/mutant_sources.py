@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the places of mutants in a checkout, and writes a copy in which each can be switched on.
 
-Code in the copy reads ``(mutant(7) ? mutated : original)``, so that one build serves all mutants; the
-environment variable TORCHDALI_MUTANT chooses one.
+Code in the copy reads ``(mutant(7) ? mutated : original)``, so one build serves all mutants. The
+variable TORCHDALI_MUTANT in the environment chooses one.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".venv*", "build", "dist", "out", "*.so", "__pycache__", ".*_cache", ".hypothesis",
-    "*.egg-info", "_build_info.py",
-)  # fmt: skip
 HEADER = "core/mutant_switch.h"
+# What a file with a mutant includes, from csrc/.
 HEADER_TEXT = """\
 // Made by tools/mutants.py: the fault that this process has, 0 for none.
 #pragma once
@@ -158,42 +154,13 @@ def locate_all(
     return sites, missing, texts
 
 
-def write_copy(tree: Path, copy: Path, sites: dict[int, Site], texts: dict[Path, str]) -> None:
-    """Brings a copy of a checkout up to date; files that stay the same are not touched."""
-    changed = dict(texts)
+def changed_texts(sites: dict[int, Site], texts: dict[Path, str]) -> dict[Path, str]:
+    """Returns the texts of the files in which mutants stand, with their switches."""
+    changed: dict[Path, str] = {}
     for site in sorted(sites.values(), key=lambda s: s.begin, reverse=True):
-        text = changed[site.path]
+        text = changed.get(site.path, texts[site.path])
         changed[site.path] = text[: site.begin] + site.replacement + text[site.end :]
-    for path in {site.path for site in sites.values() if site.path.suffix != ".py"}:
-        changed[path] = f'#include "{HEADER}"\n{changed[path]}'
-    written = {copy / "csrc" / HEADER}
-    _write(copy / "csrc" / HEADER, HEADER_TEXT.encode())
-    for source in _files(tree):
-        to = copy / source.relative_to(tree)
-        written.add(to)
-        text = changed.get(source)
-        _write(to, source.read_bytes() if text is None else text.encode(), source)
-    for stale in set(_files(copy)) - written:
-        stale.unlink()
-
-
-def _files(tree: Path) -> Iterator[Path]:
-    """Yields the files of a checkout that are no products of a build."""
-    names = [entry.name for entry in tree.iterdir()]
-    left_out = LEFT_OUT(str(tree), names)
-    for entry in sorted(tree.iterdir()):
-        if entry.name in left_out:
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            yield from _files(entry)
-        elif entry.is_file():
-            yield entry
-
-
-def _write(path: Path, content: bytes, like: Path | None = None) -> None:
-    if path.exists() and path.read_bytes() == content:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    if like is not None:
-        shutil.copymode(like, path)
+    for path, text in changed.items():
+        if path.suffix != ".py":
+            changed[path] = f'#include "{HEADER}"\n{text}'
+    return changed

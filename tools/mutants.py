@@ -20,20 +20,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import tree_copy
 from mutant_runs import Runner
-from mutant_sources import Mutant, locate_all, write_copy
+from mutant_sources import HEADER, HEADER_TEXT, Mutant, changed_texts, locate_all
 from mutants_engine import ENGINE
 from mutants_python import PYTHON
 
-ROOT = Path(__file__).resolve().parents[1]
 MUTANTS = [*ENGINE, *PYTHON]
 SECONDS_FOR_ALL = 3 * 3600
 ATTEMPTS = 3  # to see a failure again
@@ -44,18 +42,6 @@ def relevant(mutant: Mutant, tests: Path) -> list[str]:
     found = {p for pattern in mutant.tests.split() for p in tests.rglob(f"**/{pattern}")}
     files = [p for p in found if p.name.startswith("test_") and p.suffix == ".py"]
     return sorted(str(p.relative_to(tests.parent)) for p in files)
-
-
-def build(copy: Path, python: str, jobs: int) -> None:
-    """Compiles what changed in the copy."""
-    environment = {**os.environ, "MAX_JOBS": str(jobs), "TORCHDALI_CUDA": "0"}
-    environment.pop("TORCHDALI_MUTANT", None)
-    command = [python, "setup.py", "-q", "build_ext", "--inplace"]
-    done = subprocess.run(
-        command, cwd=copy, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SystemExit(f"mutants: the copy does not compile:\n{done.stdout}{done.stderr}")
 
 
 class Session:
@@ -180,33 +166,17 @@ def compare(old: dict[str, Any], new: dict[str, Any]) -> int:
     return 1 if lost else 0
 
 
-def commit_of(tree: Path) -> str:
-    """Returns the commit of a checkout."""
-    command = ["git", "-C", str(tree), "describe", "--always", "--dirty", "--abbrev=7"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "an unknown commit"
-
-
 def arguments() -> argparse.Namespace:
     """Returns the options of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--tree", type=Path, default=ROOT, help="the checkout to look at")
-    parser.add_argument("--build", type=Path, help="default: build/mutants of the checkout")
-    parser.add_argument("--out", type=Path, help="default: results.json in the build folder")
-    parser.add_argument("--python", help="default: that of the checkout's .venv")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    tree_copy.add_arguments(parser)
     parser.add_argument("--timeout", type=int, default=120, help="seconds for one test")
     parser.add_argument("--only", type=int, nargs="+", metavar="NUMBER", help="these mutants")
     parser.add_argument("--area", help="the mutants of one area")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     parser.add_argument("--check", action="store_true", help="only say which mutants apply")
-    parser.add_argument("--compare", type=Path, metavar="JSON", help="compare with these results")
     options = parser.parse_args()
-    options.tree = options.tree.resolve()
-    options.build = (options.build or options.tree / "build" / "mutants").resolve()
-    options.out = (options.out or options.build / "results.json").resolve()
-    own = options.tree / ".venv" / "bin" / "python"
-    options.python = options.python or (str(own) if own.exists() else sys.executable)
+    tree_copy.complete(options, "mutants")
     return options
 
 
@@ -223,8 +193,9 @@ def run_all(options: argparse.Namespace, chosen: list[Mutant]) -> int:
     if options.check:
         return len(missing)
     copy = options.build / "tree"
-    write_copy(options.tree, copy, sites, texts)
-    build(copy, options.python, options.jobs)
+    added = {Path("csrc", HEADER): HEADER_TEXT}
+    tree_copy.update(copy, options.tree, changed_texts(sites, texts), added)
+    tree_copy.build(copy, options.python, options.jobs, {"TORCHDALI_MUTANT": "0"})
     runner = Runner(
         copy,
         options.build / "runs",
@@ -234,7 +205,7 @@ def run_all(options: argparse.Namespace, chosen: list[Mutant]) -> int:
         SECONDS_FOR_ALL,
     )
     session = Session(runner, options.out, options.again)
-    session.data["commit"] = commit_of(options.tree)
+    session.data["commit"] = tree_copy.commit_of(options.tree)
     session.ensure_baseline()
     for mutant in chosen:
         key = str(mutant.number)
