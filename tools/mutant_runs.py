@@ -6,37 +6,79 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 NO_TESTS = 5  # pytest's exit status where nothing was collected
-# A pytest plugin: leaves out tests that are named in a file, and writes failures to another.
+# A pytest plugin. What it does stands in plan.json beside it.
 PLUGIN = '''\
-"""Made by tools/mutants.py."""
+"""Made by tools/mutants.py: chooses tests, notes failures, and which tests reach which mutants."""
 
 import json
 import os
+import time
 from pathlib import Path
 
-REPORT, LEFT_OUT = (Path(os.environ[n]) for n in ("MUTANTS_REPORT", "MUTANTS_LEFT_OUT"))
+import pytest
+
+FOLDER = Path(__file__).parent
+PLAN = json.loads((FOLDER / "plan.json").read_text())
+IS_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 COUNT = {"passed": 0, "failed": 0, "skipped": 0}
+REACHED = FOLDER / f"reached-{os.getpid()}.bin"
+if PLAN["records"]:
+    REACHED.write_bytes(bytes(4096))
+    os.environ["TORCHDALI_MUTANTS_REACHED"] = str(REACHED)
 
 
-def pytest_collection_modifyitems(config, items):
-    left_out = set(json.loads(LEFT_OUT.read_text()))
+def record(test, seconds):
+    """Notes what was reached since the last call."""
+    with REACHED.open("r+b") as file:
+        found = [number for number, byte in enumerate(file.read()) if byte]
+        file.seek(0)
+        file.write(bytes(4096))
+    with REACHED.with_suffix(".jsonl").open("a") as file:
+        entry = {"test": test, "seconds": seconds, "reached": found}
+        file.write(json.dumps(entry) + "\\n")
+
+
+def pytest_collection_modifyitems(items):
+    if PLAN["tests"] is not None:
+        place = {test: number for number, test in enumerate(PLAN["tests"])}
+        items[:] = sorted(
+            (item for item in items if item.nodeid in place), key=lambda i: place[i.nodeid]
+        )
+    left_out = set(PLAN["left_out"])
     items[:] = [item for item in items if item.nodeid not in left_out]
 
 
+def pytest_collection_finish():
+    if PLAN["records"]:
+        record("", 0)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    start = time.monotonic()
+    try:
+        return (yield)
+    finally:
+        if PLAN["records"]:
+            record(item.nodeid, round(time.monotonic() - start, 3))
+
+
 def note(report):
-    if "PYTEST_XDIST_WORKER" not in os.environ:
+    if not IS_WORKER:
         lines = str(report.longrepr).strip().splitlines()
         errors = [line for line in lines if line.startswith("E ")] or lines[-1:]
         entry = {"test": report.nodeid, "why": errors[0][:200] if errors else ""}
-        with REPORT.open("a") as file:
+        with (FOLDER / "failures.jsonl").open("a") as file:
             file.write(json.dumps(entry) + "\\n")
 
 
@@ -53,8 +95,8 @@ def pytest_runtest_logreport(report):
 
 
 def pytest_sessionfinish():
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        REPORT.with_suffix(".count").write_text(json.dumps(COUNT))
+    if not IS_WORKER:
+        (FOLDER / "count.json").write_text(json.dumps(COUNT))
 '''
 
 
@@ -72,7 +114,6 @@ class Outcome:
 
     status: int
     hung: bool
-    seconds: float
     failures: list[Failure]
     count: dict[str, int] = field(default_factory=dict)
 
@@ -102,54 +143,62 @@ class Runner:
     timeout: int
     limit: int
 
-    def environment(self, mutant: int) -> dict[str, str]:
-        """Returns the environment of a run; mutant 0 is the original."""
+    def run_all(self, left_out: Sequence[str]) -> tuple[Outcome, list[dict[str, Any]]]:
+        """Runs all tests without a mutant; returns what each has reached, too.
+
+        That is a list of {"test", "seconds", "reached"}, with "" for the collection of tests.
+        """
+        outcome = self._run(0, None, left_out, [f"-n{self.jobs}"], records=True)
+        found = []
+        for path in self.folder.glob("reached-*.jsonl"):
+            found += [json.loads(line) for line in path.read_text().splitlines()]
+        return outcome, found
+
+    def run_first(self, mutant: int, tests: Sequence[str]) -> Outcome:
+        """Runs some tests with a mutant, in their order, up to the first failure."""
+        files = sorted({test.partition("::")[0] for test in tests})
+        return self._run(mutant, tests, [], [f"-n{self.jobs}", "-x", *files])
+
+    def run_one(self, mutant: int, test: str) -> Outcome:
+        """Runs one test with a mutant, in one process."""
+        return self._run(mutant, [test], [], ["-n0", test.partition("::")[0]])
+
+    def _run(
+        self,
+        mutant: int,
+        tests: Sequence[str] | None,
+        left_out: Sequence[str],
+        arguments: Sequence[str],
+        records: bool = False,
+    ) -> Outcome:
+        folder = self.folder
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / "mutants_plugin.py").write_text(PLUGIN)
+        chosen = None if tests is None else list(tests)
+        plan = {"tests": chosen, "left_out": list(left_out), "records": records}
+        (folder / "plan.json").write_text(json.dumps(plan))
+        command = [self.python, "-m", "pytest", "-q", "-p", "mutants_plugin", "-m", "not cuda"]
+        command += ["-p", "no:cacheprovider", f"--timeout={self.timeout}"]
+        # A test that hangs in the engine gets no signal.
+        command += ["--timeout-method=thread"]
+        status, hung = self._watched([*command, *arguments], mutant)
+        report, count = folder / "failures.jsonl", folder / "count.json"
+        lines = report.read_text().splitlines() if report.exists() else []
+        return Outcome(
+            status,
+            hung,
+            [Failure(**json.loads(line)) for line in lines],
+            json.loads(count.read_text()) if count.exists() else {},
+        )
+
+    def _environment(self, mutant: int) -> dict[str, str]:
         return {
             **os.environ,
             "TORCHDALI_MUTANT": str(mutant),
             "CI": "1",  # hypothesis draws the same examples in every run
             "PYTHONPATH": os.pathsep.join([str(self.copy), str(self.folder)]),
-            "MUTANTS_REPORT": str(self.folder / "report.jsonl"),
-            "MUTANTS_LEFT_OUT": str(self.folder / "left_out.json"),
         }
-
-    def run(
-        self,
-        mutant: int,
-        paths: Sequence[str],
-        left_out: Sequence[str],
-        *,
-        first: bool = True,
-        jobs: int | None = None,
-        ignored: Sequence[str] = (),
-    ) -> Outcome:
-        """Runs tests.
-
-        Args:
-            mutant: its number.
-            paths: of test files or tests; none: all.
-            left_out: tests that are not run.
-            first: stop at the first failure.
-            jobs: processes, 0: none but the one; None: as many as usual.
-            ignored: test files that are not run.
-        """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "mutants_plugin.py").write_text(PLUGIN)
-        (self.folder / "left_out.json").write_text(json.dumps(list(left_out)))
-        report = self.folder / "report.jsonl"
-        report.write_text("")
-        report.with_suffix(".count").unlink(missing_ok=True)
-        command = [self.python, "-m", "pytest", "-q", "-p", "mutants_plugin", "-m", "not cuda"]
-        command += ["-p", "no:cacheprovider", f"--timeout={self.timeout}"]
-        command += ["--timeout-method=thread", "-n", str(self.jobs if jobs is None else jobs)]
-        command += ["-x"] if first else []
-        command += [f"--ignore={path}" for path in ignored]
-        start = time.monotonic()
-        status, hung = self._watched([*command, *paths], mutant)
-        failures = [Failure(**json.loads(line)) for line in report.read_text().splitlines()]
-        count_file = report.with_suffix(".count")
-        count = json.loads(count_file.read_text()) if count_file.exists() else {}
-        return Outcome(status, hung, time.monotonic() - start, failures, count)
 
     def _watched(self, command: Sequence[str], mutant: int) -> tuple[int, bool]:
         """Runs a command; ends it where it prints nothing for long, or takes too long."""
@@ -159,7 +208,7 @@ class Runner:
             process = subprocess.Popen(
                 command,
                 cwd=self.copy,
-                env=self.environment(mutant),
+                env=self._environment(mutant),
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,

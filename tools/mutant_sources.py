@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the places of mutants in a checkout, and writes a copy in which each can be switched on.
+"""Finds the places of mutants in a checkout, and makes texts in which each can be switched on.
 
-Code in the copy reads ``(mutant(7) ? mutated : original)``, so one build serves all mutants. The
-variable TORCHDALI_MUTANT in the environment chooses one.
+They read ``(mutant(7) ? mutated : original)``, so one build serves all mutants. In the environment,
+TORCHDALI_MUTANT chooses one, and TORCHDALI_MUTANTS_REACHED names a file of 4096 bytes, of which byte
+7 becomes 1 when the code of mutant 7 runs, in any process.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ HEADER_TEXT = """\
 // Made by tools/mutants.py: the fault that this process has, 0 for none.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdlib>
 
 namespace torchdali {
@@ -25,10 +30,44 @@ inline const int chosen_mutant = [] {
   const char* text = std::getenv("TORCHDALI_MUTANT");
   return text == nullptr ? 0 : std::atoi(text);
 }();
+inline bool* const reached_mutants = [] {
+  static bool unused[4096];
+  const char* path = std::getenv("TORCHDALI_MUTANTS_REACHED");
+  const int file = path == nullptr ? -1 : ::open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return unused;
+  void* memory = ::mmap(nullptr, sizeof(unused), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ::close(file);
+  return memory == MAP_FAILED ? unused : static_cast<bool*>(memory);
+}();
 constexpr bool mutant(int number) {
-  return !__builtin_is_constant_evaluated() && chosen_mutant == number;
+  if (__builtin_is_constant_evaluated()) return false;
+  reached_mutants[number] = true;
+  return chosen_mutant == number;
 }
 }  // namespace torchdali
+"""
+MODULE = "torchdali/_mutant_switch.py"
+# The same for Python.
+MODULE_TEXT = """\
+# Made by tools/mutants.py: the fault that this process has, 0 for none.
+import mmap
+import os
+
+_chosen = int(os.environ.get("TORCHDALI_MUTANT") or 0)
+_reached = bytearray(4096)
+try:
+    _file = os.open(os.environ["TORCHDALI_MUTANTS_REACHED"], os.O_RDWR)
+    try:
+        _reached = mmap.mmap(_file, 4096)
+    finally:
+        os.close(_file)
+except (KeyError, OSError):
+    pass
+
+
+def on(number):
+    _reached[number] = 1
+    return number == _chosen
 """
 # White space and comments, of C++ and of Python.
 GAP = r"(?:\s|//[^\n]*\n|\#[^\n]*\n)*"
@@ -96,7 +135,8 @@ def _pattern(text: str) -> str:
 
 def _switched(number: int, original: str, mutated: str, statement: bool, python: bool) -> str:
     if python:
-        chosen = f"__import__('os').environ.get('TORCHDALI_MUTANT') == '{number}'"
+        # No import at the top: it would need a place after the docstring and __future__.
+        chosen = f"__import__('torchdali._mutant_switch', fromlist=['on']).on({number})"
         return f"({mutated or None} if {chosen} else {original})"
     if statement:
         original, mutated = f"(void)({original})", f"(void)({mutated or 0})"
