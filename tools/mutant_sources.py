@@ -2,8 +2,8 @@
 """Finds the places of mutants in a checkout, and makes texts in which each can be switched on.
 
 They read ``(mutant(7) ? mutated : original)``, so one build serves all mutants. In the environment,
-TORCHDALI_MUTANT chooses one, and TORCHDALI_MUTANTS_REACHED names a file of 4096 bytes, of which byte
-7 becomes 1 when the code of mutant 7 runs, in any process.
+TORCHDALI_MUTANT chooses one. TORCHDALI_MUTANTS_REACHED names a file of 4096 bytes, of which byte 7
+becomes 1 when the code of mutant 7 runs, in any process.
 """
 
 from __future__ import annotations
