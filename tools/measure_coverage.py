@@ -89,7 +89,7 @@ def prepare(options: argparse.Namespace) -> Path:
     tree_copy.update(copy, options.tree, {}, added)
     flags = "--coverage -fprofile-update=atomic"
     environment = {"CFLAGS": flags, "CXXFLAGS": flags, "LDFLAGS": "--coverage"}
-    # Optimised a little. A compiler cache would share objects, which name their counters' file.
+    # At -O1. No compiler cache: objects contain the path of their counters' file.
     environment |= {"TORCHDALI_DEBUG": "1", "CCACHE_DISABLE": "1"}
     tree_copy.build(copy, options.python, options.jobs, environment)
     return copy

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 NO_TESTS = 5  # pytest's exit status where nothing was collected
-# A pytest plugin. What it does stands in plan.json beside it.
+# A pytest plugin. It reads what to do from plan.json, next to it.
 PLUGIN = '''\
 """Made by tools/mutants.py: chooses tests, notes failures, and which tests reach which mutants."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the places of mutants in a checkout, and makes texts in which each can be switched on.
+"""Finds the places of mutants in a checkout, and writes sources in which each can be switched on.
 
 They read ``(mutant(7) ? mutated : original)``, so one build serves all mutants. In the environment,
 TORCHDALI_MUTANT chooses one. TORCHDALI_MUTANTS_REACHED names a file of 4096 bytes, of which byte 7
@@ -83,8 +83,8 @@ class Mutant:
         code: a piece of the source with the change in it: ``f([[a < b => a <= b]])`` for an
             expression, ``[[done.notify_all() ~> ]]`` for a statement that is left out. White space
             and comments between tokens do not matter. The piece is searched for in the whole tree,
-            where it has to occur exactly once; so it should be short, and stand in code that
-            outlives a move to another file.
+            where it has to occur exactly once; so it should be short, and a part of code
+            that stays the same when it moves to another file.
         note: what goes wrong.
         tests: patterns of names of test files (or of folder/name) that should notice, in one text.
         alternates: other forms of `code`, for trees in which the first does not occur.
@@ -100,7 +100,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Site:
-    """Where a mutant stands: a part of a file, and what replaces it."""
+    """Where a mutant is: a part of a file, and what replaces it."""
 
     path: Path
     begin: int
@@ -113,7 +113,7 @@ class NotApplicableError(Exception):
 
 
 def parse(code: str) -> tuple[str, str, str, str, bool]:
-    """Returns what stands before, the original, the mutated code, what follows; and if statement.
+    """Returns the text before, the original, the mutation, the text after; whether a statement.
 
     Raises:
         ValueError: there is no change in it.

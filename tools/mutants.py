@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts small faults into the engine and the package, one at a time, and looks who notices.
+"""Puts small faults into the engine and the package, one at a time, and reports which tests fail.
 
     python tools/mutants.py                    # all of them, over this checkout
     python tools/mutants.py --tree ../other    # over another one
-    python tools/mutants.py --check            # only: do they all apply?
-    python tools/mutants.py --compare old.json # which were noticed there, and are not here?
+    python tools/mutants.py --check            # only locate them
+    python tools/mutants.py --compare old.json # found by the tests there, and not here
 
 mutants_engine.py and mutants_python.py list the faults. They are written into one copy of the tree,
 in build/mutants, which is compiled once; a variable in the environment switches one of them on.
 
-First all tests run without a fault. That shows which of them fail in the copy (those are left out),
+First, all tests run without a fault. This shows which of them fail in the copy (they are left out)
 and which of them reach the code of each fault. Then, for each fault, the tests that reach it run up
-to the first failure: those of the files that should notice, the others, and last the other tests of
-the same files, because tests of one file may share what they have made. A fault is *killed* if a
-test fails, crashes or exceeds its time, and does so again when it is run by itself. It has survived
-if all of them pass, and is *not reached* if no test runs its code.
+to the first failure: first those of the files that are expected to fail, then the others, and last
+the other tests of the same files, because the tests of one file may share state. A fault is
+*killed* if a test fails, crashes or times out, and does so again when it runs alone. It has
+*survived* if all tests pass, and is *not reached* if no test runs its code.
 
 Results go to build/mutants/results.json and .md after each fault. A second call over the same
-commit goes on where the first one ended (``--again`` starts over).
+commit continues where the first one ended (``--again`` starts over).
 """
 
 from __future__ import annotations
