@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torchdali._shm: the board and the slabs for Python. An extension of its own, without torch, so
-// that a worker process starts in a fraction of the time and memory that importing torch takes.
+// torchdali._shm: boards and slabs for Python. A separate extension without torch, so that a worker
+// process starts in a fraction of the time and memory that importing torch takes.
 #include <pybind11/pybind11.h>
 
 #include <sys/prctl.h>
@@ -23,7 +23,7 @@ namespace py = pybind11;
 namespace torchdali::workers {
 namespace {
 
-// Element type of a buffer's format; kNone where DALI has none.
+// The element type of a buffer's format; kNone if DALI has none.
 DType parse_format(const char* format) {
   if (format == nullptr) return DType::kUInt8;
   if (*format == '=' || *format == '@' || *format == '<' || *format == '|') ++format;
@@ -47,7 +47,7 @@ DType parse_format(const char* format) {
   }
 }
 
-// A C-contiguous buffer of an object, given back at the end.
+// A C-contiguous buffer of an object.
 class Buffer {
  public:
   explicit Buffer(const py::handle& object) {
@@ -85,7 +85,7 @@ void store(Slab& slab, int output, int sample, const py::object& array) {
                  static_cast<size_t>(buffer.view().len));
 }
 
-// The samples of one array, whose first axis is the batch.
+// Stores the samples of an array whose first axis is the batch.
 void store_batch(Slab& slab, int output, const py::object& array) {
   const Buffer buffer(array);
   const std::vector<int64_t> shape = buffer.shape();
@@ -100,7 +100,7 @@ void store_batch(Slab& slab, int output, const py::object& array) {
                    static_cast<const std::byte*>(buffer.view().buf) + i * bytes, bytes);
 }
 
-// Any buffer, for a place that the caller notes.
+// Stores a buffer at an offset that the caller records.
 uint64_t put(Slab& slab, const py::object& data) {
   const Buffer buffer(data);
   const py::gil_scoped_release release;
@@ -120,8 +120,8 @@ void write_note(Slab& slab, const py::bytes& note) {
   slab.write(kNote, std::as_bytes(std::span(std::string_view(note))));
 }
 
-// Slabs of the parent that are free to be used again. Memory that a batch needed which was much
-// larger than those after it goes back to the system.
+// The unused slabs of the parent. If a batch was much larger than those after it, the memory is
+// freed.
 class Slabs {
  public:
   std::shared_ptr<Slab> take() {
@@ -136,7 +136,7 @@ class Slabs {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(slab));
   }
-  // To be called for each batch: how much of its slab it needed.
+  // Called for each batch with the bytes that it used of its slab.
   void note_used(size_t bytes) {
     const std::lock_guard lock(mutex_);
     recent_ = std::max(recent_, bytes);
@@ -144,19 +144,19 @@ class Slabs {
     for (const auto& slab : free_) slab->trim(std::max(recent_, before_));
     before_ = std::exchange(recent_, 0);
   }
-  // Leases that are alive.
+  // Leases that exist.
   std::atomic<int> num_leased{0};
 
  private:
-  static constexpr uint64_t kWindow = 16;  // batches; what none of so many needed is not kept
-  std::mutex mutex_;                       // tensors die on any thread
+  static constexpr uint64_t kWindow = 16;  // batches; memory that none of them used is freed
+  std::mutex mutex_;                       // tensors are destroyed on any thread
   std::vector<std::shared_ptr<Slab>> free_;
-  size_t recent_ = 0, before_ = 0;  // the most that a batch of this window needed, of the last one
+  size_t recent_ = 0, before_ = 0;  // the largest use in this window, and in the one before
   uint64_t noted_ = 0;
 };
 
-// The memory of a finished slab. Exports it as a buffer; the slab is free again when neither the
-// lease nor anything made from it is left.
+// The memory of a finished slab, as a buffer. The slab can be reused when the lease and everything
+// that was made of it is destroyed.
 class Lease {
  public:
   Lease(std::shared_ptr<Slab> slab, std::shared_ptr<Slabs> home)
@@ -171,7 +171,7 @@ class Lease {
     home_->give_back(std::move(slab_));
   }
   const std::shared_ptr<Slab>& slab() const { return slab_; }
-  // Leases of slabs with the same home that are alive.
+  // The number of leases from the same Slabs.
   int num_leased() const { return home_->num_leased; }
 
  private:
@@ -185,8 +185,8 @@ py::tuple describe_sample(const SampleRecord& r) {
   return py::make_tuple(static_cast<int>(r.dtype), shape, r.offset);
 }
 
-// (dtype, shape, offset) of one output: of the whole batch where its samples are one array, else a
-// list with one for each sample.
+// (dtype, shape, offset) of one output: of the whole batch if its samples are one array, otherwise
+// a list with one tuple per sample.
 py::object describe(const Slab& slab, int output) {
   const int count = slab.num_samples();
   if (count == 0) return py::list();

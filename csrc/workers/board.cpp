@@ -19,9 +19,9 @@ uint64_t pack(uint64_t job, uint64_t claimed) { return job << 32 | claimed; }
 
 }  // namespace
 
-// New pages are zero, which is the state of an empty board.
-Board::Board() : segment_(sizeof(Shared), sizeof(Shared)) {}
-Board::Board(int fd) : segment_(fd, sizeof(Shared), sizeof(Shared)) {}
+// New pages are zero, as is an empty board.
+Board::Board() : memory_(sizeof(Shared), sizeof(Shared)) {}
+Board::Board(int fd) : memory_(fd, sizeof(Shared), sizeof(Shared)) {}
 
 bool Board::full() const { return shared().tail - shared().head == kMaxJobs; }
 
@@ -30,8 +30,8 @@ uint64_t Board::post(const JobInfo& info) {
   TORCHDALI_ASSERT(!full(), "the board is full");
   const uint64_t job = s.tail;
   Entry& e = entry(job);
-  // Closed first: a worker that still looks at the job before it here, and already sees the new
-  // number of tasks, must not claim one.
+  // Claims all tasks first, so that a worker that still reads the previous job of this entry, but
+  // sees the new number of tasks, cannot claim one.
   e.claimed = pack(job, kLow);
   e.num_tasks.store(info.num_tasks, std::memory_order_release);
   e.info = info;
@@ -51,7 +51,7 @@ bool Board::complete(uint64_t job) const {
 
 bool Board::failed(uint64_t job) const { return entry(job).failed != 0; }
 
-// Claims all that is left, and counts it as finished.
+// Claims the remaining tasks and counts them as finished.
 void Board::drop_rest(uint64_t job) {
   Entry& e = entry(job);
   uint64_t seen = e.claimed;
@@ -81,7 +81,7 @@ bool Board::claim(int worker, Task* task) {
   for (uint64_t job = shared().head; job < tail; ++job) {
     Entry& e = entry(job);
     uint64_t seen = e.claimed.load(std::memory_order_acquire);
-    // What is read of the info may belong to a later job; then the claim below fails.
+    // The info may already be that of a later job; then the claim below fails.
     while (seen >> 32 == (job & kLow) &&
            (seen & kLow) < static_cast<uint64_t>(e.num_tasks.load()) &&
            (e.info.worker < 0 || e.info.worker == worker)) {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Board: the work that a pipeline has for its worker processes, in memory that all of them see. The
-// parent posts jobs (the batch of one source), workers claim tasks (a sample, or the whole batch),
-// oldest job first. Claims are one compare-and-swap; idle workers sleep on a futex.
+// Board: the jobs of a pipeline for its worker processes, in shared memory. The parent posts jobs
+// (a batch of one source); workers claim tasks (a sample, or the whole batch), oldest job first. A
+// claim is one compare-and-swap. Idle workers sleep on a futex.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
 
-#include "workers/segment.h"
+#include "workers/shared_memory.h"
 
 namespace torchdali::workers {
 
-// What a task is about. Plain numbers: it lies in shared memory.
+// The description of a job. Plain numbers, since it is in shared memory.
 struct JobInfo {
   int32_t source;      // number of the external source
-  int32_t worker;      // the only one that may take it, or -1
-  int32_t slab;        // where the samples go
+  int32_t worker;      // the only worker that may claim it, or -1
+  int32_t slab;        // number of the slab for its samples
   int32_t num_tasks;   // 1: the whole batch is one task
   int32_t batch_size;  // samples
   int64_t iteration, epoch;
@@ -30,37 +30,37 @@ struct Task {
 
 class Board {
  public:
-  Board();                 // the parent's
-  explicit Board(int fd);  // a worker's; takes `fd` over
-  int fd() const { return segment_.fd(); }
+  Board();                 // of the parent
+  explicit Board(int fd);  // of a worker; takes ownership of `fd`
+  int fd() const { return memory_.fd(); }
 
-  // -- parent, one thread
+  // The following are for the parent, which uses one thread.
   static constexpr int kMaxJobs = 256;
   bool full() const;
   uint64_t post(const JobInfo& info);
-  // All tasks are finished, or nobody will start the rest of them.
+  // Whether all tasks are finished or dropped.
   bool complete(uint64_t job) const;
   bool failed(uint64_t job) const;
-  // Tasks that nobody has claimed are dropped; those in hand run to their end.
+  // Drops the tasks that were not claimed. Claimed tasks run to their end.
   void cancel(uint64_t job);
-  // Forgets complete jobs, oldest first, so that their entries can be used again.
+  // Frees the entries of complete jobs, oldest first.
   void retire();
-  // The worker that completes a job next is to send a message. To be called before waiting for one.
+  // Asks for a message from the worker that completes the next job. Called before waiting for one.
   void want_message() { shared().message_wanted = 1; }
-  // Workers leave as soon as they ask for work.
+  // Ends the workers when they ask for the next task.
   void close();
 
-  // -- workers
+  // The following are for workers.
   enum class Next { kTask, kTimeout, kClosed };
   Next next(int worker, int timeout_ms, Task* task);
-  // To be called once for each claimed task. Returns whether that completed the job and the parent
-  // waits for a message.
+  // Called once for each claimed task. Returns whether the parent waits for a message that the job
+  // is complete.
   bool finish(const Task& task, bool failed);
 
  private:
   struct Entry {
-    // Sequence number in the upper half, number of claimed tasks in the lower: a claim cannot hit
-    // the job that comes to lie in the same place later.
+    // The sequence number in the upper half, the number of claimed tasks in the lower half. So a
+    // claim cannot hit a later job in the same entry.
     std::atomic<uint64_t> claimed;
     std::atomic<int32_t> num_tasks;
     std::atomic<int32_t> finished;
@@ -75,11 +75,11 @@ class Board {
     Entry entries[kMaxJobs];
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
-  Shared& shared() const { return *segment_.at<Shared>(); }
+  Shared& shared() const { return *memory_.at<Shared>(); }
   Entry& entry(uint64_t job) const { return shared().entries[job % kMaxJobs]; }
   bool claim(int worker, Task* task);
   void drop_rest(uint64_t job);
-  Segment segment_;
+  SharedMemory memory_;
 };
 
 }  // namespace torchdali::workers

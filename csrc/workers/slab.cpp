@@ -30,7 +30,7 @@ size_t Slab::data_start() const {
 Slab::Slab(int num_outputs, int max_samples, size_t bytes)
     : num_outputs_(num_outputs),
       max_samples_(max_samples),
-      segment_(round_up(data_start() + bytes, kPage), kLimit),
+      memory_(round_up(data_start() + bytes, kPage), kLimit),
       initial_(round_up(data_start() + bytes, kPage)) {
   header().size = round_up(data_start() + bytes, kPage);
   clear();
@@ -39,7 +39,7 @@ Slab::Slab(int num_outputs, int max_samples, size_t bytes)
 Slab::Slab(Descriptor descriptor, int num_outputs, int max_samples)
     : num_outputs_(num_outputs),
       max_samples_(max_samples),
-      segment_(descriptor.fd, data_start(), kLimit),
+      memory_(descriptor.fd, data_start(), kLimit),
       initial_(0) {}
 
 void Slab::mark_written() { header().size = size(); }
@@ -56,19 +56,19 @@ void Slab::clear() {
 }
 
 void Slab::trim(size_t bytes) {
-  constexpr size_t kSlack = size_t{1} << 16;  // less is not worth the calls
+  constexpr size_t kSlack = size_t{1} << 16;  // less is not worth the system calls
   const size_t keep = std::max(initial_, round_up(bytes, kPage));
-  if (segment_.backed() <= 2 * keep + kSlack) return;
+  if (memory_.backed() <= 2 * keep + kSlack) return;
   clear();
   if (header().size > keep) header().size = keep;
-  segment_.release(keep);
+  memory_.release(keep);
 }
 
 uint64_t Slab::take(uint64_t bytes) { return header().top.fetch_add(round_up(bytes, kAlignment)); }
 
-// Only what is about to be written: the pages of a new batch are made by all workers together.
+// Backs only what is about to be written, so that all workers share the page faults of a new batch.
 void Slab::back(uint64_t offset, uint64_t bytes) {
-  if (offset + bytes > header().size) segment_.back(offset, bytes);
+  if (offset + bytes > header().size) memory_.back(offset, bytes);
 }
 
 std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const int64_t> shape) {
@@ -84,7 +84,7 @@ std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const i
   }
   SampleRecord& record = records()[output * max_samples_ + sample];
   if (stride == bytes + 1) {
-    while (o.base == 0) sched_yield();  // the worker that came first is about to set it
+    while (o.base == 0) sched_yield();  // the first worker is about to set it
     record.offset = o.base + bytes * sample;
   } else {
     record.offset = take(bytes);
@@ -93,7 +93,7 @@ std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const i
   record.dtype = dtype;
   record.ndim = static_cast<int8_t>(shape.size());
   std::copy(shape.begin(), shape.end(), record.shape);
-  return segment_.at(record.offset);
+  return memory_.at(record.offset);
 }
 
 uint64_t Slab::allocate(uint64_t bytes) {
@@ -105,13 +105,13 @@ uint64_t Slab::allocate(uint64_t bytes) {
 void Slab::write(Note note, std::span<const std::byte> bytes) {
   auto& place = header().notes[note];
   place.offset = allocate(bytes.size());
-  std::copy(bytes.begin(), bytes.end(), segment_.at(place.offset));
+  std::copy(bytes.begin(), bytes.end(), memory_.at(place.offset));
   place.bytes = bytes.size();
 }
 
 std::span<const std::byte> Slab::read(Note note) const {
   const auto& place = header().notes[note];
-  return {segment_.at(place.offset), place.bytes};
+  return {memory_.at(place.offset), place.bytes};
 }
 
 void copy_to_shared(std::byte* to, const void* from, size_t bytes) {

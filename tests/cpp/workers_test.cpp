@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Board and Slab with threads in the place of processes: every task is claimed once, jobs complete,
 // samples of one size lie side by side.
-// sources: csrc/workers/board.cpp csrc/workers/segment.cpp csrc/workers/slab.cpp
+// sources: csrc/workers/board.cpp csrc/workers/shared_memory.cpp csrc/workers/slab.cpp
 // sanitizers: address thread
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workers/segment.h"
+#include "workers/shared_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,7 +13,8 @@
 
 namespace torchdali::workers {
 
-Segment::Segment(size_t size, size_t limit) : fd_(memfd_create("torchdali", MFD_CLOEXEC)) {
+SharedMemory::SharedMemory(size_t size, size_t limit)
+    : fd_(memfd_create("torchdali", MFD_CLOEXEC)) {
   TORCHDALI_CHECK_KIND(kRuntime, fd_ >= 0, "shared memory: memfd_create failed: ",
                        std::generic_category().message(errno));
   try {
@@ -26,19 +27,19 @@ Segment::Segment(size_t size, size_t limit) : fd_(memfd_create("torchdali", MFD_
   }
 }
 
-Segment::Segment(int fd, size_t size, size_t limit) : fd_(fd) {
+SharedMemory::SharedMemory(int fd, size_t size, size_t limit) : fd_(fd) {
   map(limit);
-  TORCHDALI_CHECK_KIND(kRuntime, size <= limit_, "shared memory: a segment of ", size,
-                       " bytes does not fit the address space");
+  TORCHDALI_CHECK_KIND(kRuntime, size <= limit_, "shared memory: ", size,
+                       " bytes do not fit the address space");
 }
 
-Segment::~Segment() {
+SharedMemory::~SharedMemory() {
   munmap(data_, limit_);
   close(fd_);
 }
 
-void Segment::map(size_t limit) {
-  // Less where the process may not have so much address space (RLIMIT_AS).
+void SharedMemory::map(size_t limit) {
+  // Reserves less if the address space of the process is limited (RLIMIT_AS).
   constexpr size_t kLeast = size_t{64} << 20;
   for (limit_ = limit;; limit_ /= 2) {
     void* p = mmap(nullptr, limit_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
@@ -51,10 +52,10 @@ void Segment::map(size_t limit) {
   }
 }
 
-void Segment::back(size_t offset, size_t bytes) {
+void SharedMemory::back(size_t offset, size_t bytes) {
   if (bytes == 0) return;
   TORCHDALI_CHECK_KIND(kRuntime, offset + bytes <= limit_, "shared memory: ", offset + bytes,
-                       " bytes are more than a batch may have (", limit_, ")");
+                       " bytes exceed the limit of a batch (", limit_, ")");
   int result;
   do {
     result = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
@@ -63,16 +64,16 @@ void Segment::back(size_t offset, size_t bytes) {
                        " bytes: ", std::generic_category().message(result));
 }
 
-void Segment::release(size_t offset) {
+void SharedMemory::release(size_t offset) {
   struct stat info = {};
-  // Where it fails the memory stays as it is, which is no error.
+  // If it fails, the memory stays allocated, which is no error.
   if (fstat(fd_, &info) == 0 && info.st_size > static_cast<off_t>(offset))
     static_cast<void>(fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(offset),
                                 info.st_size - static_cast<off_t>(offset)));
 }
 
-size_t Segment::backed() const {
+size_t SharedMemory::backed() const {
   constexpr size_t kBlock = 512;  // unit of st_blocks
   struct stat info = {};
   return fstat(fd_, &info) == 0 ? static_cast<size_t>(info.st_blocks) * kBlock : 0;
