@@ -24,8 +24,6 @@ __all__ = [
     "UnsupportedError",
 ]
 
-_FIX = "To fix it:"
-
 
 class TorchdaliError(RuntimeError):
     """Base of all errors of torchdali.
@@ -36,6 +34,7 @@ class TorchdaliError(RuntimeError):
         batch_size: number of samples in that batch; None where unknown.
         source: where the sample came from (a path, a key); None where unknown.
         location: where the operator was defined, as text of one or more lines; None where unknown.
+        fix: what to do about it; None where there is nothing to suggest.
     """
 
     operator: str | None = None
@@ -43,6 +42,8 @@ class TorchdaliError(RuntimeError):
     batch_size: int | None = None
     source: str | None = None
     location: str | None = None
+    fix: str | None = None
+    _message: str = ""  # what failed, without all of the above
 
 
 class PipelineError(TorchdaliError):
@@ -105,8 +106,6 @@ def _compose(
     fix: str | None = None,
 ) -> str:
     """Returns the text of an error: what failed, which sample, where defined, what to do."""
-    message, _, in_message = message.partition(_FIX)
-    message, fix = message.strip(), fix or in_message.strip()
     named = operator and not operator.startswith("fn.conditional.")  # users write `if` instead
     if named and not message.startswith(f"{operator}: "):
         message = f"{operator}: {message}"
@@ -118,7 +117,7 @@ def _compose(
     if location:
         lines.append(f"  defined at {location}")
     if fix:
-        lines.append(f"  {_FIX} {fix}")
+        lines.append(f"  To fix it: {fix}")
     return "\n".join(lines)
 
 
@@ -145,8 +144,21 @@ def _make(
         )
     )
     error.operator, error.location = operator, where
-    error.sample, error.batch_size = sample, batch_size
+    error.sample, error.batch_size, error.fix = sample, batch_size, fix
+    error._message = message
     return error
+
+
+def _with_context(error: TorchdaliError, **context: Any) -> TorchdaliError:
+    """Returns an error like `error`, of which more is known: keywords as in _make()."""
+    known = {
+        "operator": error.operator,
+        "sample": error.sample,
+        "batch_size": error.batch_size,
+        "location": error.location,
+        "fix": error.fix,
+    }
+    return _make(type(error), error._message, **{**known, **context})
 
 
 def _from_engine(kind: str, message: str, details: Mapping[str, Any]) -> TorchdaliError:
@@ -155,9 +167,9 @@ def _from_engine(kind: str, message: str, details: Mapping[str, Any]) -> Torchda
     Args:
         kind: one of "runtime", "value", "type", "index", "layout", "file", "data", "unsupported",
             "internal".
-        message: what failed; may end in a sentence that starts with "To fix it:".
+        message: what failed.
         details: any of operator, hidden (it has no name in fn), sample, batch_size, source,
-            location; empty or negative values count as absent.
+            location, fix; empty or negative values count as absent.
     """
     operator = details.get("operator") or None
     if operator and not (operator.startswith("fn.") or details.get("hidden")):
@@ -167,6 +179,7 @@ def _from_engine(kind: str, message: str, details: Mapping[str, Any]) -> Torchda
     batch_size = details.get("batch_size") or None
     source = details.get("source") or None
     location = details.get("location") or None
+    fix = details.get("fix") or None
     error = _KINDS.get(kind, InternalError)(
         _compose(
             message,
@@ -175,8 +188,10 @@ def _from_engine(kind: str, message: str, details: Mapping[str, Any]) -> Torchda
             batch_size=batch_size,
             source=source,
             location=location,
+            fix=fix,
         )
     )
     error.operator, error.sample, error.batch_size = operator, sample, batch_size
-    error.source, error.location = source, location
+    error.source, error.location, error.fix = source, location, fix
+    error._message = message
     return error

@@ -19,14 +19,13 @@ const GpuKernels* load(const std::string& path) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): of this thread, in every libc with threads
   const char* why = library == nullptr ? dlerror() : "";
   TORCHDALI_CHECK_KIND(kRuntime, library != nullptr, "the GPU library does not load: ", why,
-                       ". To fix it: build torchdali again where nvcc is found");
+                       to_fix("build torchdali again where nvcc is found"));
   using Table = const GpuKernels* (*)();
   const auto table = reinterpret_cast<Table>(dlsym(library, "torchdali_gpu_kernels"));
   const GpuKernels* kernels = table == nullptr ? nullptr : table();
-  TORCHDALI_CHECK_KIND(
-      kRuntime, kernels != nullptr && kernels->table_bytes == sizeof(GpuKernels),
-      "the GPU library was built from other sources than the engine. To fix it: build torchdali "
-      "again");
+  TORCHDALI_CHECK_KIND(kRuntime, kernels != nullptr && kernels->table_bytes == sizeof(GpuKernels),
+                       "the GPU library was built from other sources than the engine",
+                       to_fix("build torchdali again"));
   return kernels;
 }
 

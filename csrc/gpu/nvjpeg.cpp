@@ -48,8 +48,8 @@ nvjpeg::Api load(const std::string& chosen) {
   }
   TORCHDALI_CHECK_KIND(
       kRuntime, library != nullptr, "nvJPEG was not found: ", why,
-      ". To fix it: pip install nvidia-nvjpeg, name its file in "
-      "TORCHDALI_NVJPEG_LIBRARY, or set TORCHDALI_MIXED_DECODER to another decoder");
+      to_fix("pip install nvidia-nvjpeg, name its file in TORCHDALI_NVJPEG_LIBRARY, or set "
+             "TORCHDALI_MIXED_DECODER to another decoder"));
   nvjpeg::Api api;
 #define TORCHDALI_NVJPEG_LOAD(name, ...)                                                          \
   api.name = reinterpret_cast<nvjpeg::Api::name##Function*>(dlsym(library, "nvjpeg" #name));      \

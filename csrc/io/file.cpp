@@ -44,9 +44,8 @@ File::File(const char* path) : path_(path), descriptor_(open_for_reading(path)) 
   if (descriptor_ < 0) {
     const int error = errno;
     raise(ErrorKind::kFile, "cannot open \"", path, "\": ", error_text(error),
-          error == EMFILE || error == ENFILE
-              ? ". To fix it: raise the limit of open files (ulimit -n)"
-              : "");
+          to_fix(error == EMFILE || error == ENFILE ? "raise the limit of open files (ulimit -n)"
+                                                    : ""));
   }
   struct stat status;
   int failure = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of the engine become the classes of torchdali/errors.py, which also words them.
-#include "executor/graph/graph.h"
+// Converts errors of the engine to the exceptions of torchdali/errors.py.
+#include "executor/graph/operator_error.h"
 #include "python/bind.h"
 
 namespace torchdali {
@@ -23,6 +23,7 @@ const char* kind_name(ErrorKind kind) {
 
 void raise_in_python(const Error& error) {
   py::dict details;
+  if (!error.fix().empty()) details["fix"] = decode_path(error.fix());
   if (const auto* e = dynamic_cast<const OperatorError*>(&error)) {
     details["operator"] = e->op;
     details["hidden"] = e->hidden;

@@ -20,6 +20,7 @@ from torchdali.errors import (
     TorchdaliError,
     UnsupportedError,
     _make,
+    _with_context,
 )
 
 __all__ = [
@@ -189,9 +190,7 @@ def as_samples(
         try:
             pairs.append(as_tensor(item, device=device, numbers=numbers))
         except TorchdaliError as error:
-            raise _make(
-                type(error), str(error), sample=index, batch_size=len(items)
-            ) from error.__cause__
+            raise _with_context(error, sample=index, batch_size=len(items)) from error.__cause__
     first, layout = pairs[0]
     for index, (tensor, own) in enumerate(pairs):
         if tensor.dtype != first.dtype:
@@ -278,4 +277,4 @@ def check_gpu_options(
                 ArgumentTypeError, f"argument `use_copy_kernel` takes True or False, got {got}"
             )
     except ArgumentTypeError as error:
-        raise _make(ArgumentTypeError, str(error), operator=operator, location=location) from None
+        raise _with_context(error, operator=operator, location=location) from None

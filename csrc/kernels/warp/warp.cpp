@@ -150,8 +150,8 @@ WarpSampler::WarpSampler(WarpSource source) : source_(std::move(source)) {
   }
   in_bytes_ = bytes;
   TORCHDALI_CHECK(!empty_ || source_.channels == 0 || source_.border == Border::kConstant,
-                  "the input is empty, and has no border that could be repeated. To fix it: give "
-                  "a `fill_value`");
+                  "the input is empty, and has no border that could be repeated",
+                  to_fix("give a `fill_value`"));
   const bool uint8 = source_.dtype == DType::kUInt8 && source_.out_dtype == DType::kUInt8;
   fixed_point_ = uint8 && source_.filter == WarpFilter::kLinear && !source_.volume &&
                  repeats(source_.border) && source_.channels <= 4 && source_.extents[1] > 1 &&

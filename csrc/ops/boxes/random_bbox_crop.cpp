@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "ops/boxes/crop_search.h"
 
@@ -89,9 +90,9 @@ class RandomBboxCrop final : public Operator {
     const CropSearch::Result result = search.run(boxes, random);
     if (!result.found && !quiet_)
       std::fprintf(stderr,
-                   "torchdali: fn.random_bbox_crop found no window for the boxes of a sample, and "
-                   "takes the best of those it tried. To fix it: ask for less, or allow more "
-                   "attempts. quiet=True silences this.\n");
+                   "torchdali: fn.random_bbox_crop found no window that fits the boxes of a sample "
+                   "and uses the best one that it tried. Relax the constraints or allow more "
+                   "attempts; quiet=True silences this warning.\n");
     write(ctx, search, result, boxes, columns);
   }
 

@@ -100,7 +100,7 @@ class ColourArgs {
   Layout check(const SampleView& in) const {
     const Layout layout = layout_(in);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8, "input `data` is ", dtype_name(in.dtype),
-                         ", expected uint8. To fix it: use fn.cast");
+                         ", expected uint8", to_fix("use fn.cast"));
     const int axis = in.shape.ndim() - 1;
     TORCHDALI_CHECK(in.shape[axis] == channels_of(from_), "input `data` has ", in.shape[axis],
                     in.shape[axis] == 1 ? " channel" : " channels", ", but `image_type` is ",

@@ -47,7 +47,7 @@ class LookupArgs {
   }
   static void check(const SampleView& in) {
     TORCHDALI_CHECK_KIND(kType, !is_floating(in.dtype), "input `data` is ", dtype_name(in.dtype),
-                         ", expected integers. To fix it: use fn.cast");
+                         ", expected integers", to_fix("use fn.cast"));
   }
   DType dtype() const { return dtype_; }
   // Keys from 0 on that have an entry; entry keys() is for all others.

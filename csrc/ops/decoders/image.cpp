@@ -48,8 +48,8 @@ class DecodeImage final : public Operator, public MakesImage {
                     "`scaled_margin` is ", scaled_margin_, ", expected 0 or a number from 1 on");
     TORCHDALI_CHECK(scaled_margin_ == 0 || spec.resampled, "`scaled_margin` is ", scaled_margin_,
                     ", but no operator that resizes takes the image, alone and on the CPU, with at "
-                    "most crops and slices before it. To fix it: resize right behind the decoder, "
-                    "or leave out scaled_margin");
+                    "most crops and slices before it",
+                    to_fix("resize right behind the decoder, or leave out scaled_margin"));
   }
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
@@ -89,6 +89,8 @@ TORCHDALI_OPERATOR("decoders.image")
         "formats, filters that do not average (nearest neighbour, `antialias=False`) and operators "
         "that are run one by one (eagerly, in debug mode) decode at full size.")
     .lacks("TIFF, WebP and JPEG 2000 files")
+    .parts("host_part.decoders.image", "decoders.device_part")
+    .whole_image_args({"dtype", "scaled_margin"})
     .with(add_cache_args)
     .mixed()
     .image_role(ImageRole::kDecoder)

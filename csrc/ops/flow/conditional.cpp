@@ -20,14 +20,14 @@ class Predicate final : public Operator {
     TORCHDALI_CHECK_KIND(kValue, value.shape.ndim() == 0, "`", expression_,
                          "` takes one value a sample (a scalar, 0 dimensions), got a tensor of "
                          "shape ",
-                         value.shape, ". To fix it: reduce or index it to a scalar");
+                         value.shape, to_fix("reduce or index it to a scalar"));
     if (value.dtype == DType::kBool && !negate_) {
       ctx.share_input(0, 0, value);
       return;
     }
     TORCHDALI_CHECK_KIND(kType, numbers_ || value.dtype == DType::kBool, "`", expression_,
                          "` takes bool on both sides, got ", dtype_name(value.dtype),
-                         ". To fix it: compare it (x != 0), or fn.cast it to types.BOOL");
+                         to_fix("compare it (x != 0), or fn.cast it to types.BOOL"));
     const bool truth = dispatch_dtype(value.dtype, [&]<class T>() {
       if constexpr (std::is_same_v<T, Half>) return static_cast<float>(*value.as<const T>()) != 0;
       else return *value.as<const T>() != T{};
@@ -67,6 +67,7 @@ TORCHDALI_OPERATOR("conditional.merge")
     .input("predicate", "BOOL scalar.")
     .output("merged", "The value that the sample has.")
     .hidden()
+    .graph_role(GraphRole::kMerge)
     .cpu<Merge>()
     .gpu<gpu::ViewOperator<Merge>>()
     .host_input(2);

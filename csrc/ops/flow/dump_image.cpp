@@ -29,7 +29,7 @@ class DumpImage final : public Operator {
   explicit DumpImage(const OpSpec& spec) : suffix_(spec.get<std::string>("suffix")) {
     const auto layout = spec.get<Layout>("input_layout");
     TORCHDALI_CHECK_KIND(kLayout, layout == Layout("HWC"), "`input_layout` is ", layout,
-                         ", expected \"HWC\". To fix it: use fn.transpose before");
+                         ", expected \"HWC\"", to_fix("use fn.transpose before"));
     TORCHDALI_CHECK(suffix_.find('/') == std::string::npos && suffix_.find('\0') == suffix_.npos,
                     "`suffix` is part of the name of a file, and may not hold a slash or NUL");
   }
@@ -37,7 +37,7 @@ class DumpImage final : public Operator {
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8, "input `data` is ", dtype_name(in.dtype),
-                         ", expected uint8. To fix it: use fn.cast");
+                         ", expected uint8", to_fix("use fn.cast"));
     TORCHDALI_CHECK(in.shape.ndim() == 3 && (in.shape[2] == 1 || in.shape[2] == 3),
                     "input `data` is of shape ", in.shape,
                     ", expected [height, width, channels] with 1 or 3 channels");

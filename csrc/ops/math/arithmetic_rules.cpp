@@ -103,12 +103,12 @@ void check_types(const ArithmeticRule& rule, DType promoted) {
   const bool integers_only = rule.kind == Kind::kInteger || rule.kind == Kind::kShift;
   TORCHDALI_CHECK_KIND(kType, !integers_only || !is_floating(promoted), "`", rule.symbol,
                        "` takes integers, got ", dtype_name(promoted),
-                       ". To fix it: fn.cast the operand to an integer type");
+                       to_fix("fn.cast the operand to an integer type"));
   const bool takes_booleans =
       rule.kind == Kind::kMultiply || rule.kind == Kind::kInteger || rule.kind == Kind::kComparison;
   TORCHDALI_CHECK_KIND(kType, takes_booleans || promoted != DType::kBool, "`", rule.symbol,
-                       "` does not take booleans alone. To fix it: use `&`, `|`, `^` or `~`, or "
-                       "fn.cast an operand to a number");
+                       "` does not take booleans alone",
+                       to_fix("use `&`, `|`, `^` or `~`, or fn.cast an operand to a number"));
 }
 
 }  // namespace
@@ -153,16 +153,15 @@ void broadcast_operand(const ArithmeticRule& rule, SampleView& view, const Sampl
     int64_t& extent = shape[shape.ndim() - i];
     const int64_t e = other[other.ndim() - i];
     TORCHDALI_CHECK(extent == e || extent == 1 || e == 1, "operands of `", rule.symbol,
-                    "` have shapes ", a, " and ", b,
-                    ", which cannot be broadcast together. To fix it: extents, counted from the "
-                    "last axis, have to be equal or 1");
+                    "` have shapes ", a, " and ", b, ", which cannot be broadcast together",
+                    to_fix("extents, counted from the last axis, have to be equal or 1"));
     if (extent == 1) extent = e;
   }
   const std::string_view l = view.layout.str(), r = operand.layout.str();
   TORCHDALI_CHECK_KIND(kLayout, l.ends_with(r) || r.ends_with(l), "operands of `", rule.symbol,
                        "` have layouts ", view.layout, " and ", operand.layout,
-                       "; they have to be equal, or one the end of the other. To fix it: "
-                       "transpose one, or take its layout away");
+                       "; they have to be equal, or one the end of the other",
+                       to_fix("transpose one, or take its layout away"));
   view.shape = shape;
   if (r.size() > l.size()) view.layout = operand.layout;
 }

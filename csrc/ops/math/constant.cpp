@@ -51,7 +51,7 @@ class Constant final : public Operator {
   static void check_int32(const std::vector<int64_t>& list) {
     for (const int64_t i : list)
       TORCHDALI_CHECK(i == static_cast<int32_t>(i), "`idata` has the value ", i,
-                      ", which int32 cannot hold. To fix it: pass dtype=types.INT64");
+                      ", which int32 cannot hold", to_fix("pass dtype=types.INT64"));
   }
 
   void make(const OpSpec& spec, const Values& values, DType default_dtype) {

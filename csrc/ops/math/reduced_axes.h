@@ -47,9 +47,8 @@ class ReducedAxes {
       for (const char letter : names_->str()) {
         const int axis = sample.layout.find(letter);
         TORCHDALI_CHECK(axis >= 0, "`axis_names` has \"", letter, "\", which the layout ",
-                        sample.layout,
-                        " has not. To fix it: give the input a layout with that "
-                        "axis, or pass `axes`");
+                        sample.layout, " has not",
+                        to_fix("give the input a layout with that axis, or pass `axes`"));
         add(axis, std::string_view(&letter, 1));
       }
     } else if (indices_.has_value()) {

@@ -39,8 +39,8 @@ ReduceTask make_reduce(const ReducedSample& part) {
     groups.erase(groups.begin());
   }
   TORCHDALI_CHECK_KIND(kUnsupported, groups.size() <= kMaxAxes, "a reduction along ", groups.size(),
-                       " groups of axes, on the GPU at most ", kMaxAxes,
-                       " are possible. To fix it: use fn.transpose, or the CPU");
+                       " groups of axes, on the GPU at most ", kMaxAxes, " are possible",
+                       to_fix("use fn.transpose, or the CPU"));
   for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
     int& count = group->reduced ? task.num_reduced : task.num_kept;
     (group->reduced ? task.reduced_extent : task.kept_extent)[count] = group->extent;

@@ -170,8 +170,8 @@ class Spread : public Reducer<Base> {
         this->make_output(ctx, in.dtype == DType::kFloat64 ? in.dtype : DType::kFloat);
     TORCHDALI_CHECK(mean.volume() == 1 || mean.volume() == result.counts.results,
                     "input `mean` has shape ", mean.shape, ", expected one value, or ",
-                    result.counts.results, " (the output's shape is ", result.out.shape,
-                    "). To fix it: pass fn.reductions.mean() of the same axes");
+                    result.counts.results, " (the output's shape is ", result.out.shape, ")",
+                    to_fix("pass fn.reductions.mean() of the same axes"));
     return result;
   }
   const int ddof_;

@@ -104,7 +104,8 @@ EpochOrder::EpochOrder(const EpochOrderOptions& options) : options_(options) {
                   " samples, more than the 4294967295 that a reader can index");
   TORCHDALI_CHECK(o.shuffle != Shuffle::kWholeEpoch || !o.stick_to_shard,
                   "`shuffle_after_epoch` and `stick_to_shard` exclude each other: the first deals "
-                  "all samples out anew in each epoch. To fix it: give one of them");
+                  "all samples out anew in each epoch",
+                  to_fix("give one of them"));
   TORCHDALI_ASSERT(o.batch_size >= 1, "batch size ", o.batch_size);
   // All shards see equally many whole batches, as many as the largest one needs.
   if (o.pad_last_batch)

@@ -12,10 +12,10 @@ Reader::Reader(const OpSpec& spec)
       ahead_({.always = spec.get<bool>("read_ahead")}) {
   TORCHDALI_CHECK(samples_ahead_ > 0, "`prefetch_queue_depth` is ",
                   spec.get<int64_t>("prefetch_queue_depth"), ", expected 1 or more");
-  TORCHDALI_CHECK(
-      !(spec.get<bool>("shuffle_after_epoch") && spec.get<bool>("random_shuffle")),
-      "`shuffle_after_epoch` and `random_shuffle` exclude each other. To fix it: give one of "
-      "them; `random_shuffle` makes a new full permutation of the shard in each epoch");
+  TORCHDALI_CHECK(!(spec.get<bool>("shuffle_after_epoch") && spec.get<bool>("random_shuffle")),
+                  "`shuffle_after_epoch` and `random_shuffle` exclude each other",
+                  to_fix("give one of them; `random_shuffle` makes a new full permutation of the "
+                         "shard in each epoch"));
   options_ = {.shard_id = spec.get<int>("shard_id"),
               .num_shards = spec.get<int>("num_shards"),
               .batch_size = spec.max_batch_size,
@@ -42,8 +42,8 @@ void Reader::prepare() {
 
 std::unique_ptr<SourceBatch> Reader::next_batch(int max_size) {
   prepare();
-  TORCHDALI_CHECK(!needs_plan_,
-                  "the checkpoint was made by a PipelineLoader. To fix it: resume with one");
+  TORCHDALI_CHECK(!needs_plan_, "the checkpoint was made by a PipelineLoader",
+                  to_fix("resume with one"));
   const int size = plan_ ? plan_->batch_at(position_, max_size) : max_size;
   if (size == 0) return nullptr;
   std::vector<int64_t> indices;
@@ -88,12 +88,12 @@ std::optional<int64_t> Reader::index_at(int64_t position) const {
   if (!plan_) return order_->at(position).index;
   if (position >= plan_->count) return std::nullopt;
   const int64_t size = order_->size();
-  int64_t place = plan_->place(position);
+  int64_t place = plan_->position(position);
   if (place >= size) place = plan_->repeat ? place % size : size - 1;
   return plan_->shuffle ? epoch_permutation(place, size, plan_->seed, plan_->epoch) : place;
 }
 
-bool Reader::deal(const EpochPlan& plan) {
+bool Reader::set_epoch_plan(const EpochPlan& plan) {
   prepare();
   plan_ = plan;
   position_ = 0;
@@ -125,7 +125,7 @@ int64_t Reader::restore(const SourceState& state) {
     if (!planned || name == "epoch_size")
       TORCHDALI_CHECK(stored(name) == value, "`", name, "` is ", value,
                       ", in the checkpoint it is ", stored(name),
-                      ". To fix it: resume with the same data set and arguments");
+                      to_fix("resume with the same data set and arguments"));
   needs_plan_ = planned;
   position_ = planned ? 0 : order_->position(stored("epoch"), stored("consumed"));
   forget_reads();

@@ -251,7 +251,7 @@ ResampleArgs::Task ResampleArgs::plan(const SampleContext& ctx, const SampleView
   const bool supported = in_type == DType::kUInt8 || in_type == DType::kInt16 ||
                          in_type == DType::kUInt16 || in_type == DType::kFloat;
   TORCHDALI_CHECK_KIND(kType, supported, "the input has type ", dtype_name(in_type),
-                       ", expected uint8, int16, uint16 or float32. To fix it: fn.cast(...)");
+                       ", expected uint8, int16, uint16 or float32", to_fix("fn.cast(...)"));
   const DType out_type = dtype_ == DType::kNone ? in_type : dtype_;
   TORCHDALI_CHECK_KIND(kType, out_type == in_type || out_type == DType::kFloat, "`dtype` is ",
                        dtype_name(out_type), ", expected float32 or the type of the input, ",

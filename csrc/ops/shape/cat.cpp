@@ -105,9 +105,8 @@ class Cat final : public Base {
   void run(SampleContext& ctx) const override {
     const SampleView& first = ctx.input(0);
     if (first.shape.ndim() == 0)
-      raise(ErrorKind::kValue,
-            "scalars have no axis to put them together along. To fix it: use "
-            "fn.stack");
+      raise(ErrorKind::kValue, "scalars have no axis to put them together along",
+            to_fix("use fn.stack"));
     const int axis = letter_ != 0 ? checked_axis(letter_, first.layout, "axis_name")
                                   : checked_axis(axis_, first.shape.ndim(), "axis");
     Shape shape = first.shape;

@@ -21,8 +21,8 @@ class PerFrame final : public Operator {
       view.layout = Layout("F" + std::string(static_cast<size_t>(ndim) - 1, '*'));
     } else if (view.layout[0] != 'F') {
       TORCHDALI_CHECK_KIND(kLayout, replace_, "the layout ", view.layout,
-                           " does not begin with \"F\". To fix it: pass replace=True where the "
-                           "first axis is one of frames");
+                           " does not begin with \"F\"",
+                           to_fix("pass replace=True where the first axis is one of frames"));
       view.layout = Layout("F" + std::string(view.layout.str().substr(1)));
     }
     ctx.share_input(0, 0, view);

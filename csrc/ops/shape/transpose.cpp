@@ -34,9 +34,8 @@ class TransposeArgs {
                     kMaxDims, " are possible");
     if (spec.has("output_layout")) {
       output_layout_ = spec.get<Layout>("output_layout");
-      TORCHDALI_CHECK_KIND(kLayout, !output_layout_.empty(),
-                           "`output_layout` is empty. To fix it: leave it out, or pass "
-                           "transpose_layout=False");
+      TORCHDALI_CHECK_KIND(kLayout, !output_layout_.empty(), "`output_layout` is empty",
+                           to_fix("leave it out, or pass transpose_layout=False"));
     }
   }
 

@@ -54,7 +54,7 @@ DType WindowCopy::checked_dtype(DType of_input) const {
                        dtype == of_input || dtype == DType::kUInt8 || dtype == DType::kFloat16 ||
                            dtype == DType::kFloat,
                        "`dtype` is ", dtype_name(dtype), ", expected ", dtype_name(of_input),
-                       " (the input's type), uint8, float16 or float32. To fix it: use fn.cast");
+                       " (the input's type), uint8, float16 or float32", to_fix("use fn.cast"));
   return dtype;
 }
 

@@ -135,13 +135,13 @@ std::unique_ptr<const IndexFile> IndexFile::open(const std::string& path) {
   Header header;
   const auto check = [&](bool good, const char* what) {
     TORCHDALI_CHECK_KIND(kFile, good, "`jpeg_index`: \"", path, "\" ", what,
-                         ". To fix it: delete it; it is made anew");
+                         to_fix("delete it; it is made anew"));
   };
   const bool is_index = bytes >= sizeof(header) &&
                         read_all(descriptor, &header, sizeof(header), 0) &&
                         header.magic == Header::kMagic;
-  TORCHDALI_CHECK_KIND(kFile, is_index, "`jpeg_index`: \"", path,
-                       "\" is no index of torchdali. To fix it: give another path");
+  TORCHDALI_CHECK_KIND(kFile, is_index, "`jpeg_index`: \"", path, "\" is no index of torchdali",
+                       to_fix("give another path"));
   check(header.header_hash == header.hash(), "is damaged");
   check(header.version == Header::kVersion && header.columns == SeekGrid::kColumns,
         "was made by another version of torchdali");

@@ -66,9 +66,8 @@ Index::Index(std::string path)
   file_ = IndexFile::open(path_);
   if (file_) return;  // where it cannot be written later, it is still of use
   const std::string failure = IndexFile::write(path_, nullptr, {});
-  TORCHDALI_CHECK_KIND(
-      kFile, failure.empty(), "`jpeg_index`: ", failure,
-      ". To fix it: give a path in a folder that may be written to, or \"memory\"");
+  TORCHDALI_CHECK_KIND(kFile, failure.empty(), "`jpeg_index`: ", failure,
+                       to_fix("give a path in a folder that may be written to, or \"memory\""));
 }
 
 Index::~Index() {
