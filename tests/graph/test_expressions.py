@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchdali import Pipeline, errors, fn, math, pipeline_def
+from torchdali._graph.expression import parse_step
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -262,6 +263,46 @@ def test_equal_expressions_are_one_operator():
     out = [np.array(o.at(0)) for o in pipe.run()]
     assert out[0] == out[1] == out[2] == out[3]
     pipe.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "add &0 &1",
+        "minus %3",
+        "sub &0 127.5:float32",
+        "mul -9223372036854775808:int64 &0",
+        "bitor &0 18446744073709551615:uint64",
+        "add &0 1:bool",
+        "min &0 nan:float32",
+        "max -inf:float64 &0",
+        "add 1e-45:float16 -0.0:float32",
+    ],
+)
+def test_a_step_is_read_back_from_its_text(text):
+    step = parse_step(text)
+    assert str(step) == text
+    assert repr(step) == repr(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "add &",
+        "add &-1",
+        "add &9999999",
+        "add 1",
+        "add 1:int",
+        "add 1.5:int32",
+        "add 1_0:int32",
+        "add 18446744073709551616:uint64",
+        "add x:float32",
+        "add  &0",
+    ],
+)
+def test_text_that_is_no_step_is_refused(text):
+    with pytest.raises(ValueError):  # noqa: PT011
+        parse_step(text)
 
 
 def test_results_do_not_depend_on_threads():

@@ -17,6 +17,7 @@ from torchdali._common.location import SourceLocation, user_stack_level
 from torchdali._engine.dtypes import to_dali_type
 from torchdali._engine.scalar import ScalarConstant
 from torchdali._engine.schema import ENUMS, UNIVERSAL, Argument, OperatorSchema
+from torchdali._graph.expression import Step, parse_step
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
 __all__ = ["check_names", "coerce", "is_tensor_for", "unknown_name", "without_deprecated"]
@@ -110,6 +111,16 @@ def _to_code(value: Any) -> Any:
     return value
 
 
+def _to_expression(value: Any) -> list[Step]:
+    """Takes steps, and the text that documents have in their place."""
+    if not isinstance(value, list) or not value:
+        raise _Mismatch("a list of steps")
+    try:
+        return [step if isinstance(step, Step) else parse_step(step) for step in value]
+    except (AttributeError, ValueError):
+        raise _Mismatch("a list of steps", by_value=True) from None
+
+
 def _to_layouts(value: Any) -> Any:
     if isinstance(value, str):
         return value
@@ -164,6 +175,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "function": _to_function,
     "code": _to_code,
     "layout_list": _to_layouts,
+    "expression": _to_expression,
     "int_list": _to_list(_to_int, "an integer"),
     "float_list": _to_list(_to_float, "a number"),
     "str_list": _to_list(_to_str, "a string"),

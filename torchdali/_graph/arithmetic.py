@@ -8,48 +8,28 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchdali._common.enums import DALIDataType
 from torchdali._common.location import SourceLocation, find_user_location
 from torchdali._engine.scalar import ScalarConstant
 from torchdali._engine.schema import operator_schema
 from torchdali._graph import record
+from torchdali._graph.expression import Operand, Step, constant_operand, input_operand
 from torchdali.data_node import DataNode, language
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
 __all__ = ["apply"]
 
-_INTEGERS = range(-(1 << 63), 1 << 64)
-# Element types under the names that the engine gives them.
-_TYPE_NAMES = {
-    DALIDataType.UINT8: "uint8",
-    DALIDataType.UINT16: "uint16",
-    DALIDataType.UINT32: "uint32",
-    DALIDataType.UINT64: "uint64",
-    DALIDataType.INT8: "int8",
-    DALIDataType.INT16: "int16",
-    DALIDataType.INT32: "int32",
-    DALIDataType.INT64: "int64",
-    DALIDataType.FLOAT16: "float16",
-    DALIDataType.FLOAT: "float32",
-    DALIDataType.FLOAT64: "float64",
-    DALIDataType.BOOL: "bool",
-}
 
-
-def _operand(value: Any, location: SourceLocation | None) -> DataNode | str:
-    """Returns an operand as a data node, or a number as the engine reads it: "2.5:float32"."""
+def _operand(value: Any, location: SourceLocation | None) -> DataNode | Operand:
+    """Returns an operand: a data node, or a number with its type."""
     if isinstance(value, DataNode):
         return value
     is_array = isinstance(value, (np.generic, np.ndarray, torch.Tensor))
     if isinstance(value, (bool, int, float, ScalarConstant)) or (is_array and value.ndim == 0):
         constant = ScalarConstant(value)
-        number = constant.value
-        if isinstance(number, int) and number not in _INTEGERS:
-            raise _make(
-                ArgumentError, f"the number {number} does not fit 64 bits", location=location
-            )
-        text = int(number) if isinstance(number, bool) else number
-        return f"{text}:{_TYPE_NAMES[constant.dtype]}"
+        try:
+            return constant_operand(constant.value, constant.dtype)
+        except ValueError as error:
+            raise _make(ArgumentError, str(error), location=location) from None
     node = language.constant(value)
     if node is None:
         raise _make(
@@ -76,14 +56,14 @@ def apply(operation: str, *operands: Any) -> DataNode:
     """
     location = find_user_location()
     inputs: list[DataNode] = []
-    words = [operation]
+    of_step: list[Operand] = []
     for value in operands:
         operand = _operand(value, location)
-        if isinstance(operand, str):
-            words.append(operand)
-        else:
-            words.append(f"&{len(inputs)}")
+        if isinstance(operand, DataNode):
+            of_step.append(input_operand(len(inputs)))
             inputs.append(operand)
+        else:
+            of_step.append(operand)
     if not inputs:
         raise _make(
             ArgumentTypeError,
@@ -91,8 +71,7 @@ def apply(operation: str, *operands: Any) -> DataNode:
             location=location,
             fix="compute what is constant in Python",
         )
-    made = record.create(
-        operator_schema("arithmetic"), inputs, {"steps": [" ".join(words)]}, location=location
-    )
+    steps = [Step(operation, tuple(of_step))]
+    made = record.create(operator_schema("arithmetic"), inputs, {"steps": steps}, location=location)
     assert isinstance(made, DataNode)
     return made

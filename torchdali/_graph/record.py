@@ -40,6 +40,7 @@ from torchdali.errors import (
     TorchdaliError,
     UnsupportedError,
     _make,
+    _with_context,
 )
 
 __all__ = [
@@ -171,9 +172,7 @@ def create(
             try:
                 num_outputs = _C.num_outputs(schema.name, args, list(arg_inputs), len(chosen))
             except TorchdaliError as error:
-                raise _make(
-                    type(error), str(error), operator=schema.fn_name, location=location
-                ) from None
+                raise _with_context(error, operator=schema.fn_name, location=location) from None
         made = OpNode(
             schema=schema,
             name=own_name or made_up_name or auto_name(schema.class_name, numbers),

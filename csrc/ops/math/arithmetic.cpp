@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator behind expressions on data nodes: one step as the user wrote it, or the steps of a
-// whole expression (executor/graph/fuse_expressions.h). Types, shapes and layouts are settled for
-// each sample; the computation is ops/math/arithmetic_evaluation.h.
+// The operator of expressions on data nodes: one step, or the steps of a fused expression
+// (executor/graph/fuse_expressions.cpp). This file determines types, shapes and layouts for each
+// sample; ops/math/arithmetic_evaluation.h computes.
 #include <array>
 #include <vector>
 
@@ -13,17 +13,17 @@ namespace torchdali {
 namespace {
 
 ArithmeticProgram program_of(const OpSpec& spec) {
-  return parse_arithmetic(spec.get<std::vector<std::string>>("steps"), spec.num_inputs);
+  return make_arithmetic_program(spec.get<Expression>("steps"), spec.num_inputs);
 }
 
-// Type, shape and layout of the result of a step.
-void settle_step(const ArithmeticProgram& program, const SampleContext& ctx,
-                 std::span<ArithmeticValue> values, size_t step) {
+// Determines type, shape and layout of the result of a step.
+void infer_step(const ArithmeticProgram& program, const SampleContext& ctx,
+                std::span<ArithmeticValue> values, size_t step) {
   const ArithmeticStep& s = program.steps[step];
   ArithmeticValue& value = values[step] = {};
   DType dtypes[kMaxOperands];
   for (int i = 0; i < s.rule->num_operands; ++i) {
-    const SampleView operand = operand_view(program, ctx, values, s.operands[i]);
+    const SampleView operand = operand_view(ctx, values, s.operands[i]);
     dtypes[i] = operand.dtype;
     if (i == 0) value.view = operand;
     else broadcast_operand(*s.rule, value.view, operand);
@@ -31,16 +31,16 @@ void settle_step(const ArithmeticProgram& program, const SampleContext& ctx,
   value.types = arithmetic_types(*s.rule, {dtypes, static_cast<size_t>(s.rule->num_operands)});
   value.view.dtype = value.types.result;
   value.view.data = nullptr;
-  // Of operands with more axes than the one that has the layout.
+  // The operand with the layout may have fewer axes than the result.
   if (value.view.layout.size() != value.view.shape.ndim()) value.view.layout = {};
   value.volume = value.view.volume();
 }
-// Of all steps; the last one is the expression's.
-void settle(const ArithmeticProgram& program, const SampleContext& ctx,
-            std::span<ArithmeticValue> values) {
+// The same for all steps. The result of the last one is that of the expression.
+void infer_steps(const ArithmeticProgram& program, const SampleContext& ctx,
+                 std::span<ArithmeticValue> values) {
   for (size_t i = 0; i < values.size(); ++i) {
     try {
-      settle_step(program, ctx, values, i);
+      infer_step(program, ctx, values, i);
     } catch (Error& e) {
       if (i + 1 < values.size()) e.set_producer(static_cast<int>(i));
       throw;
@@ -54,7 +54,7 @@ class Arithmetic final : public Operator {
 
   void run(SampleContext& ctx) const override {
     const auto values = ctx.scratch<ArithmeticValue>(program_.steps.size());
-    settle(program_, ctx, values);
+    infer_steps(program_, ctx, values);
     const SampleView& result = values.back().view;
     const SampleView& out = ctx.output(0, result.dtype, result.shape, result.layout);
     if (out.volume() > 0) evaluate(program_, ctx, values, out);
@@ -64,36 +64,37 @@ class Arithmetic final : public Operator {
   ArithmeticProgram program_;
 };
 
-// Where each step's result is kept until the last step that takes it.
-std::vector<uint8_t> result_places(const ArithmeticProgram& program) {
+// Assigns a register to the result of each step, until the last step that uses it.
+std::vector<uint8_t> assign_registers(const ArithmeticProgram& program) {
   const size_t count = program.steps.size();
   std::vector<size_t> last_use(count);
   const auto each_used = [&](size_t step, auto&& fn) {
     const ArithmeticStep& s = program.steps[step];
     for (int k = 0; k < s.rule->num_operands; ++k)
-      if (s.operands[k].kind == ArithmeticOperand::Kind::kStep)
+      if (s.operands[k].kind == ExpressionOperand::Kind::kStep)
         fn(static_cast<size_t>(s.operands[k].index));
   };
   for (size_t i = 0; i < count; ++i) each_used(i, [&](size_t used) { last_use[used] = i; });
-  std::vector<uint8_t> places(count), free;
+  std::vector<uint8_t> registers(count), free;
   for (int i = gpu::kMaxArithmeticResults; i-- > 0;) free.push_back(static_cast<uint8_t>(i));
   for (size_t i = 0; i < count; ++i) {
     each_used(i, [&](size_t used) {
       if (last_use[used] != i) return;
-      free.push_back(places[used]);
-      last_use[used] = count;  // x * x gives it back once
+      free.push_back(registers[used]);
+      last_use[used] = count;  // x * x frees it once
     });
     TORCHDALI_CHECK_KIND(kUnsupported, !free.empty(), "an expression of ", count,
                          " operations needs more than ", gpu::kMaxArithmeticResults,
-                         " results at the same time, which is not possible on the GPU. To fix it: "
-                         "use fn.copy of some of them");
-    places[i] = free.back();
+                         " results at the same time, which is not possible on the GPU",
+                         to_fix("use fn.copy of some of them"));
+    registers[i] = free.back();
     free.pop_back();
   }
-  return places;
+  return registers;
 }
 
-// Axes of the result, merged where all inputs go on, and the distances of each input along them.
+// Sets the axes of the result, merged where all inputs are contiguous, and the strides of each
+// input.
 void set_axes(const Shape& shape, std::span<const Shape> inputs, gpu::ArithmeticTask& task,
               std::span<gpu::ArithmeticInput> strides) {
   int ndim = 0;  // of the task; innermost first, until the end
@@ -122,7 +123,7 @@ void set_axes(const Shape& shape, std::span<const Shape> inputs, gpu::Arithmetic
   }
   TORCHDALI_CHECK_KIND(kUnsupported, ndim <= gpu::kMaxAxes, "operands broadcast to ", shape,
                        " along ", ndim, " axes, on the GPU at most ", gpu::kMaxAxes,
-                       " are possible. To fix it: fn.reshape them");
+                       " are possible", to_fix("fn.reshape them"));
   task.ndim = ndim;
   for (int a = 0; a < ndim; ++a) {
     const auto from = static_cast<size_t>(ndim - 1 - a);
@@ -135,20 +136,24 @@ class ArithmeticGpu final
     : public gpu::TaskOperator<gpu::ArithmeticTask, &gpu::GpuKernels::arithmetic> {
  public:
   explicit ArithmeticGpu(const OpSpec& spec)
-      : program_(program_of(spec)), places_(result_places(program_)) {
+      : program_(program_of(spec)), registers_(assign_registers(program_)) {
+    for (ArithmeticStep& step : program_.steps)
+      for (ExpressionOperand& operand : step.operands)
+        if (operand.kind == ExpressionOperand::Kind::kConstant) {
+          operand.index = static_cast<int>(constants_.size());
+          constants_.push_back(operand.bits);
+        }
     const auto too_many = [](size_t count) { return count > gpu::kMaxArithmeticSources; };
     TORCHDALI_CHECK_KIND(
         kUnsupported,
-        !too_many(static_cast<size_t>(spec.num_inputs)) && !too_many(program_.constants.size()),
+        !too_many(static_cast<size_t>(spec.num_inputs)) && !too_many(constants_.size()),
         "an expression with more than ", gpu::kMaxArithmeticSources,
-        " inputs or constants is not possible on the GPU. To fix it: use fn.copy "
-        "of a part of it");
-    for (const auto& constant : program_.constants) constants_.push_back(constant.bytes);
+        " inputs or constants is not possible on the GPU", to_fix("use fn.copy of a part of it"));
   }
 
   void run(SampleContext& ctx) const override {
     std::vector<ArithmeticValue> values(program_.steps.size());
-    settle(program_, ctx, values);
+    infer_steps(program_, ctx, values);
     const SampleView& result = values.back().view;
     Task task;
     task.out = ctx.output(0, result.dtype, result.shape, result.layout).data;
@@ -182,29 +187,29 @@ class ArithmeticGpu final
       made.mixed_signs = types.mixed_signs;
       made.result = types.result;
       made.num_operands = static_cast<uint8_t>(step.rule->num_operands);
-      made.to = places_[i];
+      made.to = registers_[i];
       for (int k = 0; k < step.rule->num_operands; ++k) {
         const auto& operand = step.operands[types.swapped ? step.rule->num_operands - 1 - k : k];
         made.operands[k] = types.operands[k];
         made.sources[k] = source(operand);
-        made.sources[k].dtype = operand_view(program_, ctx, values, operand).dtype;
+        made.sources[k].dtype = operand_view(ctx, values, operand).dtype;
       }
     }
     return instructions;
   }
-  gpu::ArithmeticSource source(const ArithmeticOperand& operand) const {
-    using From = ArithmeticOperand::Kind;
+  gpu::ArithmeticSource source(const ExpressionOperand& operand) const {
+    using From = ExpressionOperand::Kind;
     using To = gpu::ArithmeticSource::Kind;
     const bool is_step = operand.kind == From::kStep;
     const auto index = static_cast<size_t>(operand.index);
     return {.kind = is_step                        ? To::kResult
                     : operand.kind == From::kInput ? To::kInput
                                                    : To::kConstant,
-            .index = is_step ? places_[index] : static_cast<uint8_t>(index)};
+            .index = is_step ? registers_[index] : static_cast<uint8_t>(index)};
   }
 
-  ArithmeticProgram program_;
-  std::vector<uint8_t> places_;
+  ArithmeticProgram program_;  // the index of a constant is that in constants_
+  std::vector<uint8_t> registers_;
   std::vector<uint64_t> constants_;
 };
 
@@ -214,10 +219,9 @@ TORCHDALI_OPERATOR("arithmetic")
     .optional_input("second", "What can be broadcast with the first.")
     .optional_input("third", "What can be broadcast with the others.")
     .output("result", "The shape that all operands are broadcast to.")
-    .required_arg("steps", ArgType::kStringVec,
-                  "The operations in order, such as [\"sub &0 127.5:float32\", \"mul %0 &1\"]: a "
-                  "name and operands, which are inputs (&), results of earlier steps (%) or "
-                  "constants.")
+    .expression_arg("steps",
+                    "The operations in order. Operands are inputs, results of earlier steps and "
+                    "constants.")
     .hidden()
     .sequences()
     .volumes()

@@ -10,7 +10,7 @@
 namespace torchdali {
 namespace {
 
-using OperandKind = ArithmeticOperand::Kind;
+using OperandKind = ExpressionOperand::Kind;
 using kernels::ArithmeticOp;
 
 // Elements; 8 kB of float, so that the three or four tiles of a step lie in 32 kB of L1.
@@ -18,25 +18,25 @@ constexpr int64_t kTile = 1024;
 constexpr int64_t kWidest = 8;      // bytes of an element
 constexpr int64_t kAlignment = 64;  // elements: a line of the cache at least
 
-// Where a loop finds its operand, or puts its result.
-struct Place {
+// The memory of an operand or a result of a loop.
+struct LoopOperand {
   std::byte* base = nullptr;
-  int64_t step = 0;    // bytes from an element of the result to the next; 0: the same every tile
-  int64_t period = 0;  // elements after which it begins again; 0: never
+  int64_t step = 0;    // bytes from one element of the result to the next; 0: one tile for all
+  int64_t period = 0;  // elements after which it repeats; 0: never
   bool scalar = false;
 
   std::byte* at(int64_t i) const { return base + (period > 0 ? i % period : i) * step; }
 };
 
 // One pass over a tile.
-struct Pass {
+struct TilePass {
   kernels::ArithmeticFn fn = nullptr;
   kernels::ArithmeticConvertFn convert = nullptr;
   const kernels::Broadcast* broadcast = nullptr;
   const void* source = nullptr;  // of the broadcast
   int64_t itemsize = 0;          // of the broadcast
-  Place operands[kMaxOperands];
-  Place out;
+  LoopOperand operands[kMaxOperands];
+  LoopOperand out;
 };
 
 std::byte* bytes_of(void* data) { return static_cast<std::byte*>(data); }
@@ -50,7 +50,7 @@ class Loop {
     size_t members = 0;
     for (int i = 0; i <= root; ++i) members += values[i].group == root;
     // Each operand may be converted and broadcast, each result converted.
-    passes_ = ctx.scratch<Pass>(members * (2 * kMaxOperands + 2));
+    passes_ = ctx.scratch<TilePass>(members * (2 * kMaxOperands + 2));
     free_ = ctx.scratch<std::byte*>(members * (kMaxOperands + 2));
   }
 
@@ -60,7 +60,7 @@ class Loop {
     const int64_t tile = kTile / unit_ * unit_;
     for (int64_t i = 0; i < volume_; i += tile) {
       const int64_t count = std::min(tile, volume_ - i);
-      for (const Pass& p : passes_.first(num_passes_)) {
+      for (const TilePass& p : passes_.first(num_passes_)) {
         std::byte* to = p.out.at(i);
         if (p.broadcast != nullptr) p.broadcast->fill(to, p.source, p.itemsize, i, count);
         else if (p.convert != nullptr) p.convert(to, p.operands[0].at(i), count);
@@ -70,8 +70,8 @@ class Loop {
   }
 
  private:
-  Pass& add_pass(Place out) {
-    Pass& pass = passes_[num_passes_++];
+  TilePass& add_pass(LoopOperand out) {
+    TilePass& pass = passes_[num_passes_++];
     pass = {};
     pass.out = out;
     return pass;
@@ -91,29 +91,29 @@ class Loop {
     int num_temporary = 0;
     const auto temporary_tile = [&] { return temporary[num_temporary++] = take_tile(); };
 
-    Place places[kMaxOperands];
+    LoopOperand operands[kMaxOperands];
     for (int i = 0; i < count; ++i) {
-      const ArithmeticOperand& operand = step.operands[types.swapped ? count - 1 - i : i];
-      places[i] = place_operand(operand, types.operands[i], temporary_tile);
+      const ExpressionOperand& operand = step.operands[types.swapped ? count - 1 - i : i];
+      operands[i] = load_operand(operand, types.operands[i], temporary_tile);
     }
-    const kernels::ArithmeticFn fn = choose(types, places, count);
+    const kernels::ArithmeticFn fn = choose(types, operands, count);
 
-    const Place result =
-        index == root_ ? Place{out, itemsize(value.view.dtype)} : Place{value.tile = take_tile()};
+    const LoopOperand result = index == root_ ? LoopOperand{out, itemsize(value.view.dtype)}
+                                              : LoopOperand{value.tile = take_tile()};
     const kernels::ArithmeticConvertFn convert =
         kernels::arithmetic_converter(types.result, types.computed);
-    const Place computed = convert == nullptr ? result : Place{temporary_tile()};
-    Pass& pass = add_pass(computed);
+    const LoopOperand computed = convert == nullptr ? result : LoopOperand{temporary_tile()};
+    TilePass& pass = add_pass(computed);
     pass.fn = fn;
-    std::copy_n(places, kMaxOperands, pass.operands);
+    std::copy_n(operands, kMaxOperands, pass.operands);
     if (convert != nullptr) {
-      Pass& last = add_pass(result);
+      TilePass& last = add_pass(result);
       last.convert = convert;
       last.operands[0] = computed;
     }
     while (num_temporary > 0) give_back(temporary[--num_temporary]);
     for (int i = 0; i < count; ++i) {
-      const ArithmeticOperand& operand = step.operands[i];
+      const ExpressionOperand& operand = step.operands[i];
       if (operand.kind != OperandKind::kStep || values_[operand.index].group != root_) continue;
       ArithmeticValue& used = values_[operand.index];
       if (--used.uses == 0) give_back(used.tile);
@@ -121,32 +121,32 @@ class Loop {
   }
 
   // The loop that fits the operands; puts them in its order.
-  kernels::ArithmeticFn choose(const ArithmeticTypes& types, Place* places, int count) {
+  kernels::ArithmeticFn choose(const ArithmeticTypes& types, LoopOperand* operands, int count) {
     ArithmeticOp op = types.op;
     if (!types.mixed_signs && count == 2) {
-      const bool turn = (op == ArithmeticOp::kGt || op == ArithmeticOp::kGeq) ? !places[1].scalar
-                                                                              : places[0].scalar;
-      if (turn && turn_round(op)) std::swap(places[0], places[1]);
+      const bool swap = (op == ArithmeticOp::kGt || op == ArithmeticOp::kGeq) ? !operands[1].scalar
+                                                                              : operands[0].scalar;
+      if (swap && swap_operands(op)) std::swap(operands[0], operands[1]);
     }
     const kernels::ArithmeticKernel kernel =
         types.mixed_signs ? kernels::mixed_sign_comparison(op)
                           : kernels::arithmetic_kernel(op, types.operands[0]);
-    if (count == 2 && places[1].scalar && kernel.scalar_b != nullptr) return kernel.scalar_b;
-    if (count == 2 && places[0].scalar && kernel.scalar_a != nullptr) return kernel.scalar_a;
+    if (count == 2 && operands[1].scalar && kernel.scalar_b != nullptr) return kernel.scalar_b;
+    if (count == 2 && operands[0].scalar && kernel.scalar_a != nullptr) return kernel.scalar_a;
     TORCHDALI_ASSERT(kernel.arrays != nullptr, "no loop for operation ", static_cast<int>(op));
     for (int i = 0; i < count; ++i) {
-      if (!places[i].scalar) continue;
+      if (!operands[i].scalar) continue;
       // Filled once: nobody else writes there before the loop has ended.
       std::byte* tile = ctx_.scratch<std::byte>(std::min(kTile, volume_) * kWidest).data();
-      kernels::fill_scalar(tile, places[i].base, itemsize(types.operands[i]),
+      kernels::fill_scalar(tile, operands[i].base, itemsize(types.operands[i]),
                            std::min(kTile, volume_));
-      places[i] = {tile};
+      operands[i] = {tile};
     }
     return kernel.arrays;
   }
 
   // Makes `op` the same operation with its operands exchanged, where there is one.
-  static bool turn_round(ArithmeticOp& op) {
+  static bool swap_operands(ArithmeticOp& op) {
     switch (op) {
       case ArithmeticOp::kAdd:
       case ArithmeticOp::kMul:
@@ -164,8 +164,9 @@ class Loop {
   }
 
   // `wanted`: the type that the loop takes.
-  Place place_operand(const ArithmeticOperand& operand, DType wanted, const auto& temporary_tile) {
-    const SampleView view = operand_view(program_, ctx_, values_, operand);
+  LoopOperand load_operand(const ExpressionOperand& operand, DType wanted,
+                           const auto& temporary_tile) {
+    const SampleView view = operand_view(ctx_, values_, operand);
     const kernels::ArithmeticConvertFn convert = kernels::arithmetic_converter(wanted, view.dtype);
     if (operand.kind == OperandKind::kStep && values_[operand.index].group == root_)
       return converted({values_[operand.index].tile}, convert, temporary_tile);
@@ -174,17 +175,18 @@ class Loop {
     return repeated(view, wanted, convert, temporary_tile);
   }
 
-  Place converted(Place from, kernels::ArithmeticConvertFn convert, const auto& temporary_tile) {
+  LoopOperand converted(LoopOperand from, kernels::ArithmeticConvertFn convert,
+                        const auto& temporary_tile) {
     if (convert == nullptr) return from;
-    Pass& pass = add_pass({temporary_tile()});
+    TilePass& pass = add_pass({temporary_tile()});
     pass.convert = convert;
     pass.operands[0] = from;
     return pass.out;
   }
 
   // An operand with fewer elements than the result: converted as a whole, then repeated.
-  Place repeated(const SampleView& view, DType wanted, kernels::ArithmeticConvertFn convert,
-                 const auto& temporary_tile) {
+  LoopOperand repeated(const SampleView& view, DType wanted, kernels::ArithmeticConvertFn convert,
+                       const auto& temporary_tile) {
     const int64_t volume = view.volume(), size = itemsize(wanted);
     std::byte* data = bytes_of(view.data);
     if (convert != nullptr) {
@@ -206,7 +208,7 @@ class Loop {
     }
     auto* kept = ctx_.scratch<kernels::Broadcast>(1).data();
     *kept = broadcast;
-    Pass& pass = add_pass({temporary_tile()});
+    TilePass& pass = add_pass({temporary_tile()});
     pass.broadcast = kept;
     pass.source = data;
     pass.itemsize = size;
@@ -218,7 +220,7 @@ class Loop {
   std::span<ArithmeticValue> values_;
   const int root_;
   const int64_t volume_;
-  std::span<Pass> passes_;
+  std::span<TilePass> passes_;
   size_t num_passes_ = 0;
   std::span<std::byte*> free_;
   size_t num_free_ = 0;
@@ -227,17 +229,16 @@ class Loop {
 
 }  // namespace
 
-SampleView operand_view(const ArithmeticProgram& program, const SampleContext& ctx,
-                        std::span<const ArithmeticValue> values, const ArithmeticOperand& operand) {
+SampleView operand_view(const SampleContext& ctx, std::span<const ArithmeticValue> values,
+                        const ExpressionOperand& operand) {
   switch (operand.kind) {
     case OperandKind::kInput: return ctx.input(operand.index);
     case OperandKind::kStep: return values[operand.index].view;
     case OperandKind::kConstant: break;
   }
-  const ArithmeticProgram::Constant& constant = program.constants[operand.index];
-  // A view says nothing about writing; operands are read only.
-  return {.data = const_cast<uint64_t*>(&constant.bytes),
-          .dtype = constant.dtype,
+  // Views have no const data, but operands are only read.
+  return {.data = const_cast<uint64_t*>(&operand.bits),
+          .dtype = operand.dtype,
           .shape = {},
           .layout = {}};
 }

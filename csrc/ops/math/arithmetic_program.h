@@ -1,38 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of an expression, read from the argument of the operator: "sub &0 127.5:float32" is an
-// operation, input 0 and a constant with its type; "mul %0 &1" takes the result of step 0.
+// The steps of an expression, checked, with the rule of each operation.
 #pragma once
 
 #include <array>
-#include <string>
 #include <vector>
 
-#include "core/view.h"
+#include "core/expression.h"
 #include "ops/math/arithmetic_rules.h"
 
 namespace torchdali {
 
-struct ArithmeticOperand {
-  enum class Kind : uint8_t { kInput, kConstant, kStep };
-  Kind kind = Kind::kInput;
-  int index = 0;
-};
-
 struct ArithmeticStep {
   const ArithmeticRule* rule = nullptr;
-  std::array<ArithmeticOperand, kMaxOperands> operands;
+  std::array<ExpressionOperand, kMaxOperands> operands;
 };
 
+// A step uses results of earlier steps only. The last step is the result.
 struct ArithmeticProgram {
-  struct Constant {
-    uint64_t bytes = 0;
-    DType dtype = DType::kNone;
-  };
-  std::vector<ArithmeticStep> steps;  // a step takes results of those before it
-  std::vector<Constant> constants;
+  std::vector<ArithmeticStep> steps;
 };
 
-// Raises kValue where the text is no program over `num_inputs` inputs.
-ArithmeticProgram parse_arithmetic(const std::vector<std::string>& steps, int num_inputs);
+// Raises kValue if `expression` is not valid for `num_inputs` inputs.
+ArithmeticProgram make_arithmetic_program(const Expression& expression, int num_inputs);
 
 }  // namespace torchdali

@@ -284,6 +284,8 @@ def _document(
 
 def _argument(node: OpNode, name: str) -> Any:
     value = node.args[name]
+    if node.schema.by_name[name].type == "expression":
+        return [str(step) for step in value]
     if node.schema.by_name[name].type == "function":
         operator = node.schema.fn_name
         return {"function": reference(value, node.location, operator=operator, argument=name)}
