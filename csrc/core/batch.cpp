@@ -14,7 +14,7 @@ constexpr at::ScalarType kScalarTypes[kNumDTypes] = {
     at::kByte, at::kUInt16, at::kUInt32, at::kUInt64, at::kChar,   at::kShort,
     at::kInt,  at::kLong,   at::kHalf,   at::kFloat,  at::kDouble, at::kBool};
 
-// Of slices of one block: what kernels like, and more than any element needs.
+// Alignment of the slices of a block: what kernels prefer, and more than any element needs.
 constexpr int64_t kAlign = 256;
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
@@ -22,26 +22,27 @@ char* at_offset(const c10::Storage& storage, int64_t offset) {
   return static_cast<char*>(storage.mutable_data()) + offset;
 }
 
-c10::Storage allocate_storage(size_t size_bytes, Place place, c10::Device device) {
+c10::Storage allocate_storage(size_t size_bytes, MemoryKind kind, c10::Device device) {
   const auto bytes = static_cast<int64_t>(size_bytes);
   try {
-    if (place != Place::kDevice || device.is_cpu()) {
-      const bool pinned = place == Place::kPinned && !device.is_cpu();
+    if (kind != MemoryKind::kDevice || device.is_cpu()) {
+      const bool pinned = kind == MemoryKind::kPinned && !device.is_cpu();
       return at::detail::empty_cpu({bytes}, at::kByte, pinned).storage();
     }
     return at::empty({bytes}, at::TensorOptions(at::kByte).device(device)).storage();
-  } catch (const c10::Error& e) {  // torch has no class of its own for it on the host
-    // With a GPU it may also be what a kernel did before.
-    if (place == Place::kDevice && !device.is_cpu() &&
+  } catch (const c10::Error& e) {  // torch has no special class for running out of host memory
+    // On a GPU it may also be the error of a kernel that ran before.
+    if (kind == MemoryKind::kDevice && !device.is_cpu() &&
         dynamic_cast<const c10::OutOfMemoryError*>(&e) == nullptr)
       raise(ErrorKind::kRuntime, "CUDA failed: ", e.what_without_backtrace());
-    const char* what = place == Place::kHost     ? "out of memory"
-                       : place == Place::kPinned ? "out of pinned memory"
-                                                 : "out of GPU memory";
+    const char* what = kind == MemoryKind::kHost     ? "out of memory"
+                       : kind == MemoryKind::kPinned ? "out of pinned memory"
+                                                     : "out of GPU memory";
     raise(ErrorKind::kRuntime, what, ": ", size_bytes, " bytes for an output",
-          place == Place::kDevice ? ". To fix it: use smaller batches, a smaller "
-                                    "prefetch_queue_depth, or let go of other tensors on the GPU"
-                                  : "");
+          to_fix(kind == MemoryKind::kDevice ? "use smaller batches or a smaller "
+                                               "prefetch_queue_depth, or free other tensors on "
+                                               "the GPU"
+                                             : ""));
   }
 }
 
@@ -59,14 +60,14 @@ DType from_scalar_type(at::ScalarType type) {
 }
 
 c10::Storage StoragePool::acquire(size_t size_bytes) {
-  if (place_ != Place::kHost) return allocate_storage(size_bytes, place_, device_);
+  if (kind_ != MemoryKind::kHost) return allocate_storage(size_bytes, kind_, device_);
   const std::lock_guard lock(mutex_);
   for (const c10::Storage& s : kept_) {
     if (s.use_count() == 1 && s.nbytes() >= size_bytes && s.nbytes() / 2 <= size_bytes) return s;
   }
-  c10::Storage fresh = allocate_storage(size_bytes, place_, device_);
-  if (kept_.size() >=
-      max_kept_) {  // one that nobody uses, else the oldest: whoever holds it keeps it
+  c10::Storage fresh = allocate_storage(size_bytes, kind_, device_);
+  if (kept_.size() >= max_kept_) {
+    // Drops one that is unused, else the oldest, which lives on while it is referenced.
     auto victim = std::find_if(kept_.begin(), kept_.end(),
                                [](const c10::Storage& s) { return s.use_count() == 1; });
     kept_.erase(victim == kept_.end() ? kept_.begin() : victim);
@@ -83,7 +84,7 @@ void StoragePool::release_unused() {
 Batch::Batch(int size, std::shared_ptr<StoragePool> pool)
     : pool_(std::move(pool)), own_(size), samples_(size) {}
 
-// Null where there is no such memory: the samples may turn out to need less, one by one.
+// Null if there is not enough memory: allocated one by one, the samples may need less.
 c10::Storage Batch::acquire_for_all(int64_t sample_bytes) {
   int64_t bytes = 0;
   if (__builtin_mul_overflow(sample_bytes, static_cast<int64_t>(samples_.size()), &bytes))
@@ -107,10 +108,11 @@ void Batch::check_alike(const SampleView& view) const {
                        first_.layout);
 }
 
-// Pinned memory is packed, so that few copies move it; elsewhere a sample has its own.
+// Slices of pinned memory are packed, so that few copies transfer them. Otherwise each sample has
+// its own storage.
 Batch::Slice Batch::take_slice(int64_t bytes) {
-  if (pool_->place() == Place::kHost)
-    return {allocate_storage(static_cast<size_t>(bytes), Place::kHost, pool_->device())};
+  if (pool_->memory_kind() == MemoryKind::kHost)
+    return {allocate_storage(static_cast<size_t>(bytes), MemoryKind::kHost, pool_->device())};
   const std::lock_guard lock(mutex_);
   const int64_t size = aligned(bytes);
   if (blocks_.empty() ||
@@ -133,7 +135,7 @@ void Batch::allocate(int index, SampleView& view) {
     started_ = true;
   }
   const bool shared = shared_ && view.shape == first_.shape;
-  lock.unlock();  // first_ and shared_ do not change any more
+  lock.unlock();  // first_ and shared_ do not change after this
   check_alike(view);
   if (shared) {
     view.data = at_offset(shared_, index * bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch: one output of one iteration as torch tensors. The only header of core that sees ATen.
+// Batch: one output of one iteration as torch tensors. The only header of core that includes ATen.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,82 +13,83 @@
 #include <utility>
 #include <vector>
 
-#include "core/place.h"
+#include "core/memory_kind.h"
 #include "core/view.h"
 
 namespace torchdali {
 
 at::ScalarType to_scalar_type(DType dtype);
-// Fails for types that DALI has not (bfloat16, complex, ...).
+// Raises kType for types that DALI does not have (bfloat16, complex, ...).
 DType from_scalar_type(at::ScalarType type);
 
-// Memory of one output from iteration to iteration. A storage is used again only when nobody else
-// holds it, so what the user keeps stays the user's. Any thread. Of pinned and device memory torch
-// itself keeps what is let go, and knows which streams still use it.
+// The storages of one output, reused from iteration to iteration. A storage is reused only if
+// nothing else references it, so tensors that the user keeps never change. Pinned and device memory
+// is not pooled here: torch's allocators do that, and know which streams still use it. Any thread.
 class StoragePool {
  public:
-  explicit StoragePool(size_t max_kept, Place place = Place::kHost,
+  explicit StoragePool(size_t max_kept, MemoryKind kind = MemoryKind::kHost,
                        c10::Device device = c10::Device(c10::kCPU))
-      : max_kept_(max_kept), place_(place), device_(device) {}
+      : max_kept_(max_kept), kind_(kind), device_(device) {}
   c10::Storage acquire(size_t size_bytes);
   void release_unused();
-  Place place() const { return place_; }
+  MemoryKind memory_kind() const { return kind_; }
   c10::Device device() const { return device_; }
-  // Whether the last batch was ragged: then one allocation for all samples is not tried.
+  // Whether the last batch was ragged. Then the next does not try one allocation for all samples.
   std::atomic<bool> expect_ragged{false};
-  // Bytes of the greatest ragged batch in pinned memory: what is taken at once for the next.
+  // Size of the largest ragged batch in pinned memory, which the next one allocates at once.
   std::atomic<int64_t> expected_bytes{0};
 
  private:
   const size_t max_kept_;
-  const Place place_;
+  const MemoryKind kind_;
   const c10::Device device_;
   std::mutex mutex_;
   std::vector<c10::Storage> kept_;
 };
 
-// Filled by many threads, each sample once; read after the last one.
+// Written by many threads, each sample once; read after the last one.
 class Batch {
  public:
   Batch(int size, std::shared_ptr<StoragePool> pool);
 
-  // Memory for sample `index` as described by `view`; sets view.data. All samples agree in dtype,
-  // layout and number of dimensions. Where shapes agree too, the samples are slices of one tensor.
+  // Allocates memory for sample `index` as `view` describes it; sets view.data. All samples must
+  // have the same dtype, layout and number of dimensions. If they also have the same shape, they
+  // are slices of one tensor.
   void allocate(int index, SampleView& view);
-  // The same for all samples at once: one block of memory. `indices[k]` is the sample of views[k].
+  // The same for all samples in one block of memory. `indices[k]` is the sample of views[k].
   void allocate_all(std::span<const int> indices, std::span<SampleView* const> views);
-  // Makes sample indices[k] a view of that of the batch from[k]; `views` have their data pointers.
+  // Makes sample indices[k] a view of that sample in the batch from[k]; `views` have data pointers.
   void share(std::span<const Batch* const> from, std::span<const int> indices,
              std::span<SampleView* const> views);
-  // Lays the batch out as `from` is, and calls copy(to, from, bytes) for each block of its memory.
+  // Gives the batch the memory layout of `from` and calls copy(to, from, bytes) for each block.
   using Copy = std::function<void(const c10::Storage& to, const c10::Storage& from, int64_t bytes)>;
   void mirror(const Batch& from, const Copy& copy);
   const SampleView& sample(int index) const { return samples_[index]; }
   int size() const { return static_cast<int>(samples_.size()); }
   const Layout& layout() const { return first_.layout; }
-  Place place() const { return pool_->place(); }
+  MemoryKind memory_kind() const { return pool_->memory_kind(); }
 
-  // The [N, ...] tensor, where all samples have one shape. An empty batch has none.
+  // The [N, ...] tensor if all samples have one shape. nullopt for an empty batch.
   std::optional<at::Tensor> dense() const;
-  // One tensor a sample; slices of dense() where there is one.
+  // One tensor per sample; slices of dense() if there is one.
   std::vector<at::Tensor> tensors() const;
-  // The tensor of one sample, which was made. It shares the storage.
+  // The tensor of one sample that was allocated. Shares the storage.
   at::Tensor tensor(int index) const;
-  // The blocks of memory that samples lie in.
+  // The storages of the samples.
   std::vector<c10::Storage> storages() const;
-  // Bytes of the memory that the samples lie in: of all, and the greatest of one sample. Where all
-  // lie in one storage, it counts to equal parts.
+  // Bytes of memory: of all samples, and the largest of one sample. A storage that all samples
+  // share counts in equal parts.
   std::pair<int64_t, int64_t> reserved_bytes() const;
-  // To be called once when the batch is complete: remembers how the next is best laid out.
+  // Called once when the batch is complete. Remembers for the next batch whether it was ragged.
   void finish();
 
  private:
-  // Memory of one sample that lies outside shared_.
+  // Memory of one sample outside of shared_.
   struct Slice {
     c10::Storage storage;
     int64_t offset = 0;  // bytes
   };
-  // A block that samples are packed into, one after the other.
+  // A storage that samples are packed into, one after the other.
   struct Block {
     c10::Storage storage;
     int64_t used = 0;
@@ -100,10 +101,10 @@ class Batch {
   const std::shared_ptr<StoragePool> pool_;
   std::mutex mutex_;
   bool started_ = false;
-  SampleView first_;     // of the first sample that was allocated: what the others are held against
-  c10::Storage shared_;  // size * first_.size_bytes(), or null
-  std::vector<Slice> own_;     // of samples outside shared_
-  std::vector<Block> blocks_;  // that slices were taken of
+  SampleView first_;           // the first sample that was allocated; the others must match it
+  c10::Storage shared_;        // size * first_.size_bytes(), or null
+  std::vector<Slice> own_;     // per sample; null storage: in shared_
+  std::vector<Block> blocks_;  // the storages of slices in pinned and device memory
   std::vector<SampleView> samples_;
 };
 

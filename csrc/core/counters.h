@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of one writer that any thread may read, and the clock that they are kept by: that of
-// Python's time.perf_counter_ns(). Adding is a load, an addition and a store: no locked
+// Counters with one writer and any number of readers, and the clock for them, which is that of
+// Python's time.perf_counter_ns(). An update is a load, an addition and a store, without a locked
 // instruction.
 #pragma once
 
@@ -31,7 +31,7 @@ class Maximum {
     if (n > get()) value_.store(n, std::memory_order_relaxed);
   }
   int64_t get() const { return value_.load(std::memory_order_relaxed); }
-  // What comes from now on counts. Any thread.
+  // Starts over. Any thread.
   void reset() { value_.store(0, std::memory_order_relaxed); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detection of the instruction set, and the choice that TORCHDALI_ISA makes.
+// Detection of the instruction set, and TORCHDALI_ISA.
 #include "core/cpu_features.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::atomic<int> g_active{kUndecided};
 
 Isa detect() {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-  // These also ask the operating system whether it saves the wide registers.
+  // These also check that the operating system saves the wide registers.
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");

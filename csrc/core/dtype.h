@@ -35,14 +35,14 @@ struct Half {
   constexpr explicit Half(float value) : bits(from_float(value)) {}
   constexpr operator float() const {
     return to_float(bits);
-  }  // NOLINT: a half is a float wherever it is read
+  }  // NOLINT: implicit, so that a half is read as a float
 
-  // Both directions select between results instead of branching, so that loops over them vectorise.
+  // Both directions select between results instead of branching, so that loops vectorize.
   static constexpr uint16_t from_float(float value) {
     const uint32_t x = std::bit_cast<uint32_t>(value);
     const uint32_t magnitude = x & 0x7fffffff;
     const uint32_t odd = (magnitude >> 13) & 1;
-    // Adding 0.5 to what is subnormal in binary16 leaves the value in the low mantissa bits,
+    // Adding 0.5 to a value that is subnormal in binary16 moves it to the low mantissa bits,
     // rounded to nearest even by the FPU.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     const uint32_t subnormal = std::bit_cast<uint32_t>(shifted) - 0x3f000000;
@@ -67,7 +67,7 @@ constexpr int64_t itemsize(DType t) {
   return t == DType::kNone ? 0 : kSizes[static_cast<int>(t)];
 }
 
-// NumPy's name; DALI's own enumerator names live in Python.
+// NumPy's name; the names of DALI's enumerators are in Python.
 constexpr const char* dtype_name(DType t) {
   constexpr const char* kNames[kNumDTypes] = {"uint8",   "uint16",  "uint32",  "uint64",
                                               "int8",    "int16",   "int32",   "int64",
@@ -95,7 +95,7 @@ constexpr DType dtype_of() {
   }
 }
 
-// Calls fn.template operator()<T>() with the C++ type of `t`; write it once, outside the loops:
+// Calls fn.template operator()<T>() with the C++ type of `t`. Use it outside of loops:
 //   dispatch_dtype(t, [&]<class T>() { ... });
 template <class Fn>
 decltype(auto) dispatch_dtype(DType t, Fn&& fn) {

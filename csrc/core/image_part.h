@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators say about themselves so that the engine can run several of them over one image
-// without making the whole images between them (executor/chain/chain.h, docs/design/fusion.md). An
-// image is a sample of layout "HWC" here; what is no image is left to Operator::run().
+// The interfaces of operators that can be fused into a chain over one image, without whole images
+// between them (executor/chain/chain.h, docs/design/fusion.md). An image is a sample of layout
+// "HWC"; for all other samples the chain calls Operator::run().
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace torchdali {
 
-// A window of an image, which is then mirrored.
+// A window of an image, mirrored or not.
 struct ImagePart {
   struct Axis {
     int64_t begin = 0, extent = 0;
     bool mirror = false;
     int64_t end() const { return begin + extent; }
-    // What `inner`, an axis of this part, is of the image.
+    // Converts `inner`, an axis of this part, to an axis of the image.
     Axis of(const Axis& inner) const {
       return {.begin = mirror ? end() - inner.end() : begin + inner.begin,
               .extent = inner.extent,
@@ -36,48 +36,47 @@ struct ImagePart {
   bool empty() const { return rows.extent == 0 || columns.extent == 0; }
 };
 
-// An image of the sample in hand before any of its pixels is made. One worker thread.
+// The image of the current sample before it is decoded. One worker thread.
 class ImageSource {
  public:
   virtual ~ImageSource() = default;
-  // Of the whole image; without data.
+  // Describes the whole image; has no data.
   const SampleView& image() const { return image_; }
-  // Makes the image 1 / 2, 1 / 4 or 1 / 8 of its size from now on, extents rounded up, where the
-  // user allows that for one whose pixels are averaged, `reduction` to one along each axis. Returns
-  // the divisor: 1 where nothing changes. Before make().
+  // Reduces the image to 1/2, 1/4 or 1/8 of its size, extents rounded up, if the user allows it for
+  // an image of which `reduction` pixels along each axis are averaged to one. Returns the divisor,
+  // 1 if nothing changes. Called before make().
   virtual int reduce(float /*reduction*/) { return 1; }
-  // Writes a window, which is neither mirrored nor empty, dense, to `out`.
+  // Writes a window densely to `out`. It is neither mirrored nor empty.
   virtual void make(SampleContext& ctx, const ImagePart& window, void* out) = 0;
 
  protected:
   SampleView image_;
 };
 
-// A resampling of the sample in hand before any of its pixels is made. One worker thread.
+// The resampling of the current sample before it runs. One worker thread.
 class ImageResampling {
  public:
   virtual ~ImageResampling() = default;
-  // Of the result; without data.
+  // Describes the result; has no data.
   virtual SampleView image() const = 0;
-  // Only this part of the result is wanted: it is the result from now on. The same pixels, to the
-  // bit. Before start().
+  // Restricts the result to a part of it. The pixels are bit-identical. Called before start().
   virtual void narrow(const ImagePart& part) = 0;
-  // How many pixels of the input are averaged to one, along the axis where they are fewest.
+  // How many pixels of the input are averaged to one, along the axis where that is the least.
   virtual float reduction() const = 0;
-  // The input is `smaller` from now on, of an image at 1 / `scale`; it was `window` of that image.
-  // Before start().
+  // Replaces the input, which was `window` of an image, by `smaller` of that image at 1 / `scale`.
+  // Called before start().
   virtual void reduce(int scale, const ImagePart& window, const ImagePart& smaller) = 0;
-  // What of the input is read, as far as the result needs it; not mirrored, may be empty.
+  // The part of the input that the result depends on. Not mirrored; may be empty.
   virtual ImagePart source() const = 0;
-  // `pixels` is where the input's window `stored` lies, which contains source(); rows are
+  // `pixels` points to the window `stored` of the input, which contains source(). Rows are
   // `row_stride` elements apart.
   virtual void start(SampleContext& ctx, const void* pixels, const ImagePart& stored,
                      int64_t row_stride) = 0;
-  // Writes rows [begin, end) of the result, dense. It costs least from the first to the last.
+  // Writes rows [begin, end) of the result densely. Fastest in order, from the first row on.
   virtual void make_rows(int64_t begin, int64_t end, void* out) = 0;
 };
 
-// Output 0 of the sample in hand, being filled from rows of an image. One worker thread.
+// Writes output 0 of the current sample from rows of an image. One worker thread.
 class ImageRowSink {
  public:
   virtual ~ImageRowSink() = default;
@@ -92,27 +91,27 @@ class MakesImage {
   virtual std::unique_ptr<ImageSource> open(SampleContext& ctx) const = 0;
 };
 
-// ImageRole::kResampler. `in`, of layout "HWC", stands for input 0 and has no data.
+// ImageRole::kResampler. `in` describes input 0, which has layout "HWC"; it has no data.
 class ResamplesImage {
  public:
   virtual ~ResamplesImage() = default;
   virtual std::unique_ptr<ImageResampling> plan(SampleContext& ctx, const SampleView& in) const = 0;
 };
 
-// ImageRole::kWindow, kFlip and kNormalizer. `in` is as above.
+// ImageRole::kWindow, kFlip and kNormalizer. `in` as above.
 class TakesImagePart {
  public:
   virtual ~TakesImagePart() = default;
-  // The part of `in` that is the result, or (kNormalizer) that it is computed from pixel by pixel.
-  // Nothing where the result has anything else, such as padding.
+  // The part of `in` that is the result or, for kNormalizer, that the result is computed from pixel
+  // by pixel. nullopt if the result has anything else, such as padding.
   virtual std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const = 0;
 };
 
 // ImageRole::kNormalizer.
 class NormalizesRows : public TakesImagePart {
  public:
-  // Makes output 0 for an image like `in`, which part() was taken of; `mirror`: its columns still
-  // have to be mirrored.
+  // Allocates output 0 for an image like `in`, the result of part(). `mirror`: the columns are not
+  // mirrored yet.
   virtual std::unique_ptr<ImageRowSink> start(SampleContext& ctx, const SampleView& in,
                                               bool mirror) const = 0;
 };

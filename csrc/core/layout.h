@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape and Layout: extents of a sample and the letter of each axis ("HWC"). Small values on the
-// stack: they are made and copied for every sample.
+// Shape and Layout: the extents of a sample, and the letters of its axes ("HWC"). They live on the
+// stack, since they are made and copied for every sample.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +36,8 @@ class Shape {
   const int64_t* begin() const { return extents_.data(); }
   const int64_t* end() const { return extents_.data() + ndim_; }
   std::span<const int64_t> span() const { return {extents_.data(), static_cast<size_t>(ndim_)}; }
-  // Number of elements. Extents are checked where they enter the engine and where operators make
-  // tensors (checked_size_bytes() in view.h), so this cannot overflow.
+  // Number of elements. Cannot overflow: extents are checked when they enter the engine and when
+  // operators make tensors (checked_size_bytes() in view.h).
   int64_t volume() const {
     int64_t n = 1;
     for (int64_t e : *this) n *= e;
@@ -57,7 +57,7 @@ class Shape {
 
 inline std::ostream& operator<<(std::ostream& out, const Shape& s) { return out << s.str(); }
 
-// Empty means "not known"; otherwise one letter per dimension.
+// One letter per dimension, or empty if unknown.
 class Layout {
  public:
   Layout() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based randomness: each value is a pure function of (seed, sample, draw), so neither
-// threads nor prefetching nor resuming can change it.
+// Counter-based random numbers: each value is a pure function of (seed, sample, draw), so threads,
+// prefetching and resuming cannot change it.
 // Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011 (Philox4x32-10).
 #pragma once
 
@@ -33,13 +33,13 @@ inline uint64_t derive_seed(uint64_t seed, uint64_t stream) {
   return b[0] | static_cast<uint64_t>(b[1]) << 32;
 }
 
-// The draws of one (seed, sample): a small value, made afresh for every sample.
+// The random numbers of one (seed, sample). Cheap to construct for every sample.
 class RandomStream {
  public:
   RandomStream(uint64_t seed, uint64_t sample)
       : key_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}, sample_(sample) {}
 
-  // What draws are keyed by, for those who make many at once.
+  // The key, for code that generates many numbers at once.
   uint64_t seed() const { return key_[0] | static_cast<uint64_t>(key_[1]) << 32; }
   uint64_t sample() const { return sample_; }
 
@@ -62,7 +62,7 @@ class RandomStream {
   // Uniform in [0, 1), 53 bits.
   double uniform_double() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
   float uniform(float low, float high) {
-    // Rounding can reach `high`, which the half-open interval leaves out.
+    // Rounding can reach `high`, which the interval excludes.
     const float value = low + (high - low) * uniform_float();
     return value < high ? value : low < high ? std::nextafterf(high, low) : low;
   }
@@ -79,7 +79,8 @@ class RandomStream {
     }
     return static_cast<int64_t>(static_cast<uint64_t>(low) + static_cast<uint64_t>(product >> 64));
   }
-  // Standard normal (Box and Muller, 1958); two words a value, so a draw never depends on the last.
+  // Standard normal (Box and Muller, 1958). Uses two words per value, so that a draw does not
+  // depend on the one before.
   float normal() {
     const double u1 = (next_u32() + 1.0) * 0x1p-32;  // (0, 1]: the logarithm is finite
     const double u2 = next_u32() * 0x1p-32;

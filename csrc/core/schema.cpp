@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registry of schemas, and how argument values become C++ values.
+// The registry of schemas, and the conversion of argument values to C++ types.
 #include "core/schema.h"
 
 #include <algorithm>
@@ -64,6 +64,7 @@ const char* arg_type_name(ArgType type) {
     case ArgType::kFunction: return "function";
     case ArgType::kCode: return "code";
     case ArgType::kLayoutVec: return "layout_list";
+    case ArgType::kExpression: return "expression";
   }
   return "";
 }
@@ -162,7 +163,7 @@ template <>
 std::vector<std::string> arg_cast<std::vector<std::string>>(const ArgValue& value,
                                                             std::string_view arg) {
   if (const auto* v = std::get_if<std::vector<std::string>>(&value)) return *v;
-  // An empty list of Python says nothing of its elements, and comes as numbers.
+  // An empty Python list has no element type and arrives as a list of numbers.
   if (const auto* v = std::get_if<std::vector<int64_t>>(&value); v != nullptr && v->empty())
     return {};
   return {to_string(value, arg)};
@@ -176,12 +177,17 @@ Bytes arg_cast<Bytes>(const ArgValue& value, std::string_view arg) {
 template <>
 Function arg_cast<Function>(const ArgValue& value, std::string_view arg) {
   if (const auto* f = std::get_if<Function>(&value)) return *f;
-  raise(ErrorKind::kType, "argument `", arg, "` is not a function");
+  wrong_type(arg, "a function");
 }
 template <>
 Code arg_cast<Code>(const ArgValue& value, std::string_view arg) {
   if (const auto* c = std::get_if<Code>(&value)) return *c;
-  raise(ErrorKind::kType, "argument `", arg, "` is not compiled code");
+  wrong_type(arg, "compiled code");
+}
+template <>
+Expression arg_cast<Expression>(const ArgValue& value, std::string_view arg) {
+  if (const auto* e = std::get_if<Expression>(&value)) return *e;
+  wrong_type(arg, "an expression");
 }
 
 const std::vector<std::unique_ptr<Schema>>& all_schemas() { return registry(); }
@@ -261,8 +267,12 @@ SchemaBuilder& SchemaBuilder::side_effects() {
   schema_->side_effects = true;
   return *this;
 }
-SchemaBuilder& SchemaBuilder::fed_source() {
-  schema_->fed = true;
+SchemaBuilder& SchemaBuilder::expression_arg(std::string name, std::string doc) {
+  schema_->graph_role = GraphRole::kExpression;
+  return required_arg(std::move(name), ArgType::kExpression, std::move(doc));
+}
+SchemaBuilder& SchemaBuilder::external_source() {
+  schema_->external = true;
   return source();
 }
 SchemaBuilder& SchemaBuilder::source() {
@@ -283,6 +293,19 @@ SchemaBuilder& SchemaBuilder::mixed() {
 }
 SchemaBuilder& SchemaBuilder::image_role(ImageRole role) {
   schema_->image_role = role;
+  return *this;
+}
+SchemaBuilder& SchemaBuilder::graph_role(GraphRole role) {
+  schema_->graph_role = role;
+  return *this;
+}
+SchemaBuilder& SchemaBuilder::parts(std::string host_part, std::string device_part) {
+  schema_->host_part = std::move(host_part);
+  schema_->device_part = std::move(device_part);
+  return *this;
+}
+SchemaBuilder& SchemaBuilder::whole_image_args(std::vector<std::string> names) {
+  schema_->whole_image_args = std::move(names);
   return *this;
 }
 SchemaBuilder& SchemaBuilder::host_input(int index) {

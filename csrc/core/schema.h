@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schema: all that is said about an operator, said once. Python functions, classes, stubs,
-// reference pages and test lists are derived from it. Also OpSpec, one use of an operator in a
-// graph.
+// Schema: the one description of an operator. Python functions, classes, stubs, reference pages and
+// test lists are derived from it. Also OpSpec: one use of an operator in a graph.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +14,7 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/expression.h"
 #include "core/layout.h"
 
 namespace torchdali {
@@ -22,7 +22,7 @@ namespace torchdali {
 class Operator;
 struct OpSpec;
 
-// DALI's numbers (torchdali/types.py has the same).
+// DALI's numbers; torchdali/types.py has the same.
 enum class ImageType : int8_t { kRGB, kBGR, kGray, kYCbCr, kAnyData };
 enum class InterpType : int8_t { kNN, kLinear, kCubic, kLanczos3, kTriangular, kGaussian };
 
@@ -42,39 +42,48 @@ enum class ArgType : int8_t {
   kFunction,
   kCode,
   kLayoutVec,  // one for all, or a list
+  kExpression,
 };
-const char* arg_type_name(
-    ArgType type);  // as torchdali/_engine/schema.py knows it: "int_list", ...
+// The name that torchdali/_engine/schema.py uses: "int_list", ...
+const char* arg_type_name(ArgType type);
 
-// Data of any size; shared, since arguments are copied.
+// Data of any size. Shared, because arguments are copied.
 using Bytes = std::shared_ptr<const std::string>;
-// A function of the user's, in the language that the definition is written in.
+// A function of the user's, as an object of the language of the definition.
 using Function = std::shared_ptr<void>;
-// Compiled code, and what owns the memory that it lies in. Nothing that a user or a document could
-// write down becomes one.
+// Compiled code and the owner of its memory. No document and no argument of a user becomes one.
 struct Code {
   std::shared_ptr<void> owner;
   void* address = nullptr;
-  std::string text = {};  // of the user's function: name, file and line
+  std::string text = {};  // name, file and line of the user's function
   bool operator==(const Code&) const = default;
 };
 
-// Enumerations travel as their number, layouts as strings.
+// Enumerators are stored as numbers, layouts as strings.
 using ArgValue =
     std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
-                 std::vector<double>, std::vector<std::string>, Bytes, Function, Code>;
+                 std::vector<double>, std::vector<std::string>, Bytes, Function, Code, Expression>;
 
-// How the result for an image (layout "HWC") hangs on the input: what operators can be fused by
-// (core/image_part.h has what each of them implements).
+// How an operator's result depends on its input, for an image (layout "HWC"). Operators are fused
+// by their roles; core/image_part.h has the interface of each.
 enum class ImageRole : int8_t {
   kNone,
-  kDecoder,     // makes any window of its image
+  kDecoder,     // decodes any window of its image
   kResampler,   // makes any part of its result, row by row, from a window of the input
   kWindow,      // a window of the input
   kFlip,        // the input, mirrored
-  kPixelwise,   // each pixel from that pixel of one input, wherever it stands; what the others hold
-                // is broadcast, as in arithmetic
-  kNormalizer,  // as a window and then pixelwise, in any order of axes
+  kPixelwise,   // each pixel depends on that pixel of one input, not on its position; other inputs
+                // are broadcast, as in arithmetic
+  kNormalizer,  // a window, then pixelwise, in any order of axes
+};
+
+// What an operator means to the passes over a graph; docs/design/graph.md.
+enum class GraphRole : int8_t {
+  kNone,
+  kMerge,         // passes on input 0 where the boolean input 2 is true, input 1 where it is false
+  kCopyToDevice,  // copies a batch from the host to the GPU
+  kCopyToHost,    // copies a batch from the GPU to the host
+  kExpression,    // evaluates the steps in its argument of type kExpression
 };
 
 enum class Arity : int8_t {
@@ -86,7 +95,7 @@ struct ArgSchema {
   std::string name = {};
   ArgType type = ArgType::kInt;
   std::string doc = {};
-  ArgValue default_value = {};  // monostate: none; then get<T>() fails unless the user gave a value
+  ArgValue default_value = {};  // monostate: none, and get<T>() fails if the user gave no value
   bool required = false;
   Arity arity = Arity::kConstant;
   bool deprecated = false;
@@ -99,7 +108,7 @@ struct InputSchema {
   std::string doc;
   std::vector<std::string> layouts;  // empty: any layout
   bool optional = false;
-  bool host = false;  // on the host for GPU operators too
+  bool host = false;  // on the host, also for GPU operators
 };
 
 struct OutputSchema {
@@ -111,29 +120,35 @@ struct Schema {
   std::string name;  // as in fn: "decoders.image"
   std::string doc;
   std::vector<InputSchema> inputs;
-  int max_inputs = 0;  // more than there are `inputs`: the last stands for any further one
+  int max_inputs = 0;  // if greater than inputs.size(), the last input may be repeated
   std::vector<OutputSchema> outputs;
   std::vector<ArgSchema> args;
   // Number of outputs of one use; empty: outputs.size().
   std::function<int(const OpSpec&)> num_outputs;
   bool random = false;        // draws random values: `seed` matters
-  bool side_effects = false;  // never pruned, never merged
-  bool source = false;        // creates batches (derives from Source)
-  bool fed = false;           // derives from FedSource
-  bool hidden = false;        // made by the engine's rewrites; no Python name
-  bool sequences = false;     // takes frame sequences
-  bool each_frame = false;    // knows single frames: the engine takes sequences apart
+  bool side_effects = false;  // is never pruned and never merged with an equal operator
+  bool source = false;        // makes batches (derives from Source)
+  bool external = false;      // its data comes from the user (derives from ExternalSource)
+  bool hidden = false;        // has no Python name
+  bool sequences = false;     // takes sequences of frames
+  bool each_frame = false;    // takes single frames; the engine loops over sequences
   bool volumes = false;       // takes volumes
   ImageRole image_role = ImageRole::kNone;
-  bool chains_on_gpu = false;      // the GPU operator can be fused by its role, too (gpu/chain.h)
-  bool mixed = false;              // has device="mixed": runs on the CPU, and its output is copied
-  std::vector<std::string> lacks;  // what it cannot do yet, though DALI's can; says so when asked
+  GraphRole graph_role = GraphRole::kNone;
+  bool chains_on_gpu = false;  // the GPU operator can be fused by its image role (gpu/chain.h)
+  bool mixed = false;          // has device="mixed": runs on the CPU, and its output is copied
+  // The operators that divide the work of this one between host and GPU: of a decoder, or of a
+  // resizer for which a decoder decodes only the region that it reads. docs/design/gpu_jpeg.md.
+  std::string host_part, device_part;
+  // Arguments with which a decoder always decodes the whole image.
+  std::vector<std::string> whole_image_args;
+  std::vector<std::string> lacks;  // features of DALI's operator that are missing
   std::function<std::unique_ptr<Operator>(const OpSpec&)> make_cpu, make_gpu;
 
   const ArgSchema* find_arg(std::string_view arg_name) const;
 };
 
-// One use of an operator: its arguments after the user's call was checked.
+// One use of an operator, with the arguments of a call that was checked.
 struct OpSpec {
   const Schema* schema = nullptr;
   std::string name;  // of the node
@@ -141,20 +156,19 @@ struct OpSpec {
   int max_batch_size = 1;
   int num_threads = 1;
   uint64_t seed = 0;  // of this operator's draws
-  // Of an image decoder: false where it is known that no operator that resamples the image runs
-  // together with it.
+  // Of an image decoder: false if no resampler is fused with it.
   bool resampled = true;
   std::map<std::string, ArgValue, std::less<>> constants;  // given by the user
   std::map<std::string, int, std::less<>> tensors;  // argument -> index of the argument input
 
-  // Given by the user, as a constant or as a tensor.
+  // Given by the user, as a constant or a tensor.
   bool has(std::string_view arg) const { return constants.contains(arg) || tensors.contains(arg); }
   bool has_tensor(std::string_view arg) const { return tensors.contains(arg); }
   // Given by the user or with a default.
   bool defined(std::string_view arg) const;
   // The constant given by the user, else the default. T: bool, int, int64_t, float, double,
-  // std::string, Bytes, Function, Code, Layout, DType, ImageType, InterpType, or std::vector of
-  // int64_t, float, double, std::string.
+  // std::string, Bytes, Function, Code, Expression, Layout, DType, ImageType, InterpType, or
+  // std::vector of int64_t, float, double, std::string.
   template <class T>
   T get(std::string_view arg) const;
 
@@ -173,7 +187,7 @@ T OpSpec::get(std::string_view arg) const {
 const std::vector<std::unique_ptr<Schema>>& all_schemas();  // sorted by name
 const Schema* find_schema(std::string_view name);           // or nullptr
 
-// Builds a schema; see csrc/ops/window/flip.cpp for a use.
+// Builds a schema; csrc/ops/window/flip.cpp is an example.
 class SchemaBuilder {
  public:
   explicit SchemaBuilder(std::string name);
@@ -181,7 +195,7 @@ class SchemaBuilder {
   SchemaBuilder& input(std::string name, std::string doc, std::vector<std::string> layouts = {});
   SchemaBuilder& optional_input(std::string name, std::string doc,
                                 std::vector<std::string> layouts = {});
-  // Any number of inputs up to `max`, behind those before it.
+  // Any number of further inputs, up to `max` inputs in all.
   SchemaBuilder& variadic_input(std::string name, std::string doc, int max);
   SchemaBuilder& output(std::string name, std::string doc);
   SchemaBuilder& num_outputs(std::function<int(const OpSpec&)> rule);
@@ -191,15 +205,17 @@ class SchemaBuilder {
   template <class T>
   SchemaBuilder& arg(std::string name, T default_value, std::string doc,
                      Arity arity = Arity::kConstant);
-  // An argument whose absence means something ("decided at run time").
+  // An argument without a default: whether it is given matters.
   SchemaBuilder& optional_arg(std::string name, ArgType type, std::string doc,
                               Arity arity = Arity::kConstant);
   SchemaBuilder& required_arg(std::string name, ArgType type, std::string doc,
                               Arity arity = Arity::kConstant);
-  // An old spelling of `renamed_to`, or (renamed_to empty) one that has no effect any more.
+  // An old name of `renamed_to`; if that is empty, an argument without effect.
   SchemaBuilder& deprecated_arg(std::string name, ArgType type, std::string doc,
                                 std::string renamed_to = "");
-  // Adds what several operators share: with(resize_args).
+  // The steps of an expression; gives the operator GraphRole::kExpression.
+  SchemaBuilder& expression_arg(std::string name, std::string doc);
+  // Adds what several operators have in common: with(resize_args).
   template <class Fn>
   SchemaBuilder& with(Fn&& add) {
     add(*this);
@@ -208,26 +224,29 @@ class SchemaBuilder {
   SchemaBuilder& random();
   SchemaBuilder& side_effects();
   SchemaBuilder& source();
-  SchemaBuilder& fed_source();
+  SchemaBuilder& external_source();
   SchemaBuilder& hidden();
-  // Takes sequences (layouts that begin with F). Where an argument has a value for each frame, the
-  // engine runs it frame by frame.
+  // Takes sequences (layouts that begin with F). If an argument has a value for each frame, the
+  // engine runs the operator frame by frame.
   SchemaBuilder& sequences();
-  // Knows nothing of sequences, and is run on one frame after the other: what it sees are layouts
-  // without the F that its inputs list.
+  // Takes single frames: the engine runs it for each frame of a sequence. The operator sees the
+  // layouts of its inputs without the F.
   SchemaBuilder& each_frame();
   SchemaBuilder& volumes();
   SchemaBuilder& mixed();
   SchemaBuilder& image_role(ImageRole role);
-  // What it cannot do yet though DALI's can, for the list of operators: "TIFF files".
+  SchemaBuilder& graph_role(GraphRole role);
+  SchemaBuilder& parts(std::string host_part, std::string device_part);
+  SchemaBuilder& whole_image_args(std::vector<std::string> names);
+  // A feature of DALI's operator that is missing, for the list of operators: "TIFF files".
   SchemaBuilder& lacks(std::string what);
-  // The CPU implementation: a class derived from Operator, made from an OpSpec at build.
+  // The CPU implementation: a class derived from Operator, constructed from an OpSpec.
   template <class Op>
   SchemaBuilder& cpu();
   // The GPU implementation: a class derived from gpu::TaskOperator (gpu/operator.h).
   template <class Op>
   SchemaBuilder& gpu();
-  // On the GPU too, input `index` stays on the host.
+  // Input `index` is on the host, also on the GPU.
   SchemaBuilder& host_input(int index);
 
   std::unique_ptr<Schema> take() { return std::move(schema_); }
@@ -240,7 +259,7 @@ class SchemaBuilder {
 
 class RegisteredOperator {
  public:
-  RegisteredOperator(SchemaBuilder& builder);  // NOLINT: the end of TORCHDALI_OPERATOR's chain
+  RegisteredOperator(SchemaBuilder& builder);  // NOLINT: implicit, for TORCHDALI_OPERATOR
 };
 
 #define TORCHDALI_CONCAT_(a, b) a##b
@@ -311,6 +330,7 @@ TORCHDALI_ARG_CAST(std::vector<std::string>);
 TORCHDALI_ARG_CAST(Bytes);
 TORCHDALI_ARG_CAST(Function);
 TORCHDALI_ARG_CAST(Code);
+TORCHDALI_ARG_CAST(Expression);
 #undef TORCHDALI_ARG_CAST
 
 }  // namespace torchdali

@@ -19,10 +19,10 @@
 namespace torchdali::trace {
 namespace {
 
-// An event, or 64 bytes of the name behind one.
+// An event, or 64 bytes of the name that follows it.
 constexpr size_t kSlotBytes = 64;
 constexpr size_t kChunkSlots = 1024;
-// Longer names lose their beginning: the end of a path says more.
+// Longer names lose their beginning, since the end of a path says more.
 constexpr size_t kMaxText = 7 * kSlotBytes;
 struct alignas(8) Slot {
   std::array<char, kSlotBytes> bytes;
@@ -37,7 +37,8 @@ struct LabelText {
   std::string name, kind, detail;
 };
 
-std::mutex& mutex() {  // of all below; never destroyed, since threads may outlive static variables
+// Protects everything below. Never destroyed, since threads may outlive static variables.
+std::mutex& mutex() {
   static auto* const one = new std::mutex;
   return *one;
 }
@@ -51,7 +52,7 @@ Labels& labels() {
   return *one;
 }
 
-// Of one thread in one session: it writes, and publishes by `count`; others read what is below.
+// The events of one thread in one session. The thread publishes slots by incrementing `count`.
 struct Buffer {
   explicit Buffer(size_t max_chunks) : chunks(max_chunks) {}
   Slot& slot(size_t i) { return chunks[i / kChunkSlots]->slots[i % kChunkSlots]; }
@@ -59,7 +60,7 @@ struct Buffer {
   std::vector<std::unique_ptr<Chunk>> chunks;
   std::atomic<size_t> count{0};  // slots
   Counter dropped;
-  size_t reserved = 0;  // slots; the writer's own
+  size_t reserved = 0;  // slots; used by the writer only
   int64_t thread = 0;
   std::string thread_name;
 };
@@ -79,15 +80,15 @@ namespace {
 std::shared_ptr<Session::Shared> running;  // under mutex()
 std::atomic<uint64_t> running_number{0};   // 0: none
 uint64_t sessions = 0;                     // under mutex()
-// What the thread records to. The session owns it, so that memory goes with the session.
-struct Mine {
+// The buffer of this thread. The session owns it, so that its memory is freed with the session.
+struct ThreadBuffer {
   std::weak_ptr<Session::Shared> session;
   Buffer* buffer = nullptr;
   uint64_t number = 0;
 };
-thread_local Mine mine;
+thread_local ThreadBuffer thread_buffer;
 
-// In a forked child nothing is recorded: the memory belongs to the parent's threads.
+// A forked child records nothing, since the memory belongs to threads of the parent.
 void after_fork() {
   is_on.store(false, std::memory_order_relaxed);
   running_number.store(0, std::memory_order_relaxed);
@@ -95,7 +96,7 @@ void after_fork() {
 
 std::shared_ptr<Session::Shared> join_session() {
   const std::lock_guard lock(mutex());
-  mine = {};
+  thread_buffer = {};
   if (running == nullptr) return nullptr;
   auto buffer = std::make_unique<Buffer>(running->max_chunks);
   std::array<char, 32> name{};
@@ -103,12 +104,12 @@ std::shared_ptr<Session::Shared> join_session() {
   buffer->thread_name = name.data();
   buffer->thread = gettid();
   if (gettid() == getpid()) buffer->thread_name = "main thread (" + buffer->thread_name + ")";
-  mine = {running, buffer.get(), running->number};
+  thread_buffer = {running, buffer.get(), running->number};
   running->buffers.push_back(std::move(buffer));
   return running;
 }
 
-// Room for so many slots, or false.
+// Makes room for `slots` slots; returns false if memory is used up.
 bool reserve(Session::Shared& session, Buffer& buffer, size_t slots) {
   while (buffer.reserved < slots) {
     const size_t next = buffer.reserved / kChunkSlots;
@@ -140,10 +141,11 @@ uint32_t new_owner() {
 void add(Event event, std::string_view text) {
   const uint64_t number = running_number.load(std::memory_order_acquire);
   if (number == 0) return;
-  const auto session = mine.number == number ? mine.session.lock() : join_session();
+  const auto session =
+      thread_buffer.number == number ? thread_buffer.session.lock() : join_session();
   if (session == nullptr) return;
   if (text.size() > kMaxText) text.remove_prefix(text.size() - kMaxText);
-  Buffer& buffer = *mine.buffer;
+  Buffer& buffer = *thread_buffer.buffer;
   const size_t text_slots = (text.size() + kSlotBytes - 1) / kSlotBytes;
   const size_t at = buffer.count.load(std::memory_order_relaxed);
   if (!reserve(*session, buffer, at + 1 + text_slots)) {
@@ -163,7 +165,7 @@ Session::Session(int64_t max_events) : shared_(std::make_shared<Shared>()) {
   static const int registered = pthread_atfork(nullptr, nullptr, after_fork);
   (void)registered;
   const std::lock_guard lock(mutex());
-  TORCHDALI_CHECK_KIND(kRuntime, running_number.load() == 0, "a profile is being taken already");
+  TORCHDALI_CHECK_KIND(kRuntime, running_number.load() == 0, "a profile is already being taken");
   shared_->number = ++sessions;
   shared_->max_chunks = (static_cast<size_t>(max_events) + kChunkSlots - 1) / kChunkSlots;
   shared_->chunks_left = static_cast<int64_t>(shared_->max_chunks);
@@ -186,7 +188,7 @@ void Session::stop() {
 
 namespace {
 
-// Of the UTF-8 sequence that begins there; 0 where it is none.
+// The length of the UTF-8 sequence that begins at `at`; 0 if it is invalid.
 size_t sequence_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);
@@ -198,7 +200,7 @@ size_t sequence_length(std::string_view text, size_t at) {
   if (length == 0 || at + length > text.size()) return 0;
   for (size_t i = 1; i < length; ++i)
     if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  // Longer forms of shorter ones, surrogates, and what is beyond Unicode.
+  // Overlong forms, surrogates, and code points beyond Unicode.
   if (length > 2) {
     const unsigned char second = byte(at + 1);
     if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
@@ -208,7 +210,7 @@ size_t sequence_length(std::string_view text, size_t at) {
   return length;
 }
 
-// As a JSON string. Names of files may hold bytes that are no text.
+// Returns `text` as a JSON string. Names of files may contain bytes that are not UTF-8.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size();) {
@@ -298,11 +300,11 @@ Totals Session::write(const std::string& path, const std::vector<uint32_t>& owne
   for (Buffer* buffer : buffers) {
     const size_t count = buffer->count.load(std::memory_order_acquire);
     totals.dropped += buffer->dropped.get();
-    std::string source;  // of the sample that the events are in
+    std::string source;  // the name of the sample that the events belong to
     int64_t source_end = 0;
     bool named = false;
-    // Events are written when they end: a sample comes behind its steps, so its name is found
-    // first.
+    // Events are recorded when they end, so a sample follows its steps. Sorting puts it, and its
+    // name, first.
     std::vector<std::pair<Event, size_t>> events;
     for (size_t at = 0; at < count;) {
       Event event;
@@ -311,7 +313,7 @@ Totals Session::write(const std::string& path, const std::vector<uint32_t>& owne
       if (wanted(event.owner)) events.emplace_back(event, at + 1);
       at += 1 + text_slots;
     }
-    // From the outermost on; what ends later is written later.
+    // Outer events first. Of two events with equal times, the outer one was recorded later.
     std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
       return std::tuple(a.first.start_ns, -a.first.ns, b.second) <
              std::tuple(b.first.start_ns, -b.first.ns, a.second);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trace: what each thread did when, for torchdali.profile(). A thread writes to a buffer of its own
-// without locks; memory is bounded, and what does not fit is counted. No torch: it runs under TSan.
+// Trace: what each thread did when, for torchdali.profile(). Each thread writes to its own buffer
+// without locks. Memory is bounded; events that do not fit are counted. Does not include torch, so
+// that it runs under TSan.
 #pragma once
 
 #include <atomic>
@@ -12,49 +13,49 @@
 
 namespace torchdali::trace {
 
-// What events have in common: the name and kind of what was done. Never freed, one of each.
+// The name and kind of events. Labels are interned and never freed.
 using Label = uint32_t;
 
 struct Event {
   int64_t start_ns = 0;
-  int64_t ns = 0;          // how long; of a counter: its value
-  int64_t bytes = -1;      // of what was made; -1: nothing to say
-  int64_t iteration = -1;  // -1: of none
-  int32_t sample = -1;     // in its batch; -1: of none
+  int64_t ns = 0;          // duration; of a counter, its value
+  int64_t bytes = -1;      // size of the result; -1: none
+  int64_t iteration = -1;  // -1: none
+  int32_t sample = -1;     // index in the batch; -1: none
   Label label = 0;
-  uint32_t owner = 0;      // whose it is: see new_owner(); 0: nobody's
-  uint16_t text_size = 0;  // bytes in the slots behind it: the name of the sample
+  uint32_t owner = 0;      // the pipeline, from new_owner(); 0: none
+  uint16_t text_size = 0;  // bytes of the sample's name, in the slots after the event
   bool counter = false;
 };
 
 inline std::atomic<bool> is_on{false};
 inline bool enabled() { return is_on.load(std::memory_order_relaxed); }
 
-// `kind`: what viewers filter by. `detail`: where the user wrote it, or "".
+// `kind`: viewers filter by it. `detail`: the user's line, or "".
 Label label(const std::string& name, const std::string& kind, const std::string& detail = "");
-// A number for a pipeline, never 0.
+// Returns a new number for a pipeline, never 0.
 uint32_t new_owner();
-// Does nothing where no trace is taken. `text`: the name of the sample. Any thread.
+// Does nothing if no session is running. `text`: the name of the sample. Any thread.
 void add(Event event, std::string_view text = {});
 
 struct Totals {
   int64_t events = 0;   // written
-  int64_t dropped = 0;  // there was no room for them
+  int64_t dropped = 0;  // did not fit
 };
 
-// One recording; there is one at a time.
+// A recording. Only one runs at a time.
 class Session {
  public:
-  // 64 bytes for each of `max_events`, taken as they are used; names of samples take as much again.
-  // Throws Error where there is a session.
+  // Allocates up to 64 bytes for each of `max_events`, as they come; names of samples need as much
+  // again. Throws Error if a session is running.
   explicit Session(int64_t max_events);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
-  // Nothing is recorded from now on.
+  // Ends the recording.
   void stop();
-  // As JSON that chrome://tracing and Perfetto read. `owners`: whose events; empty: all. After
-  // stop(). Throws Error where the file cannot be written.
+  // Writes the events of `owners` (empty: all) as JSON for chrome://tracing and Perfetto. Called
+  // after stop(). Throws Error if the file cannot be written.
   Totals write(const std::string& path, const std::vector<uint32_t>& owners);
 
   struct Shared;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SampleView: one sample's memory, described. Owns nothing; always contiguous, C order.
+// SampleView: describes the memory of one sample, which it does not own. Always contiguous, C
+// order.
 #pragma once
 
 #include "core/dtype.h"
@@ -21,9 +22,9 @@ struct SampleView {
   }
 };
 
-// size_bytes() of a tensor that is to be made or comes from outside; raises where no machine could
-// hold it. An extent of 0 is no excuse for the others: products of some of them are strides, here
-// and in torch.
+// size_bytes() of a tensor that is about to be made or comes from the user. Raises if it is larger
+// than any machine's memory. Extents of an empty tensor are checked too, because products of some
+// of them are strides, here and in torch.
 inline size_t checked_size_bytes(const SampleView& view) {
   constexpr int64_t kMaxBytes = int64_t{1} << 46;
   int64_t bytes = itemsize(view.dtype);
@@ -35,7 +36,7 @@ inline size_t checked_size_bytes(const SampleView& view) {
   }
   TORCHDALI_CHECK_KIND(kRuntime, fits, "a tensor of ", dtype_name(view.dtype), " and shape ",
                        view.shape, " is too large: its extents",
-                       empty ? ", those of 0 left out," : "", " make more than ", kMaxBytes,
+                       empty ? ", without those of 0," : "", " make more than ", kMaxBytes,
                        " bytes");
   return empty ? 0 : static_cast<size_t>(bytes);
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "kernels/gpu/tasks.h"
 

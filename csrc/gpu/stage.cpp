@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The batch stage of a GPU operator: describe, make the outputs, launch.
+#include "core/batch_context.h"
 #include "gpu/device.h"
 #include "gpu/operator.h"
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 
 namespace torchdali {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 
 namespace torchdali {

@@ -33,10 +33,10 @@ class InputLayout {
     if (sample.layout.empty())
       raise(ErrorKind::kLayout, "input `", name_, "` has no layout and ", sample.shape.ndim(),
             " dimensions, expected one of ", expected,
-            ". To fix it: give the data its layout, e.g. fn.external_source(layout=\"HWC\")");
+            to_fix("give the data its layout, e.g. fn.external_source(layout=\"HWC\")"));
     raise(ErrorKind::kLayout, "input `", name_, "` has layout ", sample.layout,
           ", expected one of ", expected,
-          ". To fix it: give the input the axes it lacks, e.g. fn.reshape(..., layout=\"HWC\")");
+          to_fix("give the input the axes it lacks, e.g. fn.reshape(..., layout=\"HWC\")"));
   }
 
   std::string name_;

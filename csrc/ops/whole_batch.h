@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/batch_context.h"
 #include "core/operator.h"
 
 namespace torchdali {

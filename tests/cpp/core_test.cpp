@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// core: binary16, Philox against its published test vectors, layouts, the registry; and the
-// executor's parts that need no torch: graph checks, plans, scratch memory.
-// sources: csrc/core/schema.cpp csrc/executor/graph/graph.cpp csrc/executor/run/plan.cpp csrc/executor/graph/rewrite.cpp
-// sources: csrc/executor/graph/fuse_expressions.cpp csrc/executor/chain/frame_loop.cpp csrc/executor/chain/chain*.cpp
+// core: binary16, Philox against its published test vectors, layouts, the registry; and the parts
+// of the executor that need no torch: verification of graphs, plans, scratch memory.
+// sources: csrc/core/schema.cpp csrc/executor/graph/*.cpp csrc/executor/run/execution_plan.cpp
+// sources: csrc/executor/chain/frame_loop.cpp csrc/executor/chain/chain*.cpp csrc/executor/chain/fused_members.cpp
 // sanitizers: address
 #include <cmath>
 #include <cstring>
 #include <set>
 #include <string>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "executor/chain/gpu_chain.h"
-#include "executor/graph/rewrite.h"
-#include "executor/run/plan.h"
+#include "executor/graph/operator_error.h"
+#include "executor/run/execution_plan.h"
 #include "executor/run/scratch.h"
 #include "expect.h"
 #include "gpu/operator.h"
@@ -20,7 +21,7 @@
 namespace torchdali {
 
 namespace gpu {
-// The real ones need torch. No plan made here has an operator on the GPU.
+// The real function needs torch. No plan in this test has an operator on the GPU.
 std::unique_ptr<Operator> make_stage(std::unique_ptr<Operator> op, const GpuOperator& /*gpu*/) {
   return op;
 }
@@ -141,38 +142,6 @@ TORCHDALI_OPERATOR("test.use")
     .required_arg("mode", ArgType::kString, "How.")
     .cpu<Nothing>();
 
-// Stand-ins for what images go through.
-TORCHDALI_OPERATOR("test.decode")
-    .input("data", "")
-    .output("image", "")
-    .image_role(ImageRole::kDecoder)
-    .cpu<Nothing>();
-TORCHDALI_OPERATOR("test.resize")
-    .input("data", "")
-    .output("image", "")
-    .arg("factor", 1.f, "", Arity::kPerSample)
-    .image_role(ImageRole::kResampler)
-    .cpu<Nothing>();
-TORCHDALI_OPERATOR("test.add")
-    .input("first", "")
-    .input("second", "")
-    .output("sum", "")
-    .arg("factor", 1.f, "", Arity::kPerSample)
-    .image_role(ImageRole::kPixelwise)
-    .cpu<Nothing>();
-
-// Under the name that the rewrites know.
-TORCHDALI_OPERATOR("arithmetic")
-    .optional_input("first", "")
-    .optional_input("second", "")
-    .output("result", "")
-    .arg("count", 1, "")
-    .arg("factor", 1.f, "")
-    .optional_arg("weights", ArgType::kFloatVec, "")
-    .required_arg("steps", ArgType::kStringVec, "")
-    .hidden()
-    .cpu<Nothing>();
-
 Node node(const char* op, std::vector<Edge> inputs = {}) {
   Node n;
   n.schema = find_schema(op);
@@ -215,7 +184,8 @@ void graphs_with_mistakes_are_refused_with_the_users_line() {
                EXPECT(e.message().find("`mode`") != std::string::npos));
   Graph refused_by_operator{{node("test.make")}, {{0, 0}}};
   refused_by_operator.nodes[0].args["count"] = int64_t{-1};
-  EXPECT_THROW(OperatorError, make_plan(refused_by_operator, 1, 1), EXPECT(e.op == "test.make"));
+  EXPECT_THROW(OperatorError, make_execution_plan(refused_by_operator, 1, 1),
+               EXPECT(e.op == "test.make"));
 }
 
 void plans_release_each_value_after_its_last_use() {
@@ -223,7 +193,7 @@ void plans_release_each_value_after_its_last_use() {
               {{2, 0}, {1, 0}, {2, 0}}};
   graph.nodes[2].argument_inputs["factor"] = {0, 0};
   graph.nodes[1].args["count"] = int64_t{2};
-  const Plan plan = make_plan(graph, 4, 1);
+  const ExecutionPlan plan = make_execution_plan(graph, 4, 1);
   EXPECT(plan.num_slots == 4 && plan.num_batches == 2);
   EXPECT(plan.outputs.size() == 3 && plan.outputs[0].batch == 0 && plan.outputs[1].batch == 1 &&
          plan.outputs[2].batch == 0);
@@ -233,86 +203,6 @@ void plans_release_each_value_after_its_last_use() {
   EXPECT((plan.steps[1].batches == std::vector<int>{1, -1}));
   EXPECT((plan.steps[2].inputs == std::vector<int>{1} &&
           plan.steps[2].arguments == std::vector<int>{0}));
-}
-
-void operators_on_an_image_are_chained_where_nobody_sees_it_in_between() {
-  Graph plain{{node("test.make"), node("test.decode", {{0, 0}}), node("test.use", {{0, 0}}),
-               node("test.resize", {{1, 0}}), node("test.add", {{2, 0}, {3, 0}}),
-               node("test.use", {{4, 0}})},
-              {{5, 0}, {2, 0}}};
-  plain.nodes[3].argument_inputs["factor"] = {0, 0};
-  plain.nodes[4].argument_inputs["factor"] = {2, 0};
-  const Graph fused = rewrite(plain);
-  EXPECT(fused.nodes.size() == 4);
-  const Node& chain = fused.nodes[2];
-  EXPECT(chain.schema->name == "test.add" && chain.members.size() == 3);
-  EXPECT((chain.inputs == std::vector<Edge>{{0, 0}, {1, 0}}));
-  EXPECT((chain.members[0].inputs == std::vector<int>{kChainValue}));
-  EXPECT((chain.members[2].inputs == std::vector<int>{1, kChainValue}));
-  std::vector<Edge> arguments;  // those of the first members come first
-  (void)make_spec(chain, 1, 1, &arguments);
-  EXPECT((arguments == std::vector<Edge>{{0, 0}, {1, 0}}));
-  EXPECT((fused.nodes[3].inputs == std::vector<Edge>{{2, 0}}));
-  EXPECT((fused.outputs == std::vector<Edge>{{3, 0}, {1, 0}}));
-  // Errors name the operator that the user wrote.
-  EXPECT(OperatorError(Error(ErrorKind::kData, ""), chain).op == "test.add");
-  Error of_producer(ErrorKind::kData, "");
-  of_producer.set_producer(0);
-  EXPECT(OperatorError(of_producer, chain).op == "test.decode");
-
-  Graph shown = plain;
-  shown.outputs.push_back({3, 0});
-  EXPECT(rewrite(shown).nodes.size() == 5);
-  Graph used_twice = plain;
-  used_twice.nodes[5].argument_inputs["factor"] = {1, 0};
-  EXPECT(rewrite(used_twice).nodes.size() == 5);
-  Graph in_a_branch = plain;  // the decoder's value is there for all samples, the others' for some
-  for (const size_t n : {3, 4, 5}) in_a_branch.nodes[n].guards = {{{0, 0}, true}};
-  EXPECT(rewrite(in_a_branch).nodes.size() == 4);
-  in_a_branch.nodes[4].guards = {{{0, 0}, false}};
-  EXPECT(rewrite(in_a_branch).nodes.size() == 5);
-}
-
-Node step(const char* text, std::vector<Edge> inputs) {
-  Node n = node("arithmetic", std::move(inputs));
-  n.args["steps"] = std::vector<std::string>{text};
-  n.location = text;
-  return n;
-}
-std::vector<std::string> steps_of(const Node& n) {
-  return std::get<std::vector<std::string>>(n.args.at("steps"));
-}
-
-void steps_that_only_an_expression_needs_become_a_part_of_it() {
-  using Steps = std::vector<std::string>;
-  const Graph plain{{node("test.make"), node("test.make"), step("sub &0 &1", {{0, 0}, {1, 0}}),
-                     step("add &0 2:int32", {{1, 0}}), step("mul &0 &1", {{2, 0}, {3, 0}}),
-                     step("add &0 &1", {{4, 0}, {2, 0}})},
-                    {{5, 0}}};
-  const Graph fused = rewrite(plain);
-  EXPECT(fused.nodes.size() == 3 && (fused.outputs == std::vector<Edge>{{2, 0}}));
-  const Node& whole = fused.nodes[2];
-  EXPECT((steps_of(whole) == Steps{"sub &0 &1", "add &1 2:int32", "mul %0 %1", "add %2 %0"}));
-  EXPECT((whole.inputs == std::vector<Edge>{{0, 0}, {1, 0}}) && whole.producers.size() == 3);
-  Error inside(ErrorKind::kValue, "");
-  inside.set_producer(1);
-  EXPECT(OperatorError(inside, whole).location == "add &0 2:int32");
-  EXPECT(OperatorError(Error(ErrorKind::kValue, ""), whole).location == "add &0 &1");
-
-  Graph shown = plain;  // the difference is seen, so it stays, and is an input of the rest
-  shown.outputs.push_back({2, 0});
-  const Graph two = rewrite(shown);
-  EXPECT(two.nodes.size() == 4 && (steps_of(two.nodes[2]) == Steps{"sub &0 &1"}));
-  EXPECT((steps_of(two.nodes[3]) == Steps{"add &0 2:int32", "mul &1 %0", "add %1 &1"}));
-
-  Graph guarded = plain;  // what only some samples need is not computed for all, nor the reverse
-  guarded.nodes[4].guards = {{{0, 0}, true}};
-  guarded.nodes[5].guards = {{{0, 0}, true}};
-  EXPECT(rewrite(guarded).nodes.size() == 3);
-  guarded.nodes[3].guards = {{{0, 0}, false}};
-  EXPECT(rewrite(guarded).nodes.size() == 4);
-  guarded.nodes[3].guards = {{{0, 0}, true}, {{1, 0}, true}};
-  EXPECT(rewrite(guarded).nodes.size() == 4);
 }
 
 void scratch_blocks_are_reused_and_stale_ones_given_back() {
@@ -351,8 +241,6 @@ int main() {
   argument_values_convert_or_say_why_not();
   graphs_with_mistakes_are_refused_with_the_users_line();
   plans_release_each_value_after_its_last_use();
-  operators_on_an_image_are_chained_where_nobody_sees_it_in_between();
-  steps_that_only_an_expression_needs_become_a_part_of_it();
   scratch_blocks_are_reused_and_stale_ones_given_back();
   tensors_beyond_all_memory_are_refused_even_without_elements();
   std::puts("core_test: ok");

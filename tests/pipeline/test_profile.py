@@ -250,7 +250,7 @@ def test_errors_are_raised_when_the_profile_starts(tmp_path):
     first = torchdali.profile(tmp_path / "a.json").start()
     with pytest.raises(errors.PipelineError, match="started already"):
         first.start()
-    with pytest.raises(errors.TorchdaliError, match="a profile is being taken already"):
+    with pytest.raises(errors.TorchdaliError, match="a profile is already being taken"):
         torchdali.profile(tmp_path / "b.json").start()
     first.stop()
     with torchdali.profile(tmp_path / "b.json"):

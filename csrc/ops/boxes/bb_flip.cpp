@@ -2,6 +2,7 @@
 // fn.bb_flip: mirrors bounding boxes.
 #include <algorithm>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/boxes/flip_boxes.h"

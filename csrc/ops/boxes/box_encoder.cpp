@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/boxes/box_match.h"

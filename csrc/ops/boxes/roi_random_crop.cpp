@@ -3,6 +3,7 @@
 // in it as can.
 #include <algorithm>
 
+#include "core/argument.h"
 #include "core/operator.h"
 
 namespace torchdali {

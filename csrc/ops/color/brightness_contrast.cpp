@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/chain.h"
 #include "kernels/math/linear.h"

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"
@@ -50,7 +51,7 @@ class ClaheArgs {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8, "input `data` is ", dtype_name(in.dtype),
-                         ", expected uint8. To fix it: use fn.cast");
+                         ", expected uint8", to_fix("use fn.cast"));
     const int64_t channels = in.shape[2];
     TORCHDALI_CHECK(channels == 1 || channels == 3, "input `data` has ", channels,
                     " channels, expected 1 or 3");

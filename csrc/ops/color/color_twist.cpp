@@ -7,6 +7,7 @@
 #include <numbers>
 #include <optional>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/chain.h"
 #include "kernels/color/color_matrix.h"
@@ -78,10 +79,10 @@ class ColorArgs {
     const Layout layout = layout_(in);
     const DType dtype = dtype_ == DType::kNone ? in.dtype : dtype_;
     const int64_t channels = in.shape[in.shape.ndim() - 1];
-    TORCHDALI_CHECK_KIND(kValue, channels == 3, "input `data` has ", channels,
-                         channels == 1 ? " channel" : " channels",
-                         ", expected 3 (red, green, blue). To fix it: convert the images with "
-                         "fn.color_space_conversion, or decode them as RGB");
+    TORCHDALI_CHECK_KIND(
+        kValue, channels == 3, "input `data` has ", channels,
+        channels == 1 ? " channel" : " channels", ", expected 3 (red, green, blue)",
+        to_fix("convert the images with fn.color_space_conversion, or decode them as RGB"));
     const float brightness = value(ctx, brightness_, 1.0f) * value(ctx, value_, 1.0f);
     const float contrast = value(ctx, contrast_, 1.0f);
     const Matrix m = hue_saturation(value(ctx, hue_, 0.0f), value(ctx, saturation_, 1.0f));

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"
@@ -44,7 +45,7 @@ class EqualizeArgs {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8, "input `data` is ", dtype_name(in.dtype),
-                         ", expected uint8. To fix it: use fn.cast");
+                         ", expected uint8", to_fix("use fn.cast"));
     if (ctx.output(0, in.dtype, in.shape, layout).volume() == 0) return {.images = 0};
     const int64_t pixels = in.shape[layout.find('H')] * in.shape[layout.find('W')];
     const int64_t channels = in.volume() / pixels;

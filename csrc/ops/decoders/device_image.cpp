@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/batch_context.h"
 #include "gpu/copy_axes.h"
 #include "gpu/nvjpeg.h"
 #include "gpu/operator.h"

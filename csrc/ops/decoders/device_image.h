@@ -32,9 +32,8 @@ void output_packed(SampleContext& ctx, DeviceImage& image);
 // Makes output 1; of kFile, with the file behind the description.
 void output_device_image(SampleContext& ctx, const DeviceImage& image, io::Bytes file);
 
-// The host's part of a decoder: one of a schema with the outputs of add_host_part_outputs() and the
-// name "host_part." and the decoder's, which is how executor/graph/mixed_decoders.cpp finds it.
-// Errors name the operator that the user wrote.
+// The host's part of a decoder, whose schema has the outputs of add_host_part_outputs(). The schema
+// of the decoder names it (SchemaBuilder::parts). Errors name the operator that the user wrote.
 template <class Decoder>
 class HostPart final : public Operator {
  public:

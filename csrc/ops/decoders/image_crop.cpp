@@ -34,6 +34,7 @@ TORCHDALI_OPERATOR("decoders.image_crop")
     .lacks("TIFF, WebP and JPEG 2000 files")
     .with(add_crop_args)
     .mixed()
+    .parts("host_part.decoders.image_crop", "decoders.device_part")
     .cpu<DecodeImageCrop>();
 
 TORCHDALI_OPERATOR("host_part.decoders.image_crop")

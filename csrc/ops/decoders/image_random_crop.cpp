@@ -36,6 +36,7 @@ TORCHDALI_OPERATOR("decoders.image_random_crop")
     .with(add_random_crop_args)
     .random()
     .mixed()
+    .parts("host_part.decoders.image_random_crop", "decoders.device_part")
     .cpu<DecodeImageRandomCrop>();
 
 TORCHDALI_OPERATOR("host_part.decoders.image_random_crop")

@@ -36,6 +36,7 @@ TORCHDALI_OPERATOR("decoders.image_slice")
     .lacks("TIFF, WebP and JPEG 2000 files")
     .with(add_slice_args)
     .mixed()
+    .parts("host_part.decoders.image_slice", "decoders.device_part")
     .cpu<DecodeImageSlice>();
 
 TORCHDALI_OPERATOR("host_part.decoders.image_slice")

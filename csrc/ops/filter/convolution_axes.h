@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "kernels/filter/convolve.h"
 
@@ -57,7 +58,7 @@ inline DType convolution_dtype(DType in, DType dtype) {
   TORCHDALI_CHECK_KIND(kType, in != DType::kBool, "the input has type bool, expected numbers");
   TORCHDALI_CHECK_KIND(kType, dtype == DType::kNone || dtype == in || dtype == DType::kFloat,
                        "`dtype` is ", dtype_name(dtype), ", expected float32 or ", dtype_name(in),
-                       ", the input's type. To fix it: use fn.cast");
+                       ", the input's type", to_fix("use fn.cast"));
   return dtype == DType::kNone ? in : dtype;
 }
 

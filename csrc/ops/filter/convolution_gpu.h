@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/batch_context.h"
 #include "gpu/operator.h"
 #include "ops/filter/convolution_axes.h"
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "core/argument.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
 #include "kernels/filter/correlate.h"
@@ -74,8 +75,8 @@ class FilterArgs {
     for (size_t i = 0; i < 3; ++i) {
       job.out[i] = job.in[i] - job.filter_extents[i] + 1;
       TORCHDALI_CHECK(job.out[i] > 0, "the filter is larger than the data: ", job.filter_extents[i],
-                      " and ", job.in[i],
-                      " along an axis. To fix it: use mode=\"same\", or a smaller filter");
+                      " and ", job.in[i], " along an axis",
+                      to_fix("use mode=\"same\", or a smaller filter"));
     }
   }
   void read_anchor(const SampleContext& ctx, int ndim, kernels::CorrelateJob& job) const {

@@ -2,6 +2,7 @@
 // fn.gaussian_blur: images, volumes and sequences, convolved with Gaussian windows.
 #include <cmath>
 
+#include "core/argument.h"
 #include "kernels/filter/convolve.h"
 #include "ops/filter/convolution_axes.h"
 #include "ops/filter/convolution_gpu.h"
@@ -15,8 +16,8 @@ constexpr int64_t kMaxWindow = 65535;
 kernels::HalfWindow gaussian_window(float sigma, int64_t window) {
   TORCHDALI_CHECK(sigma >= 0 && std::isfinite(sigma), "`sigma` has ", sigma,
                   ", expected a finite number that is not negative");
-  TORCHDALI_CHECK(sigma > 0 || window != 0,
-                  "`sigma` and `window_size` are both 0. To fix it: give one of them");
+  TORCHDALI_CHECK(sigma > 0 || window != 0, "`sigma` and `window_size` are both 0",
+                  to_fix("give one of them"));
   TORCHDALI_CHECK(window == 0 || (window > 0 && window % 2 == 1), "`window_size` has ", window,
                   ", expected an odd positive number, or 0 where `sigma` decides");
   const auto given = window / 2;

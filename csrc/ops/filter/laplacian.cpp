@@ -2,6 +2,7 @@
 // fn.laplacian: the sum of second derivatives along the data axes, each smoothed along the others.
 #include <cmath>
 
+#include "core/argument.h"
 #include "kernels/filter/convolve.h"
 #include "ops/filter/convolution_axes.h"
 #include "ops/filter/convolution_gpu.h"

@@ -4,13 +4,14 @@
 #include <deque>
 
 #include "core/operator.h"
+#include "core/source.h"
 
 namespace torchdali {
 namespace {
 
-class ExternalSource final : public FedSource {
+class ExternalData final : public ExternalSource {
  public:
-  explicit ExternalSource(const OpSpec& spec) : name_(spec.name) {
+  explicit ExternalData(const OpSpec& spec) : name_(spec.name) {
     if (spec.defined("layout")) layout_ = spec.get<Layout>("layout");
     if (spec.defined("dtype")) dtype_ = spec.get<DType>("dtype");
     if (spec.defined("ndim")) ndim_ = spec.get<int>("ndim");
@@ -18,7 +19,7 @@ class ExternalSource final : public FedSource {
                     " but `layout` ", layout_, " has ", layout_.size(), " axes");
   }
 
-  void feed(std::unique_ptr<FedBatch> batch) override {
+  void feed(std::unique_ptr<ExternalBatch> batch) override {
     for (SampleView& sample : batch->samples) {
       TORCHDALI_CHECK_KIND(kType, dtype_ == DType::kNone || sample.dtype == dtype_, "`", name_,
                            "` takes ", dtype_name(dtype_), " data, got ", dtype_name(sample.dtype));
@@ -41,7 +42,7 @@ class ExternalSource final : public FedSource {
     return batch;
   }
   void run(SampleContext& ctx) const override {
-    ctx.share_batch(0, ctx.source_batch<FedBatch>().samples[ctx.index_in_batch()]);
+    ctx.share_batch(0, ctx.source_batch<ExternalBatch>().samples[ctx.index_in_batch()]);
   }
 
  private:
@@ -49,7 +50,7 @@ class ExternalSource final : public FedSource {
   Layout layout_;
   DType dtype_ = DType::kNone;
   int ndim_ = -1;
-  std::deque<std::unique_ptr<FedBatch>> queue_;
+  std::deque<std::unique_ptr<ExternalBatch>> queue_;
 };
 
 TORCHDALI_OPERATOR("external_source")
@@ -59,8 +60,8 @@ TORCHDALI_OPERATOR("external_source")
     .optional_arg("ndim", ArgType::kInt, "Number of dimensions that each sample must have.")
     .optional_arg("layout", ArgType::kLayout,
                   "Axes of a sample, such as \"HWC\"; given to data that comes without.")
-    .fed_source()
-    .cpu<ExternalSource>();
+    .external_source()
+    .cpu<ExternalData>();
 
 }  // namespace
 }  // namespace torchdali

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/device.h"
 
@@ -139,10 +140,10 @@ class NumbaFunction : public Operator {
     TORCHDALI_CHECK_KIND(
         kType, input.dtype == ins_.dtypes[i], "input ", i, " of ", run_.text, " has elements of ",
         dtype_name(input.dtype), ", but `in_types` says ", dtype_name(ins_.dtypes[i]),
-        ". To fix it: name the type of the data in `in_types`, or convert the data with fn.cast");
+        to_fix("name the type of the data in `in_types`, or convert the data with fn.cast"));
     TORCHDALI_CHECK(input.shape.ndim() == ins_.ndims[i], "input ", i, " of ", run_.text, " has ",
                     input.shape.ndim(), " dimensions, ", input.shape, ", but `ins_ndim` says ",
-                    ins_.ndims[i], ". To fix it: name what the data has in `ins_ndim`");
+                    ins_.ndims[i], to_fix("name what the data has in `ins_ndim`"));
   }
 
   template <class Compiled, class... Args>

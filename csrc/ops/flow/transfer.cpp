@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/batch.h"
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/device.h"
 
@@ -13,8 +14,8 @@ namespace {
 
 // The samples packed into pinned memory, where they do not lie there.
 std::shared_ptr<Batch> pin(const BatchContext& ctx, c10::Device device) {
-  auto batch = std::make_shared<Batch>(ctx.batch_size(),
-                                       std::make_shared<StoragePool>(0, Place::kPinned, device));
+  auto batch = std::make_shared<Batch>(
+      ctx.batch_size(), std::make_shared<StoragePool>(0, MemoryKind::kPinned, device));
   const auto count = static_cast<size_t>(ctx.size());
   std::vector<SampleView> views(count);
   std::vector<SampleView*> pointers(count);
@@ -42,7 +43,7 @@ class CopyToGpu final : public Operator {
   }
   std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
     gpu::Device& device = ctx.device();
-    if (ctx.was_fed_on_device(0)) {
+    if (ctx.is_external_on_device(0)) {
       const gpu::Device::Scope scope(device);
       BatchState none;
       for (int k = 0; k < ctx.size(); ++k) ctx.sample(k, none).share_input(0, 0, ctx.input(0, k));
@@ -51,7 +52,7 @@ class CopyToGpu final : public Operator {
     }
     std::shared_ptr<Batch> packed;
     const Batch* from = ctx.input_batch(0);
-    if (from == nullptr || from->place() != Place::kPinned) {
+    if (from == nullptr || from->memory_kind() != MemoryKind::kPinned) {
       packed = pin(ctx, device.torch_device());
       from = packed.get();
     }
@@ -96,6 +97,7 @@ TORCHDALI_OPERATOR("copy.to_gpu")
     .sequences()
     .volumes()
     .hidden()
+    .graph_role(GraphRole::kCopyToDevice)
     .gpu<CopyToGpu>()
     .host_input(0);
 
@@ -106,6 +108,7 @@ TORCHDALI_OPERATOR("copy.to_cpu")
     .sequences()
     .volumes()
     .hidden()
+    .graph_role(GraphRole::kCopyToHost)
     .cpu<CopyToCpu>();
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/argument.h"
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "kernels/math/reduce.h"
 #include "kernels/math/reduce_finish.h"
@@ -334,7 +335,7 @@ class NormalizeGpu final : public gpu::GpuOperator, private NormalizeArgs {
     }
     TORCHDALI_CHECK_KIND(kUnsupported, groups.size() <= gpu::kMaxAxes, "`axes` make ",
                          groups.size(), " groups of axes, on the GPU at most ", gpu::kMaxAxes,
-                         " are possible. To fix it: use fn.transpose, or the CPU");
+                         " are possible", to_fix("use fn.transpose, or the CPU"));
     for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
       task.extent[task.ndim] = group->first;
       task.step[task.ndim++] = group->second;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"

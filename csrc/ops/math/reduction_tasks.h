@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "core/batch_context.h"
 #include "core/view.h"
 #include "gpu/operator.h"
 

@@ -2,6 +2,7 @@
 // fn.noise.gaussian: adds values of a normal distribution.
 #include <algorithm>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "kernels/noise/random_block.h"
 #include "kernels/noise/random_scalar.h"

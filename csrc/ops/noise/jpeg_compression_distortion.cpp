@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/argument.h"
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "io/jpeg_distortion.h"
@@ -21,11 +23,11 @@ class JpegDistortionArgs {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8, "input `data` is ", dtype_name(in.dtype),
-                         ", expected uint8. To fix it: use fn.cast");
+                         ", expected uint8", to_fix("use fn.cast"));
     const int64_t height = in.shape[0], width = in.shape[1], channels = in.shape[2];
     TORCHDALI_CHECK(channels == 3, "input `data` has ", channels,
-                    channels == 1 ? " channel" : " channels",
-                    ", expected 3 (red, green, blue). To fix it: use fn.color_space_conversion");
+                    channels == 1 ? " channel" : " channels", ", expected 3 (red, green, blue)",
+                    to_fix("use fn.color_space_conversion"));
     TORCHDALI_CHECK(std::max(height, width) <= io::kMaxJpegSide, "input `data` is of shape ",
                     in.shape, ", and JPEG images have at most ", io::kMaxJpegSide,
                     " pixels a side");

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "kernels/color/color_matrix.h"
 #include "kernels/convert.h"

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/argument.h"
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "kernels/convert.h"
 #include "kernels/noise/byte_draws.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.bbox_paste: boxes on an image that fn.paste put on a canvas.
+#include "core/argument.h"
 #include "core/operator.h"
 
 namespace torchdali {
@@ -16,7 +17,7 @@ class BBoxPaste final : public Operator {
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kFloat, "boxes are float32, got ",
-                         dtype_name(in.dtype), ". To fix it: use fn.cast");
+                         dtype_name(in.dtype), to_fix("use fn.cast"));
     TORCHDALI_CHECK(in.volume() % 4 == 0, "boxes have 4 values each, got a tensor of shape ",
                     in.shape);
     const SampleView& out = ctx.output(0, DType::kFloat, in.shape);

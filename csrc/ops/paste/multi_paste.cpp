@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/argument.h"
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
@@ -126,7 +128,7 @@ class MultiPasteArgs {
         TORCHDALI_CHECK(image.h == first.h && image.w == first.w,
                         "the canvas has no size: the pasted images differ, ", first.h, " x ",
                         first.w, " and ", image.h, " x ", image.w,
-                        ". To fix it: pass output_size=(height, width)");
+                        to_fix("pass output_size=(height, width)"));
       return {first.h, first.w};
     }
     static thread_local std::vector<int64_t> buffer;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "kernels/convert.h"
 #include "kernels/window/window.h"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 
 namespace torchdali {

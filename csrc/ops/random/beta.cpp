@@ -2,6 +2,7 @@
 // fn.random.beta: values of a beta distribution.
 #include <algorithm>
 
+#include "core/argument.h"
 #include "ops/random/distribution.h"
 
 namespace torchdali {

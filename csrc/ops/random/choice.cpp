@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/argument.h"
 #include "ops/random/distribution.h"
 
 namespace torchdali {

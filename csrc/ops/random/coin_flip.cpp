@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.random.coin_flip: 0 or 1.
+#include "core/argument.h"
 #include "ops/random/distribution.h"
 
 namespace torchdali {

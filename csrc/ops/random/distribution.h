@@ -4,6 +4,7 @@
 // pipeline's stream, number of the draw), element after element in C order.
 #pragma once
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "kernels/convert.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.random.normal: values of a normal distribution.
+#include "core/argument.h"
 #include "ops/random/distribution.h"
 
 namespace torchdali {

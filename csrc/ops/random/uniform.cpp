@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.random.uniform: values from an interval, or out of a list.
+#include "core/argument.h"
 #include "ops/random/distribution.h"
 
 namespace torchdali {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "core/sized_batch.h"
 #include "ops/readers/file_list.h"
 #include "ops/readers/reader.h"
 
@@ -18,7 +17,7 @@ const std::vector<std::string> kDefaultFilters = {"*.jpg",  "*.jpeg", "*.png",  
                                                   "*.jp2",  "*.webp", "*.flac", "*.ogg", "*.wav"};
 
 // The names of its samples are the paths.
-struct FileBatch final : SizedBatch {
+struct FileBatch final : SourceBatch {
   std::vector<int32_t> labels;
   std::vector<int64_t> indices;  // of the files
 };
@@ -88,12 +87,11 @@ class FileReader final : public Reader {
 
   static void check_arguments(const OpSpec& spec) {
     const bool files = spec.has("files"), list = spec.has("file_list");
-    TORCHDALI_CHECK(
-        files || list || spec.has("file_root"),
-        "no files are given. To fix it: give `file_root` (a folder of folders), `file_list` (a "
-        "text file) or `files` (paths)");
-    TORCHDALI_CHECK(!(files && list),
-                    "`files` and `file_list` exclude each other. To fix it: give one of them");
+    TORCHDALI_CHECK(files || list || spec.has("file_root"), "no files are given",
+                    to_fix("give `file_root` (a folder of folders), `file_list` (a text file) or "
+                           "`files` (paths)"));
+    TORCHDALI_CHECK(!(files && list), "`files` and `file_list` exclude each other",
+                    to_fix("give one of them"));
     TORCHDALI_CHECK(files || !spec.has("labels"),
                     "`labels` belongs to `files`, which is not given");
     for (const char* list_name : {"files", "file_filters", "dir_filters"})
@@ -134,8 +132,8 @@ class FileReader final : public Reader {
       for (const std::string& p : patterns) shown += (shown.empty() ? "\"" : ", \"") + p + '"';
       TORCHDALI_CHECK_KIND(kFile, list.size() > 0, "no files found in the folders in \"", root,
                            "\", under names that match `file_filters`, ", shown,
-                           ". To fix it: put the files right inside the folders of `file_root`, "
-                           "one folder for each label, or give `file_filters`");
+                           to_fix("put the files right inside the folders of `file_root`, one "
+                                  "folder for each label, or give `file_filters`"));
       return list;
     };
   }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/operator.h"
+#include "core/source.h"
 #include "io/read_ahead.h"
 #include "ops/readers/epoch_order.h"
 
@@ -17,7 +18,7 @@ namespace torchdali {
 class Reader : public Source {
  public:
   std::unique_ptr<SourceBatch> next_batch(int max_size) final;
-  bool deal(const EpochPlan& plan) final;
+  bool set_epoch_plan(const EpochPlan& plan) final;
   SourceState state(int64_t position) final;
   int64_t restore(const SourceState& state) final;
   std::optional<ReaderMeta> meta() final;

@@ -186,6 +186,7 @@ TORCHDALI_OPERATOR("random_resized_crop")
     .with(add_random_resize_args)
     .sequences()
     .image_role(ImageRole::kResampler)
+    .parts("host_part.random_resized_crop", "device_part.random_resized_crop")
     .cpu<RandomResizedCrop>()
     .gpu<RandomResizedCropGpu>();
 

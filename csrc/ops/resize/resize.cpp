@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "ops/input_layout.h"

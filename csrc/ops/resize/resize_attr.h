@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 
 namespace torchdali {

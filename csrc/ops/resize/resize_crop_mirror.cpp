@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.resize_crop_mirror: resize, crop and flip in one; only the pixels of the window are computed.
+#include "core/argument.h"
 #include "core/operator.h"
 #include "ops/input_layout.h"
 #include "ops/resize/resize_attr.h"

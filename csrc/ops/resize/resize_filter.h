@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "core/argument.h"
+#include "core/batch_context.h"
 #include "core/image_part.h"
 #include "gpu/chain.h"
 #include "kernels/resample/resample.h"

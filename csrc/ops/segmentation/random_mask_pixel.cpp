@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "kernels/convert.h"
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "kernels/boxes/blobs.h"
 #include "kernels/convert.h"

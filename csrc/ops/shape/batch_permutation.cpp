@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/batch_context.h"
 #include "core/operator.h"
 
 namespace torchdali {

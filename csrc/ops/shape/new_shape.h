@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 
 namespace torchdali {
@@ -125,7 +126,7 @@ class NewShape {
         continue;
       }
       TORCHDALI_CHECK(i < axes, "`rel_shape` has ", factors.size(), " values, and the input has ",
-                      axes, " dimensions. To fix it: say with `src_dims` which axes they are");
+                      axes, " dimensions", to_fix("say with `src_dims` which axes they are"));
       constexpr float kMostElements = 1e15f;
       const float extent = factors[i] * static_cast<float>(source.shape[static_cast<int>(i)]);
       TORCHDALI_CHECK(extent <= kMostElements, "`rel_shape` makes an extent of ", extent);

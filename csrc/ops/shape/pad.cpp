@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/argument.h"
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"

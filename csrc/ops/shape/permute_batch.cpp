@@ -3,6 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/argument.h"
+#include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "ops/whole_batch.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"

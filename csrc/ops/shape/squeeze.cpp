@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "ops/axes.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 

@@ -2,6 +2,7 @@
 // fn.transforms.rotation: a rotation in the plane, or around an axis in space.
 #include <cmath>
 
+#include "core/argument.h"
 #include "ops/transforms/affine.h"
 
 namespace torchdali {
@@ -40,7 +41,7 @@ class Rotation final : public TransformOperator {
                     axis.size() == 1 ? " value" : " values", ", expected 3 (x, y, z)");
     const double length = std::hypot(double{axis[0]}, double{axis[1]}, double{axis[2]});
     TORCHDALI_CHECK(length > 0, "`axis` is (", axis[0], ", ", axis[1], ", ", axis[2],
-                    "), which has no direction. To fix it: give a vector that is not 0");
+                    "), which has no direction", to_fix("give a vector that is not 0"));
     const double u[3] = {axis[0] / length, axis[1] / length, axis[2] / length};
     const double cross[3][3] = {{0, -u[2], u[1]}, {u[2], 0, -u[0]}, {-u[1], u[0], 0}};
     Affine t = Affine::identity(3);

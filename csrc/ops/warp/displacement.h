@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/argument.h"
 #include "ops/input_layout.h"
 #include "ops/warp/warp_args.h"
 #include "ops/warp/warp_gpu.h"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "kernels/warp/warp.h"
 
@@ -143,8 +144,8 @@ class MatrixArg {
     if (const auto found = spec.tensors.find("matrix"); found != spec.tensors.end())
       slot_ = found->second;
     else if (!is_input_) constant_ = spec.get<std::vector<float>>("matrix");
-    TORCHDALI_CHECK(is_input_ || slot_ >= 0 || !constant_.empty(),
-                    "`matrix` is missing. To fix it: give it, or a second input");
+    TORCHDALI_CHECK(is_input_ || slot_ >= 0 || !constant_.empty(), "`matrix` is missing",
+                    to_fix("give it, or a second input"));
   }
   // rows * columns numbers, to `matrix`.
   void read(const SampleContext& ctx, int rows, int columns, double* matrix) const {

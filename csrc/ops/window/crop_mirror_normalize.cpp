@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/chain.h"
 #include "kernels/convert.h"
@@ -119,7 +120,7 @@ class NormalizeArgs {
     for (int i = 0; same && i < layout.size(); ++i) same = out_layout.find(layout[i]) >= 0;
     TORCHDALI_CHECK_KIND(kLayout, same, "`output_layout` ", out_layout,
                          " is not an order of the axes of the input's layout ", layout,
-                         ". To fix it: pass e.g. output_layout=", layout);
+                         to_fix("pass e.g. output_layout=", layout));
   }
 
   InputLayout layout_;

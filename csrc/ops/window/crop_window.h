@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/image_part.h"
 
 namespace torchdali {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
@@ -107,8 +108,8 @@ class EraseArgs {
   static void check_values(size_t count, int64_t channels) {
     TORCHDALI_CHECK(count > 0, "`fill_value` is empty");
     TORCHDALI_CHECK_KIND(kLayout, count == 1 || channels >= 0, "`fill_value` has ", count,
-                         " values, and the input no channels. To fix it: give it a layout with "
-                         "\"C\", or one value");
+                         " values, and the input no channels",
+                         to_fix("give it a layout with \"C\", or one value"));
     TORCHDALI_CHECK(count == 1 || static_cast<int64_t>(count) == channels, "`fill_value` has ",
                     count, " values, and the input ", channels, " channels");
   }
@@ -185,8 +186,8 @@ class EraseGpu final : public gpu::TaskOperator<gpu::EraseTask, &gpu::GpuKernels
     if (plan.regions.empty()) return;
     const int ndim = in.shape.ndim();
     TORCHDALI_CHECK_KIND(kUnsupported, ndim <= gpu::kMaxAxes, "a tensor of ", ndim,
-                         " dimensions, on the GPU at most ", gpu::kMaxAxes,
-                         " are possible. To fix it: use fn.reshape, or the CPU");
+                         " dimensions, on the GPU at most ", gpu::kMaxAxes, " are possible",
+                         to_fix("use fn.reshape, or the CPU"));
     const SampleView& out = ctx.output(0, in.dtype, in.shape, in.layout);
     Task task;
     task.in = in.data;

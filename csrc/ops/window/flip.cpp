@@ -2,6 +2,7 @@
 // fn.flip: mirrors samples along W, H or D.
 #include <cstring>
 
+#include "core/argument.h"
 #include "gpu/chain.h"
 #include "gpu/copy_axes.h"
 #include "kernels/window/mirror.h"

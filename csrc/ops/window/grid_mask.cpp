@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/window/grid_mask.h"

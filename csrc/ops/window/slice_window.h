@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/argument.h"
 #include "core/operator.h"
 #include "ops/axes.h"
 #include "ops/window/crop_window.h"

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source: an operator that makes batches; ExternalSource: one whose data the user passes in.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/epoch_plan.h"
+#include "core/operator.h"
+
+namespace torchdali {
+
+// Facts about a reader, under DALI's names.
+struct ReaderMeta {
+  int64_t epoch_size = 0;         // of all shards
+  int64_t epoch_size_padded = 0;  // rounded up to equal shards of whole batches
+  int number_of_shards = 1;
+  int shard_id = 0;
+  bool pad_last_batch = false;
+  bool stick_to_shard = false;
+  bool shuffles = false;
+};
+
+// The state of a source in a checkpoint: named numbers, so that it can be read, compared with
+// another pipeline, and converted to another number of shards.
+using SourceState = std::map<std::string, int64_t>;
+
+// An operator that makes batches. The executor calls next_batch() in order, from one thread at a
+// time, when it schedules an iteration. run() then makes the samples of that batch, on any thread.
+//
+// A source that can be resumed counts its samples. Together with its arguments, that position is
+// its whole state, so recording the position of each batch costs nothing.
+class Source : public Operator {
+ public:
+  // The next batch, of at most `max_size` samples; nullptr at the end of the data.
+  virtual std::unique_ptr<SourceBatch> next_batch(int max_size) = 0;
+  // Returns to the start after the end of the data.
+  virtual void reset() {}
+  // The state at `position` (SourceBatch::end; 0 is the start). Empty if the state is not here.
+  virtual SourceState state(int64_t /*position*/) { return {}; }
+  // Continues from `state` without reading the samples before it; returns the position. Raises
+  // kValue if the state is damaged or belongs to another source. Called before next_batch().
+  virtual int64_t restore(const SourceState& /*state*/) { return 0; }
+  // Makes the samples of `plan` next and then ends, whatever came before. No batch is in use.
+  // Returns whether the source supports it. Raises kValue if it cannot follow this plan.
+  virtual bool set_epoch_plan(const EpochPlan& /*plan*/) { return false; }
+  // nullopt if the source is not a reader.
+  virtual std::optional<ReaderMeta> meta() { return std::nullopt; }
+};
+
+// A batch that the user passed in: its samples, and the owner of their memory.
+struct ExternalBatch : SourceBatch {
+  std::vector<SampleView> samples;
+  bool on_device = false;  // kernels that are queued from now on may read it
+  std::shared_ptr<void> owner;
+};
+
+// A source whose batches the user passes in. An output of the pipeline that is such a batch is
+// returned without a copy.
+class ExternalSource : public Source {
+ public:
+  virtual void feed(std::unique_ptr<ExternalBatch> batch) = 0;
+};
+
+}  // namespace torchdali
