@@ -141,6 +141,32 @@ def test_the_engine_does_not_depend_on_cuda_at_compile_time():
     problems(str(p) for p in cxx_files() if p.suffix[:3] != ".cu" and asks.search(p.read_text()))
 
 
+def operator_names() -> set[str]:
+    """Returns the names of all operators, hidden ones included."""
+    registered = re.compile(r'TORCHDALI_OPERATOR\("([^"]+)"\)')
+    return {name for path in cxx_files() for name in registered.findall(path.read_text())}
+
+
+def operator_literals(code: str, names: set[str]) -> Iterator[str]:
+    """Yields the string literals of C++ code that are the name of an operator or its beginning."""
+    code = re.sub(r"//[^\n]*", "", code)
+    for literal in re.findall(r'"([\w.]+)"', code):
+        module = literal.rstrip(".") + "."
+        if literal in names or any(name.startswith(module) for name in names):
+            yield literal
+
+
+def test_the_executor_knows_no_operator_by_name():
+    names = operator_names()
+    assert {"flip", "arithmetic", "conditional.merge", "copy.to_gpu"} <= names
+    problems(
+        f'{path.relative_to(CSRC)} names the operator "{name}"; ask its schema for a role'
+        for path in cxx_files()
+        if path.is_relative_to(CSRC / "executor")
+        for name in operator_literals(path.read_text(), names)
+    )
+
+
 # -- Python
 
 
@@ -249,3 +275,6 @@ def test_the_rules_can_fail():
         lambda: include_problem(CSRC / "ops" / "x.cpp", "core/no_such_file.h"),
     ]
     assert all(check() for check in checks)
+    code = 'is("flip"); starts("decoders."); // "copy"\n in("decoders"); is("cpu");'
+    names = {"flip", "copy", "decoders.image"}
+    assert list(operator_literals(code, names)) == ["flip", "decoders.", "decoders"]

@@ -27,6 +27,7 @@ from torchdali.errors import (
     PipelineError,
     UnsupportedError,
     _make,
+    _with_context,
 )
 from torchdali.tensors import TensorListCPU, TensorListGPU, wrap
 from torchdali.tensors._input import as_samples, as_tensor
@@ -299,7 +300,7 @@ class Input:
                 tensors, known = as_tensor(data, device="cuda" if there else "cpu")
                 known = known[1:]  # the first axis is the batch
         except (ArgumentError, ArgumentTypeError, UnsupportedError) as error:
-            raise self._error(type(error), str(error)) from None
+            raise _with_context(error, operator=OWNER, location=self._group.location) from None
         if isinstance(tensors, torch.Tensor) and tensors.dim() == 0:
             raise self._error(ArgumentError, "a batch needs an axis for its samples, got a scalar")
         if len(tensors) > self._batch_size:

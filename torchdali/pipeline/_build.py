@@ -136,9 +136,9 @@ class BuiltPipeline(SerializedPipeline):
                 device=None if device is None else device.engine,
                 gpu_depth=self._gpu_depth if self.exec_separated else 0,
             )
-            self._nodes, self._names = plan.nodes, plan.names
-            self._make_inputs(plan.nodes, device)
-            self._start(executor, plan.nodes, plan.names)
+            self._nodes, self._names = plan.merged(executor.kept, executor.merged_into)
+            self._make_inputs(self._nodes, device)
+            self._start(executor, self._nodes, self._names)
         except BaseException:
             self._inputs, self._inputs_by_name = [], {}
             self._end_workers()

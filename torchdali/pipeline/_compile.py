@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a definition to the engine's list of nodes: prune, check, name, seed, merge."""
+"""From a definition to the engine's list of nodes: collects, checks, names and seeds them.
+
+The engine merges and fuses them: docs/design/graph.md.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from torchdali._engine.extension import _C
 from torchdali._graph.scope import Scope, auto_name, foreign
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import ArgumentError, _make
-from torchdali.pipeline._guards import Edge, sink
 
 __all__ = ["Plan", "engine_node", "make_plan", "reachable", "seed_of", "settle"]
 
@@ -21,12 +23,11 @@ _UINT64 = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Plan:
-    """What is left of a definition.
+    """A definition as the engine takes it.
 
     Attributes:
-        nodes: the operators that run, in topological order.
-        names: name of every operator by its ordinal, merged ones under the name of what stands for
-            them.
+        nodes: the operators that the outputs and sinks need, in the order of their creation.
+        names: name of every operator by its ordinal.
         engine_nodes: `nodes` as the engine takes them.
         outputs: (index in `nodes`, output) of each output of the pipeline.
     """
@@ -35,6 +36,21 @@ class Plan:
     names: dict[int, str]
     engine_nodes: list[dict[str, Any]]
     outputs: list[tuple[int, int]]
+
+    def merged(
+        self, kept: Sequence[int], merged_into: Sequence[int]
+    ) -> tuple[list[OpNode], dict[int, str]]:
+        """Returns the operators that run, and the names of all.
+
+        Args:
+            kept: indices in `nodes` of the operators that run, in topological order.
+            merged_into: for each of `nodes`, the index of the one that it was merged into.
+        """
+        names = {
+            node.ordinal: self.names[self.nodes[index].ordinal]
+            for node, index in zip(self.nodes, merged_into, strict=True)
+        }
+        return [self.nodes[index] for index in kept], names
 
 
 def settle(outputs: Sequence[DataNode], scope: Scope) -> tuple[list[OpNode], dict[int, str]]:
@@ -67,21 +83,12 @@ def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int) -> Plan:
     """
     nodes, names = settle(outputs, scope)
     seeds = _derive_seeds(nodes, seed)
-    merged = _merge(nodes, seeds)
-    kept = [node for node in nodes if merged[node.ordinal] is node]
+    position = {node.ordinal: i for i, node in enumerate(nodes)}
+    required = {node.ordinal for node in scope.sinks}
 
-    def stands_for(node: DataNode) -> Edge:
+    def edge(node: DataNode) -> tuple[int, int]:
         assert node.source is not None
-        return merged[node.source.ordinal].ordinal, node.index
-
-    needed = {stands_for(node)[0] for node in outputs}
-    needed |= {merged[node.ordinal].ordinal for node in scope.sinks}
-    kept, guards = sink(kept, needed, stands_for)
-    position = {node.ordinal: i for i, node in enumerate(kept)}
-
-    def edge(node: DataNode) -> Edge:
-        ordinal, index = stands_for(node)
-        return position[ordinal], index
+        return position[node.source.ordinal], node.index
 
     engine_nodes = [
         engine_node(
@@ -90,16 +97,12 @@ def make_plan(outputs: Sequence[DataNode], scope: Scope, seed: int) -> Plan:
             seeds[node.ordinal],
             [edge(i) for i in node.inputs],
             {name: edge(i) for name, i in node.arg_inputs.items()},
-            [((position[n], i), value) for (n, i), value in guards[node.ordinal]],
+            [(edge(i), value) for i, value in node.guards],
+            required=node.ordinal in required,
         )
-        for node in kept
+        for node in nodes
     ]
-    return Plan(
-        kept,
-        {node.ordinal: names[merged[node.ordinal].ordinal] for node in nodes},
-        engine_nodes,
-        [edge(node) for node in outputs],
-    )
+    return Plan(nodes, names, engine_nodes, [edge(node) for node in outputs])
 
 
 def engine_node(
@@ -109,8 +112,20 @@ def engine_node(
     inputs: Sequence[tuple[int, int]],
     arg_inputs: Mapping[str, tuple[int, int]],
     guards: Sequence[tuple[tuple[int, int], bool]] = (),
+    *,
+    required: bool = False,
 ) -> dict[str, Any]:
-    """Returns a node as the engine takes it. What it depends on are (node, output) pairs."""
+    """Returns a node as the engine takes it. Other nodes are given as (node, output).
+
+    Args:
+        node: the use of an operator.
+        name: of the operator.
+        seed: of its random values.
+        inputs: its inputs.
+        arg_inputs: its arguments that are data nodes.
+        guards: its guards.
+        required: whether it runs for all samples, also if nothing uses its outputs.
+    """
     return {
         "op": node.schema.name,
         "name": name,
@@ -120,6 +135,8 @@ def engine_node(
         "args": dict(node.args),
         "seed": seed,
         "on_gpu": node.device == "gpu",
+        "named": node.named,
+        "required": required or node.preserve,
         "location": str(node.location) if node.location else "",
     }
 
@@ -179,39 +196,3 @@ def seed_of(node: OpNode, base: int, stream: int) -> int:
     if node.seed is not None:
         return node.seed & _UINT64
     return _C.derive_seed(base, stream) if node.schema.random else 0
-
-
-def _merge(nodes: Sequence[OpNode], seeds: Mapping[int, int]) -> dict[int, OpNode]:
-    """Returns for each node, by ordinal, the one that stands for it.
-
-    Nodes are equal where operator, arguments, inputs and seed are; those that the user named, with
-    side effects or with data from outside are like no other.
-    """
-    merged: dict[int, OpNode] = {}
-    first: dict[Any, OpNode] = {}
-
-    def edge(node: DataNode) -> tuple[int, int]:
-        assert node.source is not None
-        return merged[node.source.ordinal].ordinal, node.index
-
-    for node in nodes:
-        merged[node.ordinal] = node
-        if node.named or node.schema.side_effects or node.group is not None:
-            continue
-        key = (
-            node.schema.name,
-            node.device,
-            seeds[node.ordinal],
-            tuple(edge(i) for i in node.inputs),
-            tuple(sorted((name, edge(i)) for name, i in node.arg_inputs.items())),
-            tuple((edge(i), value) for i, value in node.guards),
-            # repr tells 1 from 1.0 and True, which are equal but not the same argument
-            tuple(
-                sorted(
-                    (name, value if isinstance(value, bytes) else repr(value))
-                    for name, value in node.args.items()
-                )
-            ),
-        )
-        merged[node.ordinal] = first.setdefault(key, node)
-    return merged

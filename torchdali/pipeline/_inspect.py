@@ -169,7 +169,7 @@ class InspectedPipeline(ResumablePipeline):
         stats = from_counters(shown, source_stats(self._inputs), wall)
         if reset:
             self._counted_before = executor, counters
-            executor.reset_greatest()
+            executor.reset_maxima()
             for source in self._inputs:
                 source.clock.reset()
         return stats

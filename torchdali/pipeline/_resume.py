@@ -203,7 +203,7 @@ class ResumablePipeline(RunningPipeline):
         """Drops what is scheduled; for PipelineLoader, which may begin an epoch at any time.
 
         Args:
-            plan: what readers deal out, as keywords of Executor.deal(); None where there are none.
+            plan: the keywords of Executor.set_epoch_plan(); None for a pipeline without readers.
             begins: external sources begin an epoch; otherwise they go on where they are.
         """
         self._use(PipelineAPIType.BASIC)
@@ -214,7 +214,7 @@ class ResumablePipeline(RunningPipeline):
             self._resets_due = 0
             self._begin_epoch()
         if plan is not None:
-            executor.deal(**plan)
+            executor.set_epoch_plan(**plan)
             self._last_iter = False
         self._marks.clear()
         self._mark()

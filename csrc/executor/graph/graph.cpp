@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "executor/graph/edges.h"
+#include "executor/graph/operator_error.h"
+
 namespace torchdali {
 namespace {
 
-// `num_outputs`: of the nodes before it.
+// `num_outputs`: of each node before it.
 void verify_node(const Graph& graph, int index, const std::vector<int>& num_outputs) {
   const Node& node = graph.nodes[index];
   const Schema& schema = *node.schema;
@@ -18,20 +21,17 @@ void verify_node(const Graph& graph, int index, const std::vector<int>& num_outp
   TORCHDALI_CHECK_KIND(kUnsupported,
                        node.on_gpu ? schema.make_gpu != nullptr : schema.make_cpu != nullptr,
                        "has no implementation for the ", node.on_gpu ? "GPU" : "CPU");
-  const auto check_edge = [&](Edge e) {
+  for_each_edge(node, [&](const Edge& e) {
     TORCHDALI_ASSERT(e.node >= 0 && e.node < index, "an edge leads to node ", e.node);
     const int outputs = num_outputs[static_cast<size_t>(e.node)];
-    TORCHDALI_CHECK(e.output >= 0 && e.output < outputs, "input comes from output ", e.output,
-                    " of an operator that has ", outputs);
-  };
-  for (Edge e : node.inputs) check_edge(e);
-  for (const Guard& g : node.guards) check_edge(g.predicate);
+    TORCHDALI_CHECK(e.output >= 0 && e.output < outputs, "an input is output ", e.output,
+                    " of an operator that has ", outputs, " outputs");
+  });
   for (const auto& [name, edge] : node.argument_inputs) {
     const ArgSchema* arg = schema.find_arg(name);
     TORCHDALI_CHECK_KIND(kType, arg != nullptr, "has no argument `", name, "`");
     TORCHDALI_CHECK_KIND(kType, arg->arity != Arity::kConstant, "argument `", name,
                          "` takes a constant, not a tensor for each sample");
-    check_edge(edge);
   }
   for (const auto& [name, value] : node.args)
     TORCHDALI_CHECK_KIND(kType, schema.find_arg(name) != nullptr, "has no argument `", name, "`");
@@ -70,12 +70,10 @@ int count_outputs(const OpSpec& spec) {
 void verify(const Graph& graph) {
   std::vector<int> num_outputs;
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
-    try {
+    with_operator_errors(graph.nodes[i], [&] {
       verify_node(graph, i, num_outputs);
       num_outputs.push_back(count_outputs(make_spec(graph.nodes[i], 1, 1, nullptr)));
-    } catch (const Error& e) {
-      throw OperatorError(e, graph.nodes[i]);
-    }
+    });
   }
   for (Edge e : graph.outputs)
     TORCHDALI_ASSERT(e.node >= 0 && e.node < static_cast<int>(graph.nodes.size()),

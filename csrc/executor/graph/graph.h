@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph: the nodes of a pipeline as Python hands them over, pruned and in topological order.
+// Graph: the nodes of a pipeline, in topological order. docs/design/graph.md.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 namespace torchdali {
 
+// An output of a node.
 struct Edge {
   int node = 0;
   int output = 0;
@@ -25,7 +26,8 @@ struct Guard {
   bool operator==(const Guard&) const = default;
 };
 
-// Whether a sample that takes `inner` takes `outer`: what has these may move under those.
+// Whether every sample that passes the guards `inner` passes `outer`. A node with the guards
+// `outer` may then become part of one with the guards `inner`.
 inline bool covers(const std::vector<Guard>& outer, const std::vector<Guard>& inner) {
   return outer.size() <= inner.size() && std::equal(outer.begin(), outer.end(), inner.begin());
 }
@@ -33,66 +35,59 @@ inline bool covers(const std::vector<Guard>& outer, const std::vector<Guard>& in
 struct Node;
 // One operator of a chain.
 struct ChainMember {
-  std::shared_ptr<const Node> node;  // as it was before; its edges mean nothing any more
-  // Where each of its inputs comes from: an input of the chain, or (kChainValue) the member before
-  // it; of the first member, the chain's first input.
+  std::shared_ptr<const Node> node;  // before it joined the chain; its edges are meaningless now
+  // The source of each input: an input of the chain, or kChainValue for the result of the member
+  // before it. For the first member, kChainValue is input 0 of the chain.
   std::vector<int> inputs;
 };
 inline constexpr int kChainValue = -1;
 
+// One use of an operator.
 struct Node {
   const Schema* schema = nullptr;
-  std::string name;
-  std::vector<Edge> inputs;
-  std::map<std::string, Edge, std::less<>> argument_inputs;
-  std::map<std::string, ArgValue, std::less<>> args;
-  // Outermost first. A sample for which one does not hold skips the node.
+  std::string name = {};
+  std::vector<Edge> inputs = {};
+  std::map<std::string, Edge, std::less<>> argument_inputs = {};
+  std::map<std::string, ArgValue, std::less<>> args = {};
+  // Outermost first. Samples that fail a guard skip the node.
   std::vector<Guard> guards = {};
   uint64_t seed = 0;
   bool on_gpu = false;
-  std::string location;  // of the user's code that made it, several lines, for errors
+  bool named = false;         // by the user: not merged with an equal node
+  bool required = false;      // runs for all samples, also if nothing uses its outputs
+  std::string location = {};  // the user's code that made it, one or more lines, for errors
+  int origin = -1;            // index in the definition that was handed over
 
-  // Set by a rewrite: this node also does the work of `producers`, in this order.
+  // The following are set by passes.
+  // Nodes whose work this node also does, in this order.
   std::vector<std::shared_ptr<const Node>> producers = {};
-  // Set by mixed_decoders.h: this node does a part of the work of these, which Error::producer()
-  // numbers instead.
+  // Nodes of whose work this node does a part.
   std::vector<std::shared_ptr<const Node>> part_of = {};
-  // Of a chain (executor/chain/chain.h): the operators that it runs one after the other, of which
-  // this node was the last. Its inputs and argument inputs are those of all of them.
+  // The operators of a chain (executor/chain/chain.h), the last of which this node was. The inputs
+  // and argument inputs of the node are those of all members.
   std::vector<ChainMember> members = {};
   bool resampled = true;  // OpSpec::resampled
 };
 
+// The nodes that Error::producer() is an index of.
+inline const std::vector<std::shared_ptr<const Node>>& producers_of(const Node& node) {
+  return node.part_of.empty() ? node.producers : node.part_of;
+}
+
 struct Graph {
   std::vector<Node> nodes;
   std::vector<Edge> outputs;
+  // For each node of the definition, the one that it was merged into, or itself; and those that
+  // were left before fusion, in the order of `nodes`. Both are origins. Set by passes.
+  std::vector<int> merged_into = {};
+  std::vector<int> kept = {};
 };
 
-// One use of an operator; `argument_edges` receives the order of its argument inputs.
+// `argument_edges`, if not null, receives the argument inputs in the order of OpSpec::tensors.
 OpSpec make_spec(const Node& node, int max_batch_size, int num_threads,
                  std::vector<Edge>* argument_edges);
 int count_outputs(const OpSpec& spec);
-// Checks what can be known before the first batch; errors name the node.
+// Checks everything that is known before the first batch. Throws OperatorError.
 void verify(const Graph& graph);
-
-// Thrown by all of the engine that works for one node: carries the error and where it belongs.
-class OperatorError : public Error {
- public:
-  OperatorError(const Error& cause, const Node& node) : Error(cause) {
-    const int producer = cause.producer();
-    const auto& named = node.part_of.empty() ? node.producers : node.part_of;
-    const Node& culprit =
-        producer >= 0 && producer < static_cast<int>(named.size()) ? *named[producer] : node;
-    op = culprit.schema->name;
-    hidden = culprit.schema->hidden;
-    location = culprit.location;
-    sample = cause.sample();
-  }
-  std::string op, location;
-  bool hidden = false;  // no operator that the user knows by name
-  std::string source;   // path or key of the sample, may be empty
-  int sample = -1;      // in the batch; -1: not about one sample
-  int batch_size = 0;
-};
 
 }  // namespace torchdali

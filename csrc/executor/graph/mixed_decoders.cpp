@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "executor/graph/mixed_decoders.h"
-
-#include <algorithm>
+// narrow_mixed_decoders(), split_mixed_decoders(): how host and GPU share the work of decoding.
 #include <cstdlib>
 #include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
+
+#include "executor/graph/edges.h"
+#include "executor/graph/passes.h"
 
 namespace torchdali {
 namespace {
 
-// Who decodes images for the GPU. kHost is what was measured to be best (docs/design/gpu_jpeg.md).
+// Who decodes images for the GPU. kHost measured best (docs/design/gpu_jpeg.md).
 enum class MixedDecoder : int8_t { kHost, kHybrid, kNvJpeg };
 constexpr MixedDecoder kDefault = MixedDecoder::kHost;
 
-MixedDecoder choose() {
+MixedDecoder chosen_decoder() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): read only
   const char* value = std::getenv("TORCHDALI_MIXED_DECODER");
   const std::string_view name = value == nullptr ? "" : value;
@@ -25,97 +28,114 @@ MixedDecoder choose() {
   return MixedDecoder::kNvJpeg;
 }
 
-// Calls fn(edge) for all edges of the graph.
-template <class Fn>
-void for_each_edge(Graph& graph, Fn&& fn) {
-  for (Node& n : graph.nodes) {
-    std::for_each(n.inputs.begin(), n.inputs.end(), fn);
-    for (auto& [name, edge] : n.argument_inputs) fn(edge);
-    for (Guard& g : n.guards) fn(g.predicate);
-  }
-  std::for_each(graph.outputs.begin(), graph.outputs.end(), fn);
+// The argument of both parts that says who decodes, and its value.
+constexpr const char* kDecoderArgument = "device_decoder";
+const char* argument_of(MixedDecoder decoder) {
+  return decoder == MixedDecoder::kHost     ? "cpu"
+         : decoder == MixedDecoder::kHybrid ? "hybrid"
+                                            : "nvjpeg";
 }
 
-// Who alone uses node `index`, or -1.
-int find_only_user(Graph& graph, int index) {
-  int uses = 0, user = -1;
-  for_each_edge(graph, [&](const Edge& e) { uses += e.node == index; });
-  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n)
+Node& at(Graph& graph, int n) { return graph.nodes[static_cast<size_t>(n)]; }
+
+bool is_decoder(const Node& node) { return node.schema->mixed && !node.schema->host_part.empty(); }
+
+// The node that is the only user of node `index`, by an input; or -1.
+int find_only_user(const Graph& graph, int index, const std::vector<int>& uses) {
+  if (uses[static_cast<size_t>(index)] != 1) return -1;
+  for (size_t n = 0; n < graph.nodes.size(); ++n)
     for (const Edge& e : graph.nodes[n].inputs)
-      if (e.node == index) user = n;
-  return uses == 1 ? user : -1;
+      if (e.node == index) return static_cast<int>(n);
+  return -1;
 }
 
-bool is_decoder(const Node& node) {
-  return find_schema("host_part." + node.schema->name) != nullptr &&
-         node.schema->name.starts_with("decoders.");
+// The decoder whose only use is the copy to the GPU `copy`; or -1.
+int find_decoder(const Graph& graph, int copy, const std::vector<int>& uses) {
+  const Node& node = graph.nodes[static_cast<size_t>(copy)];
+  if (node.schema->graph_role != GraphRole::kCopyToDevice) return -1;
+  const int decoder = node.inputs[0].node;
+  return is_decoder(graph.nodes[static_cast<size_t>(decoder)]) &&
+                 find_only_user(graph, decoder, uses) == copy
+             ? decoder
+             : -1;
 }
 
-// The GPU's random_resized_crop that alone uses what node `copy` copies from `decoder`, or -1.
-int find_resizer(Graph& graph, int decoder, int copy) {
-  const Node& from = graph.nodes[decoder];
-  const int user = find_only_user(graph, copy);
-  if (user < 0 || from.schema->name != "decoders.image" || from.args.contains("dtype") ||
-      from.args.contains("scaled_margin"))
-    return -1;
-  const Node& to = graph.nodes[user];
-  const bool fits = to.schema->name == "random_resized_crop" && to.on_gpu &&
-                    to.inputs.size() == 1 && to.argument_inputs.empty() &&
-                    covers(from.guards, to.guards);
+// The resizer on the GPU that is the only user of `copy`, a copy of what `decoder` decodes; or -1.
+int find_resizer(const Graph& graph, int decoder, int copy, const std::vector<int>& uses) {
+  const Node& from = graph.nodes[static_cast<size_t>(decoder)];
+  const int user = find_only_user(graph, copy, uses);
+  if (user < 0 || from.schema->image_role != ImageRole::kDecoder) return -1;
+  for (const std::string& name : from.schema->whole_image_args)
+    if (from.args.contains(name)) return -1;
+  const Node& to = graph.nodes[static_cast<size_t>(user)];
+  const bool fits = to.schema->image_role == ImageRole::kResampler &&
+                    !to.schema->host_part.empty() && to.on_gpu && to.inputs.size() == 1 &&
+                    to.argument_inputs.empty() && covers(from.guards, to.guards);
   return fits ? user : -1;
 }
 
-std::vector<std::shared_ptr<const Node>> alone(const Node& node) {
+std::vector<std::shared_ptr<const Node>> part_of(const Node& node) {
   return {std::make_shared<const Node>(node)};
 }
 
-// What used to read the copy reads the GPU's part behind it, which is added.
-void split(Graph& graph, int decoder, int copy, const char* by) {
+// Replaces `decoder` by its host part and inserts its device part after `copy`. The users of the
+// copy then use the device part.
+Graph split(Graph graph, int decoder, int copy, MixedDecoder choice) {
   for_each_edge(graph, [&](Edge& e) { e.node += e.node >= copy; });
-  Node& host = graph.nodes[decoder];
-  Node device = graph.nodes[copy];  // guards, place
-  device.schema = find_schema("decoders.device_part");
+  Node& host = at(graph, decoder);
+  Node device = at(graph, copy);  // guards, device
+  device.schema = find_schema(host.schema->device_part);
   device.name = host.name + ".device_part";
   device.location = host.location;
   device.inputs = {{copy, 0}, {decoder, 1}};
   device.args.clear();
   for (const auto& [name, value] : host.args)
     if (device.schema->find_arg(name) != nullptr) device.args.emplace(name, value);
-  device.part_of = host.part_of = alone(host);
-  host.schema = find_schema("host_part." + host.schema->name);
-  for (Node* part : {&host, &device}) part->args.emplace("device_decoder", by);
+  device.part_of = host.part_of = part_of(host);
+  host.schema = find_schema(host.schema->host_part);
+  for (Node* part : {&host, &device}) part->args.emplace(kDecoderArgument, argument_of(choice));
   graph.nodes.insert(graph.nodes.begin() + copy + 1, std::move(device));
+  return graph;
 }
 
-// The host decodes what `resizer` reads.
+// Lets the host part of a decoder that was split decode only the region that `resizer` reads.
 void narrow(Graph& graph, int decoder, int resizer) {
-  Node& host = graph.nodes[decoder];
-  Node& to = graph.nodes[resizer];
-  to.part_of = alone(to);
-  to.schema = find_schema("device_part.random_resized_crop");
-  to.inputs.push_back({decoder, 1});
-  host.schema = find_schema("host_part.random_resized_crop");
+  Node& host = at(graph, decoder);
+  Node& to = at(graph, resizer);
+  to.part_of = part_of(to);
+  host.schema = find_schema(to.schema->host_part);
   host.seed = to.seed;
   host.args.insert(to.args.begin(), to.args.end());
   host.part_of.push_back(to.part_of[0]);
+  to.schema = find_schema(to.schema->device_part);
+  to.inputs.push_back({decoder, 1});
 }
 
 }  // namespace
 
-Graph split_mixed_decoders(Graph graph, bool fuse) {
-  const MixedDecoder choice = choose();
+Graph narrow_mixed_decoders(Graph graph) {
+  const MixedDecoder choice = chosen_decoder();
+  std::vector<int> uses = count_uses(graph);
   for (int copy = 0; copy < static_cast<int>(graph.nodes.size()); ++copy) {
-    if (graph.nodes[copy].schema->name != "copy.to_gpu") continue;
-    const int decoder = graph.nodes[copy].inputs[0].node;
-    if (!is_decoder(graph.nodes[decoder]) || find_only_user(graph, decoder) != copy) continue;
-    const int resizer = fuse ? find_resizer(graph, decoder, copy) : -1;
-    if (choice == MixedDecoder::kHost && resizer < 0) continue;
-    split(graph, decoder, copy,
-          choice == MixedDecoder::kHost     ? "cpu"
-          : choice == MixedDecoder::kHybrid ? "hybrid"
-                                            : "nvjpeg");
-    if (resizer >= 0) narrow(graph, decoder, resizer + 1);
-    ++copy;
+    const int decoder = find_decoder(graph, copy, uses);
+    const int resizer = decoder < 0 ? -1 : find_resizer(graph, decoder, copy, uses);
+    if (resizer < 0) continue;
+    graph = split(std::move(graph), decoder, copy, choice);
+    narrow(graph, decoder, resizer + 1);
+    uses = count_uses(graph);
+  }
+  return graph;
+}
+
+Graph split_mixed_decoders(Graph graph) {
+  const MixedDecoder choice = chosen_decoder();
+  if (choice == MixedDecoder::kHost) return graph;
+  std::vector<int> uses = count_uses(graph);
+  for (int copy = 0; copy < static_cast<int>(graph.nodes.size()); ++copy) {
+    const int decoder = find_decoder(graph, copy, uses);
+    if (decoder < 0) continue;
+    graph = split(std::move(graph), decoder, copy, choice);
+    uses = count_uses(graph);
   }
   return graph;
 }

@@ -102,7 +102,7 @@ class Deal:
         )
 
     def plan(self, whole_batches: bool) -> dict[str, Any]:
-        """Returns what the engine is to deal out, as keywords of Executor.deal().
+        """Returns what the engine is to deal out, as keywords of Executor.set_epoch_plan().
 
         Args:
             whole_batches: the last batch is full, whatever belongs to it.

@@ -112,7 +112,7 @@ class Pipelines:
         if new:
             for pipeline in self._made:
                 pipeline.build()
-                if not hasattr(pipeline._executor, "deal"):
+                if not hasattr(pipeline._executor, "set_epoch_plan"):
                     raise _make(
                         UnsupportedError,
                         "a PipelineLoader cannot drive a pipeline in debug mode, whose operators "

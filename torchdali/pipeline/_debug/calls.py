@@ -90,6 +90,8 @@ class Site:
                     "args": {},
                     "seed": 0,
                     "on_gpu": on_gpu,
+                    "named": True,
+                    "required": False,
                     "location": location,
                 }
             )

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// OperatorError: an error together with the operator that it belongs to.
+#pragma once
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "executor/graph/graph.h"
+
+namespace torchdali {
+
+class OperatorError : public Error {
+ public:
+  // The operator is `node`, or the producer of it that `cause` names.
+  OperatorError(const Error& cause, const Node& node) : Error(cause) {
+    const int producer = cause.producer();
+    const auto& producers = producers_of(node);
+    const Node& failed = producer >= 0 && producer < static_cast<int>(producers.size())
+                             ? *producers[static_cast<size_t>(producer)]
+                             : node;
+    op = failed.schema->name;
+    hidden = failed.schema->hidden;
+    location = failed.location;
+    sample = cause.sample();
+  }
+  std::string op, location;
+  bool hidden = false;  // the operator has no name that the user knows
+  std::string source;   // path or key of the sample; may be empty
+  int sample = -1;      // index in the batch; -1: the error is not about one sample
+  int batch_size = 0;
+};
+
+// Calls `run()`. Any exception that it throws is converted to an Error and passed to `convert`,
+// whose result is thrown instead.
+template <class Run, class Convert>
+decltype(auto) with_errors_as(Convert&& convert, Run&& run) {
+  try {
+    return std::forward<Run>(run)();
+  } catch (const Error& e) {
+    throw convert(e);
+  } catch (const std::bad_alloc&) {
+    throw convert(Error(ErrorKind::kRuntime, "out of memory"));
+  } catch (const std::exception& e) {
+    throw convert(Error(ErrorKind::kInternal, e.what()));
+  }
+}
+
+// Calls `run()`; exceptions become an OperatorError of `node`.
+template <class Run>
+decltype(auto) with_operator_errors(const Node& node, Run&& run) {
+  return with_errors_as([&](const Error& e) { return OperatorError(e, node); },
+                        std::forward<Run>(run));
+}
+
+}  // namespace torchdali
