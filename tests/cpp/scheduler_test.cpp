@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // executor/scheduler: order of delivery, errors, cancelling, closing; small enough for TSan.
-// sources: csrc/executor/run/scheduler.cpp csrc/core/trace.cpp
+// sources: csrc/executor/run/scheduler*.cpp csrc/core/trace.cpp
 // sanitizers: address thread
 #include "executor/run/scheduler.h"
 
@@ -14,7 +14,7 @@
 namespace {
 
 using torchdali::Job;
-using torchdali::Stages;
+using torchdali::JobStages;
 using torchdali::StageTraits;
 using namespace std::chrono_literals;
 
@@ -52,11 +52,12 @@ class CountingJob : public Job {
 class Scheduler : public torchdali::Scheduler {
  public:
   Scheduler(int num_threads, std::vector<StageTraits> stages)
-      : torchdali::Scheduler(num_threads), stages_(std::make_shared<Stages>(std::move(stages))) {}
+      : torchdali::Scheduler(num_threads),
+        stages_(std::make_shared<JobStages>(std::move(stages))) {}
   void submit(std::shared_ptr<Job> job) { torchdali::Scheduler::submit(std::move(job), stages_); }
 
  private:
-  std::shared_ptr<Stages> stages_;
+  std::shared_ptr<JobStages> stages_;
 };
 
 void a_limited_stage_admits_few_jobs() {
@@ -260,7 +261,7 @@ void what_workers_and_the_consumer_do_adds_up() {
     idle += w.idle_ns;
   }
   EXPECT(busy >= 24 * 2'000'000 && idle >= 2 * 30'000'000);
-  s.reset_greatest();
+  s.reset_maxima();
   EXPECT(s.measure().max_wait_ns == 0);
 }
 

@@ -6,23 +6,23 @@
 #include <utility>
 #include <vector>
 
-#include "executor/chain/chain_plan.h"
 #include "executor/chain/chain_sample.h"
+#include "executor/chain/fused_members.h"
 
 namespace torchdali {
 namespace {
 
-// Bytes of the rows that go from operator to operator at a time. Smaller bands measured slower:
-// operators look at their arguments and make tables for each. docs/design/fusion.md has figures.
+// The size of a band. Smaller bands measured slower, since operators read their arguments and build
+// their tables for each band. docs/design/fusion.md has figures.
 constexpr int64_t kBandBytes = int64_t{1} << 20;
 
-// Pixels in memory, and how many elements there are from row to row.
+// Pixels in memory, with rows `row_stride` elements apart.
 struct Pixels {
   const std::byte* data = nullptr;
   int64_t row_stride = 0;
 };
 
-void run_bands(ChainSample& sample, const ChainSegment& s, const Pixels& pixels, ImageRowSink* sink,
+void run_bands(ChainSample& sample, const FusedMembers& s, const Pixels& pixels, ImageRowSink* sink,
                const SampleView& out) {
   const int64_t height = s.image.shape[0], width = s.image.shape[1];
   SampleView first = s.resampling != nullptr ? s.resampling->image()
@@ -46,7 +46,7 @@ void run_bands(ChainSample& sample, const ChainSegment& s, const Pixels& pixels,
     if (s.resampling != nullptr) {
       s.resampling->make_rows(begin, end, rows.data);
     } else if (pixels.row_stride == elements) {
-      // Members only read it.
+      // Members only read their inputs.
       rows.data = const_cast<std::byte*>(pixels.data + begin * pixels_step);
     } else {
       for (int64_t y = begin; y < end; ++y)
@@ -59,10 +59,10 @@ void run_bands(ChainSample& sample, const ChainSegment& s, const Pixels& pixels,
       void* target =
           to_output ? out.as<std::byte>() + begin * bytes_of_row(s.image) : free_buffer(rows.data);
       sample.taken(k) = rows;
-      sample.stage(k).begin_rows(target);
-      sample.blame(k, [&] { m.on_image->run(sample.stage(k).ctx); });
+      sample.context(k).begin_rows(target);
+      sample.with_errors_of(k, [&] { m.on_image->run(sample.context(k).ctx); });
       rows = sample.made(k);
-      if (to_output && rows.data != target)  // handed on as it is
+      if (to_output && rows.data != target)  // a view of its input
         std::memcpy(target, rows.data, rows.size_bytes());
     }
     if (sink != nullptr) sink->take_rows(begin, end, rows.data, width * rows.shape[2]);
@@ -70,8 +70,8 @@ void run_bands(ChainSample& sample, const ChainSegment& s, const Pixels& pixels,
   for (ChainBlocks::Block* b : buffers) b->used = false;
 }
 
-// A decoder may make fewer pixels where the resampler averages them anyway.
-void reduce(ChainSegment& s) {
+// Lets the decoder decode at a reduced size, if the resampler averages the pixels anyway.
+void reduce(FusedMembers& s) {
   if (s.source == nullptr || s.resampling == nullptr) return;
   const int scale = s.source->reduce(s.resampling->reduction());
   if (scale == 1) return;
@@ -84,10 +84,10 @@ void reduce(ChainSegment& s) {
   s.window = window;
 }
 
-void run_segment(ChainSample& sample, ChainSegment& s, size_t at) {
+void run_fused(ChainSample& sample, FusedMembers& s, size_t at) {
   reduce(s);
   const size_t last = s.end - 1;
-  // Decoded are pixels that somebody reads; what is in memory is read where it lies.
+  // Only pixels that are used are decoded. Images in memory are read in place.
   const SampleView& input = s.source != nullptr ? s.source->image() : sample.value();
   const int64_t channels = input.shape[2], size = itemsize(input.dtype);
   ImagePart stored = s.resampling != nullptr && s.source != nullptr
@@ -95,7 +95,7 @@ void run_segment(ChainSample& sample, ChainSegment& s, size_t at) {
                          : ImagePart{.rows = {.extent = s.window.rows.extent},
                                      .columns = {.extent = s.window.columns.extent}};
   ImagePart window = s.window.of(stored);
-  window.columns.mirror = false;  // done by a member
+  window.columns.mirror = false;  // a member mirrors
   Pixels pixels;
   ChainBlocks::Block* decoded = nullptr;
   const bool straight = s.resampling == nullptr && s.pixelwise.empty() && !s.normalized;
@@ -108,26 +108,27 @@ void run_segment(ChainSample& sample, ChainSegment& s, size_t at) {
     if (!straight && !window.empty()) {
       decoded = sample.blocks().acquire(window.rows.extent * pixels.row_stride * size);
       pixels.data = decoded->memory.data();
-      sample.blame(at,
-                   [&] { s.source->make(sample.stage(at).ctx, window, decoded->memory.data()); });
-      sample.stage(at).end();  // the others use its scratch, which is warm
+      sample.with_errors_of(
+          at, [&] { s.source->make(sample.context(at).ctx, window, decoded->memory.data()); });
+      sample.context(at).end();  // others reuse its scratch memory, which is in the cache
     }
   }
   if (s.resampling != nullptr)
-    sample.blame(s.resampler, [&] {
-      s.resampling->start(sample.stage(s.resampler).ctx, pixels.data, stored, pixels.row_stride);
+    sample.with_errors_of(s.resampler, [&] {
+      s.resampling->start(sample.context(s.resampler).ctx, pixels.data, stored, pixels.row_stride);
     });
 
   std::unique_ptr<ImageRowSink> sink;
-  SampleContext& ctx = sample.stage(last).ctx;
-  sample.blame(last, [&] {
+  SampleContext& ctx = sample.context(last).ctx;
+  sample.with_errors_of(last, [&] {
     if (s.normalized) sink = sample.members()[last].normalizes->start(ctx, s.image, s.mirror);
     else ctx.output(0, s.image.dtype, s.image.shape, s.image.layout);
   });
   const SampleView out = sample.made(last);
   const bool empty = s.image.volume() == 0;
   if (straight) {
-    if (!empty) sample.blame(at, [&] { s.source->make(sample.stage(at).ctx, window, out.data); });
+    if (!empty)
+      sample.with_errors_of(at, [&] { s.source->make(sample.context(at).ctx, window, out.data); });
   } else if (s.pixelwise.empty() && s.resampling != nullptr && sink == nullptr) {
     s.resampling->make_rows(0, s.image.shape[0], out.data);
   } else if (s.pixelwise.empty() && s.resampling == nullptr) {
@@ -135,7 +136,7 @@ void run_segment(ChainSample& sample, ChainSegment& s, size_t at) {
   } else if (!empty) {
     run_bands(sample, s, pixels, sink.get(), out);
   }
-  for (size_t k = at; k < s.end; ++k) sample.stage(k).end();
+  for (size_t k = at; k < s.end; ++k) sample.context(k).end();
   if (decoded != nullptr) decoded->used = false;
   sample.made(last) = out;
   sample.advance(last);
@@ -151,10 +152,10 @@ class Chain final : public Operator {
   void run(SampleContext& ctx) const override {
     ChainSample sample(members_, static_cast<size_t>(num_values_), ctx);
     for (size_t at = 0; at < members_.size();) {
-      ChainSegment segment = plan_segment(sample, at);
-      if (segment.is_worthwhile(at)) {
-        run_segment(sample, segment, at);
-        at = segment.end;
+      FusedMembers fused = fuse_members(sample, at);
+      if (fused.is_worthwhile(at)) {
+        run_fused(sample, fused, at);
+        at = fused.end;
       } else {
         sample.run_alone(at++);
       }

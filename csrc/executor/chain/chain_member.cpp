@@ -17,13 +17,13 @@ PreparedMembers prepare_members(const Node& node, const OpSpec& spec) {
     m.first_producer = num_producers;
     num_producers += static_cast<int>(producers_of(own).size());
     const bool last = all.members.size() == node.members.size();
-    // What is a part of an operator's work counts as that operator.
+    // A part of an operator's work is attributed to that operator.
     if (!own.part_of.empty()) m.producer = m.first_producer;
     else if (!last) m.producer = num_producers++;
     try {
       m.op = own.on_gpu ? own.schema->make_gpu(own_spec) : own.schema->make_cpu(own_spec);
     } catch (Error& e) {
-      blame(m, e);
+      attribute_error(m, e);
       throw;
     }
     m.on_image = m.op.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators of a chain, made ready to run, and whose errors are whose.
+// The operators of a chain, and how their errors are attributed.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,18 @@
 
 namespace torchdali {
 
-// An operator of a chain, ready to run.
+// An operator of a chain, constructed.
 struct PreparedMember {
-  std::unique_ptr<Operator> op;        // as the executor runs it by itself
-  const Operator* on_image = nullptr;  // the same, for samples that are no sequences
+  std::unique_ptr<Operator> op;        // as the executor runs it outside of chains
+  const Operator* on_image = nullptr;  // the same, without the loop over frames of sequences
   ImageRole role = ImageRole::kNone;
   std::vector<int> inputs;  // as ChainMember::inputs
   int num_arguments = 0;
-  int first_argument = 0;   // of the chain's
+  int first_argument = 0;   // index in the arguments of the chain
   std::vector<int> slots;   // of its inputs, arguments and output
   int value = 0, made = 0;  // the slots of the chain's value and of the output
   uint64_t seed = 0;
-  // Numbers of errors (Error::set_producer): of its own producers from the first on, of itself.
+  // For Error::set_producer(): the index of the first of its own producers, and of itself.
   int first_producer = 0, producer = -1;
 
   template <class Interface>
@@ -31,28 +31,23 @@ struct PreparedMember {
   }
 };
 
+// Members whose values are in slots of one list.
 struct PreparedMembers {
-  // Members whose values lie in slots of one list.
   std::vector<PreparedMember> members;
   int num_values = 0;
 };
-// Of `node`, which has members; `spec` is made from it. Errors name the member that failed.
+// The members of `node`, of which `spec` is made. Errors name the member that failed.
 PreparedMembers prepare_members(const Node& node, const OpSpec& spec);
 
-// The producers of a member, as those of the chain number them.
-inline const std::vector<std::shared_ptr<const Node>>& producers_of(const Node& member) {
-  return member.part_of.empty() ? member.producers : member.part_of;
-}
-
-// An error of member `m` as one of the chain.
-inline void blame(const PreparedMember& m, Error& e) {
+// Converts an error of member `m` to an error of the chain.
+inline void attribute_error(const PreparedMember& m, Error& e) {
   e.set_producer(e.producer() >= 0 ? m.first_producer + e.producer() : m.producer);
 }
 
-// Makes of `own`, a copy of `ctx`, which is the chain's, what member `m` is given: its values lie
-// in `values`, which has room for all slots. The chain's value is not there yet.
-inline void enter(const PreparedMember& m, const SampleContext& ctx, std::span<SampleView> values,
-                  SampleMemory& memory, SampleContext& own) {
+// Sets up `own`, a copy of the chain's context `ctx`, for member `m`. `values` has room for all
+// slots. The value of the chain is not set.
+inline void enter_member(const PreparedMember& m, const SampleContext& ctx,
+                         std::span<SampleView> values, SampleMemory& memory, SampleContext& own) {
   const size_t inputs = m.inputs.size();
   for (size_t i = 0; i < inputs; ++i)
     if (m.inputs[i] != kChainValue) values[m.slots[i]] = ctx.input(m.inputs[i]);
@@ -62,7 +57,7 @@ inline void enter(const PreparedMember& m, const SampleContext& ctx, std::span<S
   own.set_seed(m.seed);
 }
 
-// Whether an argument has values for frames.
+// Whether an argument has a value for each frame.
 inline bool has_frames(const SampleContext& ctx, const PreparedMember& m) {
   for (int a = 0; a < m.num_arguments; ++a) {
     const Layout& layout = ctx.argument_input(a).layout;

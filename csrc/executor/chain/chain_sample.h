@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sample on its way through the members of a chain: what each member is given, and where the
-// values between them lie.
+// One sample in a chain: the contexts of the members, and the memory of the values between them.
 #pragma once
 
 #include <cstring>
@@ -28,7 +27,7 @@ struct CpuMember : PreparedMember {
   const NormalizesRows* normalizes;
 };
 
-// Scratch of one run, which one member after the other uses.
+// Scratch memory of one run of a chain, which its members reuse.
 class ChainBlocks {
  public:
   struct Block {
@@ -57,17 +56,18 @@ class ChainSample {
  public:
   ChainSample(const std::vector<CpuMember>& members, size_t num_values, SampleContext& ctx)
       : members_(members), ctx_(ctx), blocks_(ctx), values_(num_values), value_(ctx.input(0)) {
-    stages_.reserve(members.size());
+    contexts_.reserve(members.size());
     for (size_t k = 0; k < members.size(); ++k) {
-      Stage& stage = stages_.emplace_back(*this, k);
-      enter(members[k], ctx, values_, stage, stage.ctx);
+      MemberContext& member = contexts_.emplace_back(*this, k);
+      enter_member(members[k], ctx, values_, member, member.ctx);
     }
   }
 
-  // A member's context and memory.
-  class Stage final : public SampleMemory {
+  // The context and the memory of a member.
+  class MemberContext final : public SampleMemory {
    public:
-    Stage(ChainSample& sample, size_t index) : ctx(sample.ctx_), sample_(sample), index_(index) {}
+    MemberContext(ChainSample& sample, size_t index)
+        : ctx(sample.ctx_), sample_(sample), index_(index) {}
     void allocate_output(int /*output*/, SampleView& view) override {
       if (rows != nullptr) view.data = rows;
       else sample_.allocate(index_, view);
@@ -84,7 +84,7 @@ class ChainSample {
       }
       return scratch_[used_++]->memory.data();
     }
-    // The next rows of the same sample use the same scratch.
+    // The next rows of the sample reuse the scratch memory.
     void begin_rows(void* target) {
       rows = target;
       used_ = 0;
@@ -96,7 +96,7 @@ class ChainSample {
     }
 
     SampleContext ctx;
-    void* rows = nullptr;  // where the output goes: some rows of an image
+    void* rows = nullptr;  // memory of the output, if that is some rows of an image
 
    private:
     ChainSample& sample_;
@@ -106,39 +106,39 @@ class ChainSample {
   };
 
   const std::vector<CpuMember>& members() const { return members_; }
-  Stage& stage(size_t k) { return stages_[k]; }
+  MemberContext& context(size_t k) { return contexts_[k]; }
   ChainBlocks& blocks() { return blocks_; }
-  // What the next member takes.
+  // The input of the next member.
   const SampleView& value() const { return value_; }
-  // What member `k` sees as the chain's value, and its output as it was made last.
+  // The input of member `k` that is the chain's value, and its last output.
   SampleView& taken(size_t k) { return values_[members_[k].value]; }
   SampleView& made(size_t k) { return values_[members_[k].made]; }
   // Input `i` of member `k`.
   const SampleView& input(size_t k, size_t i) const { return values_[members_[k].slots[i]]; }
 
-  // Runs `fn`, whose errors are those of member `k`.
+  // Calls fn(). Its errors are attributed to member `k`.
   template <class Fn>
-  void blame(size_t k, Fn&& fn) {
+  void with_errors_of(size_t k, Fn&& fn) {
     try {
       fn();
     } catch (Error& e) {
-      torchdali::blame(members_[k], e);
+      attribute_error(members_[k], e);
       throw;
     }
   }
 
-  // The output of member `k` is the chain's value now.
+  // Makes the output of member `k` the chain's value.
   void advance(size_t k) {
     if (owner_.block != nullptr && owner_.block != made_.block) owner_.block->used = false;
     owner_ = made_;
     value_ = values_[members_[k].made];
   }
 
-  // Runs member `k` as the executor would.
+  // Runs member `k` as the executor does outside of chains.
   void run_alone(size_t k) {
     values_[members_[k].value] = value_;
-    blame(k, [&] { members_[k].op->run(stages_[k].ctx); });
-    stages_[k].end();
+    with_errors_of(k, [&] { members_[k].op->run(contexts_[k].ctx); });
+    contexts_[k].end();
     advance(k);
   }
 
@@ -169,8 +169,7 @@ class ChainSample {
     if (view.size_bytes() > 0) std::memcpy(view.data, from.data, view.size_bytes());
   }
 
-  // What owns the memory of the chain's value: an input of the chain, a block, or (neither) the
-  // batch.
+  // The owner of the memory of a value: an input of the chain, a block, or, if neither, the batch.
   struct Owner {
     int input = -1;
     ChainBlocks::Block* block = nullptr;
@@ -180,9 +179,9 @@ class ChainSample {
   SampleContext& ctx_;
   ChainBlocks blocks_;
   std::vector<SampleView> values_;
-  std::vector<Stage> stages_;  // never more than were reserved: contexts refer to them
+  std::vector<MemberContext> contexts_;  // must not reallocate, since contexts refer to them
   SampleView value_;
-  Owner owner_ = {.input = 0}, made_;  // of it, and of what the running member made
+  Owner owner_ = {.input = 0}, made_;  // of value_, and of the last output of the current member
 };
 
 }  // namespace torchdali

@@ -13,12 +13,12 @@ bool is_sequence(const SampleView& view) {
   return !view.layout.empty() && view.layout[0] == 'F' && view.shape.ndim() > 0;
 }
 
-// One frame of a sequence of `frames`; its data pointer is that of the sequence.
+// Describes one frame of a sequence; has the data pointer of the sequence.
 SampleView frame_of(const SampleView& sequence) {
   SampleView frame = sequence;
   frame.shape = Shape(sequence.shape.span().subspan(1));
   frame.layout = Layout(sequence.layout.str().substr(1));
-  // per_frame() names axes that have no name so.
+  // fn.per_frame() calls unnamed axes '*'.
   if (frame.layout.str().find_first_not_of('*') == std::string_view::npos) frame.layout = {};
   return frame;
 }
@@ -30,14 +30,14 @@ Layout sequence_layout(const SampleView& frame) {
   return Layout("F" + axes);
 }
 
-// Where the frames' outputs go: the first makes the memory of all. Scratch is used again by the
-// next frame.
+// The memory of the frames' outputs, which the first frame allocates for all. The frames share
+// scratch memory.
 class FrameMemory final : public SampleMemory {
  public:
   FrameMemory(SampleContext& whole, int64_t frames, size_t num_outputs)
       : whole_(whole), frame_(whole), frames_(frames), outputs_(num_outputs) {}
 
-  // What the operator is given for each frame; as SampleContext::use().
+  // The context of a frame. Arguments as in SampleContext::use().
   SampleContext& frame(SampleView* values, std::span<const int> slots, int inputs, int arguments) {
     frame_.use(values, slots, inputs, arguments, *this);
     return frame_;
@@ -58,7 +58,7 @@ class FrameMemory final : public SampleMemory {
                     " of the sequence would have shape ", view.shape, " of ",
                     dtype_name(view.dtype), ", and frame 0 has ", made.shape, " of ",
                     dtype_name(made.dtype),
-                    ". To fix it: give the frames one size, or values that do not change it");
+                    to_fix("give the frames one size, or values that do not change it"));
     view.data = static_cast<char*>(made.data) + index_ * view.size_bytes();
   }
   void alias_output(int output, int /*input*/) override {
@@ -78,7 +78,7 @@ class FrameMemory final : public SampleMemory {
   SampleContext& whole_;
   SampleContext frame_;
   int64_t frames_, index_ = 0;
-  std::vector<SampleView> outputs_;  // of one frame; data of the first
+  std::vector<SampleView> outputs_;  // the outputs of frame 0
   std::vector<std::span<char>> scratch_;
   size_t used_ = 0;
 };
@@ -113,7 +113,7 @@ class FrameLoop final : public Operator {
 
  private:
   void frame_values(SampleContext& ctx, bool per_frame) const {
-    // Inputs, arguments and outputs of one frame, one after the other.
+    // The inputs, arguments and outputs of one frame.
     const int inputs = ctx.num_inputs(), arguments = static_cast<int>(arguments_.size());
     const size_t num_outputs = ctx.num_outputs();
     std::vector<SampleView> values(static_cast<size_t>(inputs + arguments) + num_outputs);
@@ -129,9 +129,10 @@ class FrameLoop final : public Operator {
                       view.shape[0], " frames, and an input before it ", frames);
       frames = view.shape[0];
     }
-    TORCHDALI_CHECK(frames >= 0 || inputs == 0 || !per_frame,
-                    "an argument has a value for each frame, and no input is a sequence. To fix "
-                    "it: leave out fn.per_frame(), or give a sequence (a layout such as \"FHWC\")");
+    TORCHDALI_CHECK(
+        frames >= 0 || inputs == 0 || !per_frame,
+        "an argument has a value for each frame, and no input is a sequence",
+        to_fix("leave out fn.per_frame(), or give a sequence (a layout such as \"FHWC\")"));
     for (int a = 0; a < arguments; ++a) {
       const SampleView& view = ctx.argument_input(a);
       const size_t slot = static_cast<size_t>(inputs) + static_cast<size_t>(a);
@@ -159,7 +160,7 @@ class FrameLoop final : public Operator {
         for (size_t i = 0; i < values.size(); ++i)
           if (steps[i] != 0) values[i].data = static_cast<char*>(values[i].data) + steps[i];
       op_->run(frame);
-      // Frames without data are all alike, and there may be 2^40 of them.
+      // Frames without data are equal, and there may be 2^40 of them.
       const auto first_output = values.begin() + (inputs + arguments);
       if (std::all_of(steps.begin(), steps.end(), [](int64_t bytes) { return bytes == 0; }) &&
           std::all_of(first_output, values.end(),
@@ -185,7 +186,7 @@ class FrameLoop final : public Operator {
   std::unique_ptr<Operator> op_;
   bool each_frame_;
   std::vector<std::string> arguments_, inputs_;  // names
-  std::vector<std::vector<Layout>> layouts_;     // that inputs may have
+  std::vector<std::vector<Layout>> layouts_;     // the layouts that each input may have
 };
 
 }  // namespace

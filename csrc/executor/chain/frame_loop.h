@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences: runs an operator of single frames over the frames of a sample, each with its own
-// values of per-frame arguments.
+// Sequences: runs an operator for each frame of a sample, with the values that per-frame arguments
+// have for the frame.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace torchdali {
 
-// `op` as it is, where it takes no sequences.
+// Returns `op` itself if it needs no loop.
 std::unique_ptr<Operator> over_frames(std::unique_ptr<Operator> op, const OpSpec& spec);
 
 }  // namespace torchdali

@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "executor/chain/gpu_chain_apart.h"
+#include "core/batch_context.h"
+#include "executor/chain/gpu_unfused_chain.h"
 #include "gpu/device.h"
 
 namespace torchdali {
@@ -14,31 +15,31 @@ namespace {
 bool is_image(const SampleView& view) {
   return view.layout.str() == "HWC" && view.shape.ndim() == 3 && view.volume() > 0;
 }
-// Whether floats hold all values of the type.
+// Whether float represents all values of the type.
 bool is_exact(DType t) {
   return t == DType::kFloat || t == DType::kFloat16 || t == DType::kBool ||
          (itemsize(t) <= 2 && !is_floating(t));
 }
 
-// From one position of an axis to the next, and to the first.
-struct Walk {
+// The distance from one position of an axis to the next, and the offset of the first.
+struct AxisStride {
   int64_t step, offset;
-  Walk(const ImagePart::Axis& axis, int64_t stride)
+  AxisStride(const ImagePart::Axis& axis, int64_t stride)
       : step(axis.mirror ? -stride : stride),
         offset((axis.mirror ? axis.end() - 1 : axis.begin) * stride) {}
 };
 
-// Describes samples as tasks of the one kernel, as far as they fit. One batch.
-class ChainPlanner final : private SampleMemory {
+// Describes the samples of one batch as tasks of the chain kernel, if they fit.
+class ChainTaskBuilder final : private SampleMemory {
  public:
-  ChainPlanner(const std::vector<GpuMember>& members, int num_values, BatchContext& batch)
+  ChainTaskBuilder(const std::vector<GpuMember>& members, int num_values, BatchContext& batch)
       : members_(members),
         batch_(batch),
         values_(static_cast<size_t>(num_values)),
         contexts_(members.size()) {}
 
-  // Whether sample k fits. One whose planning fails does not: what fails then fails where it would
-  // without a chain.
+  // Adds sample k; returns false if it does not fit. A sample whose planning fails does not fit, so
+  // that its error is the same as without a chain.
   bool add(int k) {
     outer_ = &batch_.sample(k, boxes_);
     resampling_ = nullptr;
@@ -66,7 +67,7 @@ class ChainPlanner final : private SampleMemory {
     const GpuMember& member = members_[m];
     SampleContext& ctx = contexts_[m];
     ctx = *outer_;
-    enter(member, *outer_, values_, *this, ctx);
+    enter_member(member, *outer_, values_, *this, ctx);
     if (!is_image(image_) || has_frames(ctx, member)) return false;
     values_[static_cast<size_t>(member.value)] = image_;
     if (member.role == ImageRole::kResampler) {
@@ -98,7 +99,7 @@ class ChainPlanner final : private SampleMemory {
   bool add_task() {
     const SampleView& in = outer_->input(0);
     const int64_t channels = in.shape[2];
-    const Walk rows(window_.rows, in.shape[1] * channels), columns(window_.columns, channels);
+    const AxisStride rows(window_.rows, in.shape[1] * channels), columns(window_.columns, channels);
     gpu::ChainTask task;
     task.in = in.as<const char>() + (rows.offset + columns.offset) * itemsize(in.dtype);
     if (resampling_ != nullptr) {
@@ -140,17 +141,17 @@ class ChainPlanner final : private SampleMemory {
 
   const std::vector<GpuMember>& members_;
   BatchContext& batch_;
-  // Of samples that are resampled by strips, and of others.
+  // The tasks of samples that are resampled by strips, and of other samples.
   gpu::ChainTasks strips_, boxes_;
   std::vector<SampleView> values_;
   std::vector<SampleContext> contexts_;
-  // Of the sample in hand.
+  // The current sample.
   SampleContext* outer_ = nullptr;
-  SampleView image_;  // behind the last member that was added; without data
-  ImagePart window_;  // of the input, that all is made of
-  std::unique_ptr<gpu::ChainResampling> resampling_;  // of that window
+  SampleView image_;  // the result of the last member that was added; has no data
+  ImagePart window_;  // the part of the input that is used
+  std::unique_ptr<gpu::ChainResampling> resampling_;  // of the window
   size_t resampler_ = 0;
-  gpu::ChainTasks* lists_ = nullptr;  // where its task belongs
+  gpu::ChainTasks* lists_ = nullptr;  // of its task
   std::vector<gpu::PixelStep> steps_;
 };
 
@@ -166,14 +167,14 @@ class GpuChain final : public Operator {
   }
   std::unique_ptr<BatchState> prepare_batch(BatchContext& ctx) override {
     const gpu::Device::Scope scope(ctx.device());
-    ChainPlanner fitting(members_, num_values_, ctx);
+    ChainTaskBuilder fitting(members_, num_values_, ctx);
     std::vector<int> others;
     for (int k = 0; k < ctx.size(); ++k)
       if (!fitting.add(k)) others.push_back(k);
-    ChainApart apart(members_, num_values_, ctx, others);
-    if (!others.empty()) apart.run();
+    UnfusedChain unfused(members_, num_values_, ctx, others);
+    if (!others.empty()) unfused.run();
     ctx.make_outputs();
-    if (!others.empty()) apart.launch_last();
+    if (!others.empty()) unfused.launch_last();
     fitting.launch();
     return nullptr;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several GPU operators over one image, run as one: one kernel for the samples of a batch that fit.
-// The result is that of the operators one after the other, to the bit. docs/design/fusion.md.
+// Several GPU operators over one image that run as one: one kernel for the samples of a batch that
+// fit. The result is bit-identical to running the operators one by one. docs/design/fusion.md.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace torchdali {
 
 class Operator;
 
-// The batch stage of `node`, which has members that run on the GPU; `spec` is made from it. Errors
-// name the member that failed.
+// The operator of `node`, which has members on the GPU; `spec` is made of it. Errors name the
+// member that failed.
 std::unique_ptr<Operator> make_gpu_chain(const Node& node, const OpSpec& spec);
 
 }  // namespace torchdali

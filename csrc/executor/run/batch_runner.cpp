@@ -2,8 +2,10 @@
 #include "executor/run/batch_runner.h"
 
 #include <algorithm>
-#include <new>
 
+#include "core/batch_context.h"
+#include "core/source.h"
+#include "executor/graph/operator_error.h"
 #include "gpu/copy_axes.h"
 #include "gpu/device.h"
 
@@ -11,7 +13,8 @@ namespace torchdali {
 
 class StepContext final : public BatchContext, private SampleMemory {
  public:
-  StepContext(const Plan& plan, const Step& step, IterationData& iteration, gpu::Device* device)
+  StepContext(const ExecutionPlan& plan, const Step& step, IterationData& iteration,
+              gpu::Device* device)
       : plan_(plan), step_(step), iteration_(iteration), device_(device) {
     seed_ = step.seed;
     batch_size_ = iteration.batch_size;
@@ -21,9 +24,9 @@ class StepContext final : public BatchContext, private SampleMemory {
   }
 
   std::shared_ptr<const void> input_owner(int i) const override {
-    const Plan::Output& at = input_place(i);
+    const ValueBatch& at = input_batch_of(i);
     if (at.batch >= 0) return iteration_.batches[at.batch];
-    return static_cast<const FedBatch&>(*iteration_.source_batches[at.fed_node]).owner;
+    return static_cast<const ExternalBatch&>(*iteration_.source_batches[at.external_node]).owner;
   }
 
   SampleView& output(int i, int k, DType dtype, const Shape& shape, const Layout& layout) override {
@@ -41,14 +44,15 @@ class StepContext final : public BatchContext, private SampleMemory {
   bool cancelled() const override { return iteration_.cancelled; }
   gpu::Device& device() const override { return *device_; }
   const Batch* input_batch(int i) const override {
-    const int batch = input_place(i).batch;
+    const int batch = input_batch_of(i).batch;
     return batch < 0 ? nullptr : iteration_.batches[static_cast<size_t>(batch)].get();
   }
-  bool was_fed_on_device(int i) const override {
-    const int fed = input_place(i).fed_node;
-    return fed >= 0 && static_cast<const FedBatch&>(*iteration_.source_batches[fed]).on_device;
+  bool is_external_on_device(int i) const override {
+    const int node = input_batch_of(i).external_node;
+    return node >= 0 &&
+           static_cast<const ExternalBatch&>(*iteration_.source_batches[node]).on_device;
   }
-  // What the step has made, where that is the stage's work.
+  // The size of the outputs, if the batch stage makes them.
   int64_t output_bytes() const {
     int64_t bytes = 0;
     const auto traits = step_.op->batch_traits();
@@ -68,7 +72,7 @@ class StepContext final : public BatchContext, private SampleMemory {
     record_memory(i);
   }
 
-  // Slots: inputs, arguments and outputs, one after the other.
+  // The slots of the context are the inputs, then the arguments, then the outputs.
   SampleContext& sample(int k, BatchState& state) override {
     const size_t inputs = step_.inputs.size(), arguments = step_.arguments.size();
     const int sample = index_in_batch(k);
@@ -99,12 +103,9 @@ class StepContext final : public BatchContext, private SampleMemory {
         views[k] = &kept(step_.outputs[i])[static_cast<size_t>(samples_[k])];
       try {
         make_output(static_cast<int>(i), views);
-      } catch (const Error& e) {
-        if (plan_.graph.nodes[static_cast<size_t>(step_.node)].schema->name != "conditional.merge")
-          throw;
-        throw Error(e.kind(), e.message() +
-                                  "; both branches of a condition give one type, number "
-                                  "of dimensions and layout");
+      } catch (Error& e) {
+        if (merges_branches(plan_, step_)) add_branch_rule(e);
+        throw;
       }
       record_memory(static_cast<int>(i));
     }
@@ -143,7 +144,7 @@ class StepContext final : public BatchContext, private SampleMemory {
   void copy_to_output(int output, void* to, const void* from, int64_t bytes) override {
     copies_.push_back({output, ctx_.index_in_batch(), to, from, bytes});
   }
-  // Scratch is for the arithmetic of arguments; it lives as long as the stage.
+  // Operators use scratch to compute arguments. It is valid until the end of the stage.
   void* allocate_scratch(size_t bytes) override {
     scratch_.push_back(std::make_unique<std::byte[]>(bytes + 64));
     const auto address = reinterpret_cast<uintptr_t>(scratch_.back().get());
@@ -155,7 +156,7 @@ class StepContext final : public BatchContext, private SampleMemory {
         shared_from_.empty() ? std::vector<int>() : shared_from_[static_cast<size_t>(i)];
     Batch& batch = output_batch(i);
     const auto is_view = [](int input) { return input >= 0; };
-    // What the user gets has memory of its own: it may be changed.
+    // Outputs of the pipeline own their memory, since the user may change it.
     const bool own = plan_.is_output[static_cast<size_t>(step_.batches[static_cast<size_t>(i)])];
     if (!own && !from.empty() && std::all_of(from.begin(), from.end(), is_view)) {
       std::vector<const Batch*> wholes;
@@ -188,7 +189,7 @@ class StepContext final : public BatchContext, private SampleMemory {
   }
 
   size_t position() const { return static_cast<size_t>(samples_[k_]); }
-  const Plan::Output& input_place(int i) const {
+  const ValueBatch& input_batch_of(int i) const {
     const int slot = step_.inputs[static_cast<size_t>(i)];
     return plan_.kept_in[static_cast<size_t>(plan_.kept[static_cast<size_t>(slot)])];
   }
@@ -201,11 +202,11 @@ class StepContext final : public BatchContext, private SampleMemory {
     });
   }
 
-  const Plan& plan_;
+  const ExecutionPlan& plan_;
   const Step& step_;
   IterationData& iteration_;
   gpu::Device* const device_;
-  // Of the sample in hand.
+  // The current sample.
   SampleContext ctx_;
   size_t k_ = 0;
   std::vector<SampleView> values_;
@@ -222,18 +223,18 @@ class StepContext final : public BatchContext, private SampleMemory {
 
 namespace {
 
-void run_step(const Plan& plan, int index, IterationData& iteration, gpu::Device* device,
+void run_step(const ExecutionPlan& plan, int index, IterationData& iteration, gpu::Device* device,
               Meters& meters, int worker) {
   const Step& step = plan.steps[static_cast<size_t>(index)];
   const auto fail = [&](const Error& cause) {
-    OperatorError error(cause, plan.graph.nodes[step.node]);
+    OperatorError error(cause, plan.graph.nodes[static_cast<size_t>(step.node)]);
     error.batch_size = iteration.batch_size;
     if (error.sample >= 0)
       if (const auto* names = find_names(step.sources, iteration.source_batches))
         error.source = (**names)[error.sample];
     return error;
   };
-  try {
+  with_errors_as(fail, [&] {
     const int64_t start = now_ns();
     StepContext ctx(plan, step, iteration, device);
     if (ctx.size() > 0)
@@ -254,24 +255,18 @@ void run_step(const Plan& plan, int index, IterationData& iteration, gpu::Device
                   .iteration = iteration.number,
                   .label = meters.stages[static_cast<size_t>(index)],
                   .owner = meters.owner});
-  } catch (const Error& e) {
-    throw fail(e);
-  } catch (const std::bad_alloc&) {
-    throw fail(Error(ErrorKind::kRuntime, "out of memory"));
-  } catch (const std::exception& e) {
-    throw fail(Error(ErrorKind::kInternal, e.what()));
-  }
+  });
 }
 
 }  // namespace
 
-void run_batch_stage(const Plan& plan, IterationData& iteration, int stage, gpu::Device* device,
-                     Meters& meters, int worker) {
+void run_batch_stage(const ExecutionPlan& plan, IterationData& iteration, int stage,
+                     gpu::Device* device, Meters& meters, int worker) {
   for (int step : plan.batch_stages[static_cast<size_t>(stage)].steps)
     run_step(plan, step, iteration, device, meters, worker);
   if (stage != plan.last_device_stage) return;
   iteration.on_device = device->mark();
-  // What is queued is done before this memory is used again: it goes back to the stream's.
+  // Returned to the allocator of the stream, which reuses the memory after the work queued so far.
   for (const int batch : plan.intermediates)
     iteration.batches[static_cast<size_t>(batch)] = nullptr;
 }

@@ -4,12 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <new>
 #include <numeric>
 
-#include "core/sized_batch.h"
-#include "executor/graph/mixed_decoders.h"
-#include "executor/graph/rewrite.h"
+#include "executor/graph/operator_error.h"
+#include "executor/graph/passes.h"
 #include "executor/run/batch_runner.h"
 
 namespace torchdali {
@@ -24,19 +22,17 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-// Outputs that the user has let go are kept for the iterations in flight and a few more.
+// Storages that are pooled per batch: enough for the iterations in flight and a few more.
 constexpr size_t kKeptStorages = 6;
 
-Plan prepare(Graph graph, const ExecutorOptions& options) {
+ExecutionPlan prepare(Graph graph, const ExecutorOptions& options) {
   TORCHDALI_CHECK(options.max_batch_size > 0, "`batch_size` must be positive, got ",
                   options.max_batch_size);
   TORCHDALI_CHECK(options.num_threads > 0, "`num_threads` must be positive, got ",
                   options.num_threads);
   verify(graph);
-  if (options.fuse) graph = rewrite(std::move(graph));
-  graph = split_mixed_decoders(std::move(graph), options.fuse);
-  if (options.fuse) graph = rewrite_on_gpu(std::move(graph));
-  return make_plan(std::move(graph), options.max_batch_size, options.num_threads);
+  graph = rewrite(std::move(graph), options.fuse);
+  return make_execution_plan(std::move(graph), options.max_batch_size, options.num_threads);
 }
 
 }  // namespace
@@ -45,18 +41,18 @@ class Executor::Iteration final : public Job, public IterationData {
  public:
   explicit Iteration(Executor& executor) : executor_(executor) {}
   void cancel() override { cancelled = true; }
-  // Segments and the stages between them, in turn.
+  // Sample stages and batch stages alternate.
   int num_tasks(int stage) const override {
-    const Plan& plan = executor_.plan_;
+    const ExecutionPlan& plan = executor_.plan_;
     const auto index = static_cast<size_t>(stage / 2);
-    if (stage % 2 == 0) return plan.segments[index].steps.empty() ? 0 : batch_size;
+    if (stage % 2 == 0) return plan.sample_stages[index].steps.empty() ? 0 : batch_size;
     return batch_size == 0 ? 0 : 1;
   }
   std::span<const int> order(int stage) const override {
     if (stage % 2 == 0) return largest_first_;
     return {};
   }
-  void order_by(const std::vector<uint32_t>& sizes) {
+  void start_largest_first(const std::vector<uint32_t>& sizes) {
     largest_first_.resize(static_cast<size_t>(batch_size));
     std::iota(largest_first_.begin(), largest_first_.end(), 0);
     std::sort(largest_first_.begin(), largest_first_.end(), [&](int a, int b) {
@@ -65,7 +61,7 @@ class Executor::Iteration final : public Job, public IterationData {
     });
   }
   void run(int stage, int task, int worker) override {
-    const Plan& plan = executor_.plan_;
+    const ExecutionPlan& plan = executor_.plan_;
     if (stage % 2 == 0) executor_.runners_[worker]->run(*this, stage / 2, task);
     else
       run_batch_stage(plan, *this, stage / 2, executor_.options_.device.get(), executor_.meters_,
@@ -74,7 +70,7 @@ class Executor::Iteration final : public Job, public IterationData {
 
  private:
   Executor& executor_;
-  std::vector<int> largest_first_;  // empty: sizes are not known
+  std::vector<int> largest_first_;  // empty: sizes are unknown
 };
 
 Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* workers)
@@ -87,8 +83,8 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
                        "the pipeline has operators on the GPU, and there is none");
   const c10::Device device =
       options.device == nullptr ? c10::Device(c10::kCPU) : options.device->torch_device();
-  for (const Place place : plan_.places)
-    pools_.push_back(std::make_shared<StoragePool>(kKeptStorages, place, device));
+  for (const MemoryKind kind : plan_.memory_kinds)
+    pools_.push_back(std::make_shared<StoragePool>(kKeptStorages, kind, device));
   for (int i = 0; i < options.num_threads; ++i)
     runners_.push_back(std::make_unique<SampleRunner>(plan_, meters_, i));
   std::vector<StageTraits> stages(1);
@@ -98,7 +94,7 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
   }
   if (plan_.first_device_stage >= 0)
     stages[2 * static_cast<size_t>(plan_.first_device_stage) + 1].most = options.gpu_depth;
-  stages_ = std::make_shared<Stages>(std::move(stages));
+  stages_ = std::make_shared<JobStages>(std::move(stages));
   if (workers != nullptr) {
     TORCHDALI_ASSERT(workers->options_.num_threads == options.num_threads, "");
     scheduler_ = workers->scheduler_;
@@ -108,59 +104,62 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
       options.num_threads, options.set_affinity ? allowed_cpus() : std::vector<int>{});
 }
 
-// Others may go on with the threads, so the end of the scheduler cannot be relied on.
+// Other executors may share the scheduler, so its end cannot be relied on.
 Executor::~Executor() { scheduler_->cancel(); }
 
-bool Executor::schedule(std::vector<uint64_t> sample_ids) {
-  if (dealt_) {
-    const int size = dealt_->batch_at(dealt_position_, options_.max_batch_size);
-    if (size == 0) return false;
-    for (int i = 0; i < size; ++i) sample_ids.push_back(dealt_->sample_id(dealt_position_ + i));
-    dealt_position_ += size;
+bool Executor::get_source_batches() {
+  for (int n : plan_.sources) {
+    std::unique_ptr<SourceBatch>& batch = next_->source_batches[n];
+    if (batch != nullptr) continue;
+    with_operator_errors(plan_.graph.nodes[n], [&] {
+      const int64_t start = now_ns();
+      batch = source(n).next_batch(options_.max_batch_size);
+      note_source(n, start);
+    });
+    if (batch == nullptr) return false;
   }
-  // Where one source failed or had no data, those before it keep the batch that they gave.
+  return true;
+}
+
+void Executor::check_batch_sizes(Iteration& iteration) const {
+  for (int n : plan_.sources) {
+    const SourceBatch& batch = *iteration.source_batches[n];
+    if (n == plan_.sources.front()) iteration.batch_size = batch.size;
+    if (batch.size == iteration.batch_size) continue;
+    const std::string& first = plan_.graph.nodes[plan_.sources.front()].name;
+    throw OperatorError(
+        Error(ErrorKind::kRuntime, str_cat("gives a batch of ", batch.size, " samples, but `",
+                                           first, "` gives ", iteration.batch_size)),
+        plan_.graph.nodes[n]);
+  }
+}
+
+bool Executor::schedule(std::vector<uint64_t> sample_ids) {
+  if (epoch_plan_) {
+    const int size = epoch_plan_->batch_at(epoch_position_, options_.max_batch_size);
+    if (size == 0) return false;
+    for (int i = 0; i < size; ++i)
+      sample_ids.push_back(epoch_plan_->sample_id(epoch_position_ + i));
+    epoch_position_ += size;
+  }
   if (next_ == nullptr) {
     next_ = std::make_shared<Iteration>(*this);
     next_->source_batches.resize(plan_.graph.nodes.size());
     next_->batch_size =
         sample_ids.empty() ? options_.max_batch_size : static_cast<int>(sample_ids.size());
   }
-  for (int n : plan_.sources) {
-    std::unique_ptr<SourceBatch>& batch = next_->source_batches[n];
-    if (batch != nullptr) continue;
-    const Node& node = plan_.graph.nodes[n];
-    try {
-      const int64_t start = now_ns();
-      batch = source(n).next_batch(options_.max_batch_size);
-      note_source(n, start);
-    } catch (const Error& e) {
-      throw OperatorError(e, node);
-    } catch (const std::bad_alloc&) {
-      throw OperatorError(Error(ErrorKind::kRuntime, "out of memory"), node);
-    }
-    if (batch == nullptr) return false;
-  }
+  if (!get_source_batches()) return false;
   const std::shared_ptr<Iteration> iteration = std::move(next_);
-  for (int n : plan_.sources) {
-    const SourceBatch& batch = *iteration->source_batches[n];
-    if (n == plan_.sources.front()) iteration->batch_size = batch.size;
-    if (batch.size != iteration->batch_size) {
-      const std::string& first = plan_.graph.nodes[plan_.sources.front()].name;
-      throw OperatorError(
-          Error(ErrorKind::kRuntime, str_cat("gives a batch of ", batch.size, " samples, but `",
-                                             first, "` gives ", iteration->batch_size)),
-          plan_.graph.nodes[n]);
-    }
-  }
+  check_batch_sizes(*iteration);
   for (int n : plan_.sources)
     if (sample_ids.empty()) sample_ids = std::move(iteration->source_batches[n]->sample_ids);
   TORCHDALI_ASSERT(
       sample_ids.empty() || static_cast<int>(sample_ids.size()) >= iteration->batch_size, "");
   iteration->sample_ids = std::move(sample_ids);
   for (int n : plan_.sources) {
-    const auto* sized = dynamic_cast<const SizedBatch*>(iteration->source_batches[n].get());
-    if (sized == nullptr || sized->sizes.empty()) continue;
-    iteration->order_by(sized->sizes);
+    const std::vector<uint32_t>& sizes = iteration->source_batches[n]->sizes;
+    if (sizes.empty()) continue;
+    iteration->start_largest_first(sizes);
     break;
   }
   iteration->first_sample_id = next_sample_id_;
@@ -196,7 +195,7 @@ std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds ti
   std::shared_ptr<Job> job;
   try {
     job = scheduler_->wait(timeout);
-  } catch (...) {  // an iteration that failed is behind the user like any other
+  } catch (...) {  // a failed iteration counts as taken
     mark_taken();
     throw;
   }
@@ -212,7 +211,7 @@ std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds ti
 void Executor::hand_over(const IterationData& iteration) const {
   if (iteration.on_device == nullptr) return;
   std::vector<c10::Storage> used;
-  for (const Plan::Output& output : plan_.outputs) {
+  for (const ValueBatch& output : plan_.outputs) {
     if (output.batch < 0) continue;
     for (c10::Storage& s : iteration.batches[output.batch]->storages())
       used.push_back(std::move(s));
@@ -244,12 +243,10 @@ void Executor::restore(const ExecutorState& state) {
   for (size_t i = 0; i < plan_.sources.size(); ++i) {
     const int n = plan_.sources[i];
     const auto found = state.sources.find(plan_.graph.nodes[n].name);
-    try {
+    with_operator_errors(plan_.graph.nodes[n], [&] {
       taken_.positions[i] =
           source(n).restore(found == state.sources.end() ? SourceState{} : found->second);
-    } catch (const Error& e) {
-      throw OperatorError(e, plan_.graph.nodes[n]);
-    }
+    });
   }
   taken_.iterations = state.iterations;
   taken_.samples = next_sample_id_ = state.samples;
@@ -280,7 +277,7 @@ std::vector<OperatorMemory> Executor::memory_statistics() const {
     OperatorMemory& of_node = result.emplace_back(OperatorMemory{node.name, {}});
     for (int slot : step.outputs) {
       OutputMemory& memory = of_node.outputs.emplace_back(memory_[slot]);
-      for (const auto& runner : runners_) {  // nothing for what lies in a batch
+      for (const auto& runner : runners_) {  // 0 for values in a batch
         memory.reserved += runner->largest_block(slot);
         memory.max_reserved = std::max(memory.max_reserved, runner->largest_block(slot));
       }
@@ -298,20 +295,18 @@ void Executor::reset() {
   for (int n : plan_.sources) source(n).reset();
 }
 
-void Executor::deal(const EpochPlan& plan) {
+void Executor::set_epoch_plan(const EpochPlan& plan) {
   cancel();
   next_ = nullptr;
   for (size_t i = 0; i < plan_.sources.size(); ++i) {
     const int n = plan_.sources[i];
-    try {
-      if (source(n).deal(plan)) taken_.positions[i] = 0;
-    } catch (const Error& e) {
-      throw OperatorError(e, plan_.graph.nodes[n]);
-    }
+    with_operator_errors(plan_.graph.nodes[n], [&] {
+      if (source(n).set_epoch_plan(plan)) taken_.positions[i] = 0;
+    });
   }
   if (!plan_.sources.empty()) return;
-  dealt_ = plan;
-  dealt_position_ = 0;
+  epoch_plan_ = plan;
+  epoch_position_ = 0;
 }
 
 int Executor::find(const std::string& name) const {
@@ -320,22 +315,21 @@ int Executor::find(const std::string& name) const {
   raise(ErrorKind::kValue, "the pipeline has no operator named `", name, "`");
 }
 
-void Executor::feed(const std::string& name, std::unique_ptr<FedBatch> batch) {
+void Executor::feed(const std::string& name, std::unique_ptr<ExternalBatch> batch) {
   const int node = find(name);
-  auto* source = dynamic_cast<FedSource*>(plan_.operators[node].get());
+  auto* source = dynamic_cast<ExternalSource*>(plan_.operators[node].get());
   TORCHDALI_CHECK(source != nullptr, "`", name, "` is not an external_source");
   TORCHDALI_CHECK(batch->size <= options_.max_batch_size, "`", name, "`: a batch of ", batch->size,
                   " samples was fed to a pipeline whose batch size is at most ",
                   options_.max_batch_size);
   for (int i = 0; i < batch->size; ++i) {
-    try {
-      (void)checked_size_bytes(batch->samples[i]);
-    } catch (const Error& e) {
-      OperatorError error(e, plan_.graph.nodes[node]);
+    const auto fail = [&](const Error& cause) {
+      OperatorError error(cause, plan_.graph.nodes[node]);
       error.sample = i;
       error.batch_size = batch->size;
-      throw error;
-    }
+      return error;
+    };
+    with_errors_as(fail, [&] { (void)checked_size_bytes(batch->samples[i]); });
   }
   source->feed(std::move(batch));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executor: runs a plan. schedule() starts an iteration, wait() takes the oldest finished one.
+// Executor: runs a plan. schedule() starts an iteration, wait() returns the oldest one when it is
+// finished.
 #pragma once
 
 #include <chrono>
@@ -9,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "executor/run/plan.h"
+#include "core/source.h"
+#include "executor/run/execution_plan.h"
 #include "executor/run/sample_runner.h"
 #include "executor/run/scheduler.h"
 #include "gpu/device.h"
@@ -19,56 +21,57 @@ namespace torchdali {
 struct ExecutorOptions {
   int max_batch_size = 1;
   int num_threads = 1;
-  bool set_affinity = false;  // bind workers to the processors this process may use
+  bool set_affinity = false;  // bind workers to the CPUs that this process may use
   bool fuse = true;           // docs/design/fusion.md
-  bool memory_stats = false;  // record what memory_statistics() gives
-  std::shared_ptr<gpu::Device> device = nullptr;  // of the operators that run on a GPU
-  // How many iterations that were not taken may be on the GPU, or have been; 0: all.
+  bool memory_stats = false;  // collect memory_statistics()
+  std::shared_ptr<gpu::Device> device = nullptr;  // of operators on the GPU
+  // How many iterations that were not taken may use the GPU, or may have used it; 0: all.
   int gpu_depth = 0;
 };
 
-// Where a pipeline is: behind the last iteration that was taken, whatever is scheduled.
+// The position of a pipeline: after the last iteration that was taken, whatever is scheduled.
 struct ExecutorState {
-  int64_t iterations = 0;  // taken, also those that failed
-  uint64_t samples = 0;    // in them: what the randomness of the next sample is keyed by
+  int64_t iterations = 0;                      // taken, failed ones included
+  uint64_t samples = 0;                        // in them; the id of the next sample
   std::map<std::string, SourceState> sources;  // by the name of the operator
 };
 
-// One consumer thread; see Scheduler.
+// Used by one thread, the consumer; see Scheduler.
 class Executor {
  public:
-  // With `workers` it runs on the threads of another executor, with as many `num_threads`. Then one
-  // consumer thread drives both, and waits for what one has scheduled before it turns to the other.
+  // With `workers`, it runs on the threads of another executor, with the same `num_threads`. Then
+  // one consumer thread uses both, and waits for the iterations of one before it uses the other.
   Executor(Graph graph, const ExecutorOptions& options, const Executor* workers = nullptr);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
   ~Executor();
 
-  // Asks the sources for the next batch and hands it to the workers. Never waits for them. False at
-  // the end of the data. `sample_ids`: of the batch, for random values; without sources they also
-  // give its size. Empty: the ids follow on those of the iteration before.
+  // Gets the next batch from the sources and submits it to the workers, without waiting for them.
+  // Returns false at the end of the data. `sample_ids`: of the batch, for random values; without
+  // sources they also give its size. Empty: the ids continue those of the iteration before.
   bool schedule(std::vector<uint64_t> sample_ids = {});
-  // The outputs of the oldest scheduled iteration, or nothing where `timeout` passed first. Throws
-  // the error of that iteration; later ones go on.
+  // Returns the oldest scheduled iteration, or null after `timeout`. Throws the error of that
+  // iteration; later iterations continue.
   std::shared_ptr<const IterationData> wait(std::chrono::milliseconds timeout);
-  // Output `index`: the batch that was made, or else (nullptr) what was fed.
+  // The batch of output `index`; null if the output is data of an external source.
   const Batch* output(const IterationData& iteration, int index) const {
     const int batch = plan_.outputs[index].batch;
     return batch < 0 ? nullptr : iteration.batches[batch].get();
   }
-  const FedBatch& fed_output(const IterationData& iteration, int index) const {
-    return static_cast<const FedBatch&>(*iteration.source_batches[plan_.outputs[index].fed_node]);
+  const ExternalBatch& external_output(const IterationData& iteration, int index) const {
+    const int node = plan_.outputs[index].external_node;
+    return static_cast<const ExternalBatch&>(*iteration.source_batches[node]);
   }
-  // Makes the calling thread's current stream wait for the outputs, which it may then use.
+  // Makes the current stream of the calling thread wait for the outputs, which it may then use.
   void hand_over(const IterationData& iteration) const;
-  // Where the samples of an output come from, or null.
+  // The names of the samples of an output, or null.
   std::shared_ptr<const SampleNames> names(const IterationData& iteration, int index) const {
     const auto* names = find_names(plan_.sources_of_output(index), iteration.source_batches);
     return names == nullptr ? nullptr : *names;
   }
-  // Gives memory back that no iteration uses and the user has let go. Any thread.
+  // Frees pooled memory that neither an iteration nor the user references. Any thread.
   void release_unused_memory();
-  const Plan& plan() const { return plan_; }
+  const ExecutionPlan& plan() const { return plan_; }
   int num_outputs() const { return static_cast<int>(plan_.outputs.size()); }
   int pending() const { return scheduler_->pending(); }
   void cancel() {
@@ -80,29 +83,29 @@ class Executor {
   bool on_worker() const { return scheduler_->on_worker(); }
   std::vector<std::thread::native_handle_type> threads() { return scheduler_->handles(); }
   void close() { scheduler_->close(); }
-  // Sources start over after the end of the data.
+  // Restarts the sources after the end of the data.
   void reset();
-  // Drops what is scheduled; the sources that follow plans give the samples of this one and end.
-  // Where there are no sources, the plan says how many samples there are.
-  void deal(const EpochPlan& plan);
-  void feed(const std::string& name, std::unique_ptr<FedBatch> batch);
+  // Drops all scheduled iterations. Sources that support it continue with the samples of `plan` and
+  // then end. Without sources, the plan gives the number of samples.
+  void set_epoch_plan(const EpochPlan& plan);
+  void feed(const std::string& name, std::unique_ptr<ExternalBatch> batch);
   std::optional<ReaderMeta> reader_meta(const std::string& name);
   ExecutorState state();
-  // Goes on where state() was called. Before the first schedule(). Throws OperatorError where a
-  // source cannot go on with what is said about it.
+  // Continues where state() was called. Called before the first schedule(). Throws OperatorError if
+  // a source cannot continue from its state.
   void restore(const ExecutorState& state);
   int64_t iterations_taken() const { return taken_.iterations; }
-  // Per operator that runs, since the start.
+  // Per step, since the start.
   std::vector<OperatorMeasure> operator_measures() const { return meters_.read(plan_); }
   SchedulerMeasure scheduler_measure() const { return scheduler_->measure(); }
-  // Of what is greatest, the greatest from now on counts.
-  void reset_greatest() {
-    meters_.reset_greatest();
-    scheduler_->reset_greatest();
+  // Maxima of the measures start over.
+  void reset_maxima() {
+    meters_.reset_maxima();
+    scheduler_->reset_maxima();
   }
-  // What its events in a trace are marked with.
+  // The owner of its events in a trace.
   uint32_t trace_owner() const { return meters_.owner; }
-  // Per operator that the definition has, one it was fused with included (it has no memory).
+  // Per operator of the definition; fused operators, which have no memory, are zero.
   std::vector<OperatorMemory> memory_statistics() const;
 
  private:
@@ -114,26 +117,30 @@ class Executor {
   };
   int find(const std::string& name) const;  // the node of that name
   Source& source(int node) { return static_cast<Source&>(*plan_.operators[node]); }
-  // The oldest iteration in flight is the user's now.
+  // Gets the batches of all sources for the next iteration, `next_`. Returns false at the end of
+  // the data; the batches so far are kept.
+  bool get_source_batches();
+  void check_batch_sizes(Iteration& iteration) const;
+  // The oldest iteration in flight was taken.
   void mark_taken();
   void add_memory(const IterationData& iteration);
   void note_source(int node, int64_t start);
 
-  Plan plan_;
+  ExecutionPlan plan_;
   const ExecutorOptions options_;
   Meters meters_;
   std::vector<std::shared_ptr<StoragePool>> pools_;     // per batch of the plan
   std::vector<std::unique_ptr<SampleRunner>> runners_;  // per worker
-  std::shared_ptr<Iteration> next_;                     // not all sources have given their batch
+  std::shared_ptr<Iteration> next_;  // an iteration that does not have all its source batches yet
   std::deque<std::shared_ptr<const IterationData>> in_flight_;  // oldest first
   uint64_t next_sample_id_ = 0;
   int64_t scheduled_ = 0;
   Taken taken_;
-  std::optional<EpochPlan> dealt_;    // only without sources
-  int64_t dealt_position_ = 0;        // of the next batch
-  std::vector<OutputMemory> memory_;  // per slot; empty where not wanted
-  std::shared_ptr<Stages> stages_;
-  std::shared_ptr<Scheduler> scheduler_;  // last: its threads end before the rest goes
+  std::optional<EpochPlan> epoch_plan_;  // only without sources
+  int64_t epoch_position_ = 0;           // of the next batch
+  std::vector<OutputMemory> memory_;     // per slot; empty without memory statistics
+  std::shared_ptr<JobStages> stages_;
+  std::shared_ptr<Scheduler> scheduler_;  // last, so that its threads end first
 };
 
 }  // namespace torchdali

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory statistics: how large the values of a plan are, and what is reserved for them.
+// Memory statistics: the size of the values of a plan, and the memory reserved for them.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline void raise_to(std::atomic<int64_t>& greatest, int64_t value) {
   }
 }
 
-// Of one value in one iteration; workers add its samples at the same time.
+// One value in one iteration. Workers add samples concurrently.
 struct IterationMemory {
   std::atomic<int64_t> total{0}, largest{0};
 
@@ -26,10 +26,10 @@ struct IterationMemory {
   }
 };
 
-// Of one value, the greatest of the iterations that were taken, in bytes.
+// One value: the maximum, in bytes, over the iterations that were taken.
 struct OutputMemory {
   int64_t real = 0, max_real = 0;          // all samples of a batch; one sample
-  int64_t reserved = 0, max_reserved = 0;  // the memory they lie in
+  int64_t reserved = 0, max_reserved = 0;  // the memory of the same
 
   void raise_real(int64_t total, int64_t largest) {
     real = std::max(real, total);

@@ -6,17 +6,17 @@
 namespace torchdali {
 namespace {
 
-// "train.py:42, in make_pipeline:" and the line below it -> "train.py:42".
-std::string first_place(const std::string& location) {
+// Shortens "train.py:42, in make_pipeline:\n..." to "train.py:42".
+std::string file_and_line(const std::string& location) {
   const std::string line = location.substr(0, location.find('\n'));
   return line.substr(0, line.rfind(", in "));
 }
 
 OperatorMeasure::Part part_of(const Node& node) {
-  return {node.schema->name, node.name, first_place(node.location)};
+  return {node.schema->name, node.name, file_and_line(node.location)};
 }
 
-// Producers are there one by one, those of expressions that became a part of a chain included.
+// Adds the producers, among them the steps of expressions in a chain, and the node itself.
 void add_parts(const Node& node, std::vector<OperatorMeasure::Part>& parts) {
   for (const auto& producer : node.producers) parts.push_back(part_of(*producer));
   parts.push_back(part_of(node));
@@ -24,7 +24,7 @@ void add_parts(const Node& node, std::vector<OperatorMeasure::Part>& parts) {
 
 }  // namespace
 
-Meters::Meters(const Plan& plan, int num_threads)
+Meters::Meters(const ExecutionPlan& plan, int num_threads)
     : sources(plan.graph.nodes.size()), sample_label(trace::label("sample", "sample")) {
   for (int i = 0; i < num_threads; ++i) workers.push_back(std::make_unique<WorkerMeter>(plan));
   for (const Step& step : plan.steps) {
@@ -44,11 +44,11 @@ Meters::Meters(const Plan& plan, int num_threads)
   }
 }
 
-std::vector<OperatorMeasure> Meters::read(const Plan& plan) const {
+std::vector<OperatorMeasure> Meters::read(const ExecutionPlan& plan) const {
   std::vector<OperatorMeasure> all;
-  std::vector<int> segment_of(plan.steps.size(), -1);
-  for (size_t s = 0; s < plan.segments.size(); ++s)
-    for (const int step : plan.segments[s].steps) segment_of[step] = static_cast<int>(s);
+  std::vector<int> stage_of(plan.steps.size(), -1);
+  for (size_t s = 0; s < plan.sample_stages.size(); ++s)
+    for (const int step : plan.sample_stages[s].steps) stage_of[step] = static_cast<int>(s);
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Node& node = plan.graph.nodes[plan.steps[i].node];
     OperatorMeasure& m = all.emplace_back();
@@ -58,8 +58,8 @@ std::vector<OperatorMeasure> Meters::read(const Plan& plan) const {
     m.on_gpu = node.on_gpu;
     for (const auto& worker : workers) {
       const StepMeter& step = worker->steps[i];
-      if (segment_of[i] >= 0)
-        m.samples += worker->segments[segment_of[i]].samples.get() - step.skipped.get();
+      if (stage_of[i] >= 0)
+        m.samples += worker->stages[stage_of[i]].samples.get() - step.skipped.get();
       m.timed += step.timed.get();
       m.ns += step.ns.get();
       m.bytes += step.bytes.get();
@@ -78,7 +78,7 @@ std::vector<OperatorMeasure> Meters::read(const Plan& plan) const {
   return all;
 }
 
-void Meters::reset_greatest() {
+void Meters::reset_maxima() {
   for (const auto& worker : workers) {
     for (StepMeter& step : worker->steps) {
       step.max_ns.reset();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meters: how long the steps of a plan take. Workers add up on their own; anybody may read.
+// Meters: how long the steps of a plan take. Each worker writes its own meters; any thread may
+// read.
 #pragma once
 
 #include <memory>
@@ -8,35 +9,35 @@
 
 #include "core/counters.h"
 #include "core/trace.h"
-#include "executor/run/plan.h"
+#include "executor/run/execution_plan.h"
 
 namespace torchdali {
 
-// Of one step on one worker. Sums of time and bytes are those of the samples that were timed.
+// One step on one worker. Times and bytes are those of the samples that were timed.
 struct StepMeter {
-  Counter skipped;  // samples of the segment that did not come to the step, or skip it by a guard
+  Counter skipped;  // samples that failed before the step, or failed a guard of it
   Counter timed, ns, bytes;
   Maximum max_ns;
-  // Of the stage that sees the batch.
+  // The batch stage of the step.
   Counter batches, batch_samples, batch_ns, batch_bytes;
   Maximum max_batch_ns;
 };
 
-// Of one segment on one worker: when the next sample is timed. Stamps cost two thirds of what a
-// trivial sample takes, so as many samples pass untimed as keep their share below kShare.
-class SegmentMeter {
+// One sample stage on one worker: decides which samples are timed. Time stamps cost two thirds of
+// the time of a trivial sample, so only as many samples are timed as keep their share below kShare.
+class SampleStageMeter {
  public:
-  // Counts a sample; returns whether it is to be timed.
+  // Counts a sample. Returns whether to time it.
   bool next() {
     samples.add(1);
     return samples.get() >= next_timed_;
   }
-  // A sample was timed, by so many stamps.
+  // Records that a sample was timed, with `stamps` time stamps.
   void was_timed(int64_t ns, size_t stamps) {
     average_ns_ += (static_cast<double>(ns) - average_ns_) * (average_ns_ == 0 ? 1 : kWeight);
     const double cost = kStampNs * static_cast<double>(stamps);
     const auto every = static_cast<int64_t>(cost / (kShare * (average_ns_ + 1)));
-    // At random around that distance: in step with the batches, it would always be one sample.
+    // At random distances, since a fixed distance may always hit the same index in the batch.
     random_ = random_ * 6364136223846793005u + 1442695040888963407u;
     next_timed_ = samples.get() + 1;
     if (every > 0) next_timed_ += every / 2 + static_cast<int64_t>((random_ >> 33) % (every + 1));
@@ -45,7 +46,7 @@ class SegmentMeter {
   Counter samples;
 
  private:
-  static constexpr double kStampNs = 60;  // the clock and what is added up, measured
+  static constexpr double kStampNs = 60;  // the clock and the counters, measured
   static constexpr double kShare = 0.005;
   static constexpr double kWeight = 1.0 / 16;
   int64_t next_timed_ = 1;
@@ -54,25 +55,25 @@ class SegmentMeter {
 };
 
 struct WorkerMeter {
-  explicit WorkerMeter(const Plan& plan)
-      : steps(plan.steps.size()), segments(plan.segments.size()) {}
+  explicit WorkerMeter(const ExecutionPlan& plan)
+      : steps(plan.steps.size()), stages(plan.sample_stages.size()) {}
   std::vector<StepMeter> steps;
-  std::vector<SegmentMeter> segments;
+  std::vector<SampleStageMeter> stages;
 };
 
-// Of one source: what it takes to decide which samples a batch holds.
+// One source: the time to decide which samples a batch has.
 struct SourceMeter {
   Counter batches, ns;
   Maximum max_ns;
 };
 
-// What is known of one operator, added up over the workers.
+// The sums of all workers for one operator.
 struct OperatorMeasure {
   struct Part {
     std::string op, name, location;
   };
   Part self;
-  std::vector<Part> parts;  // of a fused operator: what the user called, in this order
+  std::vector<Part> parts;  // of a fused operator: the operators of the user, in order
   bool hidden = false, on_gpu = false;
   int64_t samples = 0, timed = 0, ns = 0, max_ns = 0, bytes = 0;
   int64_t batches = 0, batch_samples = 0, batch_ns = 0, max_batch_ns = 0, batch_bytes = 0;
@@ -81,14 +82,14 @@ struct OperatorMeasure {
 
 class Meters {
  public:
-  Meters(const Plan& plan, int num_threads);
-  std::vector<OperatorMeasure> read(const Plan& plan) const;
-  // Greatest values are those from now on.
-  void reset_greatest();
+  Meters(const ExecutionPlan& plan, int num_threads);
+  std::vector<OperatorMeasure> read(const ExecutionPlan& plan) const;
+  // Maxima start over.
+  void reset_maxima();
 
   std::vector<std::unique_ptr<WorkerMeter>> workers;
   std::vector<SourceMeter> sources;  // per node
-  // For the trace.
+  // Labels of the trace.
   const uint32_t owner = trace::new_owner();
   std::vector<trace::Label> steps, stages, source_labels;  // per step
   trace::Label sample_label;

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 namespace torchdali {
 
-SampleRunner::SampleRunner(const Plan& plan, Meters& meters, int worker)
+SampleRunner::SampleRunner(const ExecutionPlan& plan, Meters& meters, int worker)
     : plan_(plan),
       meters_(meters),
       meter_(*meters.workers[worker]),
@@ -18,25 +17,25 @@ SampleRunner::SampleRunner(const Plan& plan, Meters& meters, int worker)
   ctx_.memory_ = this;
 }
 
-void SampleRunner::run(IterationData& iteration, int segment_index, int sample) {
-  const Segment& segment = plan_.segments[segment_index];
+void SampleRunner::run(IterationData& iteration, int stage_index, int sample) {
+  const SampleStage& stage = plan_.sample_stages[stage_index];
   iteration_ = &iteration;
   ctx_.index_in_batch_ = sample;
   ctx_.batch_size_ = iteration.batch_size;
   ctx_.sample_id_ = iteration.sample_id(sample);
   ctx_.source_batches_ = iteration.source_batches;
-  for (const int slot : segment.loads) values_[slot] = iteration.kept[plan_.kept[slot]][sample];
-  SegmentMeter& meter = meter_.segments[segment_index];
-  if (meter.next() || trace::enabled()) run_timed(segment, meter);
-  else run_steps<false>(segment);
+  for (const int slot : stage.loads) values_[slot] = iteration.kept[plan_.kept[slot]][sample];
+  SampleStageMeter& meter = meter_.stages[stage_index];
+  if (meter.next() || trace::enabled()) run_timed(stage, meter);
+  else run_steps<false>(stage);
 }
 
-void SampleRunner::run_timed(const Segment& segment, SegmentMeter& meter) {
+void SampleRunner::run_timed(const SampleStage& stage, SampleStageMeter& meter) {
   const int64_t start = stamp_ns_ = now_ns();
   const auto trace_sample = [&] {
     if (!trace::enabled()) return;
-    // What the samples of a segment that reads nothing descend from, its last steps know.
-    for (auto step = segment.steps.rbegin(); step != segment.steps.rend(); ++step) {
+    // The sources that the last steps descend from have the name of the sample.
+    for (auto step = stage.steps.rbegin(); step != stage.steps.rend(); ++step) {
       ctx_.sources_ = plan_.steps[*step].sources;
       if (!ctx_.source_name().empty()) break;
     }
@@ -49,12 +48,12 @@ void SampleRunner::run_timed(const Segment& segment, SegmentMeter& meter) {
                ctx_.source_name());
   };
   try {
-    run_steps<true>(segment);
+    run_steps<true>(stage);
   } catch (...) {
     trace_sample();
     throw;
   }
-  meter.was_timed(stamp_ns_ - start, segment.steps.size() + 1);
+  meter.was_timed(stamp_ns_ - start, stage.steps.size() + 1);
   trace_sample();
 }
 
@@ -78,53 +77,51 @@ void SampleRunner::note_step(int step, bool traced) {
                 .owner = meters_.owner});
 }
 
+OperatorError SampleRunner::fail(const Error& cause, const SampleStage& stage) {
+  const auto failed = static_cast<int>(step_ - plan_.steps.data());
+  for (auto later = stage.steps.rbegin(); *later != failed; ++later)
+    meter_.steps[*later].skipped.add(1);
+  OperatorError error(cause, plan_.graph.nodes[step_->node]);
+  error.sample = ctx_.index_in_batch_;
+  error.batch_size = iteration_->batch_size;
+  error.source = ctx_.source_name();
+  release_scratch();
+  for (int slot = 0; slot < plan_.num_slots; ++slot) release(slot);
+  return error;
+}
+
 template <bool kTimed>
-void SampleRunner::run_steps(const Segment& segment) {
+void SampleRunner::run_steps(const SampleStage& stage) {
   IterationData& iteration = *iteration_;
   const bool traced = kTimed && trace::enabled();
-  for (const int index : segment.steps) {
-    const Step& step = plan_.steps[index];
-    step_ = &step;
-    ctx_.inputs_ = step.inputs;
-    ctx_.arguments_ = step.arguments;
-    ctx_.outputs_ = step.outputs;
-    ctx_.seed_ = step.seed;
-    ctx_.sources_ = step.sources;
-    ctx_.state_ = iteration.states.empty() ? nullptr : iteration.states[step.node].get();
-    const auto fail = [&](const Error& cause) {
-      for (auto later = segment.steps.rbegin(); *later != index; ++later)
-        meter_.steps[*later].skipped.add(1);
-      OperatorError error(cause, plan_.graph.nodes[step.node]);
-      error.sample = ctx_.index_in_batch_;
-      error.batch_size = iteration.batch_size;
-      error.source = ctx_.source_name();
-      release_scratch();
-      for (int slot = 0; slot < plan_.num_slots; ++slot) release(slot);
-      return error;
-    };
-    try {
-      if (guards_hold(step)) {
-        step.op->run(ctx_);
-        if (!plan_.kept_in.empty()) keep(step);
-        if (!iteration.memory.empty()) record_memory(step);
-        if constexpr (kTimed) note_step(index, traced);
-      } else {
-        meter_.steps[index].skipped.add(1);
-      }
-    } catch (const Error& e) {
-      throw fail(e);
-    } catch (const std::bad_alloc&) {
-      throw fail(Error(ErrorKind::kRuntime, "out of memory"));
-    } catch (const std::exception& e) {
-      throw fail(Error(ErrorKind::kInternal, e.what()));
-    }
-    if (!scratch_.empty()) release_scratch();
-    for (int slot : step.last_uses) release(slot);
-  }
+  with_errors_as([&](const Error& cause) { return fail(cause, stage); },
+                 [&] {
+                   for (const int index : stage.steps) {
+                     const Step& step = plan_.steps[index];
+                     step_ = &step;
+                     ctx_.inputs_ = step.inputs;
+                     ctx_.arguments_ = step.arguments;
+                     ctx_.outputs_ = step.outputs;
+                     ctx_.seed_ = step.seed;
+                     ctx_.sources_ = step.sources;
+                     ctx_.state_ =
+                         iteration.states.empty() ? nullptr : iteration.states[step.node].get();
+                     if (guards_hold(step)) {
+                       step.op->run(ctx_);
+                       if (!plan_.kept_in.empty()) keep(step);
+                       if (!iteration.memory.empty()) record_memory(step);
+                       if constexpr (kTimed) note_step(index, traced);
+                     } else {
+                       meter_.steps[index].skipped.add(1);
+                     }
+                     if (!scratch_.empty()) release_scratch();
+                     for (int slot : step.last_uses) release(slot);
+                   }
+                 });
 }
 
 bool SampleRunner::guards_hold(const Step& step) const {
-  // An inner predicate has a value only where the outer ones hold.
+  // An inner predicate has a value only if the outer ones hold.
   return std::all_of(step.guards.begin(), step.guards.end(), [&](const Step::Guard& g) {
     return *values_[g.slot].as<const bool>() == g.value;
   });
@@ -139,7 +136,7 @@ void SampleRunner::keep(const Step& step) {
 void SampleRunner::record_memory(const Step& step) {
   for (int slot : step.outputs) {
     iteration_->memory[slot].add(values_[slot].size_bytes());
-    // A view has a block in common with the value that it is a view of, and reserves nothing.
+    // A view shares the block of another value and reserves nothing.
     const ScratchPool::Block* block = owners_[slot];
     if (block != nullptr && block->users == 1)
       raise_to(block_bytes_[slot], static_cast<int64_t>(block->size));
@@ -160,23 +157,19 @@ void SampleRunner::allocate_output(int output, SampleView& view) {
 void SampleRunner::allocate_in_batch(int batch, SampleView& view) {
   try {
     iteration_->batches[batch]->allocate(ctx_.index_in_batch_, view);
-  } catch (const Error& e) {
-    const bool in_branch = !step_->guards.empty() ||
-                           plan_.graph.nodes[step_->node].schema->name == "conditional.merge";
-    if (!in_branch) throw;
-    throw Error(
-        e.kind(),
-        e.message() +
-            "; both branches of a condition give one type, number of dimensions and layout");
+  } catch (Error& e) {
+    const bool in_branch = !step_->guards.empty() || merges_branches(plan_, *step_);
+    if (in_branch) add_branch_rule(e);
+    throw;
   }
 }
 
 void SampleRunner::alias_output(int output, int input) {
   const int slot = step_->outputs[output], batch = step_->batches[output];
   SampleView& view = values_[slot];
-  if (batch >= 0) {  // what the user gets lies in the batch
+  if (batch >= 0) {  // outputs of the pipeline own their memory
     const void* from = view.data;
-    // A branch may have put it there.
+    // A branch may have written it there.
     if (from != nullptr && iteration_->batches[batch]->sample(ctx_.index_in_batch_).data == from)
       return;
     allocate_in_batch(batch, view);

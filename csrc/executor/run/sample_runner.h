@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SampleRunner: takes one sample through the steps of a segment on one worker.
+// SampleRunner: takes one sample through the steps of a sample stage on one worker.
 #pragma once
 
 #include <c10/core/Event.h>
@@ -9,26 +9,27 @@
 #include <vector>
 
 #include "core/batch.h"
+#include "executor/graph/operator_error.h"
+#include "executor/run/execution_plan.h"
 #include "executor/run/memory_stats.h"
 #include "executor/run/meter.h"
-#include "executor/run/plan.h"
 #include "executor/run/scratch.h"
 
 namespace torchdali {
 
-// What the runner needs of an iteration.
+// The data of one iteration.
 struct IterationData {
-  int64_t number = 0;  // counted from the first that was scheduled
+  int64_t number = 0;  // 0 for the first iteration that was scheduled
   int batch_size = 0;
   uint64_t first_sample_id = 0;
   std::vector<uint64_t> sample_ids;  // empty: consecutive, from first_sample_id
-  std::vector<std::unique_ptr<SourceBatch>> source_batches;  // per node; null where not a Source
-  std::vector<std::unique_ptr<BatchState>> states;  // per node; empty without batch-wide stages
-  std::vector<std::shared_ptr<Batch>> batches;      // per batch of the plan
-  std::vector<std::vector<SampleView>> kept;        // per kept value, one a sample
-  std::vector<IterationMemory> memory;              // per slot; empty where not wanted
-  std::atomic<bool> cancelled = false;              // nobody takes the outputs
-  std::shared_ptr<c10::Event> on_device;            // when all is there; null without a GPU
+  std::vector<std::unique_ptr<SourceBatch>> source_batches;  // per node; null if not a Source
+  std::vector<std::unique_ptr<BatchState>> states;           // per node; empty without batch stages
+  std::vector<std::shared_ptr<Batch>> batches;               // per batch of the plan
+  std::vector<std::vector<SampleView>> kept;                 // [kept value][sample]
+  std::vector<IterationMemory> memory;    // per slot; empty without memory statistics
+  std::atomic<bool> cancelled = false;    // the outputs are no longer wanted
+  std::shared_ptr<c10::Event> on_device;  // end of the work on the GPU; null without one
 
   uint64_t sample_id(int sample) const {
     return sample_ids.empty() ? first_sample_id + static_cast<uint64_t>(sample)
@@ -36,13 +37,23 @@ struct IterationData {
   }
 };
 
-// One worker thread only.
+// Whether a step merges the branches of a condition.
+inline bool merges_branches(const ExecutionPlan& plan, const Step& step) {
+  return plan.graph.nodes[static_cast<size_t>(step.node)].schema->graph_role == GraphRole::kMerge;
+}
+// Extends an error about samples of a batch that differ, where the batch is filled by branches.
+inline void add_branch_rule(Error& e) {
+  e.set_message(e.message() +
+                "; both branches of a condition give one type, number of dimensions and layout");
+}
+
+// One worker thread.
 class SampleRunner final : private SampleMemory {
  public:
-  SampleRunner(const Plan& plan, Meters& meters, int worker);
-  // Takes a sample through a segment of the plan. Throws OperatorError.
-  void run(IterationData& iteration, int segment, int sample);
-  // The largest block of this worker that value `slot` was given; 0 without memory statistics. Any
+  SampleRunner(const ExecutionPlan& plan, Meters& meters, int worker);
+  // Runs a sample stage for one sample. Throws OperatorError.
+  void run(IterationData& iteration, int stage, int sample);
+  // The largest block of this worker that held value `slot`; 0 without memory statistics. Any
   // thread.
   int64_t largest_block(int slot) const {
     return block_bytes_[slot].load(std::memory_order_relaxed);
@@ -50,9 +61,11 @@ class SampleRunner final : private SampleMemory {
 
  private:
   template <bool kTimed>
-  void run_steps(const Segment& segment);
-  void run_timed(const Segment& segment, SegmentMeter& meter);
-  // The step in hand was run, since the last stamp.
+  void run_steps(const SampleStage& stage);
+  void run_timed(const SampleStage& stage, SampleStageMeter& meter);
+  // Converts an error of the current step, and frees the memory of the sample.
+  OperatorError fail(const Error& cause, const SampleStage& stage);
+  // Records that step `step` ran since the last time stamp.
   void note_step(int step, bool traced);
   void allocate_output(int output, SampleView& view) override;
   void alias_output(int output, int input) override;
@@ -64,14 +77,14 @@ class SampleRunner final : private SampleMemory {
   void release(int slot);
   void release_scratch();
 
-  const Plan& plan_;
+  const ExecutionPlan& plan_;
   Meters& meters_;
   WorkerMeter& meter_;
-  int64_t stamp_ns_ = 0;  // when the step in hand began, where the sample is timed
+  int64_t stamp_ns_ = 0;  // start of the current step, if the sample is timed
   ScratchPool pool_;
   std::vector<SampleView> values_;                 // per slot
-  std::vector<ScratchPool::Block*> owners_;        // per slot: the block it lies in, or null
-  std::vector<ScratchPool::Block*> scratch_;       // of the running operator
+  std::vector<ScratchPool::Block*> owners_;        // per slot: the block of the value, or null
+  std::vector<ScratchPool::Block*> scratch_;       // of the current operator
   std::vector<std::atomic<int64_t>> block_bytes_;  // per slot
   SampleContext ctx_;
   const Step* step_ = nullptr;

@@ -12,17 +12,17 @@
 namespace torchdali {
 namespace {
 
-// A claim of several tasks costs about as much as this, so that locking stays in the noise and the
-// last claims of a batch still end together.
+// A claim takes about this long, so that locking costs little and the last claims of a batch end at
+// about the same time.
 constexpr double kClaimNs = 40e3;
-// Waking a thread costs some microseconds and reaches it after tens: less work than this is done
-// sooner by the thread that is awake.
+// Waking a thread costs some microseconds and takes tens: less work than this is done sooner by the
+// thread that is awake.
 constexpr double kWakeNs = 30e3;
 constexpr double kAverageWeight = 0.25;
 
-// Tries before a thread sleeps until the lock is free: some microseconds, less than going to sleep
-// and being woken cost, and far more than the lock is held.
-constexpr int kLockTries = 40;
+// Attempts before a thread sleeps until the lock is free: some microseconds, less than sleeping and
+// waking cost, and much longer than the lock is held.
+constexpr int kLockAttempts = 40;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -36,7 +36,7 @@ thread_local const Scheduler* works_for = nullptr;
 
 }  // namespace
 
-Stages::Stages(std::vector<StageTraits> traits)
+JobStages::JobStages(std::vector<StageTraits> traits)
     : traits_(std::move(traits)), task_ns_(traits_.size(), 0.0) {
   for (int i = 0; i < size(); ++i) {
     if (traits_[static_cast<size_t>(i)].ordered) last_ordered_ = i;
@@ -45,68 +45,60 @@ Stages::Stages(std::vector<StageTraits> traits)
 }
 
 Scheduler::Scheduler(int num_threads, const std::vector<int>& cpus)
-    : meters_(new Meter[static_cast<size_t>(num_threads)]) {
+    : times_(new WorkerTimes[static_cast<size_t>(num_threads)]) {
   workers_.reserve(num_threads);
   try {
-    for (int i = 0; i < num_threads; ++i) {
-      workers_.emplace_back([this, i] { worker_loop(i); });
-      const pthread_t handle = workers_.back().native_handle();
-      pthread_setname_np(handle, ("torchdali-" + std::to_string(i)).c_str());
-      if (!cpus.empty()) {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        CPU_SET(cpus[i % cpus.size()], &set);
-        pthread_setaffinity_np(handle, sizeof(set), &set);
-      }
-    }
-  } catch (...) {  // no more threads to be had: those that started must not outlive *this
+    for (int i = 0; i < num_threads; ++i) start_worker(i, cpus);
+  } catch (...) {  // out of threads: those that started must not outlive *this
     close();
     throw;
   }
 }
 
-Scheduler::~Scheduler() { close(); }
-
-void Scheduler::submit(std::shared_ptr<Job> job, std::shared_ptr<Stages> stages, uint32_t owner) {
-  const int64_t now = now_ns();
-  Wake who;
-  std::unique_lock lock(mutex_, std::defer_lock);
-  lock_soon(lock);
-  entries_.emplace_back(std::move(job), std::move(stages), owner);
-  if (unfinished_++ == 0) {
-    drained_ns_ += now - drained_since_;
-    if (began_ns_ == 0) began_ns_ = now;
-  }
-  advance(entries_.back(), now, who);
-  lock.unlock();
-  wake(who);
+void Scheduler::start_worker(int worker, const std::vector<int>& cpus) {
+  workers_.emplace_back([this, worker] { worker_loop(worker); });
+  const pthread_t handle = workers_.back().native_handle();
+  pthread_setname_np(handle, ("torchdali-" + std::to_string(worker)).c_str());
+  if (cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpus[worker % cpus.size()], &set);
+  pthread_setaffinity_np(handle, sizeof(set), &set);
 }
 
-void Scheduler::lock_soon(std::unique_lock<std::mutex>& lock) const {
-  for (int i = 0; i < kLockTries; ++i) {
+Scheduler::~Scheduler() { close(); }
+
+void Scheduler::submit(std::shared_ptr<Job> job, std::shared_ptr<JobStages> stages,
+                       uint32_t owner) {
+  const int64_t now = now_ns();
+  Wakeups wakeups;
+  std::unique_lock lock(mutex_, std::defer_lock);
+  spin_lock(lock);
+  entries_.emplace_back(std::move(job), std::move(stages), owner);
+  idle_clock_.begin_job(now);
+  advance(entries_.back(), now, wakeups);
+  lock.unlock();
+  wake(wakeups);
+}
+
+void Scheduler::spin_lock(std::unique_lock<std::mutex>& lock) const {
+  for (int i = 0; i < kLockAttempts; ++i) {
     if (lock.try_lock()) return;
     pause();
   }
   lock.lock();
 }
 
-void Scheduler::wake(Wake& who) {
-  if (who.work) work_.notify_one();
-  if (who.consumer) done_.notify_all();
-  who = {};
-}
-
-int64_t Scheduler::drained(int64_t now) const {
-  return drained_ns_ + (unfinished_ == 0 ? now - drained_since_ : 0);
+void Scheduler::wake(Wakeups& wakeups) {
+  if (wakeups.worker) work_.notify_one();
+  if (wakeups.consumer) done_.notify_all();
+  wakeups = {};
 }
 
 int Scheduler::num_ready() const {
-  int count = 0;
-  for (const Entry& e : entries_) {
-    if (!e.finished) break;
-    ++count;
-  }
-  return count;
+  const auto unfinished =
+      std::find_if(entries_.begin(), entries_.end(), [](const Entry& e) { return !e.finished; });
+  return static_cast<int>(unfinished - entries_.begin());
 }
 
 void Scheduler::trace_ready(uint32_t owner) const {
@@ -116,37 +108,17 @@ void Scheduler::trace_ready(uint32_t owner) const {
       {.start_ns = now_ns(), .ns = num_ready(), .label = label, .owner = owner, .counter = true});
 }
 
-void Scheduler::came_to_take() {
-  if (came_ || entries_.empty()) return;
-  came_ = true;
-  ++ready_[std::min(static_cast<size_t>(num_ready()), kMaxReady)];
-  if (!entries_.front().finished) waiting_since_ = now_ns();
-}
-
-void Scheduler::took(int64_t now, uint32_t owner) {
-  came_ = false;
-  if (waiting_since_ == 0) return;
-  const int64_t ns = now - waiting_since_;
-  static const trace::Label label = trace::label("waits for a batch", "consumer");
-  if (trace::enabled())
-    trace::add({.start_ns = waiting_since_, .ns = ns, .label = label, .owner = owner});
-  waiting_since_ = 0;
-  ++waits_;
-  wait_ns_ += ns;
-  max_wait_ns_ = std::max(max_wait_ns_, ns);
-}
-
 std::shared_ptr<Job> Scheduler::wait(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_, std::defer_lock);
-  lock_soon(lock);
-  came_to_take();
+  spin_lock(lock);
+  if (!entries_.empty()) consumer_.begin_wait(static_cast<size_t>(num_ready()));
   consumer_waits_ = true;
   const bool finished =
       done_.wait_for(lock, timeout, [&] { return entries_.empty() || entries_.front().finished; });
   consumer_waits_ = false;
   if (!finished || entries_.empty()) return nullptr;
   const uint32_t owner = entries_.front().owner;
-  took(waiting_since_ == 0 ? 0 : now_ns(), owner);
+  consumer_.end_wait(owner);
   std::shared_ptr<Job> job = std::move(entries_.front().job);
   const std::exception_ptr error = entries_.front().error;
   const bool admits = entries_.front().stages->limited_;
@@ -164,27 +136,25 @@ void Scheduler::cancel() {
 }
 
 bool Scheduler::cancel(std::chrono::milliseconds timeout) {
-  std::deque<Entry> dropped;  // jobs are destroyed after the lock is released
+  std::deque<Entry> dropped;  // destroyed after the lock is released
   std::unique_lock lock(mutex_);
   for (Entry& e : entries_) {
     e.next_task = e.num_tasks;
     e.cancelled = true;
     e.job->cancel();
-    e.first_failed = -1;  // workers leave their claims
+    e.first_failed = -1;  // workers skip the rest of their claims
   }
-  const bool left = done_.wait_for(lock, timeout, [&] {
+  const bool stopped = done_.wait_for(lock, timeout, [&] {
     return std::all_of(entries_.begin(), entries_.end(),
                        [](const Entry& e) { return e.running == 0; });
   });
-  if (left) {
+  if (stopped) {
     entries_.swap(dropped);
-    if (unfinished_ > 0) drained_since_ = now_ns();
-    unfinished_ = 0;
-    came_ = false;
-    waiting_since_ = 0;
+    idle_clock_.end_all_jobs(now_ns());
+    consumer_.cancel_wait();
   }
   done_.notify_all();
-  return left;
+  return stopped;
 }
 
 void Scheduler::close() {
@@ -207,39 +177,16 @@ int Scheduler::pending() const {
 SchedulerMeasure Scheduler::measure() const {
   SchedulerMeasure result;
   const std::lock_guard lock(mutex_);
-  result.began_ns = began_ns_;
-  result.ready = ready_;
-  result.waits = waits_;
-  result.wait_ns = wait_ns_;
-  result.max_wait_ns = max_wait_ns_;
-  for (size_t i = 0; i < workers_.size(); ++i) {
-    const Meter& meter = meters_[i];
-    WorkerMeasure& worker = result.workers.emplace_back();
-    // The worker may end its claim meanwhile, which must not count twice.
-    int64_t now = 0, since = 0;
-    do {
-      worker.busy_ns = meter.busy.get();
-      since = meter.busy_since.load(std::memory_order_relaxed);
-      now = now_ns();
-    } while (worker.busy_ns != meter.busy.get());
-    if (since != 0) worker.busy_ns += std::max<int64_t>(0, now - since);
-    worker.claims = meter.claims.get();
-    worker.idle_ns = meter.idle.get();
-    worker.waiting_ns = meter.waiting.get();
-    if (meter.idle_since != 0) {
-      const int64_t idle = drained(now) - meter.drained_before;
-      worker.idle_ns += idle;
-      worker.waiting_ns += now - meter.idle_since - idle;
-    }
-    const int64_t begin = meter.begin.load(std::memory_order_relaxed);
-    worker.wall_ns = begin == 0 ? 0 : now - begin;
-  }
+  result.began_ns = idle_clock_.began_ns();
+  consumer_.read(result);
+  for (size_t i = 0; i < workers_.size(); ++i)
+    result.workers.push_back(times_[i].read(idle_clock_));
   return result;
 }
 
-void Scheduler::reset_greatest() {
+void Scheduler::reset_maxima() {
   const std::lock_guard lock(mutex_);
-  max_wait_ns_ = 0;
+  consumer_.reset_maximum();
 }
 
 bool Scheduler::on_worker() const { return works_for == this; }
@@ -286,8 +233,14 @@ bool Scheduler::worth_waking(const Entry& e) const {
   return ns <= 0 || ns * (e.num_tasks - e.next_task) >= kWakeNs;
 }
 
-// Moves an entry over stages that have nothing (left) to do.
-void Scheduler::advance(Entry& e, int64_t now, Wake& who) {
+Scheduler::Claim Scheduler::make_claim(Entry& e) {
+  Claim claim{.entry = &e, .stage = e.stage, .begin = e.next_task, .count = claim_size(e)};
+  e.next_task += claim.count;
+  ++e.running;
+  return claim;
+}
+
+void Scheduler::advance(Entry& e, int64_t now, Wakeups& wakeups) {
   while (e.next_task >= e.num_tasks && e.running == 0 && !e.finished) {
     if (!e.error) ++e.stage;
     if (e.error || e.stage >= e.stages->size()) {
@@ -299,28 +252,25 @@ void Scheduler::advance(Entry& e, int64_t now, Wake& who) {
     }
   }
   if (e.finished) {
-    if (--unfinished_ == 0) drained_since_ = now;
+    idle_clock_.end_job(now);
     trace_ready(e.owner);
-    who.consumer = who.consumer || consumer_waits_;
+    wakeups.consumer = wakeups.consumer || consumer_waits_;
   }
-  if (idle_ > 0 && find_work() != nullptr) who.work = true;
+  if (idle_ > 0 && find_work() != nullptr) wakeups.worker = true;
 }
 
-int64_t Scheduler::sleep(std::unique_lock<std::mutex>& lock, Meter& meter, int64_t now) {
-  meter.idle_since = now;
-  meter.drained_before = drained(now);
+int64_t Scheduler::sleep(std::unique_lock<std::mutex>& lock, WorkerTimes& times, int64_t now) {
+  times.begin_sleep(now, idle_clock_);
   ++idle_;
   work_.wait(lock);
   --idle_;
-  const int64_t woke = now_ns(), idle = drained(woke) - meter.drained_before;
-  meter.idle.add(idle);
-  meter.waiting.add(woke - now - idle);
-  meter.idle_since = 0;
+  const int64_t woke = now_ns();
+  times.end_sleep(woke, idle_clock_);
   return woke;
 }
 
-// A failure stops the tasks that are numbered higher. Those below it run all the same, here or
-// where they are claimed, so the lowest failing task is always found.
+// A failure stops tasks with higher numbers. Tasks with lower numbers run, here or in other claims,
+// so the lowest failing task is always found.
 void Scheduler::run(Claim& claim, int worker) {
   Entry& e = *claim.entry;
   for (int i = claim.begin; i < claim.begin + claim.count; ++i) {
@@ -339,67 +289,64 @@ void Scheduler::run(Claim& claim, int worker) {
   }
 }
 
+void Scheduler::end_claim(Claim& claim, int64_t begin, int64_t now, Wakeups& wakeups) {
+  Entry& e = *claim.entry;
+  if (claim.error && claim.failed < e.first_failed) {
+    e.first_failed = claim.failed;
+    std::swap(e.error, claim.error);
+    // With an order, tasks with lower numbers may still come.
+    if (e.order.empty()) e.next_task = e.num_tasks;
+  }
+  if (claim.skipped == 0) {
+    const double ns = static_cast<double>(now - begin) / claim.count;
+    double& average = e.stages->task_ns_[claim.stage];
+    average = average <= 0 ? ns : average + kAverageWeight * (ns - average);
+  }
+  --e.running;
+  if (!e.cancelled) advance(e, now, wakeups);
+  else if (e.running == 0) done_.notify_all();
+}
+
 void Scheduler::worker_loop(int worker) {
   works_for = this;
-  Meter& meter = meters_[worker];
-  int64_t now = now_ns();  // stamps are shared: they are a part of what a claim costs
-  meter.begin = now;
+  WorkerTimes& times = times_[worker];
+  int64_t now = now_ns();  // time stamps are reused, since they are a part of the cost of a claim
+  times.begin(now);
   bool woke = false;
-  Wake who;
+  Wakeups wakeups;
   std::unique_lock lock(mutex_);
   while (true) {
     Entry* e = find_work();
     if (e == nullptr) {
-      if (who.work || who.consumer) {
+      if (wakeups.worker || wakeups.consumer) {
         lock.unlock();
-        wake(who);
-        lock_soon(lock);
+        wake(wakeups);
+        spin_lock(lock);
         continue;
       }
       if (closing_) return;
-      now = sleep(lock, meter, now);
+      now = sleep(lock, times, now);
       woke = true;
       continue;
     }
-    Claim claim{.entry = e, .stage = e->stage, .begin = e->next_task, .count = claim_size(*e)};
-    e->next_task += claim.count;
-    ++e->running;
+    Claim claim = make_claim(*e);
     if (idle_ > 0) {
       const Entry* more = find_work();
-      if (more != nullptr && worth_waking(*more)) who.work = true;
+      if (more != nullptr && worth_waking(*more)) wakeups.worker = true;
     }
     lock.unlock();
-    wake(who);
+    wake(wakeups);
 
-    const int64_t start = woke ? now : now_ns();
+    const int64_t begin = woke ? now : now_ns();
     woke = false;
-    meter.busy_since.store(start, std::memory_order_relaxed);
+    times.begin_claim(begin);
     run(claim, worker);
     now = now_ns();
-    const int64_t busy = now - start;
-    meter.busy_since.store(0, std::memory_order_relaxed);
-    meter.busy.add(busy);
-    meter.claims.add(1);
+    times.end_claim(begin, now);
 
-    lock_soon(lock);
-    if (claim.error && claim.failed < e->first_failed) {
-      e->first_failed = claim.failed;
-      std::swap(e->error, claim.error);
-      // In another order, tasks that are numbered lower may come yet.
-      if (e->order.empty()) e->next_task = e->num_tasks;
-    }
-    if (claim.skipped == 0) {
-      const double ns = static_cast<double>(busy) / claim.count;
-      double& average = e->stages->task_ns_[claim.stage];
-      average = average <= 0 ? ns : average + kAverageWeight * (ns - average);
-    }
-    --e->running;
-    if (e->cancelled) {
-      if (e->running == 0) done_.notify_all();
-    } else {
-      advance(*e, now, who);
-    }
-    if (claim.error) {  // it may hold what needs another lock to be let go, such as Python's
+    spin_lock(lock);
+    end_claim(claim, begin, now, wakeups);
+    if (claim.error) {  // destroying it may need another lock, such as Python's
       lock.unlock();
       claim.error = nullptr;
       lock.lock();

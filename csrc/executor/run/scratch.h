@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScratchPool: memory of one worker for the values between operators and for what an operator needs
-// while it runs. Blocks are reused from sample to sample and stay warm in the worker's cache.
+// ScratchPool: the memory of one worker for values between operators and for the scratch memory of
+// operators. Blocks are reused from sample to sample and stay in the worker's cache.
 #pragma once
 
 #include <sys/mman.h>
@@ -22,8 +22,8 @@
 
 namespace torchdali {
 
-// Gives pages back to the system. Blocks do not come from the heap: replacing one by a larger one
-// would leave holes in it.
+// Returns pages to the system. Blocks are not allocated on the heap, because replacing blocks by
+// larger ones would fragment it.
 struct Unmap {
   size_t size = 0;
   void operator()(std::byte* p) const {
@@ -50,12 +50,12 @@ class ScratchPool {
       if (b->users == 0 && b->size >= size && (best == nullptr || b->size < best->size))
         best = b.get();
     }
-    // A tiny value must not hold the block that the next image needs.
+    // A tiny value must not occupy a block that the next image needs.
     if (best != nullptr && best->size / kMaxWaste > size + kGranularity) best = nullptr;
     if (best == nullptr) best = add(size);
     best->users = 1;
     best->last_used = acquisitions_;
-    // The sanitizer sees accesses beyond what was asked for, as it does on the heap.
+    // Lets the sanitizer detect accesses beyond `size`, as on the heap.
     ASAN_POISON_MEMORY_REGION(best->memory.get(), best->size);
     ASAN_UNPOISON_MEMORY_REGION(best->memory.get(), size);
     return best;
@@ -63,7 +63,7 @@ class ScratchPool {
   void release(Block* block) {
     if (--block->users == 0) ASAN_POISON_MEMORY_REGION(block->memory.get(), block->size);
   }
-  // Of all blocks, in use or not.
+  // The size of all blocks, in use or not.
   size_t size_bytes() const {
     size_t sum = 0;
     for (const auto& b : blocks_) sum += b->size;
@@ -73,9 +73,10 @@ class ScratchPool {
  private:
   static constexpr size_t kGranularity = 4096;
   static constexpr size_t kMaxWaste = 8;
-  // What nobody asked for during so many acquisitions (some hundred images) is given back:
-  // otherwise every worker would come to hold the largest image of all. Fewer, and every larger
-  // image pays for its pages again: with 256, page faults took 5 % of the ImageNet pipeline's time.
+  // Blocks that were not used for so many acquisitions (some hundred images) are freed. Otherwise
+  // each worker would keep blocks for the largest image of all. If they were freed sooner, larger
+  // images would fault in their pages again: with 256, that took 5 % of the time of the ImageNet
+  // pipeline.
   static constexpr uint64_t kStale = 4096;
 
   static std::unique_ptr<std::byte[], Unmap> map_memory(size_t size) {
@@ -90,8 +91,7 @@ class ScratchPool {
   }
   Block* add(size_t size) {
     if (size > std::numeric_limits<size_t>::max() / 2) throw std::bad_alloc();  // rounded up below
-    // A block that no longer fits is dropped where it is idle: the pool keeps about one per live
-    // value.
+    // Drops an idle block that is too small, so that the pool has about one block per live value.
     const auto idle = std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& b) {
       return b->users == 0 && b->size < size && b->size >= size / kMaxWaste;
     });

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples of a batch that do not fit into the one kernel of a chain on the GPU: its members run
-// on them one after the other, as if they were no chain.
+// The samples of a batch that do not fit the kernel of a chain on the GPU. The members run one by
+// one for them, as they do outside of chains.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "core/batch_context.h"
 #include "executor/chain/chain_member.h"
 #include "gpu/chain.h"
 
@@ -28,19 +29,19 @@ struct GpuMember : PreparedMember {
 };
 
 // One batch.
-class ChainApart {
+class UnfusedChain {
  public:
-  // `samples`: which of the batch.
-  ChainApart(const std::vector<GpuMember>& members, int num_values, BatchContext& batch,
-             const std::vector<int>& samples);
-  ~ChainApart();
-  // All but the kernels of the last member, whose outputs are described then.
+  // `samples`: their numbers k in `batch`.
+  UnfusedChain(const std::vector<GpuMember>& members, int num_values, BatchContext& batch,
+               const std::vector<int>& samples);
+  ~UnfusedChain();
+  // Runs all members. The last one only describes its outputs.
   void run();
-  // Behind BatchContext::make_outputs().
+  // Launches the kernels of the last member, after BatchContext::make_outputs().
   void launch_last();
 
  private:
-  class Pass;
+  class Stage;
   void run_member(size_t m);
 
   const std::vector<GpuMember>& members_;
@@ -49,11 +50,11 @@ class ChainApart {
   std::vector<SampleView> slots_;
   struct Value {
     SampleView view;
-    int input = 0;  // of the chain, whose memory it is a view of; -1: of none
+    int input = 0;  // the input of the chain that it is a view of; -1: none
   };
-  std::vector<Value> values_;                  // the chain's, of each sample
-  std::vector<std::shared_ptr<void>> memory_;  // of values between, until all is queued
-  std::unique_ptr<Pass> last_;
+  std::vector<Value> values_;                  // the chain's value, per sample
+  std::vector<std::shared_ptr<void>> memory_;  // of values between members, until all is queued
+  std::unique_ptr<Stage> last_;
   std::unique_ptr<BatchState> last_tasks_;
 };
 

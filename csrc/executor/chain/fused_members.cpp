@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "executor/chain/chain_plan.h"
+#include "executor/chain/fused_members.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,8 +8,8 @@
 namespace torchdali {
 namespace {
 
-// Of bytes, an image in memory that is done sooner than it is planned: 32 x 32 pixels take 4.5 us
-// one by one and 4.8 as a chain. What is decoded or resampled gains at any size.
+// Images in memory with fewer bytes run faster than they are planned: 32 x 32 pixels take 4.5 us
+// one by one and 4.8 us as a chain. Decoding and resampling gain at any size.
 constexpr int64_t kSmall = int64_t{16} << 10;
 
 bool is_small(const CpuMember& member, const SampleView& value) {
@@ -17,22 +17,22 @@ bool is_small(const CpuMember& member, const SampleView& value) {
          value.size_bytes() < kSmall;
 }
 
-// Each adds member `k`, or says that it does not fit. The segment's image is what it takes.
-bool add_resampler(ChainSample& sample, ChainSegment& s, size_t k) {
+// These functions add member `k`, or return false if it does not fit. s.image is its input.
+bool add_resampler(ChainSample& sample, FusedMembers& s, size_t k) {
   if (s.resampling != nullptr || !s.pixelwise.empty()) return false;
-  s.resampling = sample.members()[k].resamples->plan(sample.stage(k).ctx, s.image);
+  s.resampling = sample.members()[k].resamples->plan(sample.context(k).ctx, s.image);
   s.resampler = k;
   s.image = s.resampling->image();
   return true;
 }
 
-bool add_part(ChainSample& sample, ChainSegment& s, size_t k) {
+bool add_part(ChainSample& sample, FusedMembers& s, size_t k) {
   const CpuMember& m = sample.members()[k];
-  std::optional<ImagePart> part = m.takes->part(sample.stage(k).ctx, s.image);
+  std::optional<ImagePart> part = m.takes->part(sample.context(k).ctx, s.image);
   if (!part) return false;
   if (s.resampling == nullptr && part->rows.mirror) return false;
   if (m.role == ImageRole::kNormalizer) {
-    // Mirroring costs it nothing.
+    // The normalizer mirrors at no cost.
     s.mirror = part->columns.mirror;
     part->columns.mirror = false;
     s.normalized = true;
@@ -40,7 +40,7 @@ bool add_part(ChainSample& sample, ChainSegment& s, size_t k) {
   if (s.resampling != nullptr) {
     s.resampling->narrow(*part);
   } else {
-    // The rows of the window are mirrored on their way.
+    // The member itself mirrors the rows of the window.
     if (part->columns.mirror) s.pixelwise.push_back(k);
     s.window = s.window.of(*part);
   }
@@ -49,21 +49,21 @@ bool add_part(ChainSample& sample, ChainSegment& s, size_t k) {
   return true;
 }
 
-bool add_pixelwise(ChainSample& sample, ChainSegment& s, size_t k) {
+bool add_pixelwise(ChainSample& sample, FusedMembers& s, size_t k) {
   const CpuMember& m = sample.members()[k];
-  for (size_t i = 0; i < m.inputs.size(); ++i) {  // along rows and columns all others repeat
+  for (size_t i = 0; i < m.inputs.size(); ++i) {  // other inputs must not vary by row or column
     if (m.slots[i] == m.value) continue;
     const Shape& shape = sample.input(k, i).shape;
     for (int axis = 0; axis + 1 < shape.ndim(); ++axis)
       if (shape[axis] != 1 || shape.ndim() > 3) return false;
   }
-  // No row of it shows what becomes of the others.
+  // Running it on an image without rows shows the type and channels of the result.
   alignas(64) std::byte nothing[64];
   SampleView& in = sample.taken(k);
   in.shape[0] = 0;
   in.data = nothing;
-  sample.stage(k).begin_rows(nothing);
-  m.on_image->run(sample.stage(k).ctx);
+  sample.context(k).begin_rows(nothing);
+  m.on_image->run(sample.context(k).ctx);
   SampleView out = sample.made(k);
   if (out.layout.str() != "HWC" || out.shape.ndim() != 3 || out.shape[0] != 0 ||
       out.shape[1] != s.image.shape[1])
@@ -76,9 +76,9 @@ bool add_pixelwise(ChainSample& sample, ChainSegment& s, size_t k) {
   return true;
 }
 
-bool add(ChainSample& sample, ChainSegment& s, size_t k, size_t first) {
+bool add(ChainSample& sample, FusedMembers& s, size_t k, size_t first) {
   const CpuMember& m = sample.members()[k];
-  SampleContext& ctx = sample.stage(k).ctx;
+  SampleContext& ctx = sample.context(k).ctx;
   if (has_frames(ctx, m)) return false;
   if (m.role == ImageRole::kDecoder) {
     if (k != first) return false;
@@ -98,8 +98,8 @@ bool add(ChainSample& sample, ChainSegment& s, size_t k, size_t first) {
   }
 }
 
-// One whose planning fails is run by itself: what fails then fails where it would without a chain.
-bool try_to_add(ChainSample& sample, ChainSegment& s, size_t k, size_t first) {
+// A member whose planning fails runs by itself, so that its error is the same as without a chain.
+bool try_to_add(ChainSample& sample, FusedMembers& s, size_t k, size_t first) {
   try {
     return add(sample, s, k, first);
   } catch (const Error&) {
@@ -109,19 +109,19 @@ bool try_to_add(ChainSample& sample, ChainSegment& s, size_t k, size_t first) {
 
 }  // namespace
 
-ChainSegment plan_segment(ChainSample& sample, size_t begin) {
-  ChainSegment segment;
-  segment.image = sample.value();
-  segment.end = begin;
-  if (is_small(sample.members()[begin], segment.image)) return segment;
-  if (segment.image.layout.str() == "HWC") segment.window = ImagePart::whole(segment.image.shape);
-  while (segment.end < sample.members().size() && !segment.normalized) {
-    const bool fits = try_to_add(sample, segment, segment.end, begin);
-    sample.stage(segment.end).end();
+FusedMembers fuse_members(ChainSample& sample, size_t begin) {
+  FusedMembers fused;
+  fused.image = sample.value();
+  fused.end = begin;
+  if (is_small(sample.members()[begin], fused.image)) return fused;
+  if (fused.image.layout.str() == "HWC") fused.window = ImagePart::whole(fused.image.shape);
+  while (fused.end < sample.members().size() && !fused.normalized) {
+    const bool fits = try_to_add(sample, fused, fused.end, begin);
+    sample.context(fused.end).end();
     if (!fits) break;
-    ++segment.end;
+    ++fused.end;
   }
-  return segment;
+  return fused;
 }
 
 }  // namespace torchdali

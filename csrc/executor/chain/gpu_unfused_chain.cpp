@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "executor/chain/gpu_chain_apart.h"
+#include "executor/chain/gpu_unfused_chain.h"
 
 #include <algorithm>
 
@@ -8,11 +8,11 @@
 
 namespace torchdali {
 
-// A member as a stage of its own. What it outputs is memory of the chain's, or, of the last member,
-// the chain's output.
-class ChainApart::Pass final : public BatchContext, private SampleMemory {
+// A member as a batch stage. Its outputs are in memory of the chain; those of the last member are
+// the outputs of the chain.
+class UnfusedChain::Stage final : public BatchContext, private SampleMemory {
  public:
-  Pass(ChainApart& chain, const GpuMember& member)
+  Stage(UnfusedChain& chain, const GpuMember& member)
       : whole_(chain.batch_),
         member_(member),
         taken_(chain.values_),
@@ -25,19 +25,19 @@ class ChainApart::Pass final : public BatchContext, private SampleMemory {
     for (const int k : chain.samples_) samples_.push_back(whole_.index_in_batch(k));
   }
 
-  // What the next member takes.
+  // The inputs of the next member.
   std::vector<Value> made;
 
-  // Sample k of those that are here, as Operator::run() takes it.
+  // Sample k of those that did not fit.
   SampleContext& sample(int k, BatchState& state) override {
     k_ = static_cast<size_t>(k);
     outer_ = &whole_.sample(index_in_whole(k), state);
     own_ = *outer_;
-    enter(member_, *outer_, slots_, *this, own_);
+    enter_member(member_, *outer_, slots_, *this, own_);
     slots_[static_cast<size_t>(member_.value)] = taken_[k_].view;
     return own_;
   }
-  // Makes what lies in memory of its own.
+  // Allocates the outputs that are no views.
   std::shared_ptr<void> make_memory() {
     constexpr int64_t kAlign = 64;
     int64_t bytes = 0;
@@ -69,15 +69,15 @@ class ChainApart::Pass final : public BatchContext, private SampleMemory {
   bool cancelled() const override { return whole_.cancelled(); }
   uint64_t sample_id(int k) const override { return whole_.sample_id(index_in_whole(k)); }
 
-  // Of inputs that are the chain's.
+  // For inputs that are inputs of the chain.
   std::shared_ptr<const void> input_owner(int i) const override {
     return whole_.input_owner(input_of_chain(i));
   }
   const Batch* input_batch(int i) const override { return whole_.input_batch(input_of_chain(i)); }
-  bool was_fed_on_device(int i) const override {
-    return whole_.was_fed_on_device(input_of_chain(i));
+  bool is_external_on_device(int i) const override {
+    return whole_.is_external_on_device(input_of_chain(i));
   }
-  // Not for members of chains: their outputs are made by those who run them.
+  // Not used by members of chains, whose outputs the chain makes.
   SampleView& output(int i, int k, DType dtype, const Shape& shape, const Layout& layout) override {
     return whole_.output(i, index_in_whole(k), dtype, shape, layout);
   }
@@ -135,49 +135,49 @@ class ChainApart::Pass final : public BatchContext, private SampleMemory {
   const GpuMember& member_;
   const std::vector<Value>& taken_;
   std::vector<SampleView>& slots_;
-  const std::vector<int>& positions_;  // of these samples among those of the chain
+  const std::vector<int>& positions_;  // the numbers k of these samples in whole_
   const bool is_last_;
   std::vector<Copy> copies_;
-  // Of the sample in hand.
+  // The current sample.
   size_t k_ = 0;
   SampleContext* outer_ = nullptr;
   SampleContext own_;
 };
 
-ChainApart::ChainApart(const std::vector<GpuMember>& members, int num_values, BatchContext& batch,
-                       const std::vector<int>& samples)
+UnfusedChain::UnfusedChain(const std::vector<GpuMember>& members, int num_values,
+                           BatchContext& batch, const std::vector<int>& samples)
     : members_(members), batch_(batch), samples_(samples), slots_(static_cast<size_t>(num_values)) {
   for (const int k : samples) values_.push_back({.view = batch.input(0, k), .input = 0});
 }
-ChainApart::~ChainApart() = default;
+UnfusedChain::~UnfusedChain() = default;
 
-void ChainApart::run() {
+void UnfusedChain::run() {
   for (size_t m = 0; m < members_.size(); ++m) run_member(m);
 }
 
-void ChainApart::run_member(size_t m) {
+void UnfusedChain::run_member(size_t m) {
   const GpuMember& member = members_[m];
-  auto pass = std::make_unique<Pass>(*this, member);
-  auto tasks = member.gpu->make_tasks(*pass);
-  for (int k = 0; k < pass->size(); ++k) {
+  auto stage = std::make_unique<Stage>(*this, member);
+  auto tasks = member.gpu->make_tasks(*stage);
+  for (int k = 0; k < stage->size(); ++k) {
     try {
-      member.op->run(pass->sample(k, *tasks));
+      member.op->run(stage->sample(k, *tasks));
     } catch (Error& e) {
-      blame(member, e);
-      if (e.sample() < 0) e.set_sample(pass->index_in_batch(k));
+      attribute_error(member, e);
+      if (e.sample() < 0) e.set_sample(stage->index_in_batch(k));
       throw;
     }
   }
   if (m + 1 == members_.size()) {
-    last_ = std::move(pass);
+    last_ = std::move(stage);
     last_tasks_ = std::move(tasks);
     return;
   }
-  memory_.push_back(pass->make_memory());
-  member.gpu->launch(*pass, *tasks);
-  values_ = std::move(pass->made);
+  memory_.push_back(stage->make_memory());
+  member.gpu->launch(*stage, *tasks);
+  values_ = std::move(stage->made);
 }
 
-void ChainApart::launch_last() { members_.back().gpu->launch(*last_, *last_tasks_); }
+void UnfusedChain::launch_last() { members_.back().gpu->launch(*last_, *last_tasks_); }
 
 }  // namespace torchdali
