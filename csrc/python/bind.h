@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of this folder share. The only folder that includes pybind11.
+// Common declarations of the bindings. Only csrc/python includes pybind11.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -17,10 +17,14 @@ void bind_buffer(py::module_& m);
 void bind_functions(py::module_& m);
 void bind_trace(py::module_& m);
 
-// Paths may hold any bytes: as Python's os.fsdecode has them.
+// Paths may contain any bytes; these functions convert them as Python's os.fsdecode() and
+// os.fsencode() do.
 py::object decode_path(std::string_view text);
-// `object`, held on to.
+std::string encode_text(py::handle text);
+// A reference to `object` that may be dropped by any thread, without the GIL.
 std::shared_ptr<void> keep_alive(py::handle object);
 ArgValue to_arg_value(py::handle value, std::string_view arg);
+// The name of capsules with compiled code.
+inline constexpr const char* kCodeCapsule = "torchdali.code";
 
 }  // namespace torchdali

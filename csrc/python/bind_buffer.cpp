@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered: base of the Python classes whose __buffer__() is what memoryview(x) sees. Python asks
-// for __buffer__ itself since 3.12 (PEP 688); before, only a C type can answer.
+// Buffered: the base of Python classes whose __buffer__() implements the buffer protocol. Python
+// calls
+// __buffer__() itself since 3.12 (PEP 688); before, only a C type can implement the protocol.
 #include "python/bind.h"
 
 namespace torchdali {
 namespace {
 
 #if PY_VERSION_HEX < 0x030C0000
-// The view's owner is the buffer that __buffer__ gave, so there is nothing to release here.
+// The owner of the view is the buffer that __buffer__ returned, so there is nothing to release
+// here.
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
-  view->obj = nullptr;  // as the protocol wants it where this fails
+  view->obj = nullptr;  // required by the protocol on failure
   PyObject* buffer = PyObject_CallMethod(self, "__buffer__", "i", flags);
   if (buffer == nullptr) {
-    // memoryview(x) and NumPy take a BufferError for "no buffer" and go on to other protocols.
+    // memoryview(x) and NumPy try other protocols after a BufferError.
     if (PyErr_ExceptionMatches(PyExc_AttributeError))
       PyErr_Format(PyExc_BufferError, "%s has no buffer", Py_TYPE(self)->tp_name);
     return -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registry as dictionaries, from which Python makes functions, classes, stubs and pages.
+// The registry as dictionaries, of which Python makes functions, classes, stubs and pages.
 #include <algorithm>
 
 #include "core/cpu_features.h"
@@ -13,14 +13,12 @@
 namespace torchdali {
 namespace {
 
-constexpr const char* kCode = "torchdali.code";  // of a capsule
-
 py::object from_arg_value(const ArgValue& value) {
   return std::visit(
       []<class T>(const T& v) -> py::object {
-        // no operator has a function as a default
+        // No argument of these types has a default.
         if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Function> ||
-                      std::is_same_v<T, Code>)
+                      std::is_same_v<T, Code> || std::is_same_v<T, Expression>)
           return py::none();
         else if constexpr (std::is_same_v<T, Bytes>) return py::bytes(*v);
         else return py::cast(v);
@@ -65,12 +63,12 @@ py::dict describe(const Schema& s) {
   }
   for (const ArgSchema& a : s.args) args.append(describe(a));
   if (s.make_cpu) devices.append("cpu");
-  // What needs no input runs on the CPU, and its output is copied.
+  // An operator that needs no input can run on the CPU, with its output copied to the GPU.
   const bool needs_input = std::any_of(s.inputs.begin(), s.inputs.end(),
                                        [](const InputSchema& i) { return !i.optional; });
   const bool generates =
       s.make_cpu && !needs_input && !s.source && !s.side_effects && !s.hidden && !s.outputs.empty();
-  if (s.make_gpu || generates || s.fed) devices.append("gpu");
+  if (s.make_gpu || generates || s.external) devices.append("gpu");
   if (s.mixed) devices.append("mixed");
   d["has_kernel"] = s.make_gpu != nullptr;
   d["inputs"] = inputs;
@@ -108,16 +106,11 @@ int num_outputs(const std::string& op, const py::dict& args,
   return count_outputs(spec);
 }
 
-std::string code_text(py::handle capsule) {
-  const py::handle context = static_cast<PyObject*>(PyCapsule_GetContext(capsule.ptr()));
-  return py::cast<std::string>(py::reinterpret_borrow<py::tuple>(context)[1]);
-}
-
-// Code at an address as an argument of type kCode. What holds it holds `owner`, and with that the
-// memory of the code; `text` is what messages call it.
+// Makes an argument of type kCode. It keeps `owner`, which owns the memory of the code. Messages
+// call it `text`.
 py::capsule code(size_t address, const py::object& owner, const std::string& text) {
-  void* place = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
-  PyObject* made = PyCapsule_New(place, kCode, [](PyObject* self) {
+  void* pointer = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  PyObject* made = PyCapsule_New(pointer, kCodeCapsule, [](PyObject* self) {
     Py_XDECREF(static_cast<PyObject*>(PyCapsule_GetContext(self)));
   });
   if (made == nullptr) throw py::error_already_set();
@@ -127,50 +120,11 @@ py::capsule code(size_t address, const py::object& owner, const std::string& tex
 
 }  // namespace
 
-// Whoever lets go of it last may be a thread without the GIL.
-std::shared_ptr<void> keep_alive(py::handle object) {
-  return {object.inc_ref().ptr(), [](void* p) {
-            if (Py_IsInitialized() == 0) return;  // a pipeline that nobody closed
-            const py::gil_scoped_acquire gil;
-            py::handle(static_cast<PyObject*>(p)).dec_ref();
-          }};
-}
-
-ArgValue to_arg_value(py::handle value, std::string_view arg) {
-  if (py::isinstance<py::bool_>(value)) return py::cast<bool>(value);
-  if (py::isinstance<py::int_>(value)) return py::cast<int64_t>(value);
-  if (py::isinstance<py::float_>(value)) return py::cast<double>(value);
-  if (py::isinstance<py::bytes>(value))
-    return std::make_shared<const std::string>(py::cast<std::string>(value));
-  // surrogateescape: a path may hold any bytes
-  if (py::isinstance<py::str>(value))
-    return py::cast<std::string>(value.attr("encode")("utf-8", "surrogateescape"));
-  if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
-    const auto items = py::reinterpret_borrow<py::sequence>(value);
-    bool all_ints = true, all_strings = true;
-    for (const auto item : items) {
-      all_ints = all_ints && py::isinstance<py::int_>(item);
-      all_strings = all_strings && py::isinstance<py::str>(item);
-    }
-    if (all_ints) return py::cast<std::vector<int64_t>>(value);
-    if (!all_strings) return py::cast<std::vector<double>>(value);
-    std::vector<std::string> strings;
-    for (const auto item : items)
-      strings.push_back(py::cast<std::string>(item.attr("encode")("utf-8", "surrogateescape")));
-    return strings;
-  }
-  if (PyCapsule_IsValid(value.ptr(), kCode) != 0)
-    return Code{keep_alive(value), PyCapsule_GetPointer(value.ptr(), kCode), code_text(value)};
-  if (PyCallable_Check(value.ptr()) != 0) return keep_alive(value);
-  raise(ErrorKind::kType, "argument `", arg,
-        "` has an unsupported type: ", py::cast<std::string>(py::str(py::type::of(value))));
-}
-
 void bind_registry(py::module_& m) {
   m.def("schemas", &schemas, "All operators, sorted by name, as dictionaries.");
   m.def("num_outputs", &num_outputs, py::arg("op"), py::arg("args"), py::arg("tensor_args"),
         py::arg("num_inputs"), "Number of outputs of one use of an operator.");
-  // Unknown names in TORCHDALI_ISA and TORCHDALI_JPEG_DECODER are errors of the import.
+  // An unknown name in TORCHDALI_ISA or TORCHDALI_JPEG_DECODER is an error of the import.
   (void)active_isa();
   (void)io::jpeg::active_choice();
   m.def(
@@ -184,11 +138,10 @@ void bind_registry(py::module_& m) {
           out.append(py::make_tuple(c.format, c.decoder, c.missing, c.package));
         return out;
       },
-      "The image codecs of this build: (format, decoder, files without one, missing package); "
-      "strings, "
-      "empty where there is none.");
+      "The image codecs of this build: (format, decoder, unsupported files, missing package). The "
+      "strings are empty where there is none.");
   m.def("code", &code, py::arg("address"), py::arg("owner"), py::arg("text") = "",
-        "Compiled code as an argument of an operator; holds its owner.");
+        "Compiled code as an argument of an operator. Keeps its owner.");
   m.def("derive_seed", &derive_seed, py::arg("seed"), py::arg("stream"),
         "The seed of the operator with number `stream` in a pipeline with seed `seed`.");
 }

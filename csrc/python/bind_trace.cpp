@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace that torchdali.profile() takes, and what Python adds to it.
+// Binds the trace of torchdali.profile(), and events that Python adds to it.
 #include "core/counters.h"
 #include "core/trace.h"
 #include "python/bind.h"
@@ -20,7 +20,7 @@ void bind_trace(py::module_& m) {
       },
       py::arg("name"), py::arg("kind"), py::arg("detail"), py::arg("start_ns"),
       py::arg("owner") = 0,
-      "Adds what this thread did from `start_ns` of time.perf_counter_ns() until now.");
+      "Adds an event of this thread from `start_ns` of time.perf_counter_ns() until now.");
   py::class_<trace::Session>(m, "TraceSession")
       .def(py::init<int64_t>(), py::arg("max_events"))
       .def("stop", &trace::Session::stop)

@@ -33,8 +33,8 @@ py::dict operator_facts(const Node& node, int member) {
   return d;
 }
 
-// The operators that a step does the work of, in the order of the definition. Those with the same
-// number are one member of a chain: an expression that was put together before.
+// The operators whose work a step does, in the order of the definition. Operators with the same
+// number are one member of a chain: an expression that was fused first.
 py::list operators_of(const Node& node) {
   py::list all;
   const auto add = [&](const Node& one, int member) {
@@ -47,22 +47,22 @@ py::list operators_of(const Node& node) {
   return all;
 }
 
-// Where output `index` of a step lies.
-std::string place_of(const Plan& plan, const Step& step, size_t index) {
+// The memory of output `index` of a step.
+std::string memory_of(const ExecutionPlan& plan, const Step& step, size_t index) {
   const Schema& schema = *plan.graph.nodes[static_cast<size_t>(step.node)].schema;
-  if (schema.fed) return "memory of the source";
+  if (schema.external) return "memory of the source";
   const int batch = step.batches[index];
   if (batch < 0) return "scratch";
   const auto at = static_cast<size_t>(batch);
-  const char* memory = plan.places[at] == Place::kDevice   ? ", GPU"
-                       : plan.places[at] == Place::kPinned ? ", pinned"
-                                                           : "";
+  const char* memory = plan.memory_kinds[at] == MemoryKind::kDevice   ? ", GPU"
+                       : plan.memory_kinds[at] == MemoryKind::kPinned ? ", pinned"
+                                                                      : "";
   return std::string(plan.is_output[at] ? "output" : "batch") + memory;
 }
 
 }  // namespace
 
-py::list plan_facts(const Plan& plan) {
+py::list plan_facts(const ExecutionPlan& plan) {
   py::list steps;
   const auto add = [&](int index, size_t stage, const char* runs) {
     const Step& step = plan.steps[static_cast<size_t>(index)];
@@ -71,13 +71,13 @@ py::list plan_facts(const Plan& plan) {
     d["stage"] = stage;
     d["runs"] = runs;
     py::list outputs;
-    for (size_t i = 0; i < step.outputs.size(); ++i) outputs.append(place_of(plan, step, i));
+    for (size_t i = 0; i < step.outputs.size(); ++i) outputs.append(memory_of(plan, step, i));
     d["outputs"] = outputs;
     d["guarded"] = !step.guards.empty();
     steps.append(d);
   };
   size_t stage = 0;
-  for (size_t i = 0; i < plan.segments.size(); ++i) {
+  for (size_t i = 0; i < plan.sample_stages.size(); ++i) {
     if (i > 0) {
       const BatchStage& batch = plan.batch_stages[i - 1];
       for (const int step : batch.steps) {
@@ -89,9 +89,9 @@ py::list plan_facts(const Plan& plan) {
       }
       ++stage;
     }
-    if (plan.segments[i].steps.empty()) continue;
-    for (const int step : plan.segments[i].steps) {
-      // One that also prepares something for the whole batch is there already.
+    if (plan.sample_stages[i].steps.empty()) continue;
+    for (const int step : plan.sample_stages[i].steps) {
+      // Steps with a batch stage were added above.
       const auto traits = plan.steps[static_cast<size_t>(step)].op->batch_traits();
       if (!traits) add(step, stage, "samples");
     }

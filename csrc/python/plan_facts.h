@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan says about itself, for torchdali/pipeline/_explain.py.
+// An execution plan as dictionaries, for torchdali/pipeline/_explain.py.
 #pragma once
 
-#include "executor/run/plan.h"
+#include "executor/run/execution_plan.h"
 #include "python/bind.h"
 
 namespace torchdali {
 
-// The steps in the order in which they run; see torchdali/pipeline/_explain.py for the keys.
-py::list plan_facts(const Plan& plan);
+// The steps in the order in which they run. _explain.py documents the keys.
+py::list plan_facts(const ExecutionPlan& plan);
 
 }  // namespace torchdali

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/values.h"
+#include "python/functions/values.h"
 
 #include <ATen/DLConvertor.h>
 #include <ATen/ops/from_blob.h>
@@ -11,6 +11,7 @@
 
 #include "core/batch.h"
 #include "kernels/window/strided_copy.h"
+#include "python/functions/callbacks.h"
 
 namespace torchdali {
 namespace {
@@ -57,8 +58,9 @@ DType from_numpy_type(int number) {
 using NumpyTypes = std::array<py::dtype, kNumDTypes>;
 
 const py::dtype& numpy_dtype(DType dtype) {
-  // Making a dtype may let go of the GIL: a plain static variable would be waited for with the GIL
-  // held. Never freed: the interpreter may be gone when static objects are.
+  // Creating a dtype may release the GIL. With a plain static variable, another thread would wait
+  // for the variable while it holds the GIL. Never freed, since the interpreter may end before
+  // static objects do.
   PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<NumpyTypes> types;
   types.call_once_and_store_result([] {
     constexpr int kNumbers[kNumDTypes] = {kNpyUByte, kNpyUShort, kNpyUInt,   kNpyULong,
@@ -111,7 +113,7 @@ DType from_dlpack_type(DLDataType type) {
   }
 }
 
-// The capsule is not taken, it is kept: what it holds lives until it goes.
+// Keeps the capsule, which owns its tensor, instead of consuming it.
 ForeignView from_capsule(py::handle capsule) {
   TORCHDALI_CHECK_KIND(kType, PyCapsule_IsValid(capsule.ptr(), "dltensor") != 0,
                        "a capsule that holds no DLPack tensor, or one that was taken already");
@@ -144,7 +146,8 @@ ForeignView from_capsule(py::handle capsule) {
 
 py::object to_capsule(const at::Tensor& tensor) {
   DLManagedTensor* managed = at::toDLPack(tensor);
-  // The protocol: whoever takes it renames the capsule; the owner frees what nobody took.
+  // DLPack's protocol: a consumer renames the capsule. If no one consumed it, the capsule frees the
+  // tensor.
   PyObject* capsule = PyCapsule_New(managed, "dltensor", [](PyObject* self) {
     if (PyCapsule_IsValid(self, "dltensor") == 0) return;
     auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(self, "dltensor"));
@@ -177,7 +180,7 @@ py::object ValueMaker::operator()(const SampleView& view) const {
 py::object make_device_value(ValueKind kind, const at::Tensor& tensor) {
   if (kind == ValueKind::kDlpack) return to_capsule(tensor);
   if (kind == ValueKind::kTorch || tensor.is_cpu()) return py::cast(tensor);
-  return py::module_::import("torchdali.pipeline._callbacks").attr("_device_array")(tensor);
+  return callback("_device_array")(tensor);
 }
 
 ForeignView ForeignView::slice(int64_t index) const {
@@ -214,9 +217,8 @@ ForeignView to_view(py::handle object, c10::Device device) {
   if (device.is_cpu() && PyCapsule_IsValid(object.ptr(), "dltensor_versioned") == 0 &&
       PyCapsule_CheckExact(object.ptr()) != 0)
     return from_capsule(object);
-  // All that external_source takes; what is refused is refused in its words.
-  const py::object convert =
-      py::module_::import("torchdali.pipeline._callbacks").attr("_as_tensor");
+  // Takes everything that external_source takes, with the same errors.
+  const py::object convert = callback("_as_tensor");
   ForeignView out = from_tensor(
       py::cast<at::Tensor>(convert(object, device.is_cpu() ? -1 : device.index())), device);
   if (!device.is_cpu()) out.owner = py::make_tuple(out.owner, object);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of torchdali/pipeline/_callbacks.py.
+#pragma once
+
+#include "python/bind.h"
+
+namespace torchdali {
+
+inline py::object callback(const char* name) {
+  return py::module_::import("torchdali.pipeline._callbacks").attr(name);
+}
+
+}  // namespace torchdali

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/functions/function_caller.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "core/counters.h"
+#include "core/trace.h"
+#include "python/functions/callbacks.h"
+#include "python/functions/current_call.h"
+
+namespace torchdali {
+namespace {
+
+bool input_check_enabled() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): read only
+  const char* value = std::getenv("TORCHDALI_CHECK_FUNCTIONS");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+FunctionWorkers workers_of(const OpSpec& spec) {
+  if (!spec.defined("workers")) return FunctionWorkers::kNone;
+  const auto name = spec.get<std::string>("workers");
+  if (name == "threads") return FunctionWorkers::kThreads;
+  if (name == "processes") return FunctionWorkers::kProcesses;
+  raise(ErrorKind::kValue, "`workers` is \"threads\", \"processes\" or not given, got \"", name,
+        "\"");
+}
+
+// A string is the layout of all outputs, a list has the layouts of the first outputs.
+std::vector<Layout> layouts_of(const OpSpec& spec, int num_outputs) {
+  std::vector<Layout> layouts(static_cast<size_t>(num_outputs));
+  if (!spec.defined("output_layouts")) return layouts;
+  if (std::holds_alternative<std::string>(spec.constants.at("output_layouts"))) {
+    std::fill(layouts.begin(), layouts.end(), spec.get<Layout>("output_layouts"));
+    return layouts;
+  }
+  const auto list = spec.get<std::vector<std::string>>("output_layouts");
+  TORCHDALI_CHECK(list.size() <= layouts.size(), "`output_layouts` has ", list.size(),
+                  " layouts for ", num_outputs, " outputs");
+  for (size_t i = 0; i < list.size(); ++i) layouts[i] = Layout(std::string_view(list[i]));
+  return layouts;
+}
+
+std::string type_name(py::handle value) {
+  return py::cast<std::string>(py::type::of(value).attr("__name__"));
+}
+
+py::list make_list(const BatchContext& ctx, const FunctionInputs& inputs, int input) {
+  py::list samples(static_cast<size_t>(ctx.size()));
+  for (int k = 0; k < ctx.size(); ++k)
+    samples[static_cast<size_t>(k)] =
+        inputs.make(input, ctx.index_in_batch(k), ctx.input(input, k));
+  return samples;
+}
+
+}  // namespace
+
+FunctionCaller::FunctionCaller(const OpSpec& spec, ValueKind kind)
+    : kind_(kind),
+      function_(spec.get<Function>("function")),
+      num_inputs_(spec.num_inputs),
+      num_outputs_(spec.get<int>("num_outputs")),
+      whole_batch_(spec.get<bool>("batch_processing")),
+      workers_(workers_of(spec)),
+      seed_(spec.seed),
+      seed_generators_(spec.get<bool>("seed_generators")),
+      check_inputs_(input_check_enabled()),
+      layouts_(layouts_of(spec, num_outputs_)) {
+  TORCHDALI_CHECK(workers_ != FunctionWorkers::kThreads || !seed_generators_,
+                  "workers=\"threads\" and seed_generators=True do not go together: all threads "
+                  "share the global generators",
+                  to_fix("draw from torchdali.current_sample()"));
+}
+
+void FunctionCaller::call_all(const BatchContext& ctx, const FunctionInputs& inputs,
+                              FunctionResults& results) const {
+  const GlobalGenerators generators(seed_generators_, results.device);
+  if (whole_batch_) {
+    call_batch(ctx, inputs, generators, results);
+    return;
+  }
+  std::vector<const SampleView*> views(static_cast<size_t>(num_inputs_));
+  for (int k = 0; k < ctx.size(); ++k) {
+    const int index = ctx.index_in_batch(k);
+    TORCHDALI_CHECK_KIND(kRuntime, !ctx.cancelled(), "the pipeline was closed");
+    for (int i = 0; i < num_inputs_; ++i) views[static_cast<size_t>(i)] = &ctx.input(i, k);
+    try {
+      call_sample(views, inputs, generators, ctx.sample_id(k), index, results);
+    } catch (Error& e) {
+      e.set_sample(index);
+      throw;
+    }
+  }
+  check_uniform(ctx, results);
+}
+
+std::string FunctionCaller::name() const {
+  return py::cast<std::string>(callback("_describe_function")(function()));
+}
+
+py::object FunctionCaller::call(const std::vector<py::object>& arguments) const {
+  const at::NoGradGuard no_grad;
+  std::vector<PyObject*> raw;
+  raw.reserve(arguments.size());
+  for (const py::object& a : arguments) raw.push_back(a.ptr());
+  const int64_t start = trace::enabled() ? now_ns() : 0;
+  PyObject* returned = PyObject_Vectorcall(function().ptr(), raw.data(), raw.size(), nullptr);
+  const int64_t end = start == 0 ? 0 : now_ns();
+  if (returned == nullptr) {
+    const py::error_already_set raised;
+    if (raised.trace()) PyException_SetTraceback(raised.value().ptr(), raised.trace().ptr());
+    const auto [text, cause, sample] = py::cast<std::tuple<std::string, py::object, int>>(
+        callback("_describe_exception")(function(), raised.value()));
+    Error error(ErrorKind::kRuntime, text);
+    if (!cause.is_none()) error.set_cause(keep_alive(cause));
+    error.set_sample(sample);
+    throw error;
+  }
+  auto result = py::reinterpret_steal<py::object>(returned);
+  if (start != 0)
+    trace::add({.start_ns = start,
+                .ns = end - start,
+                .label = trace::label(name(), workers_ == FunctionWorkers::kProcesses
+                                                  ? "wait for worker processes"
+                                                  : "function")});
+  return result;
+}
+
+void FunctionCaller::call_sample(const std::vector<const SampleView*>& views,
+                                 const FunctionInputs& inputs, const GlobalGenerators& generators,
+                                 uint64_t id, int index, FunctionResults& results) const {
+  const CurrentSampleScope current(seed_, id, index);
+  generators.seed(seed_, id);
+  InputCheck check;
+  std::vector<py::object> arguments;
+  arguments.reserve(views.size());
+  for (int i = 0; i < num_inputs_; ++i) {
+    const SampleView& view = *views[static_cast<size_t>(i)];
+    if (check_inputs_) inputs.watch(check, i, index, view);
+    arguments.push_back(inputs.make(i, index, view));
+  }
+  const py::object returned = call(arguments);
+  check.verify();
+  const std::vector<py::object> outputs = outputs_of(returned);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    results.views[i][static_cast<size_t>(index)] =
+        to_result(outputs[i], static_cast<int>(i), results.device);
+}
+
+void FunctionCaller::call_batch(const BatchContext& ctx, const FunctionInputs& inputs,
+                                const GlobalGenerators& generators,
+                                FunctionResults& results) const {
+  const CurrentSampleScope current(seed_, ctx.sample_id(0), ctx.index_in_batch(0));
+  generators.seed(seed_, ctx.sample_id(0));
+  InputCheck check;
+  std::vector<py::object> arguments;
+  arguments.reserve(static_cast<size_t>(num_inputs_));
+  for (int i = 0; i < num_inputs_; ++i) {
+    for (int k = 0; check_inputs_ && k < ctx.size(); ++k)
+      inputs.watch(check, i, ctx.index_in_batch(k), ctx.input(i, k));
+    arguments.push_back(make_list(ctx, inputs, i));
+  }
+  const py::object returned = call(arguments);
+  check.verify();
+  const std::vector<py::object> outputs = outputs_of(returned);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    store_batch(ctx, outputs[i], static_cast<int>(i), results);
+  check_uniform(ctx, results);
+}
+
+void FunctionCaller::call_processes(const BatchContext& ctx, FunctionResults& results) const {
+  // The function is a ProcessFunction, which takes the samples' seeds and the inputs of a batch.
+  std::vector<py::object> arguments;
+  py::list samples;
+  for (int k = 0; k < ctx.size(); ++k) {
+    const uint64_t id = ctx.sample_id(k);
+    samples.append(py::make_tuple(derive_seed(seed_, id), id, ctx.index_in_batch(k)));
+  }
+  arguments.push_back(std::move(samples));
+  const HostInputs inputs(ValueKind::kNumpy, num_inputs_,
+                          [&](int i) { return ctx.input_owner(i); });
+  for (int i = 0; i < num_inputs_; ++i) arguments.push_back(make_list(ctx, inputs, i));
+  const std::vector<py::object> outputs = outputs_of(call(arguments));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    store_batch(ctx, outputs[i], static_cast<int>(i), results);
+  check_uniform(ctx, results);
+}
+
+std::vector<py::object> FunctionCaller::outputs_of(const py::object& returned) const {
+  if (num_outputs_ == 0) {
+    TORCHDALI_CHECK_KIND(kType, returned.is_none(), name(), " returned ", type_name(returned),
+                         ", but `num_outputs` is 0");
+    return {};
+  }
+  TORCHDALI_CHECK_KIND(kType, !returned.is_none(), name(), " returned None, but `num_outputs` is ",
+                       num_outputs_);
+  if (!py::isinstance<py::tuple>(returned)) {
+    TORCHDALI_CHECK_KIND(kType, num_outputs_ == 1, name(), " has ", num_outputs_,
+                         " outputs and must return a tuple, got ", type_name(returned));
+    return {returned};
+  }
+  const auto values = py::reinterpret_borrow<py::tuple>(returned);
+  TORCHDALI_CHECK(static_cast<int>(values.size()) == num_outputs_, name(), " returned ",
+                  values.size(), " outputs, `num_outputs` is ", num_outputs_);
+  std::vector<py::object> outputs;
+  for (const auto value : values) outputs.push_back(py::reinterpret_borrow<py::object>(value));
+  return outputs;
+}
+
+void FunctionCaller::store_batch(const BatchContext& ctx, py::handle value, int output,
+                                 FunctionResults& results) const {
+  auto& to = results.views[static_cast<size_t>(output)];
+  const auto check_size = [&](int64_t size) {
+    TORCHDALI_CHECK(size == ctx.size(), name(), " returned ", size, " samples as output ", output,
+                    ", the batch has ", ctx.size());
+  };
+  if (py::isinstance<py::list>(value)) {
+    const auto list = py::reinterpret_borrow<py::list>(value);
+    check_size(static_cast<int64_t>(list.size()));
+    for (int k = 0; k < ctx.size(); ++k) {
+      const int index = ctx.index_in_batch(k);
+      try {
+        to[static_cast<size_t>(index)] =
+            to_result(list[static_cast<size_t>(k)], output, results.device);
+      } catch (Error& e) {
+        e.set_sample(index);
+        throw;
+      }
+    }
+    return;
+  }
+  const ForeignView whole = to_result(value, output, results.device);
+  TORCHDALI_CHECK(whole.view.shape.ndim() > 0, name(), " returned a scalar as output ", output,
+                  "; a batch is a list, or an array whose first axis is the samples");
+  check_size(whole.view.shape[0]);
+  for (int k = 0; k < ctx.size(); ++k)
+    to[static_cast<size_t>(ctx.index_in_batch(k))] = whole.slice(k);
+}
+
+ForeignView FunctionCaller::to_result(py::handle value, int output, c10::Device device) const {
+  try {
+    return to_view(value, device);
+  } catch (Error& e) {
+    e.set_message(str_cat(name(), ": output ", output, ": ", e.message()));
+    throw;
+  } catch (py::error_already_set& e) {
+    const auto text = py::cast<std::string>(py::str(e.value()));
+    throw Error(ErrorKind::kType, str_cat(name(), ": output ", output, " is no array (",
+                                          type_name(value), "): ", text));
+  }
+}
+
+void FunctionCaller::check_uniform(const BatchContext& ctx, const FunctionResults& results) const {
+  for (size_t i = 0; i < results.views.size(); ++i) {
+    const auto& views = results.views[i];
+    const SampleView& first = views[static_cast<size_t>(ctx.index_in_batch(0))].view;
+    for (int k = 1; k < ctx.size(); ++k) {
+      const int index = ctx.index_in_batch(k);
+      const SampleView& view = views[static_cast<size_t>(index)].view;
+      if (view.dtype == first.dtype && view.shape.ndim() == first.shape.ndim()) continue;
+      Error error(ErrorKind::kRuntime,
+                  str_cat(name(), ": output ", i, " is ", dtype_name(view.dtype), " of shape ",
+                          view.shape, ", but ", dtype_name(first.dtype), " of shape ", first.shape,
+                          " for sample ", ctx.index_in_batch(0),
+                          "; the samples of a batch have one type and number of dimensions"));
+      error.set_sample(index);
+      throw error;
+    }
+  }
+}
+
+}  // namespace torchdali

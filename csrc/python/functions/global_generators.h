@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// GlobalGenerators: the global random generators of Python, NumPy and torch during calls of
+// functions.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+
+#include "core/random.h"
+#include "python/functions/callbacks.h"
+
+namespace torchdali {
+
+// Saves the states of the global random generators, which belong to the user, and restores them.
+class GlobalGenerators {
+ public:
+  // Does nothing unless `seeded`.
+  GlobalGenerators(bool seeded, c10::Device device) : gpu_(device.is_cpu() ? -1 : device.index()) {
+    if (seeded) states_ = callback("_generator_states")(gpu_);
+  }
+  ~GlobalGenerators() {  // NOLINT(bugprone-exception-escape): only if Python itself is broken
+    if (!states_) return;
+    try {
+      callback("_restore_generators")(states_);
+    } catch (py::error_already_set& e) {
+      e.discard_as_unraisable("torchdali: restoring the global generators");
+    }
+  }
+  GlobalGenerators(const GlobalGenerators&) = delete;
+  GlobalGenerators& operator=(const GlobalGenerators&) = delete;
+  void seed(uint64_t operator_seed, uint64_t sample_id) const {
+    if (states_) callback("_seed_generators")(derive_seed(operator_seed, sample_id), gpu_);
+  }
+
+ private:
+  const int gpu_;  // the GPU whose generator is among them; -1: none
+  py::object states_;
+};
+
+}  // namespace torchdali

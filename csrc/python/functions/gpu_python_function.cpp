@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/functions/gpu_python_function.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+
+#include "gpu/copy_axes.h"
+#include "gpu/device.h"
+#include "python/functions/callbacks.h"
+#include "python/functions/current_call.h"
+#include "python/functions/worker_gil.h"
+
+namespace torchdali {
+namespace {
+
+// Makes the stream current for CuPy, if CuPy is installed.
+class CupyStreamScope {
+ public:
+  CupyStreamScope(const gpu::Device& device, bool wanted) {
+    if (wanted && !device.torch_device().is_cpu())
+      stack_ = callback("_enter_cupy_stream")(reinterpret_cast<uintptr_t>(device.stream()),
+                                              static_cast<int>(device.torch_device().index()));
+  }
+  ~CupyStreamScope() {  // NOLINT(bugprone-exception-escape): only if Python itself is broken
+    if (!stack_) return;
+    try {
+      stack_.attr("close")();
+    } catch (py::error_already_set& e) {
+      e.discard_as_unraisable("torchdali: the current stream of CuPy");
+    }
+  }
+  CupyStreamScope(const CupyStreamScope&) = delete;
+  CupyStreamScope& operator=(const CupyStreamScope&) = delete;
+
+ private:
+  py::object stack_;
+};
+
+}  // namespace
+
+BorrowedObjects::~BorrowedObjects() {  // NOLINT(bugprone-exception-escape): as above
+  for (const auto& [until, objects] : kept_) until->synchronize();
+  if (Py_IsInitialized()) {
+    const py::gil_scoped_acquire gil;
+    kept_.clear();
+    return;
+  }
+  for (auto& [until, objects] : kept_)
+    for (py::object& object : objects) (void)object.release();
+}
+
+void BorrowedObjects::keep(std::shared_ptr<c10::Event> until, std::vector<py::object> objects) {
+  if (until != nullptr && !objects.empty())
+    kept_.emplace_back(std::move(until), std::move(objects));
+}
+
+void BorrowedObjects::release_done() {
+  while (!kept_.empty() && kept_.front().first->query()) kept_.pop_front();
+}
+
+GpuPythonFunction::GpuPythonFunction(const OpSpec& spec, ValueKind kind)
+    : caller_(spec, kind),
+      synchronize_(kind == ValueKind::kDlpack && spec.get<bool>("synchronize_stream")) {
+  TORCHDALI_CHECK_KIND(kUnsupported, caller_.workers() == FunctionWorkers::kNone,
+                       "`workers` is for functions on the CPU", to_fix("leave it out"));
+}
+
+std::unique_ptr<BatchState> GpuPythonFunction::prepare_batch(BatchContext& ctx) {
+  gpu::Device& device = ctx.device();
+  if (synchronize_) device.synchronize();
+  FunctionResults results(caller_.num_outputs(), ctx.batch_size());
+  results.device = device.torch_device();
+  {
+    const gpu::Device::Scope scope(device);
+    const CurrentStreamScope stream(device.stream());
+    const WorkerGil gil;
+    borrowed_.release_done();
+    const CupyStreamScope cupy(device, caller_.kind() == ValueKind::kNumpy);
+    caller_.call_all(ctx, DeviceInputs(caller_.kind(), ctx), results);
+  }
+  const gpu::Device::Scope scope(device);  // again, since the function may have set a stream
+  copy_results(ctx, results);
+  release(ctx, results);
+  return nullptr;
+}
+
+void GpuPythonFunction::copy_results(BatchContext& ctx, const FunctionResults& results) const {
+  BatchState none;
+  gpu::Tasks<gpu::CopyTask> tasks;
+  for (int k = 0; k < ctx.size(); ++k) {
+    SampleContext& sample = ctx.sample(k, none);
+    const int index = ctx.index_in_batch(k);
+    try {
+      for (int i = 0; i < caller_.num_outputs(); ++i)
+        add_copy(sample, i, results.views[static_cast<size_t>(i)][static_cast<size_t>(index)],
+                 tasks);
+    } catch (Error& e) {
+      e.set_sample(index);
+      throw;
+    }
+  }
+  ctx.make_outputs();
+  tasks.launch(ctx, gpu::kernels_of(ctx).copy);
+}
+
+void GpuPythonFunction::add_copy(SampleContext& sample, int output, const ForeignView& from,
+                                 gpu::Tasks<gpu::CopyTask>& tasks) const {
+  const SampleView& to =
+      sample.output(output, from.view.dtype, from.view.shape, caller_.layout(output));
+  const int64_t item = itemsize(to.dtype);
+  std::vector<gpu::CopyAxis> axes = gpu::dense_axes(to.shape, item);
+  for (size_t a = 0; a < axes.size(); ++a)
+    axes[a].in_stride = from.strides[static_cast<int>(a)] * item;
+  if (to.volume() > 0)
+    tasks.add(sample, gpu::make_copy(from.view.data, to.data, to.size_bytes(), item, axes), output);
+}
+
+void GpuPythonFunction::release(BatchContext& ctx, FunctionResults& results) {
+  const gpu::Device& device = ctx.device();
+  const WorkerGil gil;
+  std::vector<py::object> kept;
+  for (int i = 0; i < caller_.num_outputs(); ++i) {
+    const auto own = ctx.output_batch(i).storages();
+    for (ForeignView& from : results.views[static_cast<size_t>(i)]) {
+      if (!from.owner) continue;  // of a sample that does not run the operator
+      if (!own.empty() && THPVariable_Check(from.owner.ptr())) {
+        const c10::Storage storage = py::cast<at::Tensor>(from.owner).storage();
+        if (storage.data_ptr().get_deleter() == own[0].data_ptr().get_deleter()) {
+          device.use_on_kernels(storage);
+          continue;
+        }
+      }
+      kept.push_back(std::move(from.owner));
+    }
+  }
+  borrowed_.keep(kept.empty() ? nullptr : device.mark(), std::move(kept));
+  results.views.clear();
+}
+
+}  // namespace torchdali

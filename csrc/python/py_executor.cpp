@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/py_executor.h"
+
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "python/deferred_destroyer.h"
+#include "python/executor_facts.h"
+#include "python/external_batch.h"
+#include "python/plan_facts.h"
+#include "python/to_graph.h"
+
+namespace torchdali {
+namespace {
+
+// How often a wait checks for Ctrl-C.
+constexpr auto kSignalPeriod = std::chrono::milliseconds(50);
+
+// A switch for comparisons and for debugging; docs/design/fusion.md.
+bool fusion_enabled() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): read only
+  const char* value = std::getenv("TORCHDALI_FUSION");
+  return value == nullptr || std::string_view(value) != "0";
+}
+
+bool cancel_for(Executor& executor, std::chrono::milliseconds timeout) {
+  const py::gil_scoped_release release;
+  return executor.cancel(timeout);
+}
+
+py::tuple to_output(const Executor& executor, const IterationData& iteration, int index) {
+  const py::object names = py::cast(executor.names(iteration, index));
+  if (const Batch* batch = executor.output(iteration, index)) {
+    const auto dense = batch->dense();
+    const py::object data = dense ? py::cast(*dense) : py::cast(batch->tensors());
+    return py::make_tuple(data, py::cast(batch->layout().str()), names);
+  }
+  const ExternalBatch& batch = executor.external_output(iteration, index);
+  const auto& owner = *static_cast<const ExternalTensors*>(batch.owner.get());
+  const py::object data = owner.whole ? py::cast(owner.tensors[0]) : py::cast(owner.tensors);
+  const Layout layout = batch.samples.empty() ? Layout() : batch.samples[0].layout;
+  return py::make_tuple(data, py::cast(layout.str()), names);
+}
+
+}  // namespace
+
+// Releases the GIL and counts the thread.
+class PyExecutor::WithoutGil {
+ public:
+  explicit WithoutGil(PyExecutor& executor) : count_(executor) {}
+
+ private:
+  struct Count {
+    explicit Count(PyExecutor& e) : executor(e) { ++executor.threads_in_engine_; }
+    ~Count() { --executor.threads_in_engine_; }
+    Count(const Count&) = delete;
+    Count& operator=(const Count&) = delete;
+    PyExecutor& executor;
+  };
+  Count count_;
+  py::gil_scoped_release release_;
+};
+
+PyExecutor::PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size,
+                       int num_threads, bool set_affinity, bool memory_stats, bool fuse,
+                       const PyExecutor* workers, std::shared_ptr<gpu::Device> device,
+                       int gpu_depth) {
+  Graph graph = to_graph(nodes, outputs);
+  const ExecutorOptions options{.max_batch_size = batch_size,
+                                .num_threads = num_threads,
+                                .set_affinity = set_affinity,
+                                .fuse = fuse && fusion_enabled(),
+                                .memory_stats = memory_stats,
+                                .device = std::move(device),
+                                .gpu_depth = gpu_depth};
+  const Executor* shared = workers == nullptr ? nullptr : &workers->executor();
+  const py::gil_scoped_release release;
+  executor_ = std::make_shared<Executor>(std::move(graph), options, shared);
+}
+
+PyExecutor::~PyExecutor() {  // NOLINT(bugprone-exception-escape): only if Python itself is broken
+  if (executor_ != nullptr && getpid() == process_ && executor_->on_worker()) {
+    DeferredDestroyer::instance().destroy(std::move(executor_));
+    return;
+  }
+  try {
+    close();
+  } catch (py::error_already_set& e) {
+    if (e.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // raised again by the caller
+    else e.discard_as_unraisable("torchdali: closing a pipeline");
+  }
+}
+
+void PyExecutor::schedule(std::vector<uint64_t> sample_ids) {
+  (void)executor();
+  const std::shared_ptr<Executor> e = executor_;
+  bool more;
+  {
+    const WithoutGil without_gil(*this);
+    more = e->schedule(std::move(sample_ids));
+  }
+  if (!more) throw py::stop_iteration();
+}
+
+py::list PyExecutor::wait() {
+  TORCHDALI_CHECK_KIND(kRuntime, executor().pending() > 0, "no iteration is scheduled");
+  const std::shared_ptr<Executor> kept = executor_;
+  Executor& e = *kept;
+  std::shared_ptr<const IterationData> iteration;
+  while (iteration == nullptr) {
+    {
+      const WithoutGil without_gil(*this);
+      iteration = e.wait(kSignalPeriod);
+    }
+    if (iteration != nullptr) break;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    (void)executor();  // another thread or a signal handler may have closed it
+  }
+  e.hand_over(*iteration);
+  py::list outputs;
+  for (int i = 0; i < e.num_outputs(); ++i) outputs.append(to_output(e, *iteration, i));
+  return outputs;
+}
+
+void PyExecutor::feed(const std::string& name, const py::object& data, const std::string& layout,
+                      const std::vector<std::string>& source_names) {
+  auto batch = to_external_batch(data, layout);
+  if (!source_names.empty()) {
+    TORCHDALI_CHECK(std::ssize(source_names) == batch->size, "a batch of ", batch->size,
+                    " samples has ", source_names.size(), " names of sources");
+    auto names = std::make_shared<SampleNames>();
+    for (const std::string& one : source_names) names->add([&](std::string& text) { text += one; });
+    batch->names = std::move(names);
+  }
+  executor().feed(name, std::move(batch));
+}
+
+py::object PyExecutor::reader_meta(const std::string& name) {
+  const auto meta = executor().reader_meta(name);
+  if (!meta) return py::none();
+  py::dict d;
+  d["epoch_size"] = meta->epoch_size;
+  d["epoch_size_padded"] = meta->epoch_size_padded;
+  d["number_of_shards"] = meta->number_of_shards;
+  d["shard_id"] = meta->shard_id;
+  d["pad_last_batch"] = meta->pad_last_batch;
+  d["stick_to_shard"] = meta->stick_to_shard;
+  return d;
+}
+
+bool PyExecutor::reader_shuffles(const std::string& name) {
+  const auto meta = executor().reader_meta(name);
+  return meta && meta->shuffles;
+}
+
+py::dict PyExecutor::state() {
+  const ExecutorState state = executor().state();
+  py::dict d;
+  d["iterations"] = state.iterations;
+  d["samples"] = state.samples;
+  d["sources"] = state.sources;
+  return d;
+}
+
+void PyExecutor::restore(int64_t iterations, uint64_t samples,
+                         std::map<std::string, SourceState> sources) {
+  executor().restore({.iterations = iterations, .samples = samples, .sources = std::move(sources)});
+}
+
+py::dict PyExecutor::memory_statistics() const { return memory_facts(executor()); }
+py::dict PyExecutor::measures() const { return measure_facts(executor()); }
+py::list PyExecutor::plan() const { return plan_facts(executor().plan()); }
+
+void PyExecutor::set_epoch_plan(const EpochPlan& plan) {
+  Executor& e = executor();
+  const py::gil_scoped_release release;
+  e.set_epoch_plan(plan);
+}
+
+void PyExecutor::cancel() {
+  Executor& e = executor();
+  const py::gil_scoped_release release;
+  e.cancel();
+}
+
+void PyExecutor::close() {
+  if (executor_ == nullptr) return;
+  // A forked child has the memory but none of the threads, and mutexes may be locked forever: there
+  // is nothing to join, and nothing can be freed safely.
+  if (getpid() != process_) {
+    new std::shared_ptr<Executor>(std::move(executor_));  // leaked on purpose
+    return;
+  }
+  (void)executor();  // raises inside of a function of the pipeline
+  std::shared_ptr<Executor> e = std::move(executor_);
+  std::optional<py::error_already_set> interrupted;
+  while (!cancel_for(*e, kSignalPeriod)) {
+    if (PyErr_CheckSignals() == 0) continue;
+    // The first Ctrl-C interrupts functions that hang in Python. The second one gives up on
+    // functions that hang outside of Python.
+    const bool again = interrupted.has_value();
+    interrupted.emplace();
+    if (again) {
+      new std::shared_ptr<Executor>(e);  // leaked on purpose
+      break;
+    }
+    for (const auto thread : e->threads())
+      PyThreadState_SetAsyncExc(static_cast<unsigned long>(thread), PyExc_KeyboardInterrupt);
+  }
+  {
+    const py::gil_scoped_release release;  // the workers may destroy Python objects
+    // A daemon thread that waits for an iteration must return to Python before the executor ends.
+    while (threads_in_engine_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    e.reset();
+  }
+  if (interrupted) throw std::move(*interrupted);  // NOLINT(performance-move-const-arg)
+}
+
+Executor& PyExecutor::executor() const {
+  TORCHDALI_CHECK_KIND(kRuntime, executor_ != nullptr, "the pipeline is closed");
+  TORCHDALI_CHECK_KIND(kRuntime, getpid() == process_,
+                       "a pipeline cannot be used in a process that was forked after it was "
+                       "built; build it there");
+  TORCHDALI_CHECK_KIND(
+      kRuntime, !executor_->on_worker(),
+      "a function that a pipeline calls cannot use the pipeline itself: it would wait for itself",
+      to_fix("use it where the pipeline is run"));
+  return *executor_;
+}
+
+}  // namespace torchdali

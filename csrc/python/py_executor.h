@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// PyExecutor: an Executor as Python uses it. Waits without the GIL and checks for signals.
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "executor/run/executor.h"
+#include "python/bind.h"
+
+namespace torchdali {
+
+class PyExecutor {
+ public:
+  PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
+             bool set_affinity, bool memory_stats, bool fuse, const PyExecutor* workers,
+             std::shared_ptr<gpu::Device> device, int gpu_depth);
+  PyExecutor(const PyExecutor&) = delete;
+  PyExecutor& operator=(const PyExecutor&) = delete;
+  ~PyExecutor();
+
+  // Raises StopIteration at the end of the data.
+  void schedule(std::vector<uint64_t> sample_ids);
+  // (data, layout, names) of each output of the oldest iteration. The data is a tensor, or a list
+  // with one for each sample.
+  py::list wait();
+  void feed(const std::string& name, const py::object& data, const std::string& layout,
+            const std::vector<std::string>& source_names);
+  // None for operators that are no readers.
+  py::object reader_meta(const std::string& name);
+  bool reader_shuffles(const std::string& name);
+  py::dict state();
+  void restore(int64_t iterations, uint64_t samples, std::map<std::string, SourceState> sources);
+  int64_t iterations_taken() { return executor().iterations_taken(); }
+  // Indices of nodes: those that are left after merging, in the order in which they run, and for
+  // each node the one that it was merged into.
+  const std::vector<int>& kept() const { return executor().plan().graph.kept; }
+  const std::vector<int>& merged_into() const { return executor().plan().graph.merged_into; }
+  py::dict memory_statistics() const;
+  py::dict measures() const;
+  py::list plan() const;
+  void reset_maxima() { executor().reset_maxima(); }
+  uint32_t trace_owner() const { return executor().trace_owner(); }
+  void reset() { executor().reset(); }
+  void set_epoch_plan(const EpochPlan& plan);
+  void release_unused_memory() { executor().release_unused_memory(); }
+  void cancel();
+  void close();
+  int pending() const {
+    return executor_ == nullptr || getpid() != process_ ? 0 : executor().pending();
+  }
+
+ private:
+  class WithoutGil;
+  // Raises if the executor cannot be used: closed, in a forked child, or on one of its workers.
+  Executor& executor() const;
+
+  std::shared_ptr<Executor> executor_;
+  std::atomic<int> threads_in_engine_ = 0;  // that released the GIL
+  pid_t process_ = getpid();
+};
+
+}  // namespace torchdali

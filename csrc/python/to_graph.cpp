@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/to_graph.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace torchdali {
+namespace {
+
+Edge to_edge(py::handle pair) {
+  const auto [node, output] = py::cast<std::pair<int, int>>(pair);
+  return {node, output};
+}
+
+Node to_node(const py::dict& d) {
+  Node node;
+  const auto op = py::cast<std::string>(d["op"]);
+  node.schema = find_schema(op);
+  TORCHDALI_CHECK(node.schema != nullptr, "there is no operator ", op);
+  node.name = py::cast<std::string>(d["name"]);
+  node.seed = py::cast<uint64_t>(d["seed"]);
+  node.on_gpu = py::cast<bool>(d["on_gpu"]);
+  node.named = py::cast<bool>(d["named"]);
+  node.required = py::cast<bool>(d["required"]);
+  node.location = encode_text(d["location"]);
+  for (const auto e : py::cast<py::list>(d["inputs"])) node.inputs.push_back(to_edge(e));
+  for (const auto& [name, e] : py::cast<py::dict>(d["arg_inputs"]))
+    node.argument_inputs.emplace(py::cast<std::string>(name), to_edge(e));
+  for (const auto& [edge, value] : py::cast<std::vector<std::pair<py::object, bool>>>(d["guards"]))
+    node.guards.push_back({to_edge(edge), value});
+  for (const auto& [name, value] : py::cast<py::dict>(d["args"])) {
+    const auto arg = py::cast<std::string>(name);
+    node.args.emplace(arg, to_arg_value(value, arg));
+  }
+  return node;
+}
+
+}  // namespace
+
+Graph to_graph(const py::list& nodes, const py::list& outputs) {
+  Graph graph;
+  for (const auto d : nodes) graph.nodes.push_back(to_node(py::cast<py::dict>(d)));
+  for (const auto e : outputs) graph.outputs.push_back(to_edge(e));
+  return graph;
+}
+
+}  // namespace torchdali

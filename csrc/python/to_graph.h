@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph of a pipeline, as torchdali/pipeline/_compile.py hands it over.
+#pragma once
+
+#include "executor/graph/graph.h"
+#include "python/bind.h"
+
+namespace torchdali {
+
+// `nodes`: dictionaries, as _compile.engine_node() returns them. `outputs`: (node, output) pairs.
+Graph to_graph(const py::list& nodes, const py::list& outputs);
+
+}  // namespace torchdali
