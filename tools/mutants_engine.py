@@ -18,7 +18,7 @@ ENGINE = [
         3,
         "core",
         "return [[(static_cast<uint64_t>(epoch) << 34) => static_cast<uint64_t>(0)]]"
-        " + static_cast<uint64_t>(place(k));",
+        " + static_cast<uint64_t>(position(k));",
         "random values repeat in each epoch of PipelineLoader",
         "loop/*.py",
     ),
@@ -168,7 +168,7 @@ ENGINE = [
     Mutant(
         60,
         "executor",
-        "if ([[claim.error && claim.failed < e->first_failed => claim.error != nullptr]]) {",
+        "if ([[claim.error && claim.failed < e.first_failed => claim.error != nullptr]]) {",
         "the last failing sample of a batch is reported, not the first",
         "test_errors.py test_order_of_work.py",
     ),
@@ -197,8 +197,8 @@ ENGINE = [
     Mutant(
         65,
         "executor",
-        "const bool fits = is_step(node) && is_step(producer) && root != kOutside &&"
-        " [[(root == kNone || root == roots[i]) => true]] &&",
+        "const bool fits = is_step(node) && is_step(producer) &&"
+        " [[(root == kNone || root == own) => true]] &&",
         "expressions are fused although another expression uses their value",
         "test_expressions.py test_fusion.py",
     ),
