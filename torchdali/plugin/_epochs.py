@@ -196,9 +196,11 @@ class _EpochsByReader:
             ahead = state.get("ahead")
             if not isinstance(ahead, list) or len(ahead) != self._reader.num_shards:
                 raise ValueError(f"`ahead` is {ahead!r}")
-            limit = self._reader.size + self._batch_size
+            # A rank that keeps a smaller shard than others gets further ahead in every epoch, so
+            # there is no upper limit.
+            least = -self._reader.size - self._batch_size
             by_rank = {str(rank): samples for rank, samples in enumerate(ahead)}
-            self._ahead = [integer(by_rank, rank, -limit, limit) for rank in by_rank]
+            self._ahead = [integer(by_rank, rank, least) for rank in by_rank]
 
 
 def _check_policy(

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from helpers.cases import for_each
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from torchdali import Pipeline, errors, fn
@@ -103,7 +103,16 @@ def cases(draw):
     }
 
 
+# Shards of one and of two samples, kept by their ranks: the smaller ones get ever further ahead.
+UNEVEN = {
+    "pipelines": 2, "shards": 4, "shard": 0, "files": 6, "batch": 2, "shuffle": False, "pad": False,
+    "stick": True, "by_size": False, "policy": LastBatchPolicy.FILL, "auto_reset": False,
+    "prepare": False,
+}  # fmt: skip
+
+
 @settings(max_examples=120)
+@example(case=UNEVEN, taken=18, depths=(1, 1))
 @given(
     case=cases(), taken=st.integers(0, 25), depths=st.tuples(st.integers(1, 4), st.integers(1, 4))
 )
