@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import json
 import os
 import threading
 import time
@@ -201,7 +202,6 @@ def test_set_affinity_binds_workers_to_processors(bound):
 @for_each(
     "options",
     [
-        {"bytes_per_sample": 1 << 20},
         {"max_streams": 0},
         {"max_streams": -1},
         {"default_cuda_stream_priority": -3},
@@ -218,8 +218,13 @@ def test_other_options_do_not_change_the_outputs(options):
     pipe = noise(3, 2, seed=4, **options)
     assert torch.equal(pipe.run()[0].as_torch(), noise(3, 2, seed=4).run()[0].as_torch())
     for name, value in options.items():
-        shown = {"bytes_per_sample": "_bytes_per_sample"}.get(name, name)
-        assert getattr(pipe, shown.removeprefix("experimental_")) == value
+        assert getattr(pipe, name.removeprefix("experimental_")) == value
+
+
+def test_bytes_per_sample_is_stored_and_changes_no_value():
+    pipe = noise(3, 2, seed=4, bytes_per_sample=1 << 20)
+    assert torch.equal(pipe.run()[0].as_torch(), noise(3, 2, seed=4).run()[0].as_torch())
+    assert json.loads(pipe.serialize())["options"]["bytes_per_sample"] == 1 << 20
 
 
 @for_each(

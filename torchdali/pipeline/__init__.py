@@ -109,8 +109,7 @@ class Pipeline(BuiltPipeline):
         return cast("list[str | None]", self._declared("layout"))
 
     def _declared(self, what: str) -> list[Any]:
-        declared = self._output_specs[what]
-        return declared if isinstance(declared, list) else [declared] * self.num_outputs
+        return self._options.declared(what, lambda: self.num_outputs)
 
     # -- definition
 

@@ -111,30 +111,26 @@ class BuiltPipeline(SerializedPipeline):
         self._check_buildable()
         self._define(define_graph)
         assert self._outputs is not None
-        for what, declared in self._output_specs.items():
-            if isinstance(declared, list) and len(declared) != len(self._outputs):
-                raise _make(
-                    ArgumentError,
-                    f"Pipeline: `output_{what}` has {len(declared)} entries, the pipeline has "
-                    f"{len(self._outputs)} outputs",
-                )
-            self._checks_outputs |= declared is not None
-        assert self._max_batch_size is not None
-        assert self._num_threads is not None
+        self._options.check_num_outputs(len(self._outputs))
+        self._checks_outputs = self._options.declares_outputs
+        assert self._options.batch_size is not None
+        assert self._options.num_threads is not None
         plan = self._make_plan()
         self._start_workers(plan)
         executor = None
         try:
-            device = make_device(plan.nodes, self._device_id, self._stream_priority)
+            device = make_device(
+                plan.nodes, self._options.device_id, self._options.default_cuda_stream_priority
+            )
             executor = _C.Executor(
                 plan.engine_nodes,
                 plan.outputs,
-                batch_size=self._max_batch_size,
-                num_threads=self._num_threads,
-                set_affinity=self._set_affinity,
-                memory_stats=self._enable_memory_stats,
+                batch_size=self._options.batch_size,
+                num_threads=self._options.num_threads,
+                set_affinity=self._options.set_affinity,
+                memory_stats=self._options.enable_memory_stats,
                 device=None if device is None else device.engine,
-                gpu_depth=self._gpu_depth if self.exec_separated else 0,
+                gpu_depth=self._options.queue_depths[1] if self.exec_separated else 0,
             )
             self._nodes, self._names = plan.merged(executor.kept, executor.merged_into)
             self._make_inputs(self._nodes, device)
@@ -184,14 +180,14 @@ class BuiltPipeline(SerializedPipeline):
         self._workers_started = True
 
     def _start_processes(self, plan: Plan) -> None:
-        assert self._max_batch_size is not None
+        assert self._options.batch_size is not None
         self._function_processes.start(
             plan.nodes,
             plan.engine_nodes,
-            num_workers=self._py_num_workers,
-            start_method=self._py_start_method,
-            batch_size=self._max_batch_size,
-            pickler=self._py_callback_pickler,
+            num_workers=self._options.py_num_workers,
+            start_method=self._options.py_start_method,
+            batch_size=self._options.batch_size,
+            pickler=self._options.py_callback_pickler,
             timeout=worker_timeout(),
         )
         groups = {
@@ -199,14 +195,14 @@ class BuiltPipeline(SerializedPipeline):
             for node in plan.nodes
             if isinstance(node.group, Group) and node.group.parallel is not None
         }
-        if groups and self._py_num_workers:
+        if groups and self._options.py_num_workers:
             self._pooled = {key: number for number, key in enumerate(groups)}
             self._pool = start_pool(
                 list(groups.values()),
-                self._py_num_workers,
-                self._py_start_method,
-                self._max_batch_size,
-                self._py_callback_pickler,
+                self._options.py_num_workers,
+                self._options.py_start_method,
+                self._options.batch_size,
+                self._options.py_callback_pickler,
             )
 
     def _end_workers(self) -> None:
@@ -234,13 +230,13 @@ class BuiltPipeline(SerializedPipeline):
                     f"data is dropped\n  defined at {group.location}",
                     stacklevel=user_stack_level(),
                 )
-            assert self._max_batch_size is not None
+            assert self._options.batch_size is not None
             source: Input
             if self._pool is not None and id(group) in self._pooled:
                 number = self._pooled[id(group)]
-                source = ParallelInput(group, entries, self._max_batch_size, self._pool, number)
+                source = ParallelInput(group, entries, self._options.batch_size, self._pool, number)
             else:
-                source = Input(group, entries, self._max_batch_size, device)
+                source = Input(group, entries, self._options.batch_size, device)
             self._inputs.append(source)
             self._inputs_by_name.update((name, source) for name, _ in filter(None, entries))
 

@@ -49,16 +49,7 @@ class InspectedPipeline(ResumablePipeline):
     def _check_buildable(self) -> None:
         if self._closed:
             raise _make(PipelineError, "Pipeline: the pipeline is closed")
-        for name, value in {
-            "batch_size": self._max_batch_size,
-            "num_threads": self._num_threads,
-        }.items():
-            if value is None:
-                raise _make(
-                    ArgumentError,
-                    f"Pipeline: `{name}` is missing",
-                    fix=f"pass {name}=... where the pipeline is made",
-                )
+        self._options.check_sizes()
 
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:
         """Returns the facts about a reader, or a dict of them by name.
@@ -212,7 +203,7 @@ class InspectedPipeline(ResumablePipeline):
             the pipeline is built, switches fusion off.
         """
         self.build()
-        return describe_plan(self._executor.plan(), self._num_threads or 1, self._depth)
+        return describe_plan(self._executor.plan(), self._options.num_threads or 1, self._depth)
 
     def save_graph_to_dot_file(
         self,

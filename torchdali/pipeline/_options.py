@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of Pipeline's constructor: checked once, then read-only properties."""
+"""Options: the arguments of Pipeline's constructor, checked once and never changed."""
 
 from __future__ import annotations
 
+import dataclasses
 import enum
+import functools
 import operator
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from torchdali._common.enums import DALIDataType
 from torchdali._engine.dtypes import to_dali_type
-from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.errors import ArgumentError, ArgumentTypeError, LayoutError, PipelineError, _make
 
-__all__ = ["OperatorConcurrency", "PipelineOptions", "StreamPolicy"]
+__all__ = ["OperatorConcurrency", "Options", "PipelineOptions", "StreamPolicy"]
 
 _START_METHODS = ("fork", "spawn", "forkserver")
 _UINT64 = (1 << 64) - 1
 _INT32_MAX = (1 << 31) - 1
-# More than any machine has processors: such a number is a mistake, and would bring it down.
+# No machine has more processors: a larger number is a mistake that would exhaust the machine.
 _MAX_THREADS = 4096
 _E = TypeVar("_E", bound=enum.Enum)
 
@@ -43,6 +45,9 @@ class OperatorConcurrency(enum.Enum):
     FULL = 3
 
 
+# -- checks of single arguments: each takes the name and the value, and returns the value to keep
+
+
 def _integer(name: str, value: Any, least: int, most: int | None = None) -> int:
     try:
         number = operator.index(value)
@@ -59,14 +64,14 @@ def _integer(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 
 def _optional_integer(name: str, value: Any, most: int) -> int | None:
-    """Returns None for None and DALI's -1, otherwise a positive integer."""
+    """Returns None for None and for DALI's -1, otherwise a positive integer."""
     if value is None or (isinstance(value, int) and value == -1):
         return None
     return _integer(name, value, 1, most)
 
 
 def _flag(name: str, value: Any) -> bool:
-    """Returns True or False, which may come as NumPy's or as 0 and 1."""
+    """Returns a bool. NumPy's bools and the numbers 0 and 1 are accepted too."""
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1)):
         return bool(value)
     raise _make(
@@ -76,7 +81,7 @@ def _flag(name: str, value: Any) -> bool:
 
 
 def _member(name: str, value: Any, members: type[_E]) -> _E:
-    """Returns a member of an enumeration; None stands for its UNSPECIFIED."""
+    """Returns a member of an enumeration, UNSPECIFIED for None."""
     if value is None:
         return members["UNSPECIFIED"]
     if not isinstance(value, members):
@@ -87,21 +92,264 @@ def _member(name: str, value: Any, members: type[_E]) -> _E:
     return value
 
 
-def _depths(depth: Any) -> tuple[int, int]:
+def _device_id(name: str, value: Any) -> int | None:
+    if value is not None:
+        _integer(name, value, -1)
+    return None if value == -1 else value
+
+
+def _seed(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    number = _integer(name, value, -(1 << 63))
+    if number > _UINT64:
+        raise _make(ArgumentError, f"Pipeline: `seed` has at most 64 bits, got {number}")
+    return number if number >= 0 else None
+
+
+def _queue_depth(name: str, value: Any) -> int | Mapping[str, int]:
+    _depths(name, value)
+    return value  # type: ignore[no-any-return]
+
+
+def _depths(name: str, depth: Any) -> tuple[int, int]:
     """Returns how many iterations are in flight on the CPU and on the GPU."""
     if isinstance(depth, Mapping):
         if set(depth) != {"cpu_size", "gpu_size"}:
             raise _make(
                 ArgumentError,
-                'Pipeline: `prefetch_queue_depth` as a dict has the keys "cpu_size" and '
-                f'"gpu_size", got {sorted(map(str, depth))}',
+                f'Pipeline: `{name}` as a dict has the keys "cpu_size" and "gpu_size", got '
+                f"{sorted(map(str, depth))}",
             )
-        return (
-            _integer("prefetch_queue_depth", depth["cpu_size"], 1),
-            _integer("prefetch_queue_depth", depth["gpu_size"], 1),
-        )
-    both = _integer("prefetch_queue_depth", depth, 1)
+        return _integer(name, depth["cpu_size"], 1), _integer(name, depth["gpu_size"], 1)
+    both = _integer(name, depth, 1)
     return both, both
+
+
+def _start_method(name: str, value: Any) -> str:
+    if value not in _START_METHODS:
+        raise _make(
+            ArgumentError,
+            f"Pipeline: `{name}` is one of {', '.join(_START_METHODS)}, got {value!r}",
+        )
+    return str(value)
+
+
+def _pickler(name: str, value: Any) -> Any:
+    """Returns a module with dumps and loads, or a tuple of it and dicts of their arguments."""
+    parts = value if isinstance(value, (tuple, list)) else (value,)
+    module, *options = parts
+    if value is not None and not (
+        callable(getattr(module, "dumps", None))
+        and callable(getattr(module, "loads", None))
+        and len(options) <= 2
+        and all(isinstance(option, Mapping) for option in options)
+    ):
+        raise _make(
+            ArgumentTypeError,
+            f"Pipeline: `{name}` takes a module with dumps() and loads(), or a tuple of it and "
+            f"dicts of arguments for them, got {value!r}",
+        )
+    return value
+
+
+def _declared(name: str, value: Any, convert: Callable[[str, Any], Any]) -> Any:
+    """Returns a declaration about the outputs: one value for all of them, or a list."""
+    if isinstance(value, (list, tuple)):
+        return [None if item is None else convert(name, item) for item in value]
+    return None if value is None else convert(name, value)
+
+
+def _dtype(name: str, value: Any) -> DALIDataType | None:
+    try:
+        dtype = to_dali_type(value)
+    except TypeError:
+        raise _make(
+            ArgumentTypeError, f"Pipeline: `{name}` takes types.DALIDataType, got {value!r}"
+        ) from None
+    return None if dtype is DALIDataType.NO_TYPE else dtype
+
+
+def _layout(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _make(ArgumentTypeError, f"Pipeline: `{name}` takes strings, got {value!r}")
+    return value
+
+
+_at_least_zero = functools.partial(_integer, least=0)
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "batch_size": functools.partial(_optional_integer, most=_INT32_MAX),
+    "num_threads": functools.partial(_optional_integer, most=_MAX_THREADS),
+    "device_id": _device_id,
+    "seed": _seed,
+    "exec_pipelined": _flag,
+    "exec_async": _flag,
+    "prefetch_queue_depth": _queue_depth,
+    "bytes_per_sample": _at_least_zero,
+    "set_affinity": _flag,
+    "enable_memory_stats": _flag,
+    "enable_checkpointing": _flag,
+    "max_streams": lambda name, value: -1 if value is None else _integer(name, value, -1),
+    "default_cuda_stream_priority": lambda name, value: (
+        0 if value is None else _integer(name, value, -_INT32_MAX, _INT32_MAX)
+    ),
+    "py_num_workers": _at_least_zero,
+    "py_start_method": _start_method,
+    "py_callback_pickler": _pickler,
+    "output_dtype": functools.partial(_declared, convert=_dtype),
+    "output_ndim": functools.partial(_declared, convert=_at_least_zero),
+    "output_layout": functools.partial(_declared, convert=_layout),
+    "exec_dynamic": lambda _, value: bool(value),
+    "stream_policy": functools.partial(_member, members=StreamPolicy),
+    "concurrency": functools.partial(_member, members=OperatorConcurrency),
+}
+_OUTPUT_FACTS = ("dtype", "ndim", "layout")
+# What deserialize_and_build() takes from the document where the pipeline has no value of its own.
+_FILLED_IN = (
+    *("batch_size", "num_threads", "device_id", "seed"),
+    *(f"output_{fact}" for fact in _OUTPUT_FACTS),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The checked options of one pipeline. Pipeline's docstring says what each of them means.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: an option is wrong.
+    """
+
+    batch_size: int | None = None
+    num_threads: int | None = None
+    device_id: int | None = None
+    seed: int | None = None
+    exec_pipelined: bool = True
+    prefetch_queue_depth: int | Mapping[str, int] = 2
+    exec_async: bool = True
+    bytes_per_sample: int = 0
+    set_affinity: bool = False
+    max_streams: int = -1
+    default_cuda_stream_priority: int = 0
+    enable_memory_stats: bool = False
+    enable_checkpointing: bool = False
+    py_num_workers: int = 1
+    py_start_method: str = "forkserver"
+    py_callback_pickler: Any = None
+    output_dtype: Any = None
+    output_ndim: Any = None
+    output_layout: Any = None
+    exec_dynamic: bool = False
+    stream_policy: StreamPolicy = StreamPolicy.UNSPECIFIED
+    concurrency: OperatorConcurrency = OperatorConcurrency.UNSPECIFIED
+
+    def __post_init__(self) -> None:
+        for name, check in _CHECKS.items():
+            object.__setattr__(self, name, check(name, getattr(self, name)))
+        if self.exec_separated and not (self.exec_async and self.exec_pipelined):
+            raise _make(
+                ArgumentError,
+                "Pipeline: `prefetch_queue_depth` with separate sizes needs exec_async and "
+                "exec_pipelined",
+            )
+
+    # -- what follows from the options
+
+    @property
+    def exec_separated(self) -> bool:
+        """Whether CPU and GPU have queues of different depths."""
+        return isinstance(self.prefetch_queue_depth, Mapping)
+
+    @property
+    def queue_depths(self) -> tuple[int, int]:
+        """Number of iterations in flight on the CPU and on the GPU."""
+        return _depths("prefetch_queue_depth", self.prefetch_queue_depth)
+
+    @property
+    def iterations_in_flight(self) -> int:
+        """Number of iterations that are scheduled before the first one is taken."""
+        if not self.exec_pipelined:
+            return 1
+        cpu, gpu = self.queue_depths
+        # As in DALI, separate queues add up. The engine limits the iterations on the GPU.
+        return cpu + gpu if self.exec_separated else cpu
+
+    def check_sizes(self) -> None:
+        """Raises ArgumentError where batch_size or num_threads is missing."""
+        for name in ("batch_size", "num_threads"):
+            if getattr(self, name) is None:
+                raise _make(
+                    ArgumentError,
+                    f"Pipeline: `{name}` is missing",
+                    fix=f"pass {name}=... where the pipeline is made",
+                )
+
+    # -- declared outputs
+
+    def declared(self, fact: str, num_outputs: Callable[[], int]) -> list[Any]:
+        """Returns what is declared about each output, None where nothing is.
+
+        Args:
+            fact: "dtype", "ndim" or "layout".
+            num_outputs: returns the number of outputs; called where one value is for all of them.
+        """
+        value = getattr(self, f"output_{fact}")
+        return value if isinstance(value, list) else [value] * num_outputs()
+
+    @property
+    def declares_outputs(self) -> bool:
+        """Whether anything is declared about the outputs."""
+        return any(getattr(self, f"output_{fact}") is not None for fact in _OUTPUT_FACTS)
+
+    def check_num_outputs(self, count: int) -> None:
+        """Raises ArgumentError where a declaration has another number of entries."""
+        for fact in _OUTPUT_FACTS:
+            value = getattr(self, f"output_{fact}")
+            if isinstance(value, list) and len(value) != count:
+                raise _make(
+                    ArgumentError,
+                    f"Pipeline: `output_{fact}` has {len(value)} entries, the pipeline has {count} "
+                    "outputs",
+                )
+
+    def check_outputs(self, batches: Sequence[Any]) -> None:
+        """Raises PipelineError or LayoutError where a batch is not as declared."""
+        for index, batch in enumerate(batches):
+            for fact, actual in zip(
+                _OUTPUT_FACTS, (batch.dtype, batch.ndim(), batch.layout()), strict=True
+            ):
+                value = getattr(self, f"output_{fact}")
+                expected = value[index] if isinstance(value, list) else value
+                if expected is not None and expected != actual:
+                    shown = [
+                        v.name if isinstance(v, DALIDataType) else repr(v)
+                        for v in (expected, actual)
+                    ]
+                    raise _make(
+                        LayoutError if fact == "layout" else PipelineError,
+                        f"Pipeline: `output_{fact}` of output {index} is {shown[0]}, got "
+                        f"{shown[1]}",
+                    )
+
+    # -- other options made of these
+
+    def arguments(self) -> dict[str, Any]:
+        """Returns the arguments that are stored in a serialized pipeline."""
+        stored = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        del stored["py_callback_pickler"]
+        return stored
+
+    def filled_in(self, stored: Mapping[str, Any]) -> Options:
+        """Returns these options, with values of `stored` where these have none.
+
+        Args:
+            stored: arguments() of another pipeline.
+        """
+        missing = {
+            name: stored[name]
+            for name in _FILLED_IN
+            if getattr(self, name) is None and name in stored
+        }
+        return dataclasses.replace(self, **missing)
 
 
 class PipelineOptions:
@@ -135,54 +383,11 @@ class PipelineOptions:
         stream_policy: StreamPolicy | None = None,
         concurrency: OperatorConcurrency | None = None,
     ) -> None:
-        self._max_batch_size = _optional_integer("batch_size", batch_size, _INT32_MAX)
-        self._num_threads = _optional_integer("num_threads", num_threads, _MAX_THREADS)
-        if device_id is not None:
-            _integer("device_id", device_id, -1)
-        self._device_id = None if device_id == -1 else device_id
-        self._given_seed = None
-        if seed is not None:
-            number = _integer("seed", seed, -(1 << 63))
-            if number > _UINT64:
-                raise _make(ArgumentError, f"Pipeline: `seed` has at most 64 bits, got {number}")
-            self._given_seed = number if number >= 0 else None
-        self._exec_pipelined = _flag("exec_pipelined", exec_pipelined)
-        self._exec_async = _flag("exec_async", exec_async)
-        self._depth_given = prefetch_queue_depth
-        self._cpu_depth, self._gpu_depth = _depths(prefetch_queue_depth)
-        if isinstance(prefetch_queue_depth, Mapping) and not (exec_async and exec_pipelined):
-            raise _make(
-                ArgumentError,
-                "Pipeline: `prefetch_queue_depth` with separate sizes needs exec_async and "
-                "exec_pipelined",
-            )
-        self._bytes_per_sample = _integer("bytes_per_sample", bytes_per_sample, 0)
-        self._set_affinity = _flag("set_affinity", set_affinity)
-        self._enable_memory_stats = _flag("enable_memory_stats", enable_memory_stats)
-        self._enable_checkpointing = _flag("enable_checkpointing", enable_checkpointing)
+        options = {name: value for name, value in locals().items() if name != "self"}
+        del options["checkpoint"], options["experimental_exec_dynamic"]
+        options["exec_dynamic"] = exec_dynamic or experimental_exec_dynamic
+        self._options = Options(**options)
         self._checkpoint_given = checkpoint
-        self._max_streams = -1 if max_streams is None else _integer("max_streams", max_streams, -1)
-        priority = 0 if default_cuda_stream_priority is None else default_cuda_stream_priority
-        self._stream_priority = _integer(
-            "default_cuda_stream_priority", priority, -_INT32_MAX, _INT32_MAX
-        )
-        self._py_num_workers = _integer("py_num_workers", py_num_workers, 0)
-        if py_start_method not in _START_METHODS:
-            raise _make(
-                ArgumentError,
-                f"Pipeline: `py_start_method` is one of {', '.join(_START_METHODS)}, got "
-                f"{py_start_method!r}",
-            )
-        self._py_start_method = py_start_method
-        self._py_callback_pickler = _pickler(py_callback_pickler)
-        self._output_specs = {
-            "dtype": _spec("output_dtype", output_dtype, _dtype_spec),
-            "ndim": _spec("output_ndim", output_ndim, _ndim_spec),
-            "layout": _spec("output_layout", output_layout, _layout_spec),
-        }
-        self._exec_dynamic = bool(exec_dynamic or experimental_exec_dynamic)
-        self._stream_policy = _member("stream_policy", stream_policy, StreamPolicy)
-        self._concurrency = _member("concurrency", concurrency, OperatorConcurrency)
         # Of all operators without one of their own; drawn when it is first asked for.
         self._drawn_seed: int | None = None
         self._prepare()
@@ -190,42 +395,22 @@ class PipelineOptions:
     def _prepare(self) -> None:
         """Makes the rest of the pipeline's state."""
 
+    @property
+    def _enable_checkpointing(self) -> bool:  # read by iterators and loaders
+        return self._options.enable_checkpointing
+
     def _base_seed(self) -> int:
         """Returns the seed that was given, or one that is drawn once."""
-        if self._given_seed is not None:
-            return self._given_seed
+        if self._options.seed is not None:
+            return self._options.seed
         if self._drawn_seed is None:
             self._drawn_seed = secrets.randbits(64)
         return self._drawn_seed
 
-    def _constructor_arguments(self) -> dict[str, Any]:
-        """Returns the arguments that make a pipeline with these options."""
-        return {
-            "batch_size": self._max_batch_size,
-            "num_threads": self._num_threads,
-            "device_id": self._device_id,
-            "seed": self._given_seed,
-            "exec_pipelined": self._exec_pipelined,
-            "prefetch_queue_depth": self._depth_given,
-            "exec_async": self._exec_async,
-            "bytes_per_sample": self._bytes_per_sample,
-            "set_affinity": self._set_affinity,
-            "max_streams": self._max_streams,
-            "default_cuda_stream_priority": self._stream_priority,
-            "enable_memory_stats": self._enable_memory_stats,
-            "enable_checkpointing": self._enable_checkpointing,
-            "py_num_workers": self._py_num_workers,
-            "py_start_method": self._py_start_method,
-            **{f"output_{what}": declared for what, declared in self._output_specs.items()},
-            "exec_dynamic": self._exec_dynamic,
-            "stream_policy": self._stream_policy,
-            "concurrency": self._concurrency,
-        }
-
     @property
     def batch_size(self) -> int:
         """The greatest number of samples in a batch; -1 where it was not given."""
-        return -1 if self._max_batch_size is None else self._max_batch_size
+        return -1 if self._options.batch_size is None else self._options.batch_size
 
     @property
     def max_batch_size(self) -> int:
@@ -235,138 +420,93 @@ class PipelineOptions:
     @property
     def num_threads(self) -> int:
         """Number of worker threads; -1 where it was not given."""
-        return -1 if self._num_threads is None else self._num_threads
+        return -1 if self._options.num_threads is None else self._options.num_threads
 
     @property
     def device_id(self) -> int | None:
         """GPU of the pipeline, or None."""
-        return self._device_id
+        return self._options.device_id
 
     @property
     def seed(self) -> int | None:
         """The seed that was given, or None where it is a new one each time."""
-        return self._given_seed
+        return self._options.seed
 
     @property
     def exec_pipelined(self) -> bool:
         """Whether the pipeline runs ahead of its user."""
-        return self._exec_pipelined
+        return self._options.exec_pipelined
 
     @property
     def exec_async(self) -> bool:
         """As it was given."""
-        return self._exec_async
+        return self._options.exec_async
 
     @property
     def exec_separated(self) -> bool:
         """Whether CPU and GPU have depths of their own."""
-        return isinstance(self._depth_given, Mapping)
+        return self._options.exec_separated
 
     @property
     def exec_dynamic(self) -> bool:
         """As it was given."""
-        return self._exec_dynamic
+        return self._options.exec_dynamic
 
     @property
     def prefetch_queue_depth(self) -> int | Mapping[str, int]:
         """As it was given."""
-        return self._depth_given
+        return self._options.prefetch_queue_depth
 
     @property
     def cpu_queue_size(self) -> int:
         """Number of iterations in flight on the CPU."""
-        return self._cpu_depth
+        return self._options.queue_depths[0]
 
     @property
     def gpu_queue_size(self) -> int:
         """Number of iterations in flight on the GPU."""
-        return self._gpu_depth
+        return self._options.queue_depths[1]
 
     @property
     def set_affinity(self) -> bool:
         """Whether worker threads are bound to processors."""
-        return self._set_affinity
+        return self._options.set_affinity
 
     @property
     def max_streams(self) -> int:
         """As it was given."""
-        return self._max_streams
+        return self._options.max_streams
 
     @property
     def default_cuda_stream_priority(self) -> int:
         """As it was given."""
-        return self._stream_priority
+        return self._options.default_cuda_stream_priority
 
     @property
     def enable_memory_stats(self) -> bool:
         """Whether executor_statistics() has figures."""
-        return self._enable_memory_stats
+        return self._options.enable_memory_stats
 
     @property
     def py_num_workers(self) -> int:
         """As it was given."""
-        return self._py_num_workers
+        return self._options.py_num_workers
 
     @property
     def py_start_method(self) -> str:
         """As it was given."""
-        return self._py_start_method
+        return self._options.py_start_method
 
     @property
     def stream_policy(self) -> StreamPolicy:
         """As it was given."""
-        return self._stream_policy
+        return self._options.stream_policy
 
     @property
     def concurrency(self) -> OperatorConcurrency:
         """As it was given."""
-        return self._concurrency
+        return self._options.concurrency
 
 
 # What Python says about a wrong call names the class that users know.
 PipelineOptions.__init__.__qualname__ = "Pipeline.__init__"
-
-
-def _pickler(given: Any) -> Any:
-    """Returns a module with dumps and loads, or a tuple of it and dicts of their arguments."""
-    parts = given if isinstance(given, (tuple, list)) else (given,)
-    module, *options = parts
-    if given is not None and not (
-        callable(getattr(module, "dumps", None))
-        and callable(getattr(module, "loads", None))
-        and len(options) <= 2
-        and all(isinstance(option, Mapping) for option in options)
-    ):
-        raise _make(
-            ArgumentTypeError,
-            "Pipeline: `py_callback_pickler` takes a module with dumps() and loads(), or a tuple "
-            f"of it and dicts of arguments for them, got {given!r}",
-        )
-    return given
-
-
-def _spec(name: str, value: Any, convert: Callable[[str, Any], Any]) -> Any:
-    """Returns what is declared about the outputs: one value for all, or a list."""
-    if isinstance(value, (list, tuple)):
-        return [None if item is None else convert(name, item) for item in value]
-    return None if value is None else convert(name, value)
-
-
-def _dtype_spec(name: str, value: Any) -> DALIDataType | None:
-    try:
-        dtype = to_dali_type(value)
-    except TypeError:
-        raise _make(
-            ArgumentTypeError, f"Pipeline: `{name}` takes types.DALIDataType, got {value!r}"
-        ) from None
-    return None if dtype is DALIDataType.NO_TYPE else dtype
-
-
-def _ndim_spec(name: str, value: Any) -> int:
-    return _integer(name, value, 0)
-
-
-def _layout_spec(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise _make(ArgumentTypeError, f"Pipeline: `{name}` takes strings, got {value!r}")
-    return value

@@ -24,7 +24,7 @@ class ResumablePipeline(RunningPipeline):
 
     def _prepare(self) -> None:
         super()._prepare()
-        if self._checkpoint_given is not None and not self._enable_checkpointing:
+        if self._checkpoint_given is not None and not self._options.enable_checkpointing:
             raise _make(
                 PipelineError,
                 "Pipeline: `checkpoint` was given without enable_checkpointing",
@@ -87,7 +87,7 @@ class ResumablePipeline(RunningPipeline):
 
     def _make_checkpoint(self, iterator: Mapping[str, Any] | None) -> bytes:
         """Returns a checkpoint that also holds the position of the iterator that asks for it."""
-        if not self._enable_checkpointing:
+        if not self._options.enable_checkpointing:
             raise _make(
                 PipelineError,
                 "Pipeline: checkpoint() of a pipeline that was made without enable_checkpointing",
@@ -144,7 +144,7 @@ class ResumablePipeline(RunningPipeline):
             for node in nodes
             if node.schema.source or node.schema.random
         ]
-        if not self._enable_checkpointing and self._resumed_from is None:
+        if not self._options.enable_checkpointing and self._resumed_from is None:
             return
         for source in self._inputs:
             self._warn_of_source(source.forgetful, source.location)

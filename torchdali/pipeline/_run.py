@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torchdali._common.enums import DALIDataType, PipelineAPIType
+from torchdali._common.enums import PipelineAPIType
 from torchdali._sources.gather import take_all
 from torchdali._sources.input import Input
 from torchdali.data_node import DataNode
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
-    LayoutError,
     PipelineError,
     TorchdaliError,
     _make,
@@ -41,9 +40,7 @@ class RunningPipeline(PipelineOptions):
         self._checks_outputs = False
         self._has_iter_setup = type(self).iter_setup is not RunningPipeline.iter_setup
         # The run. `_steady`: one schedule and one wait are all there is to a run().
-        # As in DALI, stages with queues of their own add up; the engine bounds those on the GPU.
-        ahead = self._cpu_depth + self._gpu_depth if self.exec_separated else self._cpu_depth
-        self._depth = ahead if self._exec_pipelined else 1
+        self._depth = self._options.iterations_in_flight
         self._steady = False
         self._last_iter = False
         self._deferred: Exception | None = None  # of an iteration behind those in flight
@@ -260,7 +257,7 @@ class RunningPipeline(PipelineOptions):
         result = executor.wait()
         batches = tuple([wrap(data, layout, names) for data, layout, names in result])
         if self._checks_outputs:
-            self._check_outputs(batches)
+            self._options.check_outputs(batches)
         else:
             self._steady = (
                 self._api is PipelineAPIType.BASIC
@@ -271,25 +268,6 @@ class RunningPipeline(PipelineOptions):
                 and executor.pending == self._depth - 1
             )
         return batches
-
-    def _check_outputs(self, batches: _Batches) -> None:
-        for index, batch in enumerate(batches):
-            for what, actual in {
-                "dtype": batch.dtype,
-                "ndim": batch.ndim(),
-                "layout": batch.layout(),
-            }.items():
-                declared = self._output_specs[what]
-                wanted = declared[index] if isinstance(declared, list) else declared
-                if wanted is not None and wanted != actual:
-                    shown = [
-                        v.name if isinstance(v, DALIDataType) else repr(v) for v in (wanted, actual)
-                    ]
-                    raise _make(
-                        LayoutError if what == "layout" else PipelineError,
-                        f"Pipeline: `output_{what}` of output {index} is {shown[0]}, got "
-                        f"{shown[1]}",
-                    )
 
     def _use(self, api: PipelineAPIType) -> None:
         """Holds a call against the family of methods that the pipeline is driven by."""
@@ -405,5 +383,5 @@ class RunningPipeline(PipelineOptions):
             taken, "per_sample_capacities": the same divided by the number of samples of a batch.
         """
         sizes = [size for source in self._inputs for size in source.capacities()]
-        samples = self._max_batch_size or 1
+        samples = self._options.batch_size or 1
         return {"capacities": sizes, "per_sample_capacities": [s // samples for s in sizes]}

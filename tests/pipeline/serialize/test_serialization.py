@@ -171,7 +171,7 @@ def test_options_are_restored():
     for name, value in options.items():
         if not name.startswith(("bytes", "output")):
             assert getattr(made, name) == value
-    assert made._bytes_per_sample == 12
+    assert document_of(made)["options"]["bytes_per_sample"] == 12
     assert made.output_dtype() == options["output_dtype"]
     assert made.output_ndim() == options["output_ndim"]
     assert made.output_layout() == options["output_layout"]

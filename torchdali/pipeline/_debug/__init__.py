@@ -47,17 +47,17 @@ class DebuggedPipeline(InspectedPipeline):
         if self._executor is not None:
             return
         self._check_buildable()
-        self._checks_outputs = any(spec is not None for spec in self._output_specs.values())
+        self._checks_outputs = self._options.declares_outputs
         self._executor = EagerExecutor(
             self._definition,
             self._scope,
             weakref.ref(self),
             batch_size=self.batch_size,
             seed=self._base_seed(),
-            device_id=self._device_id,
-            stream_priority=self._stream_priority,
+            device_id=self._options.device_id,
+            stream_priority=self._options.default_cuda_stream_priority,
             num_threads=self.num_threads,
-            set_affinity=self._set_affinity,
+            set_affinity=self._options.set_affinity,
         )
         self._nodes, self._names = self._executor.nodes, self._executor.names
 

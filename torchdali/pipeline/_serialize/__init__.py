@@ -17,7 +17,7 @@ from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import ArgumentError, FileError, PipelineError, UnsupportedError, _make
 from torchdali.pipeline._compile import settle
 from torchdali.pipeline._inspect import InspectedPipeline
-from torchdali.pipeline._options import PipelineOptions
+from torchdali.pipeline._options import Options
 from torchdali.pipeline._serialize.document import Place, dump, encode, load
 from torchdali.pipeline._serialize.references import Allowed, reference
 from torchdali.pipeline._serialize.restore import (
@@ -31,8 +31,6 @@ from torchdali.pipeline._serialize.restore import (
 __all__ = ["SerializedPipeline"]
 
 _P = TypeVar("_P", bound="SerializedPipeline")
-# What deserialize_and_build() takes from the document where the pipeline was not given it.
-_FILLED_IN = ("batch_size", "num_threads", "device_id", "seed")
 
 
 class SerializedPipeline(InspectedPipeline):
@@ -129,7 +127,7 @@ class SerializedPipeline(InspectedPipeline):
             if given.get(name) in (None, -1):
                 given.pop(name, None)
         # A subclass need not take what nobody asked for.
-        defaults = PipelineOptions()._constructor_arguments()
+        defaults = Options().arguments()
         kept = {name: value for name, value in options.items() if value != defaults[name]}
         pipeline = cls(**{**kept, **given})
         if "seed" not in given:
@@ -165,26 +163,11 @@ class SerializedPipeline(InspectedPipeline):
                 fix="make a new one, or use Pipeline.deserialize()",
             )
         document = load(serialized_pipeline)
-        stored, own = stored_options(document), self._constructor_arguments()
-        if own["seed"] is None:
+        if self._options.seed is None:
             self._drawn_seed = drawn_seed(document)
-        merged = {k: stored[k] for k in _FILLED_IN if own[k] is None and k in stored}
-        self._fill_in(merged, {k[7:]: v for k, v in stored.items() if k.startswith("output_")})
+        self._options = self._options.filled_in(stored_options(document))
         self._restore(document, Allowed(allow))
         self.build()
-
-    def _fill_in(self, options: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Takes options of the constructor after it was called."""
-        checked = PipelineOptions(**options, **{f"output_{k}": v for k, v in outputs.items()})
-        self._max_batch_size = self._max_batch_size or checked._max_batch_size
-        self._num_threads = self._num_threads or checked._num_threads
-        if self._device_id is None:
-            self._device_id = checked._device_id
-        if self._given_seed is None:
-            self._given_seed = checked._given_seed
-        for what, declared in checked._output_specs.items():
-            if self._output_specs[what] is None:
-                self._output_specs[what] = declared
 
     def _restore(self, document: Place, allowed: Allowed) -> None:
         """Records the operators of a document, and takes its outputs."""
@@ -271,7 +254,7 @@ def _document(
             "location": place(group.location),
         }
 
-    options = {name: _option(v) for name, v in pipeline._constructor_arguments().items()}
+    options = {name: _option(v) for name, v in pipeline._options.arguments().items()}
     return {
         "options": options,
         "drawn_seed": None if options["seed"] is not None else pipeline._base_seed(),

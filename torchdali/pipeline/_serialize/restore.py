@@ -16,7 +16,7 @@ from torchdali._sources.input import Group
 from torchdali._sources.parallel import parallel_source
 from torchdali._sources.python_source import Puller
 from torchdali.data_node import DataNode, OpNode
-from torchdali.pipeline._options import OperatorConcurrency, PipelineOptions, StreamPolicy
+from torchdali.pipeline._options import OperatorConcurrency, Options, StreamPolicy
 from torchdali.pipeline._serialize.document import Place
 from torchdali.pipeline._serialize.references import Allowed
 
@@ -65,7 +65,7 @@ def stored_options(document: Place) -> dict[str, Any]:
             place.fail(f"is no {members.__name__}")
         return members[name]
 
-    defaults = PipelineOptions()._constructor_arguments()
+    defaults = Options().arguments()
     options = {}
     for name, place in document["options"].items():
         if name not in defaults:
