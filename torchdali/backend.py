@@ -19,7 +19,8 @@ import torch
 from torchdali._engine.dali_schema import OpSchema, registered_operators
 from torchdali._engine.dali_schema import find as _find
 from torchdali.errors import ArgumentError, UnsupportedError, _make
-from torchdali.pipeline._build import live_pipelines
+from torchdali.pipeline._driver import driver_of
+from torchdali.pipeline._live import live_pipelines
 from torchdali.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 from torchdali.tensors._gpu import require_gpu
 
@@ -129,7 +130,7 @@ def ReleaseUnusedMemory() -> None:
     """
     gc.collect()  # batches in reference cycles of the user's
     for pipeline in list(live_pipelines):
-        pipeline._release_unused_memory()
+        driver_of(pipeline).release_unused_memory()
     if IsDriverInitialized():
         torch.cuda.empty_cache()
 

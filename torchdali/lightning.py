@@ -20,6 +20,7 @@ from torchdali.loader import DataLoader
 from torchdali.loader._pipeline.pipeline_loader import PipelineLoader
 from torchdali.loader._pipeline.ranks import Ranks, find_ranks, local_rank
 from torchdali.pipeline import Pipeline
+from torchdali.pipeline._pipeline_def import is_pipeline_def
 
 try:
     from lightning.pytorch import LightningDataModule
@@ -188,7 +189,7 @@ class DataModule(LightningDataModule):
         given = self._option(stage, "pipeline_args")
         names = set(inspect.signature(function).parameters)
         known = self._known()
-        if getattr(function, "_is_pipeline_def", False):
+        if is_pipeline_def(function):
             # The pipeline's own arguments: it takes these too.
             given.setdefault("enable_checkpointing", True)
             if known["device_id"] is not None:

@@ -78,7 +78,7 @@ class profile:
             several = isinstance(pipelines, Iterable) and not hasattr(pipelines, "stats")
             self._pipelines = list(pipelines) if several else [pipelines]
             for one in self._pipelines:
-                if not hasattr(one, "_trace_owners"):
+                if not hasattr(one, "__torchdali_trace_owners__"):
                     raise _make(
                         ArgumentTypeError,
                         f"profile: `pipelines` has a {type(one).__name__}, expected pipelines or "
@@ -116,8 +116,9 @@ class profile:
         session.stop()
         owners: list[int] = []
         if self._pipelines is not None:
-            owners = [number for one in self._pipelines for number in one._trace_owners()]
-            owners = owners or [(1 << 32) - 1]  # nobody's
+            for traced in self._pipelines:
+                owners += traced.__torchdali_trace_owners__()
+            owners = owners or [(1 << 32) - 1]  # no pipeline has this number
         self.events, self.dropped = session.write(self._path, owners)
         if self.dropped:
             warnings.warn(

@@ -11,6 +11,7 @@ import torch
 from helpers.cases import for_each
 from helpers.expressions import check_against_dali, evaluate
 from helpers.inputs import ramp
+from helpers.parts import nodes_of
 
 from torchdali import Pipeline, fn, types
 from torchdali._graph.constant import constant_node
@@ -283,7 +284,7 @@ def test_equal_constants_are_merged():
         other = [fn.copy([1.0, 2.0]), fn.copy(Constant([1, 2], name="mine")), fn.copy([1, True])]
         pipe.set_outputs(*same, *other)
     pipe.build()
-    constants = [n for n in pipe._nodes if n.schema.name == "constant"]
+    constants = [n for n in nodes_of(pipe) if n.schema.name == "constant"]
     assert len(constants) == 5
     pipe.close()
 
@@ -294,7 +295,7 @@ def test_unused_constants_are_pruned():
         Constant([1, 2])
         pipe.set_outputs(Constant(3))
     pipe.build()
-    assert len(pipe._nodes) == 1
+    assert len(nodes_of(pipe)) == 1
     pipe.close()
 
 

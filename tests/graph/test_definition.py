@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers.parts import parts_of
 
 from torchdali import Pipeline, errors, fn, ops, types
 from torchdali.data_node import DataNode
@@ -312,7 +313,8 @@ def test_free_nodes_may_be_used_in_several_pipelines_under_equal_names():
         pipe.build()
         pipes.append(pipe)
     assert torch.equal(pipes[0].run()[0].as_torch(), pipes[1].run()[0].as_torch())
-    assert list(pipes[0]._names.values()) == list(pipes[1]._names.values())
+    names = [list(parts_of(pipe).built().names.values()) for pipe in pipes]
+    assert names[0] == names[1]
 
 
 def test_preserve_needs_a_pipeline(node):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 import pytest
+from helpers.parts import parts_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -160,14 +161,14 @@ def test_conditions_are_dotted(path):
     with pipe:
         coin = fn.cast(fn.random.coin_flip(), dtype=types.BOOL, name="coin")
         for name, value in (("taken", True), ("else", False)):
-            pipe._scope.guards = ((coin, value),)
+            parts_of(pipe).definition.scope.guards = ((coin, value),)
             pipe.add_sink(fn.random.uniform(name=name))
-        pipe._scope.guards = ()
+        parts_of(pipe).definition.scope.guards = ()
         pipe.set_outputs(coin)
     graph = drawn(pipe, path)
     assert graph.between("coin", "taken") == [{"label": "if", "style": "dotted"}]
     assert graph.between("coin", "else") == [{"label": "if not", "style": "dotted"}]
-    assert "if not coin" in pipe._picture().table()
+    assert "if not coin" in parts_of(pipe).picture().table()
 
 
 def test_merged_operators_are_drawn_once(path):
@@ -348,5 +349,5 @@ def test_any_pipeline_can_be_shown(monkeypatch, tmp_path):
     for pipe in (Pipeline(), closed):
         Balanced(pipe._repr_html_())
     broken = define()
-    monkeypatch.setattr(broken, "_picture", lambda: 1 / 0)
+    monkeypatch.setattr(parts_of(broken), "picture", lambda: 1 / 0)
     assert "ZeroDivisionError" in broken._repr_html_()

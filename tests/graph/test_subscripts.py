@@ -9,6 +9,7 @@ import torch
 from helpers.cases import for_each
 from helpers.expressions import check_against_dali, evaluate, evaluate_in_dali
 from helpers.inputs import ramp
+from helpers.parts import nodes_of
 
 import torchdali
 from torchdali import Pipeline, fn, newaxis, types
@@ -164,7 +165,7 @@ def test_equal_subscripts_are_merged():
         x = fn.external_source(name="x", layout="HWC")
         pipe.set_outputs(x[0, 1:], x[0, 1:], x[0, 2:])
     pipe.build()
-    assert sum(n.schema.name == "tensor_subscript" for n in pipe._nodes) == 2
+    assert sum(n.schema.name == "tensor_subscript" for n in nodes_of(pipe)) == 2
     pipe.close()
 
 

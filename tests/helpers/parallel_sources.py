@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers.parts import worker_pids
 from helpers.processes import kill
 
 from torchdali import fn, pipeline_def
@@ -47,4 +48,4 @@ def boom(info):
 
 
 def kill_a_worker(pipe):
-    kill(pipe._pool.pids[-1])
+    kill(worker_pids(pipe)[-1])

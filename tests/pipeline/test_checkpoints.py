@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchdali import Pipeline, errors, fn, pipeline_def
-from torchdali.pipeline._checkpoint import Checkpoint
+from torchdali.pipeline._checkpoint_format import Checkpoint
 
 FILES = 23
 
@@ -363,7 +363,7 @@ values = st.recursive(
 @given(data=st.data(), value=values)
 def test_changed_contents_raise_torchdali_errors_only(paths, data, value):
     """The checksum is right, and a random entry is replaced."""
-    from torchdali.pipeline._checkpoint import _check_sum
+    from torchdali.pipeline._checkpoint_format import _check_sum
 
     content = json.loads(read_and_draw(paths, second_reader=True, seed=1).checkpoint())
     del content["crc32"]

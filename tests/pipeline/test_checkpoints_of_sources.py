@@ -8,18 +8,24 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from helpers.parts import parts_of
 
 from torchdali import Pipeline, errors, fn
 from torchdali.pickling import pickle_by_value
-from torchdali.pipeline._checkpoint import Checkpoint
+from torchdali.pipeline._checkpoint_format import Checkpoint
 
 
 def from_source(source, checkpoint=None, depth=2, **args):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "(?s).*items are passed over")
-        pipe = Pipeline(3, 2, enable_checkpointing=True, checkpoint=checkpoint)
-        pipe._depth = depth
+        pipe = Pipeline(
+            3,
+            2,
+            prefetch_queue_depth=depth,
+            enable_checkpointing=True,
+            checkpoint=checkpoint,
+        )
         with pipe:
             pipe.set_outputs(fn.external_source(source, **args), fn.random.uniform())
         pipe.build()
@@ -179,10 +185,10 @@ def test_the_state_of_a_source_belongs_to_the_last_batch_taken():
     pipe.run()
     state = Checkpoint.decode(pipe.checkpoint()).inputs
     assert state == [{"iteration": 1, "epoch": 0, "source": {"at": 1}}]
-    assert len(pipe._marks) <= 7
+    assert len(parts_of(pipe).run.positions) <= 7
     for _ in range(50):
         pipe.run()
-    assert len(pipe._marks) <= 7
+    assert len(parts_of(pipe).run.positions) <= 7
 
 
 def test_a_source_without_a_position_is_warned_about():

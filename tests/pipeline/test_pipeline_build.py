@@ -12,6 +12,7 @@ import pytest
 import torch
 from helpers.cases import for_each
 from helpers.counting_pipelines import Counting, Failing, FailingSetup, value
+from helpers.parts import nodes_of
 
 from torchdali import Pipeline, fn, pipeline_def
 
@@ -67,7 +68,7 @@ def test_unused_operators_are_pruned():
         pipe.add_sink(fn.random.uniform(shape=[2], name="sink"))
         pipe.set_outputs(used)
     pipe.build()
-    assert [node.name for node in pipe._nodes] == ["used", "kept", "sink"]
+    assert [node.name for node in nodes_of(pipe)] == ["used", "kept", "sink"]
     pipe.run()
 
 
@@ -91,7 +92,7 @@ def merged(*make):
         pipe.set_outputs(*[m() for m in make])
     pipe.build()
     outputs = [batch.as_torch() for batch in pipe.run()]
-    return len(pipe._nodes), outputs
+    return len(nodes_of(pipe)), outputs
 
 
 def test_equal_operators_are_merged():
@@ -229,7 +230,7 @@ def test_close_may_be_called_twice_and_outputs_stay():
         pipe.feed_input("data", np.zeros((2, 3)))
 
 
-@for_each("how", ["built", "running", "failed", "with", "pipeline_def", "ended", "put off"])
+@for_each("how", ["built", "running", "failed", "with", "pipeline_def", "ended", "deferred"])
 def test_a_pipeline_is_freed_without_garbage_collection(how):
     gc.disable()
     try:
@@ -248,8 +249,8 @@ def test_a_pipeline_is_freed_without_garbage_collection(how):
         if how == "ended":
             with pytest.raises(StopIteration):
                 pipe.run()
-        if how == "put off":
-            take_put_off_error()
+        if how == "deferred":
+            take_deferred_error()
         if how == "failed":
             with pytest.raises(ValueError, match="layout"):
                 pipe.run()
@@ -260,10 +261,10 @@ def test_a_pipeline_is_freed_without_garbage_collection(how):
         gc.enable()
 
 
-def take_put_off_error():
+def take_deferred_error():
     pipe = FailingSetup(prefetch_queue_depth=3)
     pipe.run()
-    assert pipe._deferred is not None
+    assert pipe.calls == 3  # the third iteration has failed already
     pipe.run()
     with pytest.raises(ZeroDivisionError):
         pipe.run()

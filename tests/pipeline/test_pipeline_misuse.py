@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.cases import for_each
+from helpers.parts import nodes_of
 
 from torchdali import Pipeline, errors, fn, pipeline_def, tensors, types
 
@@ -69,7 +70,7 @@ def test_a_definition_that_failed_can_be_retried():
         pipe.build()
     assert Pipeline.current() is None
     pipe.build()
-    assert len(pipe._nodes) == 2
+    assert len(nodes_of(pipe)) == 2
 
 
 def test_a_pipeline_without_outputs_is_an_error():

@@ -183,7 +183,7 @@ def test_a_profile_covers_all_or_selected_pipelines(tmp_path):
     data = DataLoader([np.zeros(2, np.float32)] * 4, 2, pipeline=fn.copy)
     with pytest.raises(errors.ArgumentTypeError, match="pipelines or loaders"):
         torchdali.profile(path, pipelines=[3])
-    assert data._trace_owners() == []
+    assert data.__torchdali_trace_owners__() == []
 
 
 def test_dropped_events_are_counted_and_reported(tmp_path):

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from helpers.parallel_sources import BATCH, METHODS, boom, build, epoch, kill_a_worker
+from helpers.parts import worker_pids
 from helpers.processes import descendants, kill
 from helpers.works import Counter
 
@@ -109,7 +110,7 @@ def test_a_killed_worker_skips_one_iteration(method):
         assert all(index == iteration * BATCH for iteration, index in values)
     assert len(descendants(os.getpid())) <= len(leftover)
     pipe.close()
-    assert not pipe._pool
+    assert not worker_pids(pipe)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -137,7 +138,7 @@ def test_an_iterable_of_a_killed_worker_restarts_after_a_reset(method):
 def test_an_iterable_with_a_state_resumes_after_a_killed_worker(method):
     pipe = build(Counter(), method=method, batch=True, workers=2, cycle="raise")
     values = [pipe.run()[0].as_array()[0, 0] for _ in range(3)]
-    kill(*pipe._pool.pids)
+    kill(*worker_pids(pipe))
     failures = 0
     while True:
         try:

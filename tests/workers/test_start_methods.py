@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers.parts import worker_pids
 from helpers.processes import kill
 
 from torchdali import fn, pickling, pipeline_def
@@ -250,7 +251,7 @@ def test_workers_forked_before_cuda_are_not_replaced_after_it(monkeypatch):
     pipe = build(lambda info: np.zeros(1), "fork")
     pipe.run()
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
-    kill(*pipe._pool.pids)
+    kill(*worker_pids(pipe))
     texts = []
     for _ in range(8):
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.parts import worker_pids
 
 from torchdali import fn, pipeline_def
 
@@ -80,7 +81,7 @@ def test_memory_of_a_large_batch_is_returned(shape, method):
     check(pipe, range(9, 60), sizes)
     after = sum(segments()) - before
     assert after < LARGE / 10, (large, after)
-    processes = [os.getpid(), *pipe._pool.pids]
+    processes = [os.getpid(), *worker_pids(pipe)]
     assert all(resident(pid) < LARGE / 4 for pid in processes[1:])
     statistics = pipe.external_source_shm_statistics()
     assert statistics["capacities"]

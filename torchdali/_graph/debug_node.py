@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from torchdali.data_node import DataNode
-from torchdali.tensors import TensorListCPU, TensorListGPU, wrap
+from torchdali.tensors import TensorListCPU, TensorListGPU, unwrap, wrap
 
 if TYPE_CHECKING:
     from torchdali.data_node import OpNode
@@ -49,12 +49,12 @@ class Batch:
         for tensor in tensors.values():
             absent = tensor.new_empty([0] * tensor.dim())
             break
-        names = self.data._names
+        _, layout, names = unwrap(self.data)
         if names is not None:
             known = dict(zip(self.samples(), names, strict=True))
             names = [known.get(i, "") for i in wanted]
         chosen = [tensors.get(i, absent) for i in wanted]
-        return Batch(wrap(chosen, self.data.layout(), names), tuple(wanted))
+        return Batch(wrap(chosen, layout, names), tuple(wanted))
 
 
 class DataNodeDebug(DataNode):

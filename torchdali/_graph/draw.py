@@ -6,13 +6,13 @@ from __future__ import annotations
 import html
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from torchdali.data_node import DataNode, OpNode
-from torchdali.errors import PipelineError, UnsupportedError, _make
+from torchdali.errors import PipelineError, TorchdaliError, UnsupportedError, _make
 
-__all__ = ["Picture", "svg"]
+__all__ = ["Picture", "notebook_html", "svg"]
 
 _TIMEOUT_S = 20.0  # a graph of 1,000 nodes takes Graphviz seconds
 _MAX_TEXT = 60  # of an argument in a table
@@ -110,6 +110,13 @@ class Picture:
         lines.append("}")
         return "\n".join(lines) + "\n"
 
+    def text(self, head: str) -> str:
+        """Returns the operators and outputs, one a line, after a line that names the pipeline."""
+        lines = [f"<{head}>", *(f"  {node!r}" for node in self.nodes)]
+        if self.outputs:
+            lines.append(f"  return {', '.join(node.name for node in self.outputs)}")
+        return "\n".join(lines)
+
     def _name(self, node: DataNode) -> str:
         assert node.source is not None
         return self.names[node.source.ordinal]
@@ -138,6 +145,25 @@ class Picture:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
+
+
+def notebook_html(head: str, picture: Callable[[], Picture]) -> str:
+    """Returns a graph for a notebook: a picture where Graphviz is installed, else a table.
+
+    Args:
+        head: a line that names the pipeline.
+        picture: returns the graph.
+    """
+    try:
+        graph = picture()
+        try:
+            drawn = svg(graph.dot(show_tensors=False, show_ids=False, use_colors=True))
+            shown = drawn[drawn.index("<svg") :]  # without the head of an XML file
+        except (TorchdaliError, ValueError):
+            shown = graph.table()
+    except Exception as error:  # a notebook shows the error instead of a traceback
+        shown = f"<pre>{html.escape(repr(error))}</pre>"
+    return f"<div><p><b>{html.escape(head)}</b></p>\n{shown}</div>"
 
 
 _HEAD = ("name", "operator", "inputs", "arguments", "defined at")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the user's sources take on the thread that runs a pipeline."""
+"""The time that external sources take on the thread that runs a pipeline."""
 
 from __future__ import annotations
 
@@ -14,32 +14,39 @@ __all__ = ["SourceClock"]
 class SourceClock:
     """Counts and times the calls of one source, and shows them in a profile.
 
+    It is a context, in which the source is called.
+
     Args:
         kind: as in SourceStats.
+        name: of the source.
+        location: of the user's line, "" if unknown.
 
     Attributes:
-        began_ns: when it was asked first; 0: not yet.
-        batches: how often it was asked.
-        total_ns: how long together.
-        max_ns: the longest.
+        began_ns: time of the first call; 0: there was none.
+        batches: number of calls.
+        total_ns: their duration in total.
+        max_ns: duration of the longest call.
     """
 
-    __slots__ = ("_label", "_start", "batches", "began_ns", "kind", "max_ns", "total_ns")
+    __slots__ = (
+        "_start",
+        "batches",
+        "began_ns",
+        "kind",
+        "location",
+        "max_ns",
+        "name",
+        "total_ns",
+    )
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self._label = ("", "")
+    def __init__(self, kind: str, name: str, location: str) -> None:
+        self.kind, self.name, self.location = kind, name, location
         self._start = self.began_ns = 0
         self.reset()
 
     def reset(self) -> None:
-        """Begins to count anew."""
+        """Sets the counters to zero."""
         self.batches = self.total_ns = self.max_ns = 0
-
-    def running(self, name: str, location: str) -> SourceClock:
-        """Returns the context in which the source is asked."""
-        self._label = (name, location)
-        return self
 
     def __enter__(self) -> None:
         self._start = time.perf_counter_ns()
@@ -56,5 +63,4 @@ class SourceClock:
         self.total_ns += ns
         self.max_ns = max(self.max_ns, ns)
         if _C.tracing():
-            name, location = self._label
-            _C.trace_span(f"{name} ({self.kind})", "source", location, self._start)
+            _C.trace_span(f"{self.name} ({self.kind})", "source", self.location, self._start)

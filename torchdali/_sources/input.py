@@ -29,7 +29,7 @@ from torchdali.errors import (
     _make,
     _with_context,
 )
-from torchdali.tensors import TensorListCPU, TensorListGPU, wrap
+from torchdali.tensors import TensorListCPU, TensorListGPU, unwrap, wrap
 from torchdali.tensors._input import as_samples, as_tensor
 from torchdali.tensors._placement import on_gpu
 
@@ -92,6 +92,10 @@ class Input:
         nodes: for each output the name and the node, or None where nothing uses it.
         batch_size: the pipeline's.
         device: the pipeline's GPU; None where it has none.
+
+    Attributes:
+        name: of the first operator that reads it.
+        clock: times the source.
     """
 
     def __init__(
@@ -111,17 +115,14 @@ class Input:
         self._held: Batches | None = None  # what take() gives next
         self._iteration = 0
         self._epoch = 0
-        self.clock = SourceClock("callback")
+        self.name = next((name for name, _ in filter(None, nodes)), "")
+        location = group.location
+        self.clock = SourceClock("callback", self.name, location.short() if location else "")
 
     @property
     def pulls(self) -> bool:
         """Whether a source is asked; else feed() brings the data."""
         return self._group.puller is not None
-
-    @property
-    def name(self) -> str:
-        """Name of the first output in use."""
-        return next(name for name, _ in filter(None, self._nodes))
 
     @property
     def location(self) -> SourceLocation | None:
@@ -292,7 +293,7 @@ class Input:
         there = self._group.device == "gpu" and on_gpu(data)
         try:
             if isinstance(data, TensorListGPU if there else TensorListCPU):
-                tensors, known = data._data, data._layout
+                tensors, known, _ = unwrap(data)
             elif isinstance(data, (list, tuple)):
                 device = "cuda" if there else "cpu"
                 tensors, known = as_samples(data, device=device, numbers=not there)

@@ -122,7 +122,7 @@ class ParallelInput(Input):
         number: int,
     ) -> None:
         super().__init__(group, nodes, batch_size)
-        self.clock = SourceClock("worker processes")
+        self.clock = SourceClock("worker processes", self.name, self.clock.location)
         assert group.parallel is not None
         self._source: ParallelSource = group.parallel
         self._pool = pool

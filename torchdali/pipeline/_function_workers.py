@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from torchdali._workers.results import Output, outputs_of
 from torchdali.data_node import OpNode
 from torchdali.errors import PipelineError, _make
 
-__all__ = ["FunctionProcesses", "ProcessFunction"]
+__all__ = ["ProcessFunction"]
 
 _KINDS = {
     "python_function": "numpy",
@@ -147,37 +147,3 @@ class ProcessFunction:
         self._free.put(None)
         for pool in self._pools:
             pool.close()
-
-
-class FunctionProcesses:
-    """The functions of one pipeline that are called in worker processes."""
-
-    def __init__(self) -> None:
-        self._functions: list[ProcessFunction] = []
-
-    def start(
-        self, nodes: Sequence[OpNode], engine_nodes: Sequence[dict[str, Any]], **options: Any
-    ) -> None:
-        """Starts the processes of the functions among `nodes`, which the engine calls from then on.
-
-        Args:
-            nodes: the operators that run.
-            engine_nodes: the same as the engine takes them; those with such a function are changed.
-            options: of ProcessFunction.
-        """
-        for node, engine_node in zip(nodes, engine_nodes, strict=True):
-            if node.args.get("workers") != "processes":
-                continue
-            args: Mapping[str, Any] = engine_node["args"]
-            if not options["num_workers"]:
-                engine_node["args"] = {k: v for k, v in args.items() if k != "workers"}
-                continue
-            function: Callable[..., Any] = ProcessFunction(node, **options)
-            self._functions.append(function)  # type: ignore[arg-type]
-            engine_node["args"] = {**args, "function": function}
-
-    def close(self) -> None:
-        """Ends them."""
-        functions, self._functions = self._functions, []
-        for function in functions:
-            function.close()

@@ -7,7 +7,6 @@ import dataclasses
 import enum
 import functools
 import operator
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -17,7 +16,7 @@ from torchdali._common.enums import DALIDataType
 from torchdali._engine.dtypes import to_dali_type
 from torchdali.errors import ArgumentError, ArgumentTypeError, LayoutError, PipelineError, _make
 
-__all__ = ["OperatorConcurrency", "Options", "PipelineOptions", "StreamPolicy"]
+__all__ = ["OperatorConcurrency", "Options", "StreamPolicy"]
 
 _START_METHODS = ("fork", "spawn", "forkserver")
 _UINT64 = (1 << 64) - 1
@@ -260,18 +259,22 @@ class Options:
         return isinstance(self.prefetch_queue_depth, Mapping)
 
     @property
-    def queue_depths(self) -> tuple[int, int]:
-        """Number of iterations in flight on the CPU and on the GPU."""
-        return _depths("prefetch_queue_depth", self.prefetch_queue_depth)
+    def cpu_queue_size(self) -> int:
+        """Number of iterations in flight on the CPU."""
+        return _depths("prefetch_queue_depth", self.prefetch_queue_depth)[0]
+
+    @property
+    def gpu_queue_size(self) -> int:
+        """Number of iterations in flight on the GPU."""
+        return _depths("prefetch_queue_depth", self.prefetch_queue_depth)[1]
 
     @property
     def iterations_in_flight(self) -> int:
         """Number of iterations that are scheduled before the first one is taken."""
         if not self.exec_pipelined:
             return 1
-        cpu, gpu = self.queue_depths
         # As in DALI, separate queues add up. The engine limits the iterations on the GPU.
-        return cpu + gpu if self.exec_separated else cpu
+        return self.cpu_queue_size + (self.gpu_queue_size if self.exec_separated else 0)
 
     def check_sizes(self) -> None:
         """Raises ArgumentError where batch_size or num_threads is missing."""
@@ -350,163 +353,3 @@ class Options:
             if getattr(self, name) is None and name in stored
         }
         return dataclasses.replace(self, **missing)
-
-
-class PipelineOptions:
-    """What a pipeline was asked for. Base of Pipeline, whose docstring says what is what."""
-
-    def __init__(
-        self,
-        batch_size: int | None = None,
-        num_threads: int | None = None,
-        device_id: int | None = None,
-        seed: int | None = None,
-        exec_pipelined: bool = True,
-        prefetch_queue_depth: int | Mapping[str, int] = 2,
-        exec_async: bool = True,
-        bytes_per_sample: int = 0,
-        set_affinity: bool = False,
-        max_streams: int | None = None,
-        default_cuda_stream_priority: int | None = None,
-        *,
-        enable_memory_stats: bool = False,
-        enable_checkpointing: bool = False,
-        checkpoint: Any = None,
-        py_num_workers: int = 1,
-        py_start_method: str = "forkserver",
-        py_callback_pickler: Any = None,
-        output_dtype: Any = None,
-        output_ndim: Any = None,
-        output_layout: Any = None,
-        exec_dynamic: bool | None = None,
-        experimental_exec_dynamic: bool | None = None,
-        stream_policy: StreamPolicy | None = None,
-        concurrency: OperatorConcurrency | None = None,
-    ) -> None:
-        options = {name: value for name, value in locals().items() if name != "self"}
-        del options["checkpoint"], options["experimental_exec_dynamic"]
-        options["exec_dynamic"] = exec_dynamic or experimental_exec_dynamic
-        self._options = Options(**options)
-        self._checkpoint_given = checkpoint
-        # Of all operators without one of their own; drawn when it is first asked for.
-        self._drawn_seed: int | None = None
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """Makes the rest of the pipeline's state."""
-
-    @property
-    def _enable_checkpointing(self) -> bool:  # read by iterators and loaders
-        return self._options.enable_checkpointing
-
-    def _base_seed(self) -> int:
-        """Returns the seed that was given, or one that is drawn once."""
-        if self._options.seed is not None:
-            return self._options.seed
-        if self._drawn_seed is None:
-            self._drawn_seed = secrets.randbits(64)
-        return self._drawn_seed
-
-    @property
-    def batch_size(self) -> int:
-        """The greatest number of samples in a batch; -1 where it was not given."""
-        return -1 if self._options.batch_size is None else self._options.batch_size
-
-    @property
-    def max_batch_size(self) -> int:
-        """The same as batch_size."""
-        return self.batch_size
-
-    @property
-    def num_threads(self) -> int:
-        """Number of worker threads; -1 where it was not given."""
-        return -1 if self._options.num_threads is None else self._options.num_threads
-
-    @property
-    def device_id(self) -> int | None:
-        """GPU of the pipeline, or None."""
-        return self._options.device_id
-
-    @property
-    def seed(self) -> int | None:
-        """The seed that was given, or None where it is a new one each time."""
-        return self._options.seed
-
-    @property
-    def exec_pipelined(self) -> bool:
-        """Whether the pipeline runs ahead of its user."""
-        return self._options.exec_pipelined
-
-    @property
-    def exec_async(self) -> bool:
-        """As it was given."""
-        return self._options.exec_async
-
-    @property
-    def exec_separated(self) -> bool:
-        """Whether CPU and GPU have depths of their own."""
-        return self._options.exec_separated
-
-    @property
-    def exec_dynamic(self) -> bool:
-        """As it was given."""
-        return self._options.exec_dynamic
-
-    @property
-    def prefetch_queue_depth(self) -> int | Mapping[str, int]:
-        """As it was given."""
-        return self._options.prefetch_queue_depth
-
-    @property
-    def cpu_queue_size(self) -> int:
-        """Number of iterations in flight on the CPU."""
-        return self._options.queue_depths[0]
-
-    @property
-    def gpu_queue_size(self) -> int:
-        """Number of iterations in flight on the GPU."""
-        return self._options.queue_depths[1]
-
-    @property
-    def set_affinity(self) -> bool:
-        """Whether worker threads are bound to processors."""
-        return self._options.set_affinity
-
-    @property
-    def max_streams(self) -> int:
-        """As it was given."""
-        return self._options.max_streams
-
-    @property
-    def default_cuda_stream_priority(self) -> int:
-        """As it was given."""
-        return self._options.default_cuda_stream_priority
-
-    @property
-    def enable_memory_stats(self) -> bool:
-        """Whether executor_statistics() has figures."""
-        return self._options.enable_memory_stats
-
-    @property
-    def py_num_workers(self) -> int:
-        """As it was given."""
-        return self._options.py_num_workers
-
-    @property
-    def py_start_method(self) -> str:
-        """As it was given."""
-        return self._options.py_start_method
-
-    @property
-    def stream_policy(self) -> StreamPolicy:
-        """As it was given."""
-        return self._options.stream_policy
-
-    @property
-    def concurrency(self) -> OperatorConcurrency:
-        """As it was given."""
-        return self._options.concurrency
-
-
-# What Python says about a wrong call names the class that users know.
-PipelineOptions.__init__.__qualname__ = "Pipeline.__init__"

@@ -1,305 +1,319 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run of a pipeline: how far it is ahead, what comes out, and what happens on errors."""
+"""Run: a built pipeline. How far it runs ahead, what comes out, and what happens on errors."""
 
 from __future__ import annotations
 
-import collections
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torchdali._common.enums import PipelineAPIType
-from torchdali._sources.gather import take_all
-from torchdali._sources.input import Input
-from torchdali.data_node import DataNode
-from torchdali.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    PipelineError,
-    TorchdaliError,
-    _make,
-)
-from torchdali.pipeline._options import PipelineOptions
-from torchdali.tensors import TensorListCPU, use_on_stream, wrap
+from torchdali._sources.inputs import Inputs
+from torchdali.data_node import DataNode, OpNode
+from torchdali.errors import ArgumentError, ArgumentTypeError, TorchdaliError, _make
+from torchdali.pipeline._positions import RunState, SourcePositions
+from torchdali.tensors import TensorListCPU, wrap
 from torchdali.tensors._input import check_gpu_options
 
-__all__ = ["RunningPipeline"]
+__all__ = ["Run"]
 
 _Batches = tuple[TensorListCPU, ...]
+# Returns iter_setup() of the pipeline, None where the pipeline is gone.
+_WeakCall = Callable[[], Callable[[], None] | None]
 
 
-class RunningPipeline(PipelineOptions):
-    """The part of Pipeline that runs what build() has made."""
+class Run:
+    """The engine of a built pipeline, and the queue of iterations in flight.
 
-    def _prepare(self) -> None:
-        # The plan; made by build().
-        self._executor: Any = None
-        self._names: dict[int, str] = {}  # OpNode.ordinal -> name in this pipeline
-        self._inputs: list[Input] = []
-        self._inputs_by_name: dict[str, Input] = {}
-        self._checks_outputs = False
-        self._has_iter_setup = type(self).iter_setup is not RunningPipeline.iter_setup
-        # The run. `_steady`: one schedule and one wait are all there is to a run().
-        self._depth = self._options.iterations_in_flight
-        self._steady = False
-        self._last_iter = False
-        self._deferred: Exception | None = None  # of an iteration behind those in flight
-        self._owed = 0  # schedule_run() calls that wait for room in the queue
-        self._scheduled_before = False
-        # Checkpoints. `_marks`: positions of the external sources (as their states) behind the
-        # iterations in flight, after those behind the last one that was taken.
-        self._tracks_inputs = False
-        self._marks: collections.deque[tuple[int, list[Any]]] = collections.deque()
-        self._epoch = 0  # ends of data that were passed
-        self._resets_due = 0  # ends ahead that reset() had passed before the checkpoint was made
-        self._api: PipelineAPIType | None = None
-        self._api_check = True
+    It refers to the pipeline only weakly, so that a dropped pipeline is freed at once. One thread
+    at a time; feed_input() may be called from another one.
 
-    def build(self) -> None:
-        """Makes the plan."""
-        raise NotImplementedError
+    Args:
+        executor: the engine.
+        inputs: the external sources.
+        nodes: the operators that run.
+        names: the name of each operator by its ordinal.
+        num_outputs: how many the pipeline has.
+        batch_size: the greatest number of samples in a batch.
+        seed: of the random operators without a seed of their own.
+        depth: iterations that are scheduled before the first one is taken.
+        iter_setup: weak reference to the method that prepares an iteration; None where there is
+            none.
+        check_outputs: raises where outputs are not as declared; None where nothing is declared.
 
-    def _define(self, define_graph: Callable[[], Any] | None) -> None:
-        """Has the outputs defined, where that was not done."""
-        raise NotImplementedError
+    Attributes:
+        is_steady: whether one schedule and one wait are all that next() does.
+    """
 
-    def iter_setup(self) -> None:
-        """Prepares an iteration; to be overridden. Called before each one is scheduled."""
+    follows_epoch_plans = True
 
-    # -- run
-
-    def run(
+    def __init__(
         self,
-        cuda_stream: Any = None,
-        /,
-        **pipeline_inputs: Any,
-    ) -> _Batches:
-        """Returns the next iteration's outputs and lets the pipeline run on ahead.
+        executor: Any,
+        inputs: Inputs,
+        *,
+        nodes: Sequence[OpNode],
+        names: Mapping[int, str],
+        num_outputs: int,
+        batch_size: int,
+        seed: int,
+        depth: int,
+        iter_setup: _WeakCall | None = None,
+        check_outputs: Callable[[Sequence[Any]], None] | None = None,
+    ) -> None:
+        self.executor = executor
+        self.inputs = inputs
+        self.nodes = nodes
+        self.names = names
+        self.batch_size = batch_size
+        self.seed = seed
+        self.depth = depth
+        self.positions = SourcePositions()
+        self.is_steady = False
+        self._num_outputs = num_outputs
+        self._iter_setup = iter_setup
+        self._check_outputs = check_outputs
+        self._ended = False  # the data, after the iterations in flight
+        self._deferred_error: Exception | None = None  # raised after the iterations in flight
+        self._deferred_schedules = 0  # calls of schedule() that wait for room in the queue
+        self._has_scheduled = False
+        self._epoch = 0  # ends of data that were passed
+        self._resets_due = 0  # ends that reset() had passed when the checkpoint was made
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs."""
+        return self._num_outputs
+
+    @property
+    def trace_owners(self) -> list[int]:
+        """Numbers that mark the events of this run in a profile."""
+        return [self.executor.trace_owner]
+
+    # -- iterations
+
+    def next(self, *, stay_steady: bool = True) -> _Batches:
+        """Returns the outputs of the next iteration, and keeps the queue full.
 
         Args:
-            cuda_stream: a stream in any form that waits for outputs on the GPU, too; torch's
-                current one always does. Without effect on CPU outputs.
-            **pipeline_inputs: data for external sources by name, as in feed_input().
+            stay_steady: whether the next call may be the quick one.
 
         Raises:
-            StopIteration: the data is at its end; reset() begins the next epoch.
-            TorchdaliError: the iteration failed. The next run() goes on with the one after it.
+            StopIteration: the data has ended.
+            Exception: the iteration failed. The next call returns the one after it.
         """
-        if cuda_stream is not None:
-            check_gpu_options("Pipeline.run", cuda_stream)
-            return use_on_stream(self.run(**pipeline_inputs), cuda_stream)
-        if self._steady and not pipeline_inputs:
-            executor = self._executor
+        executor = self.executor
+        if self.is_steady:
             try:
                 executor.schedule()
             except Exception as error:
-                if not self._put_off(error):
+                if not self._defer_error(error):
                     raise
                 return self._take()
-            self._steady = False  # stays so where wait() raises
-            batches = executor.wait()
-            self._steady = True
-            return tuple([wrap(data, layout, names) for data, layout, names in batches])
-        self.build()
-        self._use(PipelineAPIType.BASIC)
-        for name, data in pipeline_inputs.items():
-            self.feed_input(name, data)
-        self._fill(self._depth)
-        return self._take()
+            try:
+                result = executor.wait()
+            except BaseException:
+                self.is_steady = False
+                raise
+            return tuple([wrap(data, layout, names) for data, layout, names in result])
+        self.fill(self.depth)
+        batches = self._take()
+        self.is_steady = (
+            stay_steady
+            and self._iter_setup is None
+            and self._check_outputs is None
+            and not self.inputs
+            and not self._ended
+            and self._deferred_error is None
+            and executor.pending == self.depth - 1
+        )
+        return batches
 
-    def schedule_run(self) -> None:
-        """Starts an iteration; the first call starts as many as the queue holds.
-
-        A call that finds the queue full is caught up on when an iteration is taken.
-        """
-        self.build()
-        self._use(PipelineAPIType.SCHEDULED)
-        self._steady = False
-        if not self._scheduled_before:
-            self._scheduled_before = True
-            self._fill(self._depth)
+    def schedule(self) -> None:
+        """Starts an iteration; the first call starts as many as the queue holds."""
+        self.is_steady = False
+        if not self._has_scheduled:
+            self._has_scheduled = True
+            self.fill(self.depth)
             return
-        self._owed += 1
-        self._pay()
+        self._deferred_schedules += 1
+        self._schedule_deferred()
 
-    def share_outputs(self, cuda_stream: Any = None) -> _Batches:
-        """Returns the outputs of the oldest iteration that was scheduled, when it is finished.
+    def share(self) -> _Batches:
+        """Returns the outputs of the oldest iteration that was scheduled.
 
         Raises:
-            StopIteration: nothing is scheduled.
-            TorchdaliError: the iteration failed.
+            StopIteration: no iteration is scheduled.
+            Exception: the iteration failed.
         """
-        self._use(PipelineAPIType.SCHEDULED)
-        check_gpu_options("Pipeline.share_outputs", cuda_stream)
+        self.is_steady = False
         batches = self._take()
-        self._pay()
-        return batches if cuda_stream is None else use_on_stream(batches, cuda_stream)
+        self._schedule_deferred()
+        return batches
 
-    def release_outputs(self) -> None:
-        """Does nothing: memory goes back when nothing refers to it any more."""
-        self._use(PipelineAPIType.SCHEDULED)
-
-    def outputs(self, cuda_stream: Any = None) -> _Batches:
-        """Returns share_outputs() and releases what was shared before."""
-        return self.share_outputs(cuda_stream)
-
-    def reset(self) -> None:
-        """Begins the next epoch after the end of the data; does nothing before it.
-
-        Also where a source cannot go on, because the worker that iterated over it is gone.
-        """
-        if not self._last_iter and not any(source.is_lost for source in self._inputs):
-            return
-        self._scheduled_before = False
-        self._owed = 0
-        self._begin_epoch()
-
-    def _begin_epoch(self) -> None:
-        self._last_iter = False
-        self._epoch += 1
-        for source in self._inputs:
-            source.reset()
-        self._executor.reset()
-        self._mark()
-
-    def _mark(self) -> None:
-        """Notes where the external sources are, behind all that is scheduled."""
-        if not self._tracks_inputs:
-            return
-        executor = self._executor
-        taken = executor.iterations_taken
-        while len(self._marks) > 1 and self._marks[1][0] <= taken:
-            self._marks.popleft()
-        self._marks.append((taken + executor.pending, [s.state() for s in self._inputs]))
-
-    def empty(self) -> bool:
-        """Returns whether no iteration is scheduled that was not taken."""
-        return self._executor is None or self._executor.pending == 0
-
-    def _fill(self, target: int) -> None:
+    def fill(self, target: int) -> None:
         """Schedules until `target` iterations are in flight, or as many as there is data for."""
-        self.build()
-        executor = self._executor
-        while executor.pending < target and not self._last_iter and self._deferred is None:
-            if executor.pending and any(source.is_starting() for source in self._inputs):
+        executor, inputs = self.executor, self.inputs
+        while executor.pending < target and not self._ended and self._deferred_error is None:
+            if executor.pending and inputs.are_starting():
                 return
-            if not self._has_iter_setup and not self._inputs_ready():
+            if self._iter_setup is None and not inputs.are_ready():
                 if executor.pending:
                     return
-                self._wait_for_input()
+                inputs.require()
             try:
                 self._schedule_once()
             except Exception as error:
-                if not self._put_off(error):
+                if not self._defer_error(error):
                     raise
 
-    def _pay(self) -> None:
-        """Schedules what schedule_run() was asked for, as far as there is room."""
-        while (
-            self._owed
-            and self._executor.pending < self._depth
-            and not self._last_iter
-            and self._deferred is None
-        ):
-            pending = self._executor.pending
-            self._fill(pending + 1)
-            if self._executor.pending == pending:
-                return
-            self._owed -= 1
-
     def _schedule_once(self) -> None:
-        if self._has_iter_setup:
-            self.iter_setup()
-            if not self._inputs_ready():
-                self._wait_for_input()
-        for name, (tensors, layout) in take_all(self._inputs):
-            self._executor.feed(name, tensors, layout)
-        self._executor.schedule()
-        if self._tracks_inputs:
-            self._mark()
+        executor, inputs = self.executor, self.inputs
+        if self._iter_setup is not None:
+            setup = self._iter_setup()
+            assert setup is not None  # the pipeline calls this
+            setup()
+            inputs.require()
+        if inputs:
+            for name, (tensors, layout) in inputs.take():
+                executor.feed(name, tensors, layout)
+        executor.schedule()
+        self._note_positions()
 
-    def _put_off(self, error: Exception) -> bool:
-        """Keeps an error back while there are iterations before it; returns whether it did.
+    def _schedule_deferred(self) -> None:
+        """Makes up for calls of schedule() that found the queue full."""
+        executor = self.executor
+        while (
+            self._deferred_schedules
+            and executor.pending < self.depth
+            and not self._ended
+            and self._deferred_error is None
+        ):
+            pending = executor.pending
+            self.fill(pending + 1)
+            if executor.pending == pending:
+                return
+            self._deferred_schedules -= 1
+
+    def _defer_error(self, error: Exception) -> bool:
+        """Keeps an error until the iterations before it are taken; returns whether it did.
 
         The end of the data is no error: it is noted.
         """
-        self._steady = False
+        self.is_steady = False
         if isinstance(error, StopIteration):
-            self._last_iter = True
-            self._mark()
+            self._ended = True
+            self._note_positions()
             if self._resets_due:
                 self._resets_due -= 1
                 self._begin_epoch()
             return True
-        if not self._executor.pending:
+        if not self.executor.pending:
             return False
-        # The traceback refers to this pipeline, so keeping it would keep the pipeline alive. The
-        # engine's errors need none; those of the user's code do.
-        self._deferred = error.with_traceback(None) if isinstance(error, TorchdaliError) else error
+        # A traceback refers to the pipeline and would keep it alive. Errors of the engine do not
+        # need theirs; errors of the user's code do.
+        keep = not isinstance(error, TorchdaliError)
+        self._deferred_error = error if keep else error.with_traceback(None)
         return True
 
-    def _inputs_ready(self) -> bool:
-        return all(source.ready() for source in self._inputs)
-
-    def _wait_for_input(self) -> None:
-        for source in self._inputs:
-            source.require()
-
     def _take(self) -> _Batches:
-        executor = self._executor
-        if executor is None or not executor.pending:
-            if self._deferred is None:
+        executor = self.executor
+        if not executor.pending:
+            if self._deferred_error is None:
                 raise StopIteration
             try:
-                raise self._deferred
+                raise self._deferred_error
             finally:
-                self._deferred = None  # a local variable would make a cycle with the traceback
+                self._deferred_error = (
+                    None  # a local variable would form a cycle with its traceback
+                )
         result = executor.wait()
         batches = tuple([wrap(data, layout, names) for data, layout, names in result])
-        if self._checks_outputs:
-            self._options.check_outputs(batches)
-        else:
-            self._steady = (
-                self._api is PipelineAPIType.BASIC
-                and not self._has_iter_setup
-                and not self._inputs
-                and not self._last_iter
-                and self._deferred is None
-                and executor.pending == self._depth - 1
-            )
+        if self._check_outputs is not None:
+            self._check_outputs(batches)
         return batches
 
-    def _use(self, api: PipelineAPIType) -> None:
-        """Holds a call against the family of methods that the pipeline is driven by."""
-        if self._api is None:
-            self._api = api
-        elif self._api is not api and self._api_check:
-            raise _make(
-                PipelineError,
-                f"Pipeline: methods of {self._api} and {api} are mixed",
-                fix="use either run(), or schedule_run() with share_outputs() and "
-                "release_outputs(); enable_api_check(False) allows both",
-            )
+    # -- epochs and positions
 
-    def enable_api_check(self, enable: bool) -> None:
-        """Forbids (True) or allows to mix run() with schedule_run() and its family."""
-        self._api_check = bool(enable)
+    @property
+    def is_empty(self) -> bool:
+        """Whether all iterations that were scheduled were taken."""
+        return bool(self.executor.pending == 0)
 
-    def _set_api_type(self, api: PipelineAPIType) -> None:
-        """Says which family of methods the pipeline is driven by; for iterators."""
-        self._api = api
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was scheduled yet."""
+        return not (self.executor.iterations_taken or self.executor.pending or self._ended)
 
-    @contextmanager
-    def _check_api_type_scope(self, api: PipelineAPIType) -> Iterator[None]:
-        """Holds the family against `api` and lets all methods pass inside; for iterators."""
-        self._use(api)
-        before, self._api_check = self._api_check, False
-        try:
-            yield
-        finally:
-            self._api_check = before
+    def reset(self) -> None:
+        """Begins the next epoch after the end of the data; does nothing before it.
 
-    # -- external sources
+        Also begins an epoch where a source has lost its position with its worker process.
+        """
+        if self._ended or self.inputs.any_lost:
+            self._has_scheduled = False
+            self._deferred_schedules = 0
+            self._begin_epoch()
+
+    def _begin_epoch(self) -> None:
+        self._ended = False
+        self._epoch += 1
+        self.inputs.reset()
+        self.executor.reset()
+        self._note_positions()
+
+    def restart(self, epoch_plan: Mapping[str, Any] | None, new_epoch: bool) -> None:
+        """Drops the iterations in flight; a PipelineLoader may begin an epoch at any time.
+
+        Args:
+            epoch_plan: what readers return next, as keywords of Executor.set_epoch_plan(); None for
+                a pipeline without readers.
+            new_epoch: external sources begin an epoch; otherwise they stay where they are.
+        """
+        executor = self.executor
+        executor.cancel()
+        self.is_steady, self._deferred_error = False, None
+        if new_epoch:
+            self._resets_due = 0
+            self._begin_epoch()
+        if epoch_plan is not None:
+            executor.set_epoch_plan(**epoch_plan)
+            self._ended = False
+        self.positions.clear()
+        self._note_positions()
+
+    def _note_positions(self) -> None:
+        if self.positions.tracks:
+            taken = self.executor.iterations_taken
+            self.positions.note(taken, taken + self.executor.pending, self.inputs)
+
+    def state(self) -> RunState:
+        """Returns where the run is."""
+        state = self.executor.state()
+        inputs = self.positions.at(self.executor.iterations_taken)
+        epochs = [entry["epoch"] for entry in inputs if entry is not None]
+        return RunState(
+            iterations=state["iterations"],
+            samples=state["samples"],
+            sources=state["sources"],
+            inputs=inputs,
+            ended=self._ended and self.is_empty and self._deferred_error is None,
+            resets=max([self._epoch + self._resets_due - epoch for epoch in epochs], default=0),
+        )
+
+    def restore(self, state: RunState) -> None:
+        """Brings a run that has done nothing to where state() was called."""
+        self.executor.restore(
+            iterations=state.iterations,
+            samples=state.samples,
+            sources={name: dict(own) for name, own in state.sources.items()},
+        )
+        for source, own in zip(self.inputs, state.inputs, strict=True):
+            if own is not None:
+                source.restore(own)
+                self._epoch = max(self._epoch, own["epoch"])
+        self._resets_due = state.resets
+        self._ended = state.ended
+
+    # -- data that the user feeds; Pipeline has these methods too
 
     def feed_input(
         self,
@@ -309,7 +323,7 @@ class RunningPipeline(PipelineOptions):
         cuda_stream: Any = None,
         use_copy_kernel: bool = False,
     ) -> None:
-        """Hands one batch to an external source; an iteration takes one.
+        """Feeds one batch to an external source; each iteration takes one.
 
         Args:
             data_node: the DataNode of an fn.external_source without `source`, or its name.
@@ -317,71 +331,71 @@ class RunningPipeline(PipelineOptions):
                 a TensorListCPU.
             layout: axes of a sample; None takes that of `data` or of the external source.
             cuda_stream: the CUDA stream that makes `data` on a GPU, in any form; None: torch's
-                current one; -1: the data is there already. Without effect on CPU data.
+                current one; -1: the data is ready. Without effect on CPU data.
             use_copy_kernel: True or False; torch decides how it copies.
 
         Raises:
             ArgumentError: there is no such external source, or the batch is too large.
             ArgumentTypeError: the data is no array.
-            LayoutError: the layout has another number of axes than the samples have dimensions.
+            LayoutError: the number of axes in the layout differs from that of the samples.
         """
-        self.build()
         check_gpu_options("feed_input", cuda_stream, use_copy_kernel)
-        if isinstance(data_node, DataNode):
-            source = data_node.source
-            if source is not None and source.schema.name == "copy.to_gpu":
-                data_node = source.inputs[0]
-                source = data_node.source
-            name = self._names.get(source.ordinal, data_node.name) if source else data_node.name
-        else:
-            name = data_node
-            if not isinstance(name, str):
-                raise _make(
-                    ArgumentTypeError,
-                    "feed_input: takes the DataNode of an external source or its name, got "
-                    f"{type(name).__name__}",
-                )
+        name = self._input_name(data_node)
         if layout is not None and not isinstance(layout, str):
             raise _make(
                 ArgumentTypeError,
                 f"feed_input: `layout` takes a string, got {type(layout).__name__}",
             )
-        found = self._inputs_by_name.get(name)
-        if found is None:
-            known = ", ".join(f"`{known}`" for known in self._inputs_by_name) or "none"
+        source = self.inputs.find(name)
+        if source is None:
+            known = ", ".join(f"`{known}`" for known in self.inputs.names) or "none"
             raise _make(
                 ArgumentError,
                 f"feed_input: the pipeline has no external source `{name}` that an output needs; "
                 f"it has {known}",
             )
-        if found.pulls:
+        if source.pulls:
             raise _make(
                 ArgumentError,
                 f"feed_input: `{name}` gets its data from its `source`",
-                location=found.location,
+                location=source.location,
             )
-        found.feed(data, layout, cuda_stream)
+        source.feed(data, layout, cuda_stream)
 
-    def output_stream(self) -> None:
-        """Returns None: outputs are ready on the stream that is torch's current one in run()."""
+    def _input_name(self, data_node: DataNode | str) -> str:
+        if isinstance(data_node, DataNode):
+            source = data_node.source
+            if source is not None and source.schema.name == "copy.to_gpu":
+                data_node = source.inputs[0]
+                source = data_node.source
+            return self.names.get(source.ordinal, data_node.name) if source else data_node.name
+        if not isinstance(data_node, str):
+            raise _make(
+                ArgumentTypeError,
+                "feed_input: takes the DataNode of an external source or its name, got "
+                f"{type(data_node).__name__}",
+            )
+        return data_node
 
     def input_feed_count(self, input_name: str) -> int:
-        """Returns how many batches an external source can take in before the first run().
+        """Returns how many batches may be fed to an external source before the first run().
 
-        One is enough: the pipeline runs ahead only as far as there is data.
+        One is enough: the pipeline runs ahead only as far as it has data.
         """
-        self.build()
-        if input_name not in self._inputs_by_name:
+        if self.inputs.find(input_name) is None:
             raise _make(ArgumentError, f"the pipeline has no external source `{input_name}`")
-        return self._depth
+        return self.depth
 
-    def external_source_shm_statistics(self) -> dict[str, list[int]]:
-        """Returns how much shared memory the external sources with parallel=True have.
+    # -- memory and the end
 
-        Returns:
-            "capacities": bytes of each batch that workers fill or have filled and that nobody has
-            taken, "per_sample_capacities": the same divided by the number of samples of a batch.
-        """
-        sizes = [size for source in self._inputs for size in source.capacities()]
-        samples = self._options.batch_size or 1
-        return {"capacities": sizes, "per_sample_capacities": [s // samples for s in sizes]}
+    def release_unused_memory(self) -> None:
+        """Frees memory that is kept for the next batches."""
+        self.executor.release_unused_memory()
+
+    def check_closable(self) -> None:
+        """Raises PipelineError inside a Python function that this run calls."""
+        self.executor.pending  # noqa: B018
+
+    def close(self) -> None:
+        """Drops the iterations in flight and ends the engine's threads."""
+        self.executor.close()

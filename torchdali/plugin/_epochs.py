@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from torchdali.errors import ArgumentError, _make
-from torchdali.pipeline._checkpoint import integer
+from torchdali.pipeline._checkpoint_format import integer
 
 __all__ = ["LastBatchPolicy"]
 

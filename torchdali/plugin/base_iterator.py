@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
-from torchdali.pipeline._checkpoint import integer
+from torchdali.pipeline._checkpoint_format import integer
+from torchdali.pipeline._driver import PipelineDriver, driver_of
 from torchdali.plugin._epochs import (
     LastBatchPolicy,
     _check_policy,
@@ -137,7 +138,7 @@ class _DaliBaseIterator:
 
     def _check_checkpointing(self) -> bool:
         """Returns whether the pipelines make checkpoints: all of them or none."""
-        enabled = {bool(pipeline._enable_checkpointing) for pipeline in self._pipelines}
+        enabled = {driver.options.enable_checkpointing for driver in self._drivers()}
         if len(enabled) > 1:
             raise _make(
                 ArgumentError,
@@ -161,7 +162,7 @@ class _DaliBaseIterator:
 
     def _make_checkpoints(self) -> list[bytes]:
         position = self._position()
-        return [pipeline._make_checkpoint(position) for pipeline in self._pipelines]
+        return [driver.checkpoint_of(position) for driver in self._drivers()]
 
     def checkpoints(self) -> list[bytes]:
         """Returns where the pipelines and this iterator are, one checkpoint a pipeline.
@@ -186,7 +187,7 @@ class _DaliBaseIterator:
 
     def _resume(self) -> bool:
         """Goes to where the pipelines' checkpoints were made; returns whether they had any."""
-        found = [pipeline._resumed_at for pipeline in self._pipelines]
+        found = [driver.resumed_at for driver in self._drivers()]
         if any(other != found[0] for other in found):
             raise _make(
                 ArgumentError,
@@ -323,8 +324,12 @@ class _DaliBaseIterator:
         """
         return [pipeline.stats(reset=reset) for pipeline in self._pipelines]
 
-    def _trace_owners(self) -> list[int]:
-        return [number for pipeline in self._pipelines for number in pipeline._trace_owners()]
+    def __torchdali_trace_owners__(self) -> list[int]:
+        """Returns the numbers that mark the events of the pipelines in a profile."""
+        return [number for driver in self._drivers() for number in driver.trace_owners()]
+
+    def _drivers(self) -> list[PipelineDriver]:
+        return [driver_of(pipeline) for pipeline in self._pipelines]
 
     def __next__(self) -> Any:
         return self._next()

@@ -356,6 +356,11 @@ def wrap(data: _Tensor | list[_Tensor], layout: str, names: Any = None) -> Any:
     return batch
 
 
+def unwrap(batch: TensorListBase[Any]) -> tuple[_Tensor | list[_Tensor], str, Any]:
+    """Returns what wrap() makes such a batch of: data, layout, and names of the samples."""
+    return batch._data, batch._layout, batch._names
+
+
 def use_on_stream(batches: tuple[Any, ...], cuda_stream: Any) -> tuple[Any, ...]:
     """Returns outputs of a pipeline after a stream was made to wait for those on the GPU."""
     for batch in batches:

@@ -10,6 +10,7 @@ import weakref
 import pytest
 import torch
 from helpers.debug_mode import debugged, images
+from helpers.parts import nodes_of
 
 from torchdali import Pipeline, errors, fn, ops, pipeline_def, types
 from torchdali.pipeline import experimental
@@ -67,7 +68,7 @@ def test_methods_that_need_a_graph_are_errors(tmp_path):
     for refused in (
         pipe.__enter__,
         lambda: pipe.set_outputs(),
-        lambda: pipe.build(define_graph=lambda: None),
+        lambda: debugged(lambda: fn.random.coin_flip()).build(define_graph=lambda: None),
     ):
         with pytest.raises(errors.PipelineError, match="debug mode.*pipeline_def"):
             refused()
@@ -100,7 +101,7 @@ def test_operator_objects_and_sinks_run_once_per_iteration():
     pipe = debugged(definition)
     for _ in range(2):
         assert torch.equal(pipe.run()[0].as_torch(), torch.stack(images()).flip(2))
-    assert [node.schema.name for node in pipe._nodes].count("copy") == 2
+    assert [node.schema.name for node in nodes_of(pipe)].count("copy") == 2
 
 
 def test_outputs_are_checked_against_the_declared_types():

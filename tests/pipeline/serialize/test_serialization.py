@@ -10,6 +10,7 @@ import pytest
 import torch
 from helpers import sources
 from helpers.image_files import write_image_folder
+from helpers.parts import nodes_of
 from helpers.serializing import DATA, branches, define, document_of, expressions
 
 from torchdali import OperatorConcurrency, Pipeline, StreamPolicy, errors, fn, pipeline_def, types
@@ -98,7 +99,7 @@ def test_unused_operators_are_left_out_and_seeds_stay():
     assert [node["name"] for node in document["nodes"]][:2] == [kept.name, "sink"]
     assert document["sinks"] == [0, 1]
     made = Pipeline.deserialize(json.dumps(document))
-    assert [node.name for node in made._nodes] == ["kept", "sink", "__Uniform_0"]
+    assert [node.name for node in nodes_of(made)] == ["kept", "sink", "__Uniform_0"]
     assert torch.equal(made.run()[0].as_torch(), pipe.run()[0].as_torch())
 
 
@@ -191,7 +192,7 @@ def test_constructor_arguments_override_the_document():
     )
     assert (made.batch_size, made.num_threads, made.device_id) == (3, 1, 0)
     assert (made.prefetch_queue_depth, made.seed) == (5, 9)
-    assert len(made._nodes) == len(Pipeline.deserialize(data)._nodes)
+    assert len(nodes_of(made)) == len(nodes_of(Pipeline.deserialize(data)))
     again = Pipeline.deserialize(data, batch_size=-1, num_threads=None)
     assert (again.batch_size, again.num_threads) == (4, 2)
     with pytest.raises(ValueError, match="at most 3"):

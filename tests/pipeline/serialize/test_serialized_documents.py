@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from helpers.cases import for_each
+from helpers.parts import parts_of
 from helpers.serializing import branches, define, document_of, expressions
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -272,7 +273,7 @@ def test_a_value_of_unknown_form_is_an_error(bad):
 
 def test_an_argument_of_another_type_is_an_error_that_names_it(monkeypatch):
     pipe = define()
-    node = pipe._outputs[2].source
+    node = parts_of(pipe).definition.outputs[2].source
     monkeypatch.setitem(node.args, "mean", 1j)
     with pytest.raises(NotImplementedError, match=r"normal: argument `mean` .* is a complex"):
         pipe.serialize()

@@ -54,7 +54,7 @@ def test_allowed_functions_are_imported_by_name(source, options, name, how):
             assert torch.equal(a.as_torch(), b.as_torch())
     filled = Pipeline()
     filled.deserialize_and_build(data, allow=allow)
-    assert len(filled.run()) == len(pipe._outputs)
+    assert len(filled.run()) == pipe.num_outputs
 
 
 def changed(index):

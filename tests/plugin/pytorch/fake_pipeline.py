@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from torchdali.pipeline._options import Options
 from torchdali.tensors import TensorListCPU
 
 
@@ -40,8 +41,8 @@ class FakePipeline:
     """
 
     device_id = None
-    _enable_checkpointing = False
-    _resumed_at = None
+    options = Options()
+    resumed_at = None
 
     def __init__(
         self,
@@ -58,6 +59,9 @@ class FakePipeline:
         self._queue: deque[Any] = deque()
         self._ended = False
         self.shared = 0
+
+    def __torchdali_driver__(self) -> FakePipeline:
+        return self
 
     def build(self) -> None: ...
 

@@ -235,7 +235,7 @@ def test_an_iterator_made_later_starts_a_new_epoch(paths):
     first = iterate_over(pipes, CASE)
     next(first)
     resumed = make_pipelines(paths, CASE, first.checkpoints())
-    resumed[0]._api_check = False
+    resumed[0].enable_api_check(False)
     resumed[0].run()
     assert len(list(iterate_over(resumed, CASE))) == 3
 

@@ -47,13 +47,15 @@ class Waits:
         """Returns what is known; see DataLoader.stats()."""
         now = time.perf_counter_ns()
         engine = None if self.engine is None else self.engine()
+        if engine is not None and engine.__torchdali_driver__().is_closed:
+            engine = None
         found = LoaderStats(
             wall_ns=now - self._begin if self._begin else 0,
             batches=self._batches,
             wait_ns=self._total,
             max_wait_ns=self._max,
             workers=workers,
-            pipeline=None if engine is None or engine._closed else engine.stats(reset=reset),
+            pipeline=None if engine is None else engine.stats(reset=reset),
         )
         if reset:
             self._reset(now)

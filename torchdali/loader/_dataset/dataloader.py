@@ -122,6 +122,7 @@ class DataLoader(_TorchLoader[_T]):
             raise _make(ArgumentError, "DataLoader: `pipeline_options` without `pipeline`")
         if pipeline is not None:
             from torchdali.loader._dataset.pipeline import fields_of
+            from torchdali.pipeline._pipeline_def import is_pipeline_def
 
             # Who makes a loader anew, as Lightning does, passes what it finds.
             own_collate, collate_fn = collate_fn, fields_of
@@ -136,7 +137,7 @@ class DataLoader(_TorchLoader[_T]):
                 "DataLoader: a pipeline works on batches; `batch_size` is None",
                 fix="pass a `batch_size`, or a `batch_sampler`",
             )
-        if getattr(pipeline, "_is_pipeline_def", False):
+        if pipeline is not None and is_pipeline_def(pipeline):
             raise _make(
                 ArgumentTypeError,
                 "DataLoader: `pipeline` is a function that makes a Pipeline",
@@ -199,9 +200,10 @@ class DataLoader(_TorchLoader[_T]):
         """
         return self._waits.stats(self.workers if self.num_workers else "", reset)
 
-    def _trace_owners(self) -> list[int]:
+    def __torchdali_trace_owners__(self) -> list[int]:
+        """Returns the numbers that mark the events of `pipeline` in a profile."""
         engine = None if self._waits.engine is None else self._waits.engine()
-        return [] if engine is None else list(engine._trace_owners())
+        return [] if engine is None else engine.__torchdali_trace_owners__()
 
     def state_dict(self) -> dict[str, Any]:
         """Returns where this loader is: behind the last batch that was given.

@@ -18,6 +18,7 @@ from torchdali._graph.pytree import Structure, flatten
 from torchdali.errors import ArgumentTypeError, TorchdaliError, _make
 from torchdali.loader._dataset.ahead import Layer
 from torchdali.pipeline import pipeline_def
+from torchdali.pipeline._driver import driver_of
 
 __all__ = ["PipelineLayer", "fields_of"]
 
@@ -128,8 +129,9 @@ class PipelineLayer(Layer):
         if made is None or not made.fits(names, len(columns), count):
             self._batch_size = max(count, self._batch_size)
             made = self._made = self._make(names, len(columns))
+        inputs = driver_of(made.pipeline).input_names
         for index, column in enumerate(columns):
-            if _name(index) in made.pipeline._inputs_by_name:  # an output needs it
+            if _name(index) in inputs:  # an output needs it
                 made.pipeline.feed_input(_name(index), column)
         made.pipeline.schedule_run()
         return made

@@ -17,7 +17,7 @@ from torchdali.loader._pipeline.pipelines import Pipelines
 from torchdali.loader._pipeline.ranks import Ranks, find_ranks
 from torchdali.loader._pipeline.state import read_state, write_state
 from torchdali.pipeline import Pipeline
-from torchdali.pipeline._checkpoint import Checkpoint
+from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.stats import PipelineStats
 
 __all__ = ["Padded", "PipelineLoader"]
@@ -326,7 +326,8 @@ class PipelineLoader:
         stats: PipelineStats | list[PipelineStats] = self._pipelines.stats(reset)
         return stats
 
-    def _trace_owners(self) -> list[int]:
+    def __torchdali_trace_owners__(self) -> list[int]:
+        """Returns the numbers that mark the events of the pipelines in a profile."""
         return self._pipelines.trace_owners()
 
     def close(self) -> None:

@@ -19,7 +19,8 @@ from torchdali.loader._pipeline.epochs import Deal
 from torchdali.loader._pipeline.ranks import Ranks
 from torchdali.loader._pipeline.state import check_facts
 from torchdali.pipeline import Pipeline
-from torchdali.pipeline._checkpoint import Checkpoint
+from torchdali.pipeline._checkpoint_format import Checkpoint
+from torchdali.pipeline._driver import driver_of
 
 __all__ = ["Pipelines"]
 
@@ -67,11 +68,16 @@ class Pipelines:
     @property
     def structures(self) -> list[Structure]:
         """How the outputs of each pipeline hang together."""
-        return [p._structure or Structure.flat(p.num_outputs) for p in self._made]
+        return [
+            driver_of(pipeline).structure or Structure.flat(pipeline.num_outputs)
+            for pipeline in self._made
+        ]
 
-    @property
-    def _inputs(self) -> bool:
-        return any(pipeline._inputs for pipeline in self._made)
+    def _have_inputs(self) -> bool:
+        """Returns whether a pipeline has external sources; builds the pipelines for it."""
+        for pipeline in self._made:
+            pipeline.build()
+        return any(driver_of(pipeline).input_names for pipeline in self._made)
 
     def batch_size(self, batch_size: int | None) -> int:
         """Returns the batch size that the pipelines are made with."""
@@ -102,8 +108,7 @@ class Pipelines:
         new = not self._built
         largest = self._made[0].max_batch_size
         if batch_size is not None and (
-            batch_size > largest
-            or (batch_size != largest and (self._inputs or self._pulls_before_build()))
+            batch_size > largest or (batch_size != largest and self._have_inputs())
         ):
             self._remake(batch_size)
             new = True
@@ -112,7 +117,7 @@ class Pipelines:
         if new:
             for pipeline in self._made:
                 pipeline.build()
-                if not hasattr(pipeline._executor, "set_epoch_plan"):
+                if not driver_of(pipeline).follows_epoch_plans:
                     raise _make(
                         UnsupportedError,
                         "a PipelineLoader cannot drive a pipeline in debug mode, whose operators "
@@ -125,23 +130,17 @@ class Pipelines:
                         "a pipeline with `checkpoint` cannot be in a PipelineLoader",
                         fix="resume with load_state_dict() of the loader",
                     )
-            self._fresh = all(_untouched(pipeline) for pipeline in self._made)
+            self._fresh = all(driver_of(pipeline).is_untouched for pipeline in self._made)
             self._look()
             self._built = True
         return new
-
-    def _pulls_before_build(self) -> bool:
-        if self._built:
-            return False
-        for pipeline in self._made:
-            pipeline.build()
-        return self._inputs
 
     def _remake(self, batch_size: int) -> None:
         old, self._made = self._made, []
         for given, pipeline in zip(self._given, old, strict=True):
             if isinstance(given, Pipeline):
-                if pipeline._remake is None:
+                make_again = driver_of(pipeline).make_again
+                if make_again is None:
                     self._made = old
                     raise _make(
                         ArgumentError,
@@ -149,7 +148,7 @@ class Pipelines:
                         f"{pipeline.max_batch_size}",
                         fix="give the function under pipeline_def instead of a pipeline",
                     )
-                self._made.append(pipeline._remake(batch_size=batch_size))
+                self._made.append(make_again(batch_size=batch_size))
             else:
                 self._made.append(_checked(given(**self._arguments, batch_size=batch_size)))
         for given, pipeline in zip(self._given, old, strict=True):
@@ -175,7 +174,7 @@ class Pipelines:
             if name is not None:
                 self._metas.append(pipeline.reader_meta(name))
                 names.add(name)
-                self.shuffles = pipeline._executor.reader_shuffles(name)
+                self.shuffles = driver_of(pipeline).reader_shuffles(name)
         if self._metas and self._given_size is not None:
             raise _make(
                 ArgumentError,
@@ -187,7 +186,7 @@ class Pipelines:
             raise _make(ArgumentError, "the pipelines do not read the same data set")
         self.size = sizes_of.pop() if sizes_of else self._given_size
         self.pads = any(meta["pad_last_batch"] for meta in self._metas)
-        if self.size is None and not self._inputs:
+        if self.size is None and not self._have_inputs():
             raise _make(
                 ArgumentError,
                 "the pipeline has neither a reader nor an external source, so its data never ends",
@@ -226,9 +225,10 @@ class Pipelines:
             goes_on: external sources stay where they are.
         """
         for pipeline, deal in zip(self._made, deals, strict=True):
-            begins = bool(pipeline._inputs) and not (goes_on or self._fresh)
-            whole = bool(pipeline._inputs)
-            pipeline._restart(None if deal is None else deal.plan(whole), begins)
+            driver = driver_of(pipeline)
+            whole = bool(driver.input_names)
+            begins = whole and not (goes_on or self._fresh)
+            driver.restart(None if deal is None else deal.plan(whole), begins)
         self._fresh = False
 
     def run(self, number: int, deals: Sequence[Deal | None]) -> list[tuple[int, Any]]:
@@ -264,13 +264,14 @@ class Pipelines:
             PipelineError: one has external sources and no enable_checkpointing.
         """
         for pipeline in self._made:
-            if pipeline._inputs and not pipeline._enable_checkpointing:
+            driver = driver_of(pipeline)
+            if driver.input_names and not driver.options.enable_checkpointing:
                 raise _make(
                     PipelineError,
                     "state_dict() of a loader whose pipeline has external sources",
                     fix="pass enable_checkpointing=True where the pipeline is made",
                 )
-        return [pipeline._snapshot() for pipeline in self._made]
+        return [driver_of(pipeline).snapshot() for pipeline in self._made]
 
     def _resume(self, checkpoints: Sequence[Checkpoint]) -> None:
         if len(checkpoints) != len(self._made):
@@ -280,10 +281,10 @@ class Pipelines:
             checkpoint = stored
             if not stored.inputs:
                 checkpoint = dataclasses.replace(stored, batch_size=pipeline.batch_size)
-                seed = pipeline._seed_in_use
-                if self._built and seed == stored.seed and self._metas:
+                if self._built and self._metas and driver_of(pipeline).seed == stored.seed:
                     continue  # the rest of the state is the plan
-            pipeline._resume_from(checkpoint)
+            driver_of(pipeline).resume_from(checkpoint)
+            pipeline.build()
             self._fresh = not checkpoint.iterations
 
     def check_state(self, state: Mapping[str, Any], facts: Mapping[str, Any], ranks: Ranks) -> None:
@@ -294,7 +295,7 @@ class Pipelines:
                 external sources cannot be translated.
         """
         check_facts(state, facts)
-        if not self._inputs:
+        if not self._have_inputs():
             return
         world_size = self.shards(ranks)[0].world_size
         if state["world_size"] != world_size:
@@ -312,7 +313,7 @@ class Pipelines:
 
     def trace_owners(self) -> list[int]:
         """Returns whose events in a profile are those of the pipelines."""
-        return [number for pipeline in self._made for number in pipeline._trace_owners()]
+        return [number for pipeline in self._made for number in driver_of(pipeline).trace_owners()]
 
     def close(self) -> None:
         """Closes the pipelines that were made here."""
@@ -320,11 +321,6 @@ class Pipelines:
             if pipeline is not given:
                 pipeline.close()
         self._made, self._built = [], False
-
-
-def _untouched(pipeline: Pipeline) -> bool:
-    executor: Any = pipeline._executor
-    return not (executor.iterations_taken or executor.pending or pipeline._last_iter)
 
 
 def _checked(made: Any) -> Pipeline:

@@ -8,7 +8,7 @@ from typing import Any
 
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._pipeline.epochs import Position
-from torchdali.pipeline._checkpoint import Checkpoint, integer
+from torchdali.pipeline._checkpoint_format import Checkpoint, integer
 
 __all__ = ["check_facts", "read_state", "write_state"]
 

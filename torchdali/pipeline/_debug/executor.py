@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the operators of a definition as they are called: the executor of debug mode.
-
-The pipeline around it is in __init__.py; docs/design/debug.md explains the design.
-"""
+"""Runs the operators of a definition as they are called: the executor of debug mode."""
 
 from __future__ import annotations
 
@@ -16,15 +13,16 @@ import numpy as np
 import torch
 
 from torchdali._engine.extension import _C
+from torchdali._engine.schema import operator_schema
 from torchdali._graph.debug_node import Batch, DataNodeDebug
 from torchdali._graph.scope import Scope, pop_scope, push_scope
 from torchdali._sources.input import Group, Input
 from torchdali.data_node import DataNode, OpNode
-from torchdali.errors import ArgumentError, PipelineError, _make
-from torchdali.pipeline._compile import seed_of
-from torchdali.pipeline._debug.calls import Feed, Latest, Site, bare, changed, data_node, difference
+from torchdali.errors import PipelineError, _make
+from torchdali.pipeline._debug.call_site import CallSite
+from torchdali.pipeline._debug.calls import Calls
 from torchdali.pipeline._device import make_device
-from torchdali.tensors import TensorCPU, TensorListCPU, TensorListGPU, wrap
+from torchdali.tensors import TensorCPU, TensorListCPU, TensorListGPU, unwrap, wrap
 from torchdali.tensors._placement import on_gpu
 
 __all__ = ["EagerExecutor"]
@@ -35,9 +33,11 @@ _Data = TensorListCPU | TensorListGPU
 
 
 class EagerExecutor:
-    """What a pipeline in debug mode has in place of the engine's executor.
+    """Takes the place of the engine's executor in a Run.
 
-    schedule() runs the definition once, wait() gives what it returned. Not thread-safe.
+    schedule() runs the definition once, wait() returns its outputs. While the definition runs, the
+    scope has this object as its runner, so that each operator comes here when it is called. Not
+    thread-safe.
 
     Args:
         define: calls the user's function and returns its outputs, nodes or batches.
@@ -48,6 +48,11 @@ class EagerExecutor:
         device_id: its GPU, where an operator runs on one.
         stream_priority: of the stream of its kernels.
         threads: num_threads and set_affinity for the engine.
+
+    Attributes:
+        calls: the operators that the definition calls.
+        inputs: the external sources by the names of their operators.
+        num_outputs: of the definition, once it has run.
     """
 
     def __init__(
@@ -62,27 +67,23 @@ class EagerExecutor:
         stream_priority: int | None,
         **threads: Any,
     ) -> None:
-        self.nodes: list[OpNode] = []  # of the operators, shared with the pipeline
-        self.names: dict[int, str] = {}
+        self.calls = Calls(seed)
         self.inputs: dict[str, Input] = {}
-        self.known = False  # a run has shown all operators
-        self.num_outputs = 0  # where known
+        self.num_outputs = 0
         self._define, self._scope, self._owner = define, scope, owner
-        self._batch_size, self._seed, self._threads = batch_size, seed, threads
+        self._batch_size = batch_size
         self._device_options = device_id, stream_priority
-        self._device: Any = None  # the GPU, from the first operator there on
-        self._early: dict[str, list[_Data]] = {}  # fed before the first run
-        self._sites: list[Site] = []
-        self._next_site = 0
-        self._workers: Any = None  # the executor whose threads all others use
+        self._device: Any = None  # the GPU; made for the first operator that needs it
+        self._engine_options = {"batch_size": batch_size, **threads}
+        self._threads: Any = None  # an executor whose threads all engines use
+        self._fed_early: dict[str, list[_Data]] = {}  # before the first run, by name
         self._results: list[list[tuple[Any, str, Any]]] = []
-        self._ended: StopIteration | None = None  # found while an error was on its way
-        self._running = False
+        self._ended: StopIteration | None = None  # of a source, while an error was raised
+        self._is_running = False
         self._first_id = 0  # of the samples of this run
-        self._size: int | None = None  # of the batches of this run, where known
-        self._size_from = ""
+        self._size = _BatchSize()
 
-    # -- as RunningPipeline drives it
+    # -- for Run
 
     @property
     def pending(self) -> int:
@@ -93,10 +94,10 @@ class EagerExecutor:
         """Runs the definition.
 
         Raises:
-            StopIteration: a source is at its end.
+            StopIteration: a source has ended.
             Exception: what an operator or the user's function raised.
         """
-        if self._running:
+        if self._is_running:
             raise _make(
                 PipelineError,
                 "Pipeline: a definition in debug mode cannot run the pipeline that it defines",
@@ -104,201 +105,192 @@ class EagerExecutor:
         if self._ended is not None:
             self._ended = None
             raise StopIteration
-        for source in self.inputs.values():  # all, before any gives its data away
+        for source in self.inputs.values():  # before any of them gives its data away
             source.require()
-        self._next_site, self._size, self._running = 0, None, True
-        self._scope.names = itertools.count()
-        self._scope.runner = self
-        push_scope(self._scope, self._owner())
+        self.calls.begin_run()
+        self._size = _BatchSize()
         try:
-            outputs = [
-                value if isinstance(value, _BATCHES) else self._checked(value).get()
-                for value in self._define()
-            ]
+            outputs = self._call_definition()
         except StopIteration:
             raise
         except BaseException:
             self._after_failure()
             raise
         finally:
+            self.calls.end_run()
+        self._first_id += self._size.value or self._batch_size
+        self.calls.is_traced, self.num_outputs = True, len(outputs)
+        self._results.append([unwrap(batch) for batch in outputs])
+
+    def _call_definition(self) -> list[_Data]:
+        scope = self._scope
+        scope.names = itertools.count()
+        scope.runner = self
+        self._is_running = True
+        push_scope(scope, self._owner())
+        try:
+            return [
+                value if isinstance(value, _BATCHES) else _with_data(value).get()
+                for value in self._define()
+            ]
+        finally:
             pop_scope()
-            self._running = False
-            self._scope.runner = None
-            self._scope.guards = ()
-            self._scope.sinks.clear()
-            for site in self._sites:
-                if site.feed is not None:
-                    site.feed.waiting, site.feed.taken = [], []
-        self._first_id += self._size or self._batch_size
-        self.known, self.num_outputs = True, len(outputs)
-        self._results.append([(batch._data, batch._layout, batch._names) for batch in outputs])
+            self._is_running = False
+            scope.runner = None
+            scope.guards = ()
+            scope.sinks.clear()
 
     def wait(self) -> list[tuple[Any, str, Any]]:
         """Returns the outputs of the oldest run that was not taken."""
         return self._results.pop(0)
 
     def release_unused_memory(self) -> None:
-        """Gives memory back that nobody uses."""
-        for site in self._sites:
-            if site.executor is not None:
-                site.executor.release_unused_memory()
+        """Frees memory that nobody uses."""
+        for site in self.calls.sites:
+            site.release_unused_memory()
 
     def reset(self) -> None:
         """Begins the next epoch after the end of the data."""
         self._ended = None
         for source in set(self.inputs.values()):
             source.reset()
-        for site in self._sites:
-            if site.node.schema.source and site.executor is not None:
-                site.executor.reset()
+        for site in self.calls.sites:
+            site.reset()
 
     def close(self) -> None:
-        """Ends the workers and lets all memory go."""
-        for site in self._sites:
-            site.stop()
-        if self._workers is not None:
-            self._workers.close()
-        self._sites, self._results = [], []
+        """Ends the threads and frees all memory."""
+        self.calls.drop(0)
+        if self._threads is not None:
+            self._threads.close()
+        self._results = []
 
     def reader_meta(self, name: str) -> Any:
         """Returns the facts about a reader, None where the operator is none."""
-        for site in self._sites:
-            if site.node.name == name and site.executor is not None:
-                return site.executor.reader_meta(name)
+        for site in self.calls.sites:
+            if site.node.name == name and site.has_engine:
+                return site.reader_meta()
         return None
 
     def feed_early(self, name: str, data: Any, layout: str | None) -> None:
-        """Keeps a batch for an external source that the first run may show."""
-        group = Group(
-            None, None, False, False, False, None, device="gpu" if on_gpu(data) else "cpu"
-        )
-        device = None
-        if on_gpu(data):
-            device = self._gpu(data_node("gpu", self._scope))
+        """Keeps a batch for an external source that the first run may call."""
+        there = on_gpu(data)
+        group = Group(None, None, False, False, False, None, device="gpu" if there else "cpu")
+        device = self._gpu(self._placeholder("gpu")) if there else None
         batch = Input(group, [None], self._batch_size, device).convert(data, layout, 0)
-        self._early.setdefault(name, []).append(wrap(*batch))
+        self._fed_early.setdefault(name, []).append(wrap(*batch))
 
-    # -- as record.create drives it
+    # -- for record.create(): the runner of the scope
 
     def adopt(self, value: Any, *, argument: bool) -> Any:
         """Returns a batch that the user passes as data as a node; all else as it is.
 
-        TensorListCPU and lists of arrays are batches; so is an array that stands where an input
-        does. A list of batches or nodes stands for several calls.
+        A TensorListCPU and a list of arrays are batches; so is an array that is passed as an input.
+        A list of batches or nodes is several calls.
         """
         if isinstance(value, _BATCHES):
-            return self._adopted(value)
+            return self._node_of(value)
         if isinstance(value, (list, tuple)) and value:
             if all(isinstance(item, _ARRAYS) for item in value):
                 there = all(on_gpu(item) for item in value)
-                return self._adopted((TensorListGPU if there else TensorListCPU)(list(value)))
+                return self._node_of((TensorListGPU if there else TensorListCPU)(list(value)))
             if not argument and all(isinstance(item, (DataNode, *_BATCHES)) for item in value):
                 return [self.adopt(item, argument=False) for item in value]
         if not argument and isinstance(value, (np.ndarray, torch.Tensor)) and value.ndim:
-            return self._adopted((TensorListGPU if on_gpu(value) else TensorListCPU)(value))
+            return self._node_of((TensorListGPU if on_gpu(value) else TensorListCPU)(value))
         return value
 
-    def _adopted(self, batch: _Data) -> DataNodeDebug:
+    def _node_of(self, batch: _Data) -> DataNodeDebug:
         device = "gpu" if isinstance(batch, TensorListGPU) else "cpu"
-        return DataNodeDebug(data_node(device, self._scope), 0, Batch(batch, None, adopted=True))
+        return DataNodeDebug(self._placeholder(device), 0, Batch(batch, None, adopted=True))
+
+    def _placeholder(self, device: str) -> OpNode:
+        """Returns an operator for data that no operator has made."""
+        return OpNode(
+            schema=operator_schema("external_source"),
+            name="data",
+            named=False,
+            inputs=(),
+            arg_inputs={},
+            args={},
+            seed=None,
+            device=device,
+            preserve=False,
+            num_outputs=1,
+            location=None,
+            scope=self._scope.token,
+        )
 
     def run(self, node: OpNode) -> tuple[DataNode, ...]:
         """Runs an operator that the definition calls."""
-        site = self._site(node)
-        wanted = self._wanted(node)
-        if site.feed is not None:
-            return self._fetch(site, node, wanted)
+        site, dropped = self.calls.next(node)
+        self._keep_fed(dropped)
+        wanted = _wanted_samples(node)
+        if site.source is not None:
+            return self._take_input(site, node, wanted)
         if site.node.schema.source:  # asked in every run, whichever samples take the branch
-            batches = self._execute(site, node, None)
-            return self._outputs(site, [batch.select(wanted) for batch in batches])
-        if wanted is not None and not wanted:
-            empty = Batch(wrap([], ""), ())
-            return self._outputs(site, [empty] * site.node.num_outputs)
-        return self._outputs(site, self._execute(site, node, wanted))
+            batches = [batch.select(wanted) for batch in self._execute(site, node, None)]
+        elif wanted is not None and not wanted:
+            batches = [Batch(wrap([], ""), ())] * site.node.num_outputs
+        else:
+            batches = self._execute(site, node, wanted)
+        return tuple(DataNodeDebug(site.node, i, batch) for i, batch in enumerate(batches))
 
-    # -- calls
+    def _execute(self, site: CallSite, node: OpNode, wanted: tuple[int, ...] | None) -> list[Batch]:
+        """Runs one operator on the samples that are wanted, and returns its outputs."""
+        given = [_with_data(i).batch for i in (*node.inputs, *node.arg_inputs.values())]
+        inputs = []
+        for position, batch in enumerate(given):
+            if not (batch.adopted and wanted is not None and len(batch.data) == len(wanted)):
+                self._size.check(batch, node, f"input {position}")
+                # All samples are wanted, but some are absent, where branches are joined.
+                batch = batch.select(range(self._size.value or 0) if wanted is None else wanted)
+            inputs.append(batch.data)
+        if not site.has_engine:
+            if self._threads is None:
+                self._threads = _C.Executor([], [], **self._engine_options)
+            site.device = self._gpu(node)
+            site.start(self._threads, self._engine_options)
+        ids = range(self._size.value or self._batch_size) if wanted is None else wanted
+        results = site.run(inputs, [self._first_id + i for i in ids])
+        batches = [Batch(wrap(*result), wanted) for result in results]
+        if batches and wanted is None:
+            self._size.check(batches[0], node, "the output")
+        return batches
 
-    def _site(self, node: OpNode) -> Site:
-        """Returns what stands for this call in all runs."""
-        index = self._next_site
-        self._next_site += 1
-        if index < len(self._sites):
-            site = self._sites[index]
-            if difference(site.node, node) is None:
-                site.renew(node)
-                return site
-            if self.known:
-                raise changed(site.node, node)
-            self._forget(index)  # of a first run that failed; the definition has changed since
-        elif self.known:
-            raise changed(None, node)
-        return self._new_site(node)
+    def _take_input(
+        self, site: CallSite, node: OpNode, wanted: tuple[int, ...] | None
+    ) -> tuple[DataNode, ...]:
+        """Returns the output of an external source, whose data comes with its last output."""
+        source = site.source
+        assert source is not None
+        made = DataNodeDebug(site.node, 0, Batch(wrap([], ""), wanted))
+        source.waiting.append(made)
+        if len(source.waiting) < source.num_outputs:
+            return (made,)
+        if source.input is None:
+            source.input = self._make_input(site, node)
+        source.input.require()
+        for target, (_, data) in zip(source.waiting, source.input.take(), strict=True):
+            batch = Batch(wrap(*data), None)
+            if not source.input.pulls:
+                source.taken.append(batch.data)
+            self._size.check(batch, node, "the data")
+            target.hold(batch.select(wanted))
+        return (made,)
 
-    def _new_site(self, node: OpNode) -> Site:
-        if node.named and node.name in self.names.values():
-            raise _make(
-                ArgumentError,
-                f"two operators of one pipeline are named `{node.name}`",
-                operator=node.schema.fn_name,
-                location=node.location,
-            )
-        plain = dataclasses.replace(
-            node,
-            inputs=tuple(bare(i) for i in node.inputs),
-            args={
-                name: Latest(value) if node.schema.by_name[name].type == "function" else value
-                for name, value in node.args.items()
-            },
-            arg_inputs={name: bare(i) for name, i in node.arg_inputs.items()},
-            guards=tuple((bare(i), value) for i, value in node.guards),
-        )
-        stream = sum(site.node.schema.random for site in self._sites)
-        site = Site(plain, seed_of(node, self._seed, stream))
-        if isinstance(node.group, Group):
-            if node.group_index == 0:
-                site.feed = Feed(node.group)
-            else:
-                site.feed = self._sites[-1].feed
-            assert site.feed is not None
-            site.feed.nodes.append(plain)
-        self._sites.append(site)
-        self.nodes.append(plain)
-        self.names[plain.ordinal] = plain.name
-        return site
-
-    def _forget(self, start: int) -> None:
-        """Drops the calls from one on. What was fed stays."""
-        for site in self._sites[start:]:
-            site.stop()
-            if site.feed is not None and site.feed.input is not None:
-                self._early[site.node.name] = [*site.feed.taken, *site.feed.input.drain()]
-            del self.names[site.node.ordinal]
-            self.inputs.pop(site.node.name, None)
-        del self._sites[start:], self.nodes[start:]
-
-    def _after_failure(self) -> None:
-        """Leaves all sources at one iteration: those that the run did not reach give a batch too.
-
-        A first run that fails starts from the beginning the next time.
-        """
-        if not self.known:
-            self._forget(0)
-            return
-        self._first_id += self._size or 0
-        for site in self._sites[self._next_site :]:
-            try:
-                if site.feed is not None:
-                    last = site.node.group_index == site.feed.count - 1
-                    if last and site.feed.input is not None and site.feed.input.ready():
-                        site.feed.input.take()
-                elif site.node.schema.source and site.executor is not None:
-                    site.run()
-            except StopIteration as end:
-                self._ended = end.with_traceback(None)
-            except Exception:  # there is one on its way already
-                continue
-
-    # -- one operator
+    def _make_input(self, site: CallSite, node: OpNode) -> Input:
+        source = site.source
+        assert source is not None
+        device = None
+        if source.group.device == "gpu":
+            device = self._gpu(dataclasses.replace(node, device="gpu"))
+        entries = [(member.name, member) for member in source.nodes]
+        made = Input(source.group, entries, self._batch_size, device)
+        for name, _ in entries:
+            self.inputs[name] = made
+            for batch in self._fed_early.pop(name, []):
+                made.feed(batch, None)
+        return made
 
     def _gpu(self, node: OpNode) -> Any:
         """Returns the GPU that an operator runs on or reads data of; None for one on the CPU."""
@@ -307,103 +299,89 @@ class EagerExecutor:
             self._device = make_device([node, *parents], *self._device_options)
         return self._device
 
-    def _wanted(self, node: OpNode) -> tuple[int, ...] | None:
-        """Returns the samples that the call is for; None: all."""
-        if not node.guards:
-            return None
-        wanted: set[int] | None = None
-        for predicate, value in node.guards:
-            batch = self._checked(predicate).batch
-            holds = {
-                sample
-                for sample, truth in zip(batch.samples(), batch.data.as_torch_list(), strict=True)
-                if bool(truth) == value
-            }
-            wanted = holds if wanted is None else wanted & holds
-        assert wanted is not None
-        return tuple(sorted(wanted))
+    # -- failures
 
-    def _checked(self, node: DataNode) -> DataNodeDebug:
-        if isinstance(node, DataNodeDebug):
-            return node
-        raise _make(
-            PipelineError,
-            f"{node!r} was made outside the definition, and a pipeline in debug mode runs only "
-            "what is called inside",
-            location=node.source.location if node.source else None,
-            fix="make the operator in the definition",
-        )
+    def _after_failure(self) -> None:
+        """Leaves all sources at one iteration: those that the run did not reach give a batch too.
 
-    def _execute(self, site: Site, node: OpNode, wanted: tuple[int, ...] | None) -> list[Batch]:
-        """Runs one operator on the samples that are wanted, and returns its outputs."""
-        fed = [self._checked(i) for i in (*node.inputs, *node.arg_inputs.values())]
-        inputs = []
-        for position, given in enumerate(fed):
-            batch = given.batch
-            if not (batch.adopted and wanted is not None and len(batch.data) == len(wanted)):
-                self._hold_size(batch, node, f"input {position}")
-                # None with samples that are not there: branches are joined.
-                batch = batch.select(range(self._size or 0) if wanted is None else wanted)
-            inputs.append(batch.data)
-        if site.executor is None:
-            options = {"batch_size": self._batch_size, **self._threads}
-            if self._workers is None:
-                self._workers = _C.Executor([], [], **options)
-            site.device = self._gpu(node)
-            site.start(self._workers, options)
-        ids = range(self._size or self._batch_size) if wanted is None else wanted
-        results = site.run(inputs, [self._first_id + i for i in ids])
-        batches = [Batch(wrap(*result), wanted) for result in results]
-        if batches and wanted is None:
-            self._hold_size(batches[0], node, "the output")
-        return batches
+        A first run that fails starts from the beginning the next time.
+        """
+        if not self.calls.is_traced:
+            self._keep_fed(self.calls.drop(0))
+            return
+        self._first_id += self._size.value or 0
+        for site in self.calls.remaining:
+            try:
+                if site.source is not None:
+                    last = site.node.group_index == site.source.num_outputs - 1
+                    if last and site.source.input is not None and site.source.input.ready():
+                        site.source.input.take()
+                elif site.node.schema.source and site.has_engine:
+                    site.run()
+            except StopIteration as end:
+                self._ended = end.with_traceback(None)
+            except Exception:  # another error is being raised
+                continue
 
-    def _outputs(self, site: Site, batches: Sequence[Batch]) -> tuple[DataNode, ...]:
-        return tuple(DataNodeDebug(site.node, i, batch) for i, batch in enumerate(batches))
+    def _keep_fed(self, dropped: Sequence[CallSite]) -> None:
+        """Keeps what was fed to calls that were dropped, for the next first run."""
+        for site in dropped:
+            source = site.source
+            if source is not None and source.input is not None:
+                self._fed_early[site.node.name] = [*source.taken, *source.input.drain()]
+            self.inputs.pop(site.node.name, None)
 
-    def _fetch(
-        self, site: Site, node: OpNode, wanted: tuple[int, ...] | None
-    ) -> tuple[DataNode, ...]:
-        """Returns the output of an external source, whose data comes with its last output."""
-        feed = site.feed
-        assert feed is not None
-        made = DataNodeDebug(site.node, 0, Batch(wrap([], ""), wanted))
-        feed.waiting.append(made)
-        if len(feed.waiting) < feed.count:
-            return (made,)
-        if feed.input is None:
-            entries = [(member.name, member) for member in feed.nodes]
-            device = None
-            if feed.group.device == "gpu":
-                device = self._gpu(dataclasses.replace(node, device="gpu"))
-            feed.input = Input(feed.group, entries, self._batch_size, device)
-            for name, _ in entries:
-                self.inputs[name] = feed.input
-                for early in self._early.pop(name, []):
-                    feed.input.feed(early, None)
-        feed.input.require()
-        for target, (_, (tensors, layout)) in zip(feed.waiting, feed.input.take(), strict=True):
-            batch = Batch(wrap(tensors, layout), None)
-            if not feed.input.pulls:
-                feed.taken.append(batch.data)
-            self._hold_size(batch, node, "the data")
-            target.hold(batch.select(wanted))
-        return (made,)
 
-    def _hold_size(self, batch: Batch, node: OpNode, what: str) -> None:
-        """Holds the size of a batch against that of this run, which the first batch decides."""
+class _BatchSize:
+    """The size of the batches of one run: that of its first batch."""
+
+    def __init__(self) -> None:
+        self.value: int | None = None
+        self._origin = ""
+
+    def check(self, batch: Batch, node: OpNode, what: str) -> None:
+        """Raises PipelineError where a whole batch has another size."""
         if batch.present is not None:
             return
-        if self._size is None:
-            self._size = len(batch.data)
-            self._size_from = f"{node.schema.fn_name} at {node.location}"
-        elif self._size != len(batch.data):
+        if self.value is None:
+            self.value = len(batch.data)
+            self._origin = f"{node.schema.fn_name} at {node.location}"
+        elif self.value != len(batch.data):
             raise _make(
                 PipelineError,
                 f"batches of one run have one size: {what} has {len(batch.data)} samples, expected "
-                f"{self._size}, from {self._size_from}",
+                f"{self.value}, from {self._origin}",
                 operator=node.schema.fn_name,
                 location=node.location,
                 fix="where the size of batches varies, call the external sources before operators "
                 "without inputs; one value for all samples is a types.Constant",
             )
+
+
+def _wanted_samples(node: OpNode) -> tuple[int, ...] | None:
+    """Returns the samples that take the branch of a call; None: all."""
+    if not node.guards:
+        return None
+    wanted: set[int] | None = None
+    for predicate, value in node.guards:
+        batch = _with_data(predicate).batch
+        holds = {
+            sample
+            for sample, truth in zip(batch.samples(), batch.data.as_torch_list(), strict=True)
+            if bool(truth) == value
+        }
+        wanted = holds if wanted is None else wanted & holds
+    assert wanted is not None
+    return tuple(sorted(wanted))
+
+
+def _with_data(node: DataNode) -> DataNodeDebug:
+    if isinstance(node, DataNodeDebug):
+        return node
+    raise _make(
+        PipelineError,
+        f"{node!r} was made outside the definition, and a pipeline in debug mode runs only "
+        "what is called inside",
+        location=node.source.location if node.source else None,
+        fix="make the operator in the definition",
+    )

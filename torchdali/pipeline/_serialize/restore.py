@@ -11,16 +11,17 @@ from torchdali._common.enums import DALIDataType
 from torchdali._common.location import SourceLocation
 from torchdali._engine.schema import UNIVERSAL, OperatorSchema, operator_schema
 from torchdali._graph import record
-from torchdali._graph.scope import Scope, check_guards, check_predicate
+from torchdali._graph.scope import Scope, check_guards, check_predicate, pop_scope
 from torchdali._sources.input import Group
 from torchdali._sources.parallel import parallel_source
 from torchdali._sources.python_source import Puller
 from torchdali.data_node import DataNode, OpNode
+from torchdali.pipeline._definition import Definition
 from torchdali.pipeline._options import OperatorConcurrency, Options, StreamPolicy
 from torchdali.pipeline._serialize.document import Place
 from torchdali.pipeline._serialize.references import Allowed
 
-__all__ = ["NOWHERE", "drawn_seed", "edge", "restore_nodes", "stored_options"]
+__all__ = ["NOWHERE", "drawn_seed", "restore_definition", "stored_options"]
 
 _ENUMS: dict[str, Any] = {
     "output_dtype": DALIDataType,
@@ -82,7 +83,39 @@ def drawn_seed(document: Place) -> int | None:
     return None if seed.is_null else seed.integer(0)
 
 
-def edge(place: Place, nodes: Sequence[OpNode]) -> DataNode:
+def restore_definition(
+    document: Place, definition: Definition, owner: Any, allowed: Allowed
+) -> None:
+    """Records the operators of a document, and takes its outputs.
+
+    Args:
+        document: a serialized pipeline.
+        definition: without outputs; gets those of the document.
+        owner: the pipeline.
+        allowed: the functions that the document may refer to.
+
+    Raises:
+        TorchdaliError: the document is damaged, does not fit this version of the operators, or
+            refers to other functions.
+    """
+    scope = definition.scope
+    scope.sinks.clear()
+    definition.enter(owner)
+    try:
+        nodes = _restore_nodes(document, scope, allowed)
+    finally:
+        scope.guards = ()
+        pop_scope()
+    scope.sinks[:] = [
+        nodes[place.integer(0, len(nodes) - 1)] for place in document["sinks"].entries()
+    ]
+    outputs = [_edge(place, nodes) for place in document["outputs"].entries()]
+    if not outputs:
+        document["outputs"].fail("is empty")
+    definition.set_outputs(*outputs)
+
+
+def _edge(place: Place, nodes: Sequence[OpNode]) -> DataNode:
     """Returns the data node that [node, output] stands for."""
     node, output = place.entries(2)
     return _output(node, output, nodes)
@@ -166,7 +199,7 @@ def _maker(schema: OperatorSchema) -> Callable[..., Any]:
     return maker
 
 
-def restore_nodes(document: Place, scope: Scope, allowed: Allowed) -> list[OpNode]:
+def _restore_nodes(document: Place, scope: Scope, allowed: Allowed) -> list[OpNode]:
     """Records the operators in the current pipeline, after checking what record.create() trusts."""
     groups = _sources(document, allowed)
     taken: set[tuple[int, int]] = set()
@@ -199,7 +232,7 @@ def restore_nodes(document: Place, scope: Scope, allowed: Allowed) -> list[OpNod
                 arguments[name] = allowed.find(found, location, operator=operator_name)
             else:
                 arguments[name] = value.value()
-        arg_inputs = {n: edge(value, nodes) for n, value in place["argument_inputs"].items()}
+        arg_inputs = {n: _edge(value, nodes) for n, value in place["argument_inputs"].items()}
         if arguments.keys() & arg_inputs.keys():
             place.fail("has an argument twice")
         own_name = place["name"].text()
@@ -216,7 +249,7 @@ def restore_nodes(document: Place, scope: Scope, allowed: Allowed) -> list[OpNod
         scope.guards = tuple(guards)
         made = _maker(schema)(
             schema,
-            [edge(value, nodes) for value in place["inputs"].entries()],
+            [_edge(value, nodes) for value in place["inputs"].entries()],
             {
                 **arguments,
                 **arg_inputs,

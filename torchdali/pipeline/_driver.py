@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What loaders, iterators and tools may ask of a pipeline beside its public methods.
+
+``driver_of(pipeline)`` is the only way in: nothing outside ``torchdali.pipeline`` reads an
+attribute of a pipeline that is not public. docs/design/pipeline.md describes the parts behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from torchdali._graph.pytree import Structure
+from torchdali.pipeline._checkpoint_format import Checkpoint
+from torchdali.pipeline._checkpoints import ResumedAt
+from torchdali.pipeline._options import Options
+
+__all__ = ["PipelineDriver", "SupportsDriver", "driver_of"]
+
+
+class PipelineDriver(Protocol):
+    """Drives one pipeline. What is said to need a built pipeline raises PipelineError otherwise.
+
+    Attributes:
+        options: the checked options.
+        is_closed: whether close() was called.
+        structure: how the function under pipeline_def returned its outputs; None elsewhere.
+        make_again: makes another pipeline of the same definition, with other options as keywords;
+            None where the definition is not under pipeline_def.
+    """
+
+    @property
+    def options(self) -> Options: ...
+    @property
+    def is_closed(self) -> bool: ...
+    @property
+    def structure(self) -> Structure | None: ...
+    @property
+    def make_again(self) -> Callable[..., Any] | None: ...
+
+    # -- of a built pipeline
+
+    @property
+    def seed(self) -> int:
+        """The seed of random operators without a seed of their own."""
+
+    @property
+    def input_names(self) -> Sequence[str]:
+        """Names of the external sources that an output needs."""
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was scheduled yet."""
+
+    @property
+    def follows_epoch_plans(self) -> bool:
+        """Whether restart() is possible; it is not in debug mode."""
+
+    def reader_shuffles(self, name: str) -> bool:
+        """Returns whether a reader asks for shuffled epochs."""
+
+    def restart(self, epoch_plan: Mapping[str, Any] | None, new_epoch: bool) -> None:
+        """Drops the iterations in flight, and begins at another place of the data.
+
+        Args:
+            epoch_plan: what readers return next, as keywords of Executor.set_epoch_plan(); None for
+                a pipeline without readers.
+            new_epoch: external sources begin an epoch; otherwise they stay where they are.
+        """
+
+    # -- checkpoints
+
+    def snapshot(self) -> Checkpoint:
+        """Returns where the built pipeline is, also without enable_checkpointing."""
+
+    def checkpoint_of(self, iterator: Mapping[str, Any]) -> bytes:
+        """Returns a checkpoint that also holds the position of an iterator over the pipeline.
+
+        Raises:
+            PipelineError: the pipeline was made without enable_checkpointing.
+        """
+
+    def resume_from(self, checkpoint: Checkpoint) -> None:
+        """Has the next build() start from a checkpoint; the engine is closed until then."""
+
+    @property
+    def resumed_at(self) -> ResumedAt | None:
+        """Where the pipeline was resumed; None where it was not, or has run since."""
+
+    # -- tools
+
+    def trace_owners(self) -> list[int]:
+        """Returns the numbers that mark the events of this pipeline in a profile."""
+
+    def release_unused_memory(self) -> None:
+        """Frees memory that is kept for the next batches."""
+
+
+class SupportsDriver(Protocol):
+    """A pipeline, or what stands for one in tests."""
+
+    def __torchdali_driver__(self) -> PipelineDriver: ...
+
+
+def driver_of(pipeline: SupportsDriver) -> PipelineDriver:
+    """Returns the driver of a pipeline; it refers to the pipeline's parts as they are now."""
+    return pipeline.__torchdali_driver__()

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PipelineParts: the objects that a pipeline consists of, from its options to its end."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torchdali._common.enums import PipelineAPIType
+from torchdali._graph.draw import Picture
+from torchdali._graph.pytree import Structure
+from torchdali.errors import PipelineError, _make
+from torchdali.pipeline._calls import CallFamily
+from torchdali.pipeline._checkpoint_format import Checkpoint
+from torchdali.pipeline._checkpoints import Checkpoints, ResumedAt
+from torchdali.pipeline._definition import Definition
+from torchdali.pipeline._inspection import Inspection
+from torchdali.pipeline._options import Options
+from torchdali.pipeline._processes import WorkerProcesses
+from torchdali.pipeline._run import Run
+
+__all__ = ["PipelineParts"]
+
+
+class PipelineParts:
+    """The parts of one pipeline; implements PipelineDriver.
+
+    A pipeline is defined, built and closed. No part refers to the pipeline, so that dropping the
+    pipeline frees all of them; methods that call the pipeline get it as `owner`.
+
+    Args:
+        options: of the pipeline.
+        checkpoint: the argument `checkpoint` of Pipeline.
+
+    Attributes:
+        start_from: the checkpoint that the next build starts from; None: the beginning.
+        is_restored: whether the last build started from a checkpoint.
+        definition: operators and outputs.
+        processes: the worker processes, which may be started before the build.
+        calls: the family of methods that the pipeline is run by.
+        run, inspection, checkpoints: None until the pipeline is built, and after close().
+        is_closed: whether close() was called.
+
+    Raises:
+        PipelineError: a checkpoint without enable_checkpointing.
+        ArgumentError, ArgumentTypeError, DataError: a checkpoint that cannot be read.
+    """
+
+    def __init__(self, options: Options, checkpoint: Any = None) -> None:
+        self.options = options
+        if checkpoint is not None and not options.enable_checkpointing:
+            raise _make(
+                PipelineError,
+                "Pipeline: `checkpoint` was given without enable_checkpointing",
+                fix="pass enable_checkpointing=True too",
+            )
+        self.start_from = None if checkpoint is None else Checkpoint.decode(checkpoint)
+        self.is_restored = False
+        self.definition = Definition()
+        self.processes = WorkerProcesses()
+        self.calls = CallFamily()
+        self.run: Run | None = None
+        self.inspection: Inspection | None = None
+        self.checkpoints: Checkpoints | None = None
+        self.is_closed = False
+        self._trace_owners: list[int] = []  # of this run and of those before it
+
+    # -- definition
+
+    def define(self, owner: Any, define_graph: Callable[[], Any] | None) -> None:
+        """Has the outputs defined where that was not done; see Definition.define()."""
+        self._check_open()
+        self.definition.define(owner, define_graph)
+
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise _make(PipelineError, "Pipeline: the pipeline is closed")
+
+    # -- from the definition to a run, and its end
+
+    def start_processes(self, owner: Any) -> None:
+        """Starts the worker processes ahead of build()."""
+        self._check_open()
+        self.options.check_sizes()
+        self.definition.define(owner, None)
+        self.processes.start(self.definition.plan(self._plan_seed()), self.options)
+
+    def build(
+        self,
+        owner: Any,
+        define_graph: Callable[[], Any] | None,
+        iter_setup: weakref.WeakMethod[Callable[[], None]] | None,
+    ) -> None:
+        """Makes `run` and `inspection`.
+
+        Args:
+            owner: the pipeline.
+            define_graph: as in Definition.define().
+            iter_setup: method of the pipeline that prepares an iteration; None: there is none.
+        """
+        self._check_open()
+        self.options.check_sizes()
+        self.definition.define(owner, define_graph)
+        options, start = self.options, self.start_from
+        run = None
+        try:
+            run = self.definition.start(
+                owner, options, self._plan_seed(), self.processes, iter_setup
+            )
+            checkpoints = Checkpoints(run, start, enabled=options.enable_checkpointing)
+        except BaseException:
+            self.processes.close()
+            if run is not None:
+                run.close()
+            raise
+        self.run, self.checkpoints = run, checkpoints
+        self.inspection = self.definition.inspect(run, options)
+        self.start_from, self.is_restored = None, start is not None
+        self.definition.is_built = True
+        self._trace_owners += run.trace_owners
+
+    def _plan_seed(self) -> int:
+        """Returns the seed of the checkpoint, else that of the pipeline."""
+        if self.start_from is None:
+            return self.definition.seed(self.options)
+        self.definition.drawn_seed = self.start_from.seed
+        return self.start_from.seed
+
+    def _end_run(self) -> None:
+        run, self.run, self.inspection, self.checkpoints = self.run, None, None, None
+        self.processes.close()  # before the engine, whose threads may wait for them
+        if run is not None:
+            run.close()
+
+    def close(self) -> None:
+        """Ends the run and the worker processes, and drops the definition."""
+        if self.run is not None:
+            self.run.check_closable()
+        self.is_closed = True
+        self.definition.close()
+        self._end_run()
+
+    def picture(self) -> Picture:
+        """Returns the graph that runs, or before the build the definition so far."""
+        if self.inspection is not None:
+            return self.inspection.picture()
+        return self.definition.picture()
+
+    def head(self, name: str) -> str:
+        """Returns a line that describes a pipeline of a class."""
+        state = "closed" if self.is_closed else "not built" if self.run is None else "built"
+        sizes = (
+            -1 if n is None else n for n in (self.options.batch_size, self.options.num_threads)
+        )
+        return "{}: batch_size={}, num_threads={}, {}".format(name, *sizes, state)
+
+    # -- PipelineDriver, beside `options` and `is_closed`
+
+    def built(self) -> Run:
+        """Returns the run; raises PipelineError where the pipeline is not built."""
+        if self.run is None:
+            state = "closed" if self.is_closed else "not built"
+            raise _make(PipelineError, f"Pipeline: the pipeline is {state}")
+        return self.run
+
+    @property
+    def structure(self) -> Structure | None:
+        """See PipelineDriver."""
+        return self.definition.structure
+
+    @property
+    def make_again(self) -> Callable[..., Any] | None:
+        """See PipelineDriver."""
+        return self.definition.make_again
+
+    @property
+    def seed(self) -> int:
+        """See PipelineDriver."""
+        return self.built().seed
+
+    @property
+    def input_names(self) -> Sequence[str]:
+        """See PipelineDriver."""
+        return self.built().inputs.names
+
+    @property
+    def is_untouched(self) -> bool:
+        """See PipelineDriver."""
+        return self.built().is_untouched
+
+    @property
+    def follows_epoch_plans(self) -> bool:
+        """See PipelineDriver."""
+        return self.built().follows_epoch_plans
+
+    def reader_shuffles(self, name: str) -> bool:
+        """See PipelineDriver."""
+        return bool(self.built().executor.reader_shuffles(name))
+
+    def restart(self, epoch_plan: Mapping[str, Any] | None, new_epoch: bool) -> None:
+        """See PipelineDriver."""
+        self.calls.use(PipelineAPIType.BASIC)
+        self.built().restart(epoch_plan, new_epoch)
+
+    def snapshot(self) -> Checkpoint:
+        """See PipelineDriver."""
+        self.built()
+        assert self.checkpoints is not None
+        return self.checkpoints.snapshot()
+
+    def check_checkpointing(self) -> None:
+        """Raises TorchdaliError where the pipeline makes no checkpoints."""
+        self.definition.require_graph("checkpoint")
+        if not self.options.enable_checkpointing:
+            raise _make(
+                PipelineError,
+                "Pipeline: checkpoint() of a pipeline that was made without enable_checkpointing",
+                fix="pass enable_checkpointing=True where the pipeline is made",
+            )
+
+    def checkpoint_of(self, iterator: Mapping[str, Any]) -> bytes:
+        """See PipelineDriver."""
+        self.check_checkpointing()
+        self.built()
+        assert self.checkpoints is not None
+        return self.checkpoints.snapshot(iterator).encode()
+
+    def resume_from(self, checkpoint: Checkpoint) -> None:
+        """See PipelineDriver."""
+        self.start_from = checkpoint
+        self._end_run()
+
+    @property
+    def resumed_at(self) -> ResumedAt | None:
+        """See PipelineDriver."""
+        return None if self.checkpoints is None else self.checkpoints.resumed_at
+
+    def external_source_shm_statistics(self) -> dict[str, list[int]]:
+        """Returns how much shared memory the external sources with parallel=True have.
+
+        Returns:
+            "capacities": bytes of each batch that workers have filled or will fill and that was not
+            taken; "per_sample_capacities": the same divided by the number of samples of a batch.
+        """
+        sizes = [] if self.run is None else self.run.inputs.capacities()
+        samples = self.options.batch_size or 1
+        return {"capacities": sizes, "per_sample_capacities": [s // samples for s in sizes]}
+
+    def trace_owners(self) -> list[int]:
+        """See PipelineDriver."""
+        return list(self._trace_owners)
+
+    def release_unused_memory(self) -> None:
+        """See PipelineDriver."""
+        if self.run is not None:
+            self.run.release_unused_memory()

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipeline: the public face of the parts that define, build and run it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar, cast
+
+from torchdali._common.enums import DALIDataType, PipelineAPIType
+from torchdali._graph.draw import notebook_html
+from torchdali._graph.scope import current_owner, pop_scope, push_scope
+from torchdali.data_node import DataNode
+from torchdali.errors import ArgumentTypeError, UnsupportedError, _make
+from torchdali.pipeline._checkpoints import Checkpoints
+from torchdali.pipeline._face import (
+    checkpoints_of,
+    forwarded,
+    inspection_of,
+    option,
+    parts_of,
+    run_of,
+    serializer_of,
+    size,
+)
+from torchdali.pipeline._inspection import Inspection
+from torchdali.pipeline._live import live_pipelines
+from torchdali.pipeline._options import OperatorConcurrency, Options, StreamPolicy
+from torchdali.pipeline._parts import PipelineParts
+from torchdali.pipeline._run import Run
+from torchdali.pipeline._serialize.serializer import Allow, Serializer, read_document
+from torchdali.tensors import TensorListCPU, use_on_stream
+from torchdali.tensors._input import check_gpu_options
+
+__all__ = ["Pipeline"]
+
+_Batches = tuple[TensorListCPU, ...]
+_Self = TypeVar("_Self", bound="Pipeline")
+
+
+class Pipeline:
+    """Data processing as a graph of operators, run by native threads ahead of its user.
+
+    The graph is defined in a `with pipeline:` block that ends in set_outputs(), in define_graph()
+    of a subclass, or by a function under `pipeline_def`. Batches come out of run(). One thread at a
+    time may use a pipeline; feed_input() may be called from another one.
+
+    Args:
+        batch_size: the greatest number of samples in a batch.
+        num_threads: number of worker threads.
+        device_id: GPU of the pipeline; without effect on CPU operators.
+        seed: of all random values; None or negative: a new one each time.
+        exec_pipelined: run ahead of the user, `prefetch_queue_depth` iterations in all.
+        prefetch_queue_depth: iterations in flight; 1 does not run ahead. With {"cpu_size": int,
+            "gpu_size": int} their sum is in flight, and at most `gpu_size` of them come to the
+            GPU and hold memory there.
+        exec_async: accepted; workers never block the caller, only taking a batch waits.
+        bytes_per_sample: accepted; memory is sized by what samples need.
+        set_affinity: bind worker i to the i-th processor that the process may use.
+        max_streams: accepted; without effect on CPU operators.
+        default_cuda_stream_priority: accepted; without effect on CPU operators.
+        enable_memory_stats: record the figures of executor_statistics().
+        enable_checkpointing: allow checkpoint().
+        checkpoint: bytes that checkpoint() of a pipeline of the same definition returned: continue
+            from there. Its seed replaces `seed`. Needs enable_checkpointing.
+        py_num_workers: number of worker processes for external sources with parallel=True; 0 calls
+            them in the process itself.
+        py_start_method: how these are started. "forkserver": as copies of one fresh interpreter,
+            which is started once. "spawn": as fresh interpreters. "fork": as copies of this
+            process, which must not use CUDA yet; then sources need not be picklable.
+        py_callback_pickler: pickles sources for workers: a module with dumps and loads such as
+            cloudpickle, or a tuple of it and dicts of arguments for the two; None:
+            torchdali.pickling.
+        output_dtype: element type that each output must have (one for all, or a list), checked in
+            every iteration.
+        output_ndim: number of dimensions that the samples of each output must have; likewise.
+        output_layout: layout that each output must have; likewise.
+        exec_dynamic: accepted; there is one executor.
+        experimental_exec_dynamic: accepted; the same.
+        stream_policy: accepted; without effect on CPU operators.
+        concurrency: accepted; without effect on CPU operators.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: an argument is wrong.
+        UnsupportedError: an argument asks for something that this version does not have.
+    """
+
+    def __init__(
+        self,
+        batch_size: int | None = None,
+        num_threads: int | None = None,
+        device_id: int | None = None,
+        seed: int | None = None,
+        exec_pipelined: bool = True,
+        prefetch_queue_depth: int | Mapping[str, int] = 2,
+        exec_async: bool = True,
+        bytes_per_sample: int = 0,
+        set_affinity: bool = False,
+        max_streams: int | None = None,
+        default_cuda_stream_priority: int | None = None,
+        *,
+        enable_memory_stats: bool = False,
+        enable_checkpointing: bool = False,
+        checkpoint: Any = None,
+        py_num_workers: int = 1,
+        py_start_method: str = "forkserver",
+        py_callback_pickler: Any = None,
+        output_dtype: Any = None,
+        output_ndim: Any = None,
+        output_layout: Any = None,
+        exec_dynamic: bool | None = None,
+        experimental_exec_dynamic: bool | None = None,
+        stream_policy: StreamPolicy | None = None,
+        concurrency: OperatorConcurrency | None = None,
+    ) -> None:
+        options = dict(locals())  # the arguments by name
+        del options["self"], options["checkpoint"], options["experimental_exec_dynamic"]
+        options["exec_dynamic"] = exec_dynamic or experimental_exec_dynamic
+        self._parts = PipelineParts(Options(**options), checkpoint)
+
+    def __torchdali_driver__(self) -> PipelineParts:
+        """Returns what loaders and iterators drive the pipeline by: a PipelineDriver."""
+        return self._parts
+
+    def __torchdali_trace_owners__(self) -> list[int]:
+        """Returns the numbers that mark the events of the pipeline in a profile."""
+        return self._parts.trace_owners()
+
+    # -- options
+
+    batch_size: int = size(
+        "batch_size", "The greatest number of samples in a batch; -1 if missing."
+    )
+    max_batch_size: int = size("batch_size", "The same as batch_size.")
+    num_threads: int = size("num_threads", "Number of worker threads; -1 if missing.")
+    device_id: int | None = option("device_id", "GPU of the pipeline, or None.")
+    seed: int | None = option("seed", "The seed that was given; None: a new one each time.")
+    exec_pipelined: bool = option("exec_pipelined", "Whether the pipeline runs ahead of its user.")
+    exec_async: bool = option("exec_async")
+    exec_separated: bool = option("exec_separated", "Whether CPU and GPU have separate queues.")
+    exec_dynamic: bool = option("exec_dynamic")
+    prefetch_queue_depth: int | Mapping[str, int] = option("prefetch_queue_depth")
+    cpu_queue_size: int = option("cpu_queue_size", "Number of iterations in flight on the CPU.")
+    gpu_queue_size: int = option("gpu_queue_size", "Number of iterations in flight on the GPU.")
+    set_affinity: bool = option("set_affinity", "Whether worker threads are bound to processors.")
+    max_streams: int = option("max_streams")
+    default_cuda_stream_priority: int = option("default_cuda_stream_priority")
+    enable_memory_stats: bool = option("enable_memory_stats", "Whether memory is measured.")
+    py_num_workers: int = option("py_num_workers")
+    py_start_method: str = option("py_start_method")
+    stream_policy: StreamPolicy = option("stream_policy")
+    concurrency: OperatorConcurrency = option("concurrency")
+
+    # -- definition
+
+    def __enter__(self) -> Pipeline:
+        """Makes this pipeline the current one; operators made now belong to it."""
+        self._parts.definition.enter(self)
+        return self
+
+    def __exit__(self, exception_type: Any, exception_value: Any, traceback: Any) -> None:
+        """Makes the pipeline before it current again."""
+        pop_scope()
+
+    @staticmethod
+    def push_current(pipeline: Pipeline) -> None:
+        """Makes a pipeline the current one until pop_current()."""
+        if not isinstance(pipeline, Pipeline):
+            raise _make(
+                ArgumentTypeError,
+                f"Pipeline.push_current: takes a pipeline, got {type(pipeline).__name__}",
+            )
+        push_scope(pipeline._parts.definition.scope, pipeline)
+
+    @staticmethod
+    def pop_current() -> None:
+        """Makes the pipeline before the current one current again."""
+        pop_scope()
+
+    @staticmethod
+    def current() -> Pipeline | None:
+        """Returns the current pipeline of this thread, or None."""
+        return cast("Pipeline | None", current_owner())
+
+    def define_graph(self) -> Any:
+        """Returns the outputs; to be overridden in subclasses."""
+        raise _make(
+            UnsupportedError,
+            "Pipeline: nothing defines the outputs",
+            fix="call set_outputs(), override define_graph(), or use pipeline_def",
+        )
+
+    def set_outputs(self, *output_data_nodes: Any) -> None:
+        """Sets the outputs of the pipeline: data nodes, or constants (numbers, lists, arrays).
+
+        Raises:
+            ArgumentTypeError: something is neither.
+            UnsupportedError: there are no outputs.
+            PipelineError: the pipeline is built already.
+        """
+        self._parts.definition.set_outputs(*output_data_nodes)
+
+    def add_sink(self, edge: DataNode) -> None:
+        """Keeps an operator running although no output needs it."""
+        self._parts.definition.add_sink(edge)
+
+    serialize = forwarded(serializer_of, Serializer.serialize)
+    deserialize_and_build = forwarded(serializer_of, Serializer.deserialize_and_build)
+
+    @classmethod
+    def deserialize(
+        cls: type[_Self],
+        serialized_pipeline: bytes | str | None = None,
+        filename: Any = None,
+        *,
+        allow: Allow = (),
+        **kwargs: Any,
+    ) -> _Self:
+        """Returns a built pipeline from what serialize() returned or wrote.
+
+        Nothing of the document is executed. The document may refer to functions of the user: their
+        modules are imported and they are called only where `allow` names them, otherwise it is
+        refused. Building reads what the definition names, such as the folders of readers.
+
+        Args:
+            serialized_pipeline: what serialize() returned.
+            filename: of a file that it wrote; instead of `serialized_pipeline`.
+            allow: functions that the pipeline may call: functions themselves, their names
+                ("module:qualname"), names of modules for all functions in them, or True for all.
+            **kwargs: arguments of the constructor, which replace those in the document. A new
+                `seed` changes what is drawn by operators without one of their own.
+
+        Raises:
+            DataError, FileError, UnsupportedError: the document cannot be read.
+            PipelineError: it calls a function that was not allowed.
+            TorchdaliError: it does not fit the arguments, or this version of the operators.
+        """
+        document, arguments = read_document(serialized_pipeline, filename, kwargs)
+        pipeline = cls(**arguments)
+        serializer_of(pipeline).restore(document, allow, keeps_drawn_seed="seed" not in kwargs)
+        return pipeline
+
+    # -- from the definition to a run, and its end
+
+    def build(self, define_graph: Callable[[], Any] | None = None) -> None:
+        """Checks the definition and makes the plan. run() does it if necessary.
+
+        Args:
+            define_graph: returns the outputs; instead of define_graph() and set_outputs().
+
+        Raises:
+            TorchdaliError: the definition is wrong; the text names the line.
+        """
+        if self._parts.run is None:
+            overridden = type(self).iter_setup is not Pipeline.iter_setup
+            iter_setup = weakref.WeakMethod(self.iter_setup) if overridden else None
+            self._parts.build(self, define_graph, iter_setup)
+            live_pipelines.add(self)
+
+    def start_py_workers(self) -> None:
+        """Starts the worker processes of parallel sources and functions; build() does it too.
+
+        With py_start_method="fork" this has to come before the process uses CUDA, and before
+        build() of any other pipeline that forks. build(define_graph=...) is not possible after it.
+        """
+        self._parts.start_processes(self)
+
+    def close(self) -> None:
+        """Drops what is scheduled, ends the workers and frees all memory. May be called twice."""
+        self._parts.close()
+        live_pipelines.discard(self)
+
+    # -- iterations
+
+    def iter_setup(self) -> None:
+        """Prepares an iteration; to be overridden. Called before each one is scheduled."""
+
+    def run(self, cuda_stream: Any = None, /, **pipeline_inputs: Any) -> _Batches:
+        """Returns the outputs of the next iteration, and lets the pipeline run ahead.
+
+        Args:
+            cuda_stream: a stream in any form that waits for outputs on the GPU, too; torch's
+                current one always does. Without effect on CPU outputs.
+            **pipeline_inputs: data for external sources by name, as in feed_input().
+
+        Raises:
+            StopIteration: the data has ended; reset() begins the next epoch.
+            TorchdaliError: the iteration failed. The next run() returns the one after it.
+        """
+        if cuda_stream is not None:
+            check_gpu_options("Pipeline.run", cuda_stream)
+            return use_on_stream(self.run(**pipeline_inputs), cuda_stream)
+        run = self._parts.run
+        if run is not None and run.is_steady and not pipeline_inputs:
+            return run.next()
+        run, calls = run_of(self), self._parts.calls
+        calls.use(PipelineAPIType.BASIC)
+        for name, data in pipeline_inputs.items():
+            self.feed_input(name, data)
+        return run.next(stay_steady=calls.current is PipelineAPIType.BASIC)
+
+    def schedule_run(self) -> None:
+        """Starts an iteration; the first call starts as many as the queue holds.
+
+        A call that finds the queue full takes effect when an iteration is taken.
+        """
+        run = run_of(self)
+        self._parts.calls.use(PipelineAPIType.SCHEDULED)
+        run.schedule()
+
+    def share_outputs(self, cuda_stream: Any = None) -> _Batches:
+        """Returns the outputs of the oldest iteration that was scheduled, when it is finished.
+
+        Raises:
+            StopIteration: nothing is scheduled.
+            TorchdaliError: the iteration failed.
+        """
+        self._parts.calls.use(PipelineAPIType.SCHEDULED)
+        check_gpu_options("Pipeline.share_outputs", cuda_stream)
+        run = self._parts.run
+        if run is None:
+            raise StopIteration
+        batches = run.share()
+        return batches if cuda_stream is None else use_on_stream(batches, cuda_stream)
+
+    def release_outputs(self) -> None:
+        """Does nothing: memory is freed when nothing refers to it."""
+        self._parts.calls.use(PipelineAPIType.SCHEDULED)
+
+    def outputs(self, cuda_stream: Any = None) -> _Batches:
+        """Returns share_outputs() and releases what was shared before."""
+        return self.share_outputs(cuda_stream)
+
+    def reset(self) -> None:
+        """Begins the next epoch; does nothing before the end of the data."""
+        if self._parts.run is not None:
+            self._parts.run.reset()
+
+    def empty(self) -> bool:
+        """Returns whether no iteration is scheduled that was not taken."""
+        return self._parts.run is None or self._parts.run.is_empty
+
+    def enable_api_check(self, enable: bool) -> None:
+        """Forbids (True) or allows to mix run() with schedule_run() and its family."""
+        self._parts.calls.enabled = bool(enable)
+
+    def _check_api_type_scope(self, api: PipelineAPIType) -> AbstractContextManager[None]:
+        return self._parts.calls.scope(api)  # called by iterators that were written for DALI
+
+    feed_input = forwarded(run_of, Run.feed_input)
+    input_feed_count = forwarded(run_of, Run.input_feed_count)
+
+    def output_stream(self) -> None:
+        """Returns None: outputs are ready on the stream that is torch's current one in run()."""
+
+    # -- what the pipeline reports about itself
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs; builds the pipeline if necessary."""
+        return run_of(self).num_outputs
+
+    def output_dtype(self) -> list[DALIDataType | None]:
+        """Returns the declared element type of each output, None where there is none."""
+        return self._parts.options.declared("dtype", lambda: self.num_outputs)
+
+    def output_ndim(self) -> list[int | None]:
+        """Returns the declared number of dimensions of each output, None where there is none."""
+        return self._parts.options.declared("ndim", lambda: self.num_outputs)
+
+    def output_layout(self) -> list[str | None]:
+        """Returns the declared layout of each output, None where there is none."""
+        return self._parts.options.declared("layout", lambda: self.num_outputs)
+
+    reader_meta = forwarded(inspection_of, Inspection.reader_meta)
+    epoch_size = forwarded(inspection_of, Inspection.epoch_size)
+    executor_statistics = forwarded(inspection_of, Inspection.executor_statistics)
+    stats = forwarded(inspection_of, Inspection.stats)
+    plan = forwarded(inspection_of, Inspection.plan)
+    save_graph_to_dot_file = forwarded(inspection_of, Inspection.save_graph_to_dot_file)
+    external_source_shm_statistics = forwarded(
+        parts_of, PipelineParts.external_source_shm_statistics
+    )
+
+    def _repr_html_(self) -> str:
+        """Returns the graph for a notebook: a picture where Graphviz is installed, else a table."""
+        return notebook_html(self._parts.head(type(self).__name__), self._parts.picture)
+
+    def __repr__(self) -> str:
+        return self._parts.picture().text(self._parts.head(type(self).__name__))
+
+    # -- checkpoints
+
+    @property
+    def is_restored_from_checkpoint(self) -> bool:
+        """Whether the pipeline was built from a checkpoint."""
+        return self._parts.is_restored
+
+    checkpoint = forwarded(checkpoints_of, Checkpoints.checkpoint)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pipeline_def: from a function that defines a graph to one that makes pipelines."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast, overload
+
+from torchdali._graph import conditionals
+from torchdali._graph.arguments import unknown_name
+from torchdali._graph.pytree import flatten
+from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
+from torchdali.pipeline._debug.definition import DebugDefinition
+from torchdali.pipeline._pipeline import Pipeline
+
+__all__ = ["do_not_convert", "is_pipeline_def", "pipeline_def"]
+
+_T = TypeVar("_T")
+_PIPELINE_ARGS = frozenset(inspect.signature(Pipeline.__init__).parameters) - {"self"}
+_DECORATOR_ARGS = ("enable_conditionals", "debug")
+
+
+@overload
+def pipeline_def(fn: Callable[..., Any], **pipeline_kwargs: Any) -> Callable[..., Pipeline]: ...
+
+
+@overload
+def pipeline_def(
+    fn: None = None,
+    *,
+    enable_conditionals: bool = False,
+    debug: bool = False,
+    **pipeline_kwargs: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Pipeline]]: ...
+
+
+def pipeline_def(
+    fn: Callable[..., Any] | None = None,
+    *,
+    enable_conditionals: bool = False,
+    debug: bool = False,
+    **pipeline_kwargs: Any,
+) -> Any:
+    """Turns a function that defines a graph into one that makes pipelines.
+
+    Args:
+        fn: returns the outputs: a DataNode, a tuple or list of them, or a structure of dicts,
+            tuples, named tuples and dataclasses, which PipelineLoader keeps; run() gives a flat
+            tuple. Its parameters stay parameters; those of Pipeline's constructor are taken in
+            addition, as keywords.
+        enable_conditionals: `if`, `a if p else b`, `and`, `or` and `not` take data nodes, sample by
+            sample, in `fn` and in the functions that it calls; docs/guide/conditionals.md.
+        debug: call the function again in every run, and run its operators as they are called, so
+            that it can be stepped through and values can be printed (`node.get()`).
+        **pipeline_kwargs: arguments of Pipeline's constructor; a call may override them, and the
+            two above.
+
+    Returns:
+        The function, or a decorator where `fn` is left out.
+
+    Raises:
+        ArgumentTypeError: the function takes **kwargs, or an argument is not Pipeline's.
+        UnsupportedError: an argument asks for something that this version does not have.
+
+    Example:
+        >>> @pipeline_def(batch_size=4, num_threads=2)
+        ... def noise(low):
+        ...     return fn.random.uniform(range=[low, 1.0])
+        >>> batch, = noise(0.5, batch_size=8).run()
+        >>> len(batch)
+        8
+    """
+    options = {
+        "enable_conditionals": enable_conditionals,
+        "debug": debug,
+        **pipeline_kwargs,
+    }
+    if fn is not None and conditionals.is_left_alone(fn):
+        raise _not_the_definition()
+    _check_pipeline_args(options)
+    if fn is None:
+        return functools.partial(pipeline_def, **options)
+    function = fn
+    parameters = inspect.signature(function).parameters
+    for parameter in parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            raise _make(
+                ArgumentTypeError,
+                f"pipeline_def: `{function.__name__}` takes **{parameter.name}, which would hide "
+                "arguments of the pipeline",
+                fix="name the parameters",
+            )
+
+    @functools.wraps(function)
+    def make(*args: Any, **kwargs: Any) -> Pipeline:
+        own = {name: value for name, value in kwargs.items() if name in parameters}
+        rest = {name: value for name, value in kwargs.items() if name not in parameters}
+        _check_pipeline_args(rest)
+        chosen = {**options, **rest}
+        constructor = {k: v for k, v in chosen.items() if k not in _DECORATOR_ARGS}
+        define = conditionals.convert(function) if chosen["enable_conditionals"] else function
+        if kwargs.get("debug", debug):  # as in DALI, also where the function has a `debug` too
+            return _debugged(functools.partial(define, *args, **own), constructor)
+        pipeline = Pipeline(**constructor)
+        with pipeline:
+            made = define(*args, **own)
+        outputs, structure = flatten(made)
+        pipeline.set_outputs(*outputs)
+        definition = pipeline.__torchdali_driver__().definition
+        definition.structure = structure
+        definition.make_again = functools.partial(make, *args, **kwargs)
+        return pipeline
+
+    # inspect.signature follows __wrapped__ to the function itself, which lacks the pipeline's own.
+    make._is_pipeline_def = True  # type: ignore[attr-defined]
+    return make
+
+
+def is_pipeline_def(function: Any) -> bool:
+    """Returns whether pipeline_def made a function."""
+    return getattr(function, "_is_pipeline_def", False) is True
+
+
+def _debugged(define: Callable[[], Any], options: Mapping[str, Any]) -> Pipeline:
+    """Returns a pipeline in debug mode, whose operators run as the definition calls them."""
+    if options.get("checkpoint") is not None:
+        raise _make(UnsupportedError, "Pipeline: debug mode cannot go on from a `checkpoint`")
+    pipeline = Pipeline(**options)
+    pipeline.__torchdali_driver__().definition = DebugDefinition(define)
+    return pipeline
+
+
+def _check_pipeline_args(given: Mapping[str, Any]) -> None:
+    for name in given:
+        if name not in _DECORATOR_ARGS and name not in _PIPELINE_ARGS:
+            raise unknown_name("pipeline_def", name, sorted(_PIPELINE_ARGS), None)
+
+
+def do_not_convert(func: _T | None = None) -> Any:
+    """Keeps conditional execution from rewriting a function: it is called as it is.
+
+    A function that is rewritten includes those defined in it, so the outermost is to be marked. For
+    functions that are pickled, such as a parallel source of fn.external_source, and for such as
+    depend on their own source or code.
+
+    Args:
+        func: a function that has no data nodes as conditions.
+
+    Returns:
+        The function, or a decorator where `func` is left out.
+
+    Raises:
+        ArgumentError: it is under pipeline_def.
+    """
+    if func is None:
+        return do_not_convert
+    if is_pipeline_def(func):
+        raise _not_the_definition()
+    return conditionals.leave_alone(func)
+
+
+def _not_the_definition() -> ArgumentError:
+    return cast(
+        ArgumentError,
+        _make(ArgumentError, "the definition of a pipeline cannot be under do_not_convert"),
+    )
