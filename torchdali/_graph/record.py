@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records uses of operators, after checking them. Nothing here runs anything."""
+"""Records calls of operators, after checking them. Nothing here runs anything."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from torchdali._common.location import SourceLocation, find_user_location
@@ -24,13 +25,9 @@ from torchdali._graph.scope import (
     auto_name,
     check_guards,
     check_predicate,
-    current_owner,
     current_scope,
     foreign,
     free_names,
-    pop_scope,
-    push_scope,
-    same_node,
 )
 from torchdali.data_node import DataNode, Guards, OpNode
 from torchdali.errors import (
@@ -43,26 +40,9 @@ from torchdali.errors import (
     _with_context,
 )
 
-__all__ = [
-    "Guards",
-    "OpNode",
-    "Runner",
-    "Scope",
-    "auto_name",
-    "check_device",
-    "check_guards",
-    "check_predicate",
-    "create",
-    "current_owner",
-    "current_scope",
-    "foreign",
-    "free_names",
-    "pop_scope",
-    "push_scope",
-    "resolve",
-    "same_node",
-    "transfer",
-]
+__all__ = ["create", "transfer"]
+
+_MERGE = "conditional.merge"
 
 
 def create(
@@ -73,22 +53,22 @@ def create(
     group: Any = None,
     group_index: int = 0,
     location: SourceLocation | None = None,
-    made_up_name: str | None = None,
+    generated_name: str | None = None,
 ) -> Any:
-    """Records one use of an operator.
+    """Records one call of an operator.
 
     Args:
-        schema: what the operator is.
+        schema: of the operator.
         inputs: data nodes.
         kwargs: its arguments, and those of every operator.
         group: as in OpNode.
         group_index: as in OpNode.
-        location: the user's line; found where it is not given.
-        made_up_name: of an operator that the user did not name; by default a new one.
+        location: the user's line; found if it is not given.
+        generated_name: name of an operator that the user did not name; by default a new one.
 
     Returns:
         A DataNode, a list of them for operators with more outputs, None for those with none. Lists
-        of nodes as inputs make one use for each position, and lists of the above.
+        of nodes as inputs make one operator for each position, and lists of the above.
 
     Raises:
         ArgumentError, ArgumentTypeError, LayoutError, UnsupportedError: the call is wrong.
@@ -96,10 +76,57 @@ def create(
     location = location or find_user_location()
     scope = current_scope()
     if scope is not None and scope.runner is not None:
-        adopt = scope.runner.adopt
-        inputs = [adopt(value, argument=False) for value in inputs]
-        per_sample = {arg.name for arg in schema.args if arg.per_sample}
-        kwargs = {k: adopt(v, argument=True) if k in per_sample else v for k, v in kwargs.items()}
+        inputs, kwargs = _with_adopted_data(schema, inputs, kwargs, scope.runner)
+    call = _checked_call(schema, inputs, kwargs, scope, location, generated_name)
+    call.group, call.group_index = group, group_index
+    sets = input_sets(schema, inputs, location)
+    if isinstance(sets, tuple):
+        return call.record(sets, call.name)
+    results = [
+        call.record(chosen, f"{call.name}[{i}]" if call.name else None)
+        for i, chosen in enumerate(sets)
+    ]
+    # As in DALI: an operator with several outputs returns one list for each of them.
+    if results and isinstance(results[0], list):
+        return [list(column) for column in zip(*results, strict=True)]
+    return results
+
+
+def transfer(node: DataNode, device: str, location: SourceLocation | None = None) -> DataNode:
+    """Returns a node that copies to another device."""
+    schema = operator_schema(f"copy.to_{device}")
+    made = create(schema, [node], {"device": device}, location=location)
+    assert isinstance(made, DataNode)
+    made.layout = node.layout
+    return made
+
+
+# -- the arguments of a call
+
+
+def _with_adopted_data(
+    schema: OperatorSchema, inputs: Sequence[Any], kwargs: Mapping[str, Any], runner: Runner
+) -> tuple[list[Any], dict[str, Any]]:
+    """Returns inputs and arguments with nodes in place of data, which debug mode accepts."""
+    per_sample = {arg.name for arg in schema.args if arg.per_sample}
+    return (
+        [runner.adopt(value, argument=False) for value in inputs],
+        {
+            name: runner.adopt(value, argument=True) if name in per_sample else value
+            for name, value in kwargs.items()
+        },
+    )
+
+
+def _checked_call(
+    schema: OperatorSchema,
+    inputs: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    scope: Scope | None,
+    location: SourceLocation | None,
+    generated_name: str | None,
+) -> _Call:
+    """Returns what all operators that a call makes have in common."""
     values = resolve(schema, kwargs, location)
     device_given = values.get("device") is not None
     device = universal(schema, "device", values, location)
@@ -110,7 +137,29 @@ def create(
     if not device_given and any(_on_gpu(value) for value in inputs):
         device = "gpu"  # as in DALI: an operator runs where its inputs are
     check_device(schema, device, location)
-    check_name(schema, name or made_up_name or "", location)
+    check_name(schema, name or generated_name or "", location)
+    _check_required(schema, values, location)
+    arg_inputs = {key: value for key, value in values.items() if isinstance(value, DataNode)}
+    _check_on_cpu(schema, arg_inputs, location)
+    return _Call(
+        schema=schema,
+        location=location,
+        scope=scope,
+        device=device,
+        name=name,
+        generated_name=generated_name,
+        seed=None if seed < 0 else seed,
+        preserve=preserve,
+        args={key: value for key, value in values.items() if key not in arg_inputs},
+        arg_inputs=arg_inputs,
+        # The batches of a source are whole, whichever branch it is in.
+        guards=() if scope is None or schema.source else scope.guards,
+    )
+
+
+def _check_required(
+    schema: OperatorSchema, values: Mapping[str, Any], location: SourceLocation | None
+) -> None:
     for arg in schema.args:
         if arg.required and arg.name not in values:
             raise _make(
@@ -119,104 +168,136 @@ def create(
                 operator=schema.fn_name,
                 location=location,
             )
-    arg_inputs = {key: value for key, value in values.items() if isinstance(value, DataNode)}
-    for key, value in arg_inputs.items():
-        if value.device != "cpu":
+
+
+def _check_on_cpu(
+    schema: OperatorSchema, arg_inputs: Mapping[str, DataNode], location: SourceLocation | None
+) -> None:
+    for name, node in arg_inputs.items():
+        if node.device != "cpu":
             raise _make(
                 ArgumentError,
-                f"argument `{key}` takes a batch on the CPU, and {value!r} is on the GPU",
+                f"argument `{name}` takes a batch on the CPU, and {node!r} is on the GPU",
                 operator=schema.fn_name,
                 location=location,
                 fix="pass .cpu() of it",
             )
-    args = {key: value for key, value in values.items() if key not in arg_inputs}
 
-    numbers = free_names if scope is None else scope.names
-    guards = scope.guards if scope and not schema.source else ()  # a source gives whole batches
 
-    def use(chosen: tuple[DataNode, ...], own_name: str | None) -> Any:
-        owner = scope.token if scope else None
-        runs_on, copied = _placement(schema, device, chosen, location)
-        chosen = _on_device(schema, runs_on, chosen, location)
-        for node in (*chosen, *arg_inputs.values()):
+@dataclass
+class _Call:
+    """A call of an operator, checked; it makes one operator, or one for each of several inputs."""
+
+    schema: OperatorSchema
+    location: SourceLocation | None
+    scope: Scope | None
+    device: str
+    name: str | None
+    generated_name: str | None
+    seed: int | None
+    preserve: bool
+    args: dict[str, Any]
+    arg_inputs: Mapping[str, DataNode]
+    guards: Guards
+    group: Any = None
+    group_index: int = 0
+
+    def record(self, inputs: tuple[DataNode, ...], name: str | None) -> Any:
+        """Records the operator for some inputs; returns its outputs as create() does."""
+        schema, location = self.schema, self.location
+        runs_on, copied = _placement(schema, self.device, inputs, location)
+        inputs = _on_device(schema, runs_on, inputs, location)
+        owner = self._check_nodes(inputs)
+        check_layout(schema, inputs, location)
+        numbers = free_names if self.scope is None else self.scope.names
+        node = OpNode(
+            schema=schema,
+            name=name or self.generated_name or auto_name(schema.class_name, numbers),
+            named=name is not None,
+            inputs=inputs,
+            arg_inputs=self.arg_inputs,
+            args=self.args,
+            seed=self.seed,
+            device=runs_on,
+            preserve=self.preserve,
+            num_outputs=self._count_outputs(len(inputs)),
+            location=location,
+            scope=owner,
+            provisional=self.scope is None and name is None,
+            guards=self.guards,
+            group=self.group,
+            group_index=self.group_index,
+        )
+        if self.preserve or schema.side_effects or node.num_outputs == 0:
+            self._keep(node)
+        outputs = self._outputs(node)
+        if copied:
+            outputs = tuple(transfer(output, "gpu", location) for output in outputs)
+        if not outputs:
+            return None
+        return outputs[0] if len(outputs) == 1 else list(outputs)
+
+    def _check_nodes(self, inputs: Sequence[DataNode]) -> object | None:
+        """Checks where the inputs come from; returns the token of the pipeline they belong to."""
+        owner = self.scope.token if self.scope else None
+        for node in (*inputs, *self.arg_inputs.values()):
             if node.source is None:
-                raise _make(
-                    ArgumentError,
-                    f"{node!r} was made by no operator",
-                    operator=schema.fn_name,
-                    location=location,
-                )
-            token = node.source.scope
-            if isinstance(node, DataNodeDebug) and (scope is None or scope.runner is None):
-                raise _make(
+                raise self._error(ArgumentError, f"{node!r} was made by no operator")
+            if isinstance(node, DataNodeDebug) and (
+                self.scope is None or self.scope.runner is None
+            ):
+                raise self._error(
                     PipelineError,
                     f"`{node.name}` belongs to a pipeline in debug mode, whose operators run "
                     "inside its definition only",
-                    operator=schema.fn_name,
-                    location=location,
                     fix="`.get()` has its data",
                 )
+            token = node.source.scope
             if token is not None and owner is not None and token is not owner:
                 raise foreign(node.source)
             owner = owner or token
-            if schema.name != "conditional.merge":
-                check_guards(node, guards)
-        if schema.name == "conditional.merge":  # a sample has the one or the other
-            check_predicate(chosen[2])
-            check_guards(chosen[2], guards)
-            for branch, holds in zip(chosen, (True, False), strict=False):
-                check_guards(branch, (*guards, (chosen[2], holds)))
-        check_layout(schema, chosen, location)
-        num_outputs = len(schema.outputs)
-        if schema.variable_outputs:
-            try:
-                num_outputs = _C.num_outputs(schema.name, args, list(arg_inputs), len(chosen))
-            except TorchdaliError as error:
-                raise _with_context(error, operator=schema.fn_name, location=location) from None
-        made = OpNode(
-            schema=schema,
-            name=own_name or made_up_name or auto_name(schema.class_name, numbers),
-            named=own_name is not None,
-            inputs=chosen,
-            arg_inputs=arg_inputs,
-            args=args,
-            seed=None if seed < 0 else seed,
-            device=runs_on,
-            preserve=preserve,
-            num_outputs=num_outputs,
-            location=location,
-            scope=owner,
-            provisional=scope is None and own_name is None,
-            guards=guards,
-            group=group,
-            group_index=group_index,
-        )
-        if preserve or schema.side_effects or num_outputs == 0:
-            if scope is None:
-                raise _make(
-                    PipelineError,
-                    "an operator that is to run although nothing uses its outputs has to be made "
-                    "inside a pipeline",
-                    operator=schema.fn_name,
-                    location=location,
-                    fix="define it in a pipeline_def function or in a `with pipeline:` block",
-                )
-            scope.sinks.append(made)
-        outputs = _outputs(made, scope)
-        if copied:
-            outputs = tuple(transfer(node, "gpu", location) for node in outputs)
-        if num_outputs == 0:
-            return None
-        return outputs[0] if num_outputs == 1 else list(outputs)
+            if self.schema.name != _MERGE:
+                check_guards(node, self.guards)
+        if self.schema.name == _MERGE:  # each sample has the value of one of the branches
+            *branches, predicate = inputs
+            check_predicate(predicate)
+            check_guards(predicate, self.guards)
+            for branch, holds in zip(branches, (True, False), strict=True):
+                check_guards(branch, (*self.guards, (predicate, holds)))
+        return owner
 
-    sets = input_sets(schema, inputs, location)
-    if isinstance(sets, tuple):
-        return use(sets, name)
-    results = [use(s, f"{name}[{i}]" if name else None) for i, s in enumerate(sets)]
-    # As in DALI: an operator with several outputs gives one list for each of them.
-    if results and isinstance(results[0], list):
-        return [list(column) for column in zip(*results, strict=True)]
-    return results
+    def _count_outputs(self, num_inputs: int) -> int:
+        schema = self.schema
+        if not schema.variable_outputs:
+            return len(schema.outputs)
+        try:
+            return _C.num_outputs(schema.name, self.args, list(self.arg_inputs), num_inputs)
+        except TorchdaliError as error:
+            raise _with_context(
+                error, operator=self.schema.fn_name, location=self.location
+            ) from None
+
+    def _keep(self, node: OpNode) -> None:
+        """Has an operator run although nothing may use its outputs."""
+        if self.scope is None:
+            raise self._error(
+                PipelineError,
+                "an operator that is to run although nothing uses its outputs has to be made "
+                "inside a pipeline",
+                fix="define it in a pipeline_def function or in a `with pipeline:` block",
+            )
+        self.scope.sinks.append(node)
+
+    def _outputs(self, node: OpNode) -> tuple[DataNode, ...]:
+        """Returns the outputs of an operator, which runs at once in debug mode."""
+        runner = None if self.scope is None else self.scope.runner
+        return node.outputs if runner is None else runner.run(node)
+
+    def _error(self, cls: type[Any], message: str, fix: str | None = None) -> Exception:
+        return _make(cls, message, operator=self.schema.fn_name, location=self.location, fix=fix)
+
+
+# -- devices
 
 
 def _on_gpu(value: Any) -> bool:
@@ -272,17 +353,3 @@ def _on_device(
             node = transfer(node, "cpu", location)
         result.append(node)
     return tuple(result)
-
-
-def transfer(node: DataNode, device: str, location: SourceLocation | None = None) -> DataNode:
-    """Returns a node that copies to another device."""
-    schema = operator_schema(f"copy.to_{device}")
-    made = create(schema, [node], {"device": device}, location=location)
-    assert isinstance(made, DataNode)
-    made.layout = node.layout
-    return made
-
-
-def _outputs(made: OpNode, scope: Scope | None) -> tuple[DataNode, ...]:
-    """Returns the outputs of a new operator, which has run where operators run at once."""
-    return made.outputs if scope is None or scope.runner is None else scope.runner.run(made)

@@ -261,7 +261,7 @@ def _restore_nodes(document: Place, scope: Scope, allowed: Allowed) -> list[OpNo
             group=group,
             group_index=output,
             location=location or NOWHERE,
-            made_up_name=own_name,
+            generated_name=own_name,
         )
         if isinstance(made, list):
             made = made[0]
