@@ -164,7 +164,7 @@ class ParallelInput(Input):
             PipelineError: they cannot be started.
         """
         pool = self._pool
-        if pool.is_lost:
+        if pool.needs_restart:
             try:
                 pool.restart()
             except WorkerFailure as failure:

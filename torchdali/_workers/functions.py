@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker does for fn.python_function(workers="processes"): call it with what lies in a slab.
+"""The work of fn.python_function(workers="processes"): calls the function with arrays in a slab.
 
 Imports neither torch nor the rest of torchdali, as process.py.
 """
@@ -24,11 +24,11 @@ _Place = tuple[str, tuple[int, ...], int]
 
 
 class FunctionError(Exception):
-    """What a function returned cannot be used."""
+    """A function returned something that cannot be used."""
 
 
 class _Capsule:
-    """A DLPack capsule as what NumPy takes."""
+    """Makes a DLPack capsule acceptable to NumPy."""
 
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule
@@ -45,11 +45,11 @@ def pack(
     inputs: Sequence[Sequence[npt.NDArray[Any]]],
     samples: Sequence[tuple[int, int, int]],
 ) -> bytes:
-    """Writes the inputs of a batch into a slab; returns the request for it.
+    """Writes the inputs of a batch to a slab; returns the request for it.
 
     Args:
         slab: an empty one.
-        inputs: for each input an array a sample.
+        inputs: for each input one array per sample.
         samples: (seed, id, index in the batch) of each.
     """
     slab.num_samples = len(samples)
@@ -58,13 +58,13 @@ def pack(
 
 
 class FunctionWork(Work):
-    """Calls a function for the samples of a batch, each of which is a task, or for all at once.
+    """Calls a function for each sample of a batch, as one task each, or once for the batch.
 
     Args:
-        function: the user's.
-        kind: what it is called with: "numpy", "torch" or "dlpack".
-        num_outputs: how many it has.
-        batch_size: greatest number of samples.
+        function: of the user.
+        kind: type of its arguments: "numpy", "torch" or "dlpack".
+        num_outputs: number of its outputs.
+        batch_size: the greatest number of samples.
         whole_batch: whether it is called once for a batch.
         seeds: whether the global generators are seeded before each call.
     """
@@ -112,7 +112,7 @@ class FunctionWork(Work):
                     )
                 for index, item in enumerate(batch):
                     slab.store(output, index, arrays.of(item, output))
-        elif task.index < len(samples):  # a batch may be smaller than others
+        elif task.index < len(samples):  # the batch may be smaller than batch_size
             arguments = [self._value(memory, places[task.index]) for places in inputs]
             arrays = _Arrays()
             for output, value in enumerate(self._call(samples[task.index], arguments)):
@@ -151,13 +151,13 @@ class FunctionWork(Work):
         if not isinstance(value, tuple) or len(value) != count:
             got = f"{len(value)} outputs" if isinstance(value, tuple) else type(value).__name__
             raise FunctionError(
-                f"returned {got}, `num_outputs` is {count}; several outputs are a tuple"
+                f"returned {got}, `num_outputs` is {count}; return several outputs as a tuple"
             )
         return value
 
 
 class _Arrays:
-    """What one call returned, as arrays. A capsule can be taken once, but returned twice."""
+    """Converts the outputs of a call to arrays. One capsule may be returned twice."""
 
     def __init__(self) -> None:
         self._taken: dict[int, npt.NDArray[Any]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in a worker process: claim a task, do the work, tell the parent.
+"""Runs in a worker process: claims tasks, does the work, and reports to the parent.
 
 Imports neither torch nor the rest of torchdali, so that a worker starts quickly and stays small.
 """
@@ -21,10 +21,10 @@ from typing import Any
 from torchdali import _shm
 from torchdali._workers import server
 
-__all__ = ["Surroundings", "Work", "launch", "run"]
+__all__ = ["ProcessEnvironment", "Work", "launch", "run"]
 
 _POLL_MS = 500  # how soon an idle worker notices that its parent is gone
-# Of the parts of a message, which is to fit what the parent reads at once.
+# Limits of the parts of a message. The parent reads a message at once.
 _MAX_TEXT = 1 << 14  # characters, of up to four bytes
 _MAX_STORED = 1 << 15  # bytes
 
@@ -34,14 +34,14 @@ _MAX_STORED = 1 << 15  # bytes
 
 
 class Work:
-    """What workers do for the jobs of one queue; each of them has a copy.
+    """What workers do for the jobs of one queue. Each worker has a copy.
 
     Attributes:
-        num_outputs, max_samples: of a slab, which holds `num_outputs * max_samples` arrays that are
-            stored by number, and any number of others.
-        num_tasks: into how many parts a job is divided; any worker may do any of them.
-        slab_bytes: room for data that a slab has from the start.
-        worker: the only one that does them, where a job does not name one; -1: any.
+        num_outputs, max_samples: of a slab, which has room for `num_outputs * max_samples` arrays
+            that are stored by number, and any number of others.
+        num_tasks: number of tasks that a job is divided into. Any worker may do any of them.
+        slab_bytes: initial size of a slab for data.
+        worker: the only worker that does jobs without a worker of their own; -1: any.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Work:
 
     @property
     def given(self) -> Any:
-        """What of it the user has given, for errors."""
+        """The objects that the user has passed, for errors."""
         return self
 
     def begin(self, worker: int, num_workers: int) -> None:
@@ -69,12 +69,12 @@ class Work:
     def do(self, task: Any, slab: Any) -> None:
         """Does a task: reads `slab.request`, writes into `slab`.
 
-        StopIteration, as any exception, ends the job, and is raised where the parent takes it.
+        An exception, also StopIteration, ends the job, and is raised when the parent takes it.
         """
         raise NotImplementedError
 
     def sample(self, index: int) -> int | None:
-        """Returns which sample of the batch a task is about, None where it is not about one."""
+        """Returns the sample that a task is about; None if it is about the whole batch."""
         del index
         return None
 
@@ -95,7 +95,7 @@ class _Worker:
         self._slabs = slabs
         self._parent = os.getppid()
         self._poll = select.poll()
-        self._poll.register(channel, 0)  # its end is reported all the same
+        self._poll.register(channel, 0)  # reports only that the channel was closed
 
     def loop(self) -> None:
         while True:
@@ -103,7 +103,7 @@ class _Worker:
             if task is False:
                 return
             if task is None:
-                if self._alone():
+                if self._parent_is_gone():
                     return
                 continue
             work = self._works[task.source]
@@ -115,8 +115,8 @@ class _Worker:
             else:
                 self._finish(task, failed=False)
 
-    def _alone(self) -> bool:
-        """Returns whether the parent is gone, or has closed the channel."""
+    def _parent_is_gone(self) -> bool:
+        """Returns whether the parent has ended, or has closed the channel."""
         events = self._poll.poll(0)
         return os.getppid() != self._parent or any(event & select.POLLHUP for _, event in events)
 
@@ -130,7 +130,7 @@ class _Worker:
             pickle.loads(stored)
         except Exception:
             stored = None
-        # Without the frames of this file.
+        # The frames of this package are left out.
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_globals.get("__package__") == __package__:
             frames = frames.tb_next
@@ -158,8 +158,17 @@ def run(
     works: Sequence[Work],
     slabs: dict[int, Any],
 ) -> None:
-    """Works until the pool is closed or its process is gone; `slabs` are those it has."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    """Does tasks until the pool is closed or the parent is gone.
+
+    Args:
+        index: number of the worker.
+        num_workers: of the pool.
+        board_fd: descriptor of the board.
+        channel: socket to the parent.
+        works: the work of each queue.
+        slabs: those that the worker has already, by their numbers.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     board = _shm.Board(board_fd)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the parent is gone
@@ -167,17 +176,17 @@ def run(
             for work in works:
                 work.begin(index, num_workers)
         except BaseException:
-            _refuse(channel)
+            _report_start_error(channel)
             return
         _Worker(index, board, channel, works, slabs).loop()
 
 
-def _refuse(channel: socket.socket) -> None:
+def _report_start_error(channel: socket.socket) -> None:
     channel.send(pickle.dumps(("start", traceback.format_exc()[-_MAX_TEXT:])))
 
 
-class Surroundings:
-    """What a process started from the parent may expect to be as it is there."""
+class ProcessEnvironment:
+    """The paths, variables and limits of the parent that a worker is to have too."""
 
     def __init__(self) -> None:
         self._path = list(sys.path)
@@ -191,8 +200,8 @@ class Surroundings:
         except FileNotFoundError:
             self._folder = None
 
-    def enter(self) -> None:
-        """Makes them those of this process."""
+    def apply(self) -> None:
+        """Sets them in this process."""
         sys.path[:] = self._path
         sys.argv[:] = self._argv
         os.environ.clear()
@@ -206,7 +215,7 @@ class Surroundings:
 
 
 def _serve(channel: socket.socket) -> None:
-    """Takes what the worker is to do from the channel, and does it."""
+    """Receives the work of a worker from its channel, and does it."""
     header, fds, _, _ = socket.recv_fds(channel, 1 << 12, 1)
     if not header:
         return
@@ -218,21 +227,26 @@ def _serve(channel: socket.socket) -> None:
             return
         payload += piece
     try:
-        surroundings, pickler, options, data = pickle.loads(payload)
+        environment, pickler, options, data = pickle.loads(payload)
         del payload
-        surroundings.enter()
+        environment.apply()
         works = importlib.import_module(pickler).loads(data, **options)
         del data
     except BaseException:
-        _refuse(channel)
+        _report_start_error(channel)
         return
     run(index, num_workers, fds[0], channel, works, {})
 
 
 def launch(descriptor: int, serves: bool = False) -> None:
-    """Starts in a fresh interpreter: a worker at a channel, or the fork server at a socket."""
+    """Main function of a fresh interpreter.
+
+    Args:
+        descriptor: of a socket to the parent.
+        serves: be the fork server, and not a worker.
+    """
     end = socket.socket(fileno=descriptor)
-    importlib.import_module("torchdali._workers.sources")  # and with it NumPy, for all workers
+    importlib.import_module("torchdali._workers.sources")  # imports NumPy for all workers
     if serves:
         server.serve(end, _serve)
     else:

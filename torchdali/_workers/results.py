@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outputs of an external source out of a finished slab, as tensors that lie in it."""
+"""The outputs of an external source: tensors over the memory of a finished slab."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from torchdali._engine.dtypes import to_torch_type
 
 __all__ = ["Output", "outputs_of"]
 
-_MOST_LEASED = 16  # batches in shared memory that the user and the engine hold
+_MAX_LEASES = 16  # batches in shared memory that the user and the engine may hold
 
-# The data of one output: an [N, ...] tensor, or one tensor a sample.
+# The data of one output: an [N, ...] tensor, or one tensor per sample.
 Output = torch.Tensor | list[torch.Tensor]
 
 
 def outputs_of(lease: Any, num_outputs: int) -> list[Output]:
-    """Returns tensors for what was stored by number; they keep the lease.
+    """Returns tensors for the arrays that were stored by number; they keep the lease.
 
-    Who keeps many batches gets copies: each slab holds a descriptor here and in every worker.
+    If many batches are held already, the tensors are copies, since each slab has a descriptor here
+    and in every worker.
     """
     slab = lease.slab
     outputs = [_tensors(lease, slab.describe(i)) for i in range(num_outputs)]
     if all(isinstance(output, torch.Tensor) for output in outputs):
         slab.mark_written()
-    if lease.num_leased > _MOST_LEASED:
+    if lease.num_leased > _MAX_LEASES:
         outputs = [_copy(output) for output in outputs]
     return outputs
 

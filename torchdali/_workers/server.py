@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fork server: an interpreter that has NumPy loaded and forks the workers of one process.
+"""The fork server: an interpreter that has loaded NumPy and forks the workers of one process.
 
-One for a process, started when the first pipeline wants it, and kept until the process ends: what a
-pipeline then waits for is a fork. Both ends of its socket are here.
+A process has one server. It is started when the first pipeline needs it, and kept until the process
+ends, so that later pipelines only wait for a fork. Both ends of its socket are implemented here.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from torchdali import _shm
 
 __all__ = ["Server", "end", "forked", "serve", "start_server"]
 
-_POLL_MS = 500  # how soon it notices that its parent is gone, where the socket does not say so
+_POLL_MS = 500  # how soon it notices that its parent is gone, if the socket does not report it
 _STEP_SECONDS = 0.002
 _MAX_MESSAGE = 1 << 16
 
-# Requests: ("fork", ticket, numbers of descriptors that come along behind that of the channel);
-# ("end", tickets, seconds): answered by their exit codes; ("pids", tickets): answered by them.
+# Requests: ("fork", ticket, numbers of the descriptors that follow that of the channel);
+# ("end", tickets, seconds): answered by exit codes; ("pids", tickets): answered by process ids.
 
 
 class Server:
-    """The parent's side. Any thread.
+    """The parent's side of the server. Any thread may use it.
 
-    A forked child of the parent that uses it gets one of its own.
+    A forked child of the parent starts a server of its own.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Server:
             f"from torchdali._workers.process import launch; launch({theirs.fileno()}, True)"
         )
         with theirs:
-            # Ctrl-C goes to the whole group of processes, also to one that is still starting.
+            # Ctrl-C goes to the whole process group, also to a process that is still starting.
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 self._process = subprocess.Popen(
@@ -64,7 +64,7 @@ class Server:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is there, and this process's."""
+        """Whether it runs, and belongs to this process."""
         return self._owner == os.getpid() and self._process.poll() is None
 
     @property
@@ -73,12 +73,15 @@ class Server:
         return self._process.pid
 
     def fork(self, channel: int) -> int:
-        """Asks for a worker at the other end of a socket; returns a ticket, at once.
+        """Requests a worker; returns its ticket without waiting.
+
+        Args:
+            channel: descriptor of the worker's end of a socket.
 
         Raises:
             OSError: the server is gone.
         """
-        # What is printed goes where it would go here.
+        # The worker prints to where this process prints.
         numbers = [fd for fd in (1, 2) if _is_open(fd)]
         with self._lock:
             self._tickets += 1
@@ -87,10 +90,10 @@ class Server:
             return self._tickets
 
     def end(self, tickets: Sequence[int], seconds: float) -> list[int | None]:
-        """Waits until workers have ended, kills those that have not by then.
+        """Waits until workers have ended; kills those that have not ended in time.
 
         Returns:
-            Exit codes as subprocess has them, None where there is none.
+            Exit codes as subprocess has them; None where a code is unknown.
         """
         codes: list[int | None] | None = self._ask("end", list(tickets), seconds)
         return codes or [None] * len(tickets)
@@ -105,10 +108,10 @@ class Server:
                 self._control.send(pickle.dumps(request))
                 return pickle.loads(self._control.recv(_MAX_MESSAGE))
             except (OSError, EOFError):
-                return None  # it is gone, and its workers leave when they see that
+                return None  # the server is gone, and its workers end when they notice
 
     def close(self) -> None:
-        """Ends it and all its workers."""
+        """Ends the server and all its workers."""
         self._control.close()
         if self._owner == os.getpid():
             try:
@@ -117,7 +120,7 @@ class Server:
                 self._process.kill()
                 self._process.wait()
         else:
-            self._process.returncode = 0  # not ours to wait for
+            self._process.returncode = 0  # only the parent may wait for it
 
 
 _server: Server | None = None
@@ -125,7 +128,7 @@ _starting = threading.Lock()
 
 
 def start_server() -> Server:
-    """Returns the server of this process; starts it where there is none. Does not wait for it."""
+    """Returns the server of this process, started if necessary. Does not wait for it."""
     global _server
     with _starting:
         if _server is None or not _server.is_usable:
@@ -145,7 +148,7 @@ def end() -> None:
 
 
 def forked() -> None:
-    """In a forked child: lets go of the parent's server, whose end is noticed by its socket."""
+    """Closes the parent's server in a forked child; the server watches the socket for its end."""
     global _server, _starting
     _starting = threading.Lock()
     server, _server = _server, None
@@ -169,7 +172,7 @@ def _is_open(fd: int) -> bool:
 
 
 class _Children:
-    """Workers by ticket; exit codes are kept until they are asked for."""
+    """The workers by ticket. Exit codes are kept until they are requested."""
 
     def __init__(self) -> None:
         self.running: dict[int, int] = {}  # process id -> ticket
@@ -206,8 +209,8 @@ def serve(control: socket.socket, work: Callable[[socket.socket], None]) -> None
     """Forks workers until the parent is gone.
 
     Args:
-        control: socket to the parent's Server.
-        work: what a worker does with its channel.
+        control: socket to the Server of the parent.
+        work: called in a worker with its channel.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = os.getppid()

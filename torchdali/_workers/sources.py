@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker does for an external source: call it, and write what it returns into the slab.
+"""The work of an external source: calls it, and writes what it returns to the slab.
 
 Imports neither torch nor the rest of torchdali, as process.py.
 """
@@ -27,7 +27,7 @@ class SourceSpec:
         function: callable, iterable or generator function.
         kind: "sample" (called with a SampleInfo), "batch" (with an iteration), "batch_info" (with a
             BatchInfo) or "iterable" (iterated over, anew in every epoch).
-        num_outputs: None: the source returns one thing, else a tuple of so many.
+        num_outputs: length of the tuples that the source returns; None: it returns no tuples.
     """
 
     function: Any
@@ -36,18 +36,18 @@ class SourceSpec:
 
 
 class SourceError(Exception):
-    """What a source returned cannot be used."""
+    """A source returned something that cannot be used."""
 
 
 def has_state(source: Any) -> bool:
-    """Returns whether a source can say where it is, and be brought there."""
+    """Returns whether a source has state_dict() and load_state_dict()."""
     return callable(getattr(source, "state_dict", None)) and callable(
         getattr(source, "load_state_dict", None)
     )
 
 
 def state_of(source: Any) -> bytes:
-    """Returns what state_dict() says, or why it cannot be stored, as JSON."""
+    """Returns the state_dict() of a source as JSON, or the reason why it cannot be stored."""
     try:
         return json.dumps({"state": source.state_dict()}).encode()
     except (TypeError, ValueError) as error:
@@ -55,15 +55,15 @@ def state_of(source: Any) -> bytes:
 
 
 class SourceWork(Work):
-    """The batches of one source. A task is a sample where it gives samples, else the batch.
+    """Makes the batches of one source. A task is a sample if it returns samples, else the batch.
 
-    The request of the job of an iterable is a state to load before it is iterated over, as JSON;
-    the reply is its state_of() behind the batch.
+    For an iterable, the request of a job is a state to load before it is iterated over, as JSON.
+    The reply is its state_of() after the batch.
 
     Args:
         spec: the source.
-        batch_size: greatest number of samples of a batch.
-        sample_bytes: expected size of a sample, 0 where unknown.
+        batch_size: the greatest number of samples of a batch.
+        sample_bytes: expected size of a sample; 0: unknown.
         worker: the one that iterates over it; -1 for a callable.
     """
 
@@ -82,7 +82,7 @@ class SourceWork(Work):
         self._iterator: Iterator[Any] = iter(())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leaves the iterator out, which is each worker's own."""
+        """Leaves out the iterator: each worker makes its own."""
         return {**self.__dict__, "_iterator": None}
 
     @property
@@ -114,7 +114,7 @@ class SourceWork(Work):
         counts = {len(batch) for batch in batches}
         if len(counts) > 1:
             raise SourceError(
-                f"the outputs of one batch have as many samples, got {sorted(counts)}"
+                f"the outputs of a batch must have the same number of samples, got {sorted(counts)}"
             )
         count = counts.pop()
         if not 0 < count <= self.max_samples:
@@ -139,7 +139,7 @@ class SourceWork(Work):
         try:
             return next(self._iterator)
         except StopIteration:
-            # More is asked for ahead: an iterator that would go on after its end must not.
+            # Jobs are posted ahead: an iterator that continues after its end must not be asked.
             self._iterator = iter(())
             raise
         finally:
@@ -153,13 +153,13 @@ def _outputs(value: Any, count: int | None) -> Sequence[Any]:
     if not isinstance(value, (list, tuple)) or len(value) != count:
         got = f"{len(value)} values" if isinstance(value, (list, tuple)) else type(value).__name__
         raise SourceError(
-            f"`num_outputs` is {count}, so the source gives tuples of {count}; got {got}"
+            f"`num_outputs` is {count}, so the source must return tuples of {count}; got {got}"
         )
     return value
 
 
 def as_array(value: Any) -> np.ndarray[Any, Any]:
-    """Returns a sample as a C-contiguous array; no copy where it is one."""
+    """Returns a sample as a C-contiguous array, without a copy if it is one."""
     if not isinstance(value, np.ndarray):
         if hasattr(value, "__cuda_array_interface__"):
             raise SourceError("a source in a worker process returns CPU arrays, got one on a GPU")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How worker processes are started and ended, for each start method."""
+"""Starts and ends worker processes, for each start method."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torchdali import pickling
 from torchdali._workers import server
-from torchdali._workers.process import Surroundings, Work
+from torchdali._workers.process import ProcessEnvironment, Work, run
 from torchdali.errors import ArgumentTypeError, PipelineError, _make
 
-__all__ = ["Process", "end_processes", "fork", "payload", "send_payload", "spawn"]
+__all__ = ["Launcher", "Process", "end_processes"]
 
 _MAX_PIECE = 1 << 16
 _STEP_SECONDS = 0.002
@@ -32,7 +32,7 @@ class Process:
     Attributes:
         index: its number in the pool.
         channel: socket to it.
-        known: numbers of the slabs that it has.
+        known: numbers of the slabs whose descriptors it has.
     """
 
     def __init__(self, index: int, channel: socket.socket) -> None:
@@ -42,12 +42,22 @@ class Process:
 
     @property
     def pid(self) -> int | None:
-        """Its process id, None where it has ended."""
+        """Its process id; None if it has ended."""
         raise NotImplementedError
 
     def end(self, seconds: float) -> int | None:
-        """Waits for its end, kills it after so long; returns its exit code where that is known."""
+        """Waits until it ends, and kills it after some time.
+
+        Returns:
+            Its exit code as subprocess has it; None if that is unknown.
+        """
         raise NotImplementedError
+
+    def send_slab(self, fd: int, number: int, num_outputs: int, max_samples: int) -> None:
+        """Sends the descriptor of a slab; raises OSError if the worker is gone."""
+        header = pickle.dumps((number, num_outputs, max_samples))
+        socket.send_fds(self.channel, [header], [fd])
+        self.known.add(number)
 
 
 class _Forked(Process):
@@ -65,7 +75,7 @@ class _Forked(Process):
         while pid is not None:
             try:
                 done, status = os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:  # somebody else has waited for it
+            except ChildProcessError:  # it was waited for elsewhere in the process
                 return None
             if done:
                 return os.waitstatus_to_exitcode(status)
@@ -115,33 +125,106 @@ class _Served(Process):
 
 
 def end_processes(processes: Sequence[Process], seconds: float) -> None:
-    """Ends all, in so many seconds together."""
+    """Ends all processes, within some seconds in total."""
     deadline = time.monotonic() + seconds
     for process in processes:
         process.end(max(0.0, deadline - time.monotonic()))
+
+
+class Launcher:
+    """Starts the workers of a pool.
+
+    Args:
+        works: what they do for each queue.
+        num_workers: number of processes.
+        start_method: "fork", "spawn" or "forkserver".
+        pickler: stores the work for processes that are not forked from here: a module with dumps
+            and loads, or a tuple of it and dicts of arguments for the two; None:
+            torchdali.pickling.
+        forks_with_cuda: whether to fork although this process uses CUDA.
+    """
+
+    def __init__(
+        self,
+        works: Sequence[Work],
+        num_workers: int,
+        start_method: str,
+        pickler: Any,
+        forks_with_cuda: bool,
+    ) -> None:
+        self.num_workers = num_workers
+        self._works = works
+        self._start_method = start_method
+        self._pickler = pickler
+        self._forks_with_cuda = forks_with_cuda
+        self._payload: bytes | None = None
+
+    def start(
+        self, index: int, board: int, slabs: Mapping[int, Any], leave_parent: Callable[[], None]
+    ) -> Process:
+        """Starts a worker. One that is forked from here begins to work.
+
+        Args:
+            index: its number.
+            board: descriptor of the board.
+            slabs: those of jobs that were posted, by their numbers.
+            leave_parent: closes what belongs to the parent, in a forked worker.
+
+        Raises:
+            ArgumentTypeError: the work cannot be sent to another process.
+            PipelineError: the process uses a GPU, and a copy of it could not.
+        """
+        if self._start_method != "fork":
+            if self._start_method == "forkserver":
+                server.start_server()  # it loads modules while the payload is made
+            if self._payload is None:
+                self._payload = _payload(self._works, self._pickler)
+            return _spawn(index, self._start_method)
+
+        def begin(channel: socket.socket) -> None:
+            leave_parent()
+            run(index, self.num_workers, os.dup(board), channel, self._works, dict(slabs))
+
+        process = _fork(index, begin, self._forks_with_cuda)
+        process.known.update(slabs)
+        return process
+
+    def send_work(self, process: Process, board: int) -> None:
+        """Sends a worker that was not forked from here what it is to do.
+
+        Raises:
+            OSError: the worker is gone.
+        """
+        if self._payload is None:
+            return
+        header = pickle.dumps((process.index, self.num_workers, len(self._payload)))
+        socket.send_fds(process.channel, [header], [board])
+        view = memoryview(self._payload)
+        for start in range(0, len(view), _MAX_PIECE):
+            process.channel.send(view[start : start + _MAX_PIECE])
 
 
 def _pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def fork(index: int, begin: Callable[[socket.socket], None], with_cuda: bool = False) -> Process:
+def _fork(index: int, begin: Callable[[socket.socket], None], with_cuda: bool) -> Process:
     """Starts a worker as a copy of this process.
 
     Args:
         index: its number.
-        begin: what it does with its channel.
-        with_cuda: whether the process may use a GPU.
+        begin: called in the worker with its channel.
+        with_cuda: whether this process may use a GPU.
 
     Raises:
-        PipelineError: the process uses a GPU, which a copy could not.
+        PipelineError: the process uses a GPU, and a copy of it could not.
     """
     torch = sys.modules.get("torch")
     if not with_cuda and torch is not None and torch.cuda.is_initialized():
         raise _make(
             PipelineError,
-            "worker processes cannot be forked from a process that uses CUDA: what they inherit of "
-            "it does not work, and may hang them",
+            "worker processes cannot be forked from a process that uses CUDA: the copy of its CUDA "
+            "state does not work, and may hang",
             fix='pass py_start_method="forkserver" to the pipeline, or call start_py_workers() '
             "before CUDA is used",
         )
@@ -152,7 +235,7 @@ def fork(index: int, begin: Callable[[socket.socket], None], with_cuda: bool = F
     if pid == 0:
         code = 1
         try:
-            # A collection would write to every object there is, and so copy all their pages.
+            # A collection would write to every object, and so copy all pages.
             gc.freeze()
             ours.close()
             begin(theirs)
@@ -166,7 +249,7 @@ def fork(index: int, begin: Callable[[socket.socket], None], with_cuda: bool = F
     return _Forked(index, ours, pid)
 
 
-def spawn(index: int, method: str) -> Process:
+def _spawn(index: int, method: str) -> Process:
     """Starts a worker as a fresh interpreter ("spawn"), or as a copy of one ("forkserver")."""
     ours, theirs = _pair()
     with theirs:
@@ -183,29 +266,11 @@ def spawn(index: int, method: str) -> Process:
         return _Spawned(index, ours, process)
 
 
-def send_payload(process: Process, num_workers: int, board: int, data: bytes) -> None:
-    """Sends a worker that was not forked from here what it is to do.
+def _payload(works: Sequence[Work], pickler: Any) -> bytes:
+    """Returns the bytes that a worker loads its work from; see Launcher.
 
     Raises:
-        OSError: it is gone.
-    """
-    header = pickle.dumps((process.index, num_workers, len(data)))
-    socket.send_fds(process.channel, [header], [board])
-    view = memoryview(data)
-    for start in range(0, len(data), _MAX_PIECE):
-        process.channel.send(view[start : start + _MAX_PIECE])
-
-
-def payload(works: Sequence[Work], pickler: Any) -> bytes:
-    """Returns what a worker loads its work from.
-
-    Args:
-        works: for each queue.
-        pickler: None: torchdali.pickling; a module with dumps and loads, or a tuple of it and their
-            keyword arguments.
-
-    Raises:
-        ArgumentTypeError: something in it cannot be stored; the text says what.
+        ArgumentTypeError: an object cannot be stored; the text names it.
     """
     module, dump_options, load_options = pickling, {}, {}
     if pickler is not None:
@@ -225,7 +290,7 @@ def payload(works: Sequence[Work], pickler: Any) -> bytes:
             + (f"{culprit}: " if culprit else "")
             + str(error),
             fix="make what cannot be sent inside the source when it is first called, pass "
-            'py_start_method="fork", or give the pipeline a `py_callback_pickler` such as '
-            "cloudpickle",
+            'py_start_method="fork", or pass a `py_callback_pickler` such as cloudpickle to the '
+            "pipeline",
         ) from error
-    return pickle.dumps((Surroundings(), module.__name__, load_options, data))
+    return pickle.dumps((ProcessEnvironment(), module.__name__, load_options, data))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structures of any kind out of a worker: arrays and tensors in the slab, the rest beside them.
+"""Structures of any kind in a slab: arrays and tensors as raw memory, the rest pickled.
 
 A structure is what pickle can store: dicts, tuples, dataclasses, numbers, strings. The memory of
-NumPy arrays, CPU tensors and whatever else hands out buffers (pickle's protocol 5) is written into
-the slab once, and read there. Imports no torch: a worker that makes tensors has loaded it.
+NumPy arrays, CPU tensors and other objects with buffers (pickle's protocol 5) is written to the
+slab once, and read there. Does not import torch: a worker that makes tensors has loaded it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 __all__ = ["load", "store"]
 
 
-_FEW_BYTES = 1 << 14  # so little is copied out: a slab is worth more to the workers
+_FEW_BYTES = 1 << 14  # less is copied out of the slab, which the workers then have again
 
 
 class _Pickler(pickle.Pickler):
-    """Hands the memory of tensors out as buffers, each with its place where it has one already."""
+    """Stores the memory of tensors as buffers, with the offsets of those that are in the slab."""
 
     def __init__(self, file: Any, put: Any, placed: Mapping[int, int]) -> None:
         super().__init__(file, protocol=5, buffer_callback=put)
@@ -62,15 +62,15 @@ def _tensor(data: Any, dtype: str, shape: tuple[int, ...], requires_grad: bool) 
 
 
 def store(slab: Any, value: Any, placed: Mapping[int, int] = MappingProxyType({})) -> None:
-    """Writes a structure into a slab, whose reply says where everything is.
+    """Writes a structure to a slab, whose reply gets the offsets of all parts.
 
     Args:
         slab: an empty one.
         value: the structure.
-        placed: address of a contiguous tensor that lies in the slab already -> its offset there.
+        placed: address of a contiguous tensor that is in the slab already -> its offset there.
 
     Raises:
-        TypeError, pickle.PicklingError: something in it cannot be stored.
+        TypeError, pickle.PicklingError: a part of it cannot be stored.
     """
     places: list[int] = []
 
@@ -87,12 +87,12 @@ def store(slab: Any, value: Any, placed: Mapping[int, int] = MappingProxyType({}
     slab.reply = struct.pack(f"{len(places)}Q", *places)
 
 
-def load(lease: Any, most_leased: int | None = None) -> Any:
+def load(lease: Any, max_leases: int | None = None) -> Any:
     """Returns the structure in a slab.
 
     Args:
-        lease: of the slab. What arrays there are lie in it, and keep it, unless they are few.
-        most_leased: where more leases than that are alive, they are copied: each slab takes a
+        lease: of the slab. Large arrays use its memory, and keep it.
+        max_leases: if more leases than that are alive, arrays are copied, since each slab has a
             descriptor in every process.
     """
     slab = lease.slab
@@ -102,7 +102,7 @@ def load(lease: Any, most_leased: int | None = None) -> Any:
     memory = memoryview(lease)
     pieces = [memory[o : o + n] for o, n in zip(places[::2], places[1::2], strict=True)]
     data = pieces.pop()
-    keeps = most_leased is None or lease.num_leased <= most_leased
+    keeps = max_leases is None or lease.num_leased <= max_leases
     if pieces and (not keeps or sum(places[1:-2:2]) < _FEW_BYTES):
         pieces = [memoryview(bytearray(piece)) for piece in pieces]
     return pickle.loads(data, buffers=pieces)

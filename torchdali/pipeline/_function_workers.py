@@ -118,7 +118,7 @@ class ProcessFunction:
             self._free.put(None)
             raise _Failed("was not called: the pipeline is closed", None, -1)
         try:
-            if pool.is_lost:
+            if pool.needs_restart:
                 pool.restart()
             pool.post(0, request=lambda slab: pack(slab, inputs, samples))
             lease = pool.take(0, self._check_open)

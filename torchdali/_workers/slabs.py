@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The slabs of a pool: shared memory that workers write results to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torchdali import _shm
+from torchdali._workers.process import Work
+
+__all__ = ["SlabStore"]
+
+
+class SlabStore:
+    """Makes slabs, reuses those that nothing refers to any more, and numbers them.
+
+    Workers know a slab by its number; its descriptor is sent to each worker once.
+
+    Args:
+        works: the work of each queue.
+    """
+
+    def __init__(self, works: Sequence[Work]) -> None:
+        self._works = works
+        self._free = [_shm.Slabs() for _ in works]
+        self._numbers: dict[int, int] = {}  # descriptor -> number
+        self._count = 0
+
+    def take(self, queue: int) -> Any:
+        """Returns an empty slab for a job of a queue."""
+        slab = self._free[queue].take()
+        if slab is not None:
+            slab.clear()
+            return slab
+        work = self._works[queue]
+        slab = _shm.Slab(work.num_outputs, work.max_samples, work.slab_bytes)
+        self._numbers[slab.fd] = self._count
+        self._count += 1
+        return slab
+
+    def number(self, slab: Any) -> int:
+        """Returns the number of a slab."""
+        return self._numbers[slab.fd]
+
+    def lease(self, queue: int, slab: Any) -> Any:
+        """Returns a lease of a slab, which becomes free when nothing refers to the lease."""
+        return _shm.Lease(slab, self._free[queue])
+
+    def give_back(self, queue: int, slab: Any) -> None:
+        """Makes a slab free at once."""
+        self._free[queue].give_back(slab)
