@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.external_source: batches that the user hands in, or that a Python source makes.
+"""fn.external_source: batches that the user feeds, or that a Python source makes.
 
-What the user writes; _sources/input.py has what happens when the pipeline runs.
+This is the definition; _sources/input.py is what the pipeline reads when it runs.
 """
 
 from __future__ import annotations
@@ -11,22 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from torchdali._common.enums import DALIDataType
-from torchdali._common.location import find_user_location
+from torchdali._common.location import SourceLocation, find_user_location
 from torchdali._engine.schema import Argument, OperatorSchema, operator_schema
 from torchdali._graph import record
 from torchdali._graph.arguments import coerce, unknown_name
 from torchdali._graph.check import check_device
 from torchdali._graph.conditionals.source import as_written
 from torchdali._graph.scope import current_owner
-from torchdali._sources.input import Group
-from torchdali._sources.parallel import parallel_source, prepare_workers
-from torchdali._sources.python_source import OWNER, Puller
+from torchdali._sources.input import SourceGroup
+from torchdali._sources.parallel_source import parallel_source, prepare_workers
+from torchdali._sources.python_source import OWNER, PythonSource
 from torchdali.data_node import DataNode
-from torchdali.errors import (
-    ArgumentError,
-    LayoutError,
-    _make,
-)
+from torchdali.errors import ArgumentError, LayoutError, _make
 from torchdali.tensors._input import check_gpu_options
 
 __all__ = ["ExternalSource", "external_source"]
@@ -58,7 +54,7 @@ def external_source(
 ) -> Any:
     """Brings the user's own data into the pipeline.
 
-    The data comes from `source`, or from Pipeline.feed_input where there is no source.
+    The data comes from `source`, or from Pipeline.feed_input() if there is no source.
 
     Args:
         source: a callable, an iterable or a generator function; asked for data before each
@@ -66,139 +62,99 @@ def external_source(
             TensorCPU; a batch is one of them with the batch as first axis, a list of samples, or a
             TensorListCPU, also of another pipeline. A callable takes nothing, or the index of the
             iteration in the epoch (batch=False: a types.SampleInfo), and raises StopIteration at
-            the end. What can be iterated over is, also where it can be called.
-        num_outputs: the source gives tuples of this length, and a list of DataNode is returned.
+            the end. An object that is both iterable and callable is iterated over.
+        num_outputs: the source returns tuples of this length, and the function a list of DataNode.
         cycle: what happens at the end of an iterable: "no" ends the data for good, "quiet" or True
             starts over at once, "raise" ends the epoch and starts over in the next.
-        name: the name for Pipeline.feed_input.
-        device: where the batch will be. "gpu" takes data on a GPU as well as on the CPU, which is
+        name: the name for Pipeline.feed_input().
+        device: where the batch will be. "gpu" takes data on a GPU, and data on the CPU, which is
             copied there.
         layout: axes of a sample, such as "HWC"; a list has one for each output, or for the first
             ones.
         dtype: element type that the data must have; a list as for `layout`.
         ndim: number of dimensions that a sample must have; a list as for `layout`.
         cuda_stream: the CUDA stream that makes data on a GPU, in any form (torch's, a handle, 0 for
-            CUDA's default stream); None: torch's current one; -1: the data is there already.
-            Without effect on CPU data.
+            CUDA's default stream); None: torch's current one; -1: the data is ready. Without effect
+            on CPU data.
         use_copy_kernel: True or False; torch decides how it copies.
-        blocking: where feed_input has brought nothing, wait for another thread to call it instead
-            of raising an error. Without effect with a `source`.
-        batch: whether the source gives whole batches, or (False) single samples. None: single
+        blocking: if nothing was fed, wait for another thread to call feed_input() instead of
+            raising an error. Without effect with a `source`.
+        batch: whether the source returns whole batches, or (False) single samples. None: single
             samples with `parallel`, else batches.
-        repeat_last: where feed_input has brought nothing new, use the last data again.
+        repeat_last: if nothing new was fed, use the last data again.
         parallel: call the source in worker processes, `py_num_workers` of the pipeline. A callable
-            then takes one argument, and makes what it is asked for from that alone; each call may
-            come to another worker. An iterable (batch=True) is iterated over in one of them.
-        no_copy: read the user's memory in place, and hand it out where the pipeline returns it; it
-            must not change before the iteration has been taken. By default the data is copied when
-            it is fed; with `parallel` it lies in memory of the pipeline's own, and False is an
-            error. Data with gaps (strides) is packed in any case.
+            must take one argument, and its result must depend on that alone, since each call may be
+            in another worker. An iterable (batch=True) is iterated over in one of them.
+        no_copy: use the user's memory, also for outputs of the pipeline; it must not change before
+            the iteration was taken. By default the data is copied when it is fed. With `parallel`
+            it is in memory of the pipeline, and False is an error. Data with gaps (strides) is
+            packed in any case.
         prefetch_queue_depth: with `parallel`, how many batches are made ahead (default 1).
-        bytes_per_sample_hint: with `parallel`, size of a sample to make room for beforehand.
-        batch_info: pass a types.BatchInfo instead of the index to a callable that gives batches.
+        bytes_per_sample_hint: with `parallel`, expected size of a sample.
+        batch_info: pass a types.BatchInfo instead of the index to a callable that returns batches.
             Without effect on others.
         **kwargs: `seed`, `preserve`.
 
     Returns:
-        A DataNode; a list of them where `num_outputs` is given.
+        A DataNode; a list of them with `num_outputs`.
 
     Raises:
-        ArgumentError, ArgumentTypeError: the arguments do not go together.
+        ArgumentError, ArgumentTypeError: the arguments contradict each other.
         UnsupportedError: device "mixed".
 
     Note:
-        All sources of a pipeline are asked once for each iteration. An iteration ends the epoch
-        where one of them is at its end, and is lost where one raises an exception; what the others
-        gave for it goes with it, so that they stay in step. Data that was fed waits behind an end.
+        All sources of a pipeline are asked once for each iteration. If one of them has ended, the
+        epoch ends; if one raises an exception, the iteration is lost. The data of the others is
+        dropped, so that they stay at the same iteration. Data that was fed is kept for the
+        iteration after an end.
     """
     location = find_user_location()
     schema = operator_schema("external_source")
     _check_names(kwargs)
-    source = as_written(source)
-
-    def fail(cls: type[Any], message: str, fix: str | None = None) -> Exception:
-        return _make(cls, message, operator=OWNER, location=location, fix=fix)
-
-    def flag(option: str, value: Any) -> bool:
-        return value is not None and bool(coerce(OWNER, Argument(option, "bool"), value, location))
-
     check_device(schema, device, location)
     check_gpu_options(OWNER, cuda_stream, use_copy_kernel, location)
-    mode = _CYCLES.get(cycle, "") if isinstance(cycle, (str, bool, type(None))) else ""
-    if not mode:
-        raise fail(ArgumentError, f'`cycle` is "no", "quiet" or "raise", got {cycle!r}')
-    if num_outputs is not None:
-        num_outputs = coerce(OWNER, Argument("num_outputs", "int"), num_outputs, location)
-        if num_outputs < 1:
-            raise fail(ArgumentError, f"`num_outputs` must be positive, got {num_outputs}")
-    whole = not parallel if batch is None else flag("batch", batch)
-    with_info, repeats = flag("batch_info", batch_info), flag("repeat_last", repeat_last)
-    waits, uncopied = flag("blocking", blocking), flag("no_copy", no_copy)
-    if source is None:
-        for option, value in {
-            "num_outputs": num_outputs,
-            "cycle": cycle or None,
-            "parallel=True": flag("parallel", parallel) or None,
-            "batch=False": None if whole else False,
-        }.items():
-            if value is not None:
-                raise fail(ArgumentError, f"`{option}` needs a `source`; feed_input takes batches")
-    elif repeats:
-        raise fail(ArgumentError, "`repeat_last` goes with feed_input, not with a `source`")
-    if flag("parallel", parallel):
-        if no_copy is not None and not uncopied:
-            raise fail(ArgumentError, "`no_copy` cannot be False with parallel=True")
-    else:
-        for option, value in {
-            "prefetch_queue_depth": prefetch_queue_depth,
-            "bytes_per_sample_hint": bytes_per_sample_hint,
-        }.items():
-            if value is not None:
-                raise fail(ArgumentError, f"`{option}` goes with parallel=True")
-
-    puller, workers = None, None
-    if source is not None:
-        puller = Puller(source, mode, whole, with_info, location)
-        if parallel:
+    call = _Call(as_written(source), num_outputs, cycle, location)
+    flags = {
+        "parallel": call.flag("parallel", parallel),
+        "batch": not parallel if batch is None else call.flag("batch", batch),
+        "batch_info": call.flag("batch_info", batch_info),
+        "repeat_last": call.flag("repeat_last", repeat_last),
+        "blocking": call.flag("blocking", blocking),
+        "no_copy": call.flag("no_copy", no_copy),
+    }
+    hints = {
+        "prefetch_queue_depth": prefetch_queue_depth,
+        "bytes_per_sample_hint": bytes_per_sample_hint,
+    }
+    call.check_flags(flags, hints, no_copy)
+    python_source, workers = None, None
+    if call.source is not None:
+        python_source = PythonSource(
+            call.source, call.mode, flags["batch"], flags["batch_info"], location
+        )
+        if flags["parallel"]:
             workers = parallel_source(
-                source,
-                mode,
-                whole,
-                with_info,
-                num_outputs,
+                python_source,
+                call.num_outputs,
                 prefetch_queue_depth,
                 bytes_per_sample_hint,
                 location,
             )
             prepare_workers(current_owner())
-    group = Group(
-        puller, num_outputs, uncopied, repeats, waits, location, workers, device, cuda_stream
+    group = SourceGroup(
+        source=python_source,
+        num_outputs=call.num_outputs,
+        no_copy=flags["no_copy"],
+        repeat_last=flags["repeat_last"],
+        blocking=flags["blocking"],
+        location=location,
+        parallel=workers,
+        device=device,
+        cuda_stream=cuda_stream,
     )
-    count = 1 if num_outputs is None else num_outputs
-    per_output: dict[str, Any] = {"layout": layout, "dtype": dtype, "ndim": ndim}
-    for option, value in per_output.items():
-        if isinstance(value, (list, tuple)) and (num_outputs is None or len(value) > count):
-            raise fail(
-                ArgumentError,
-                f"`{option}` is a list of {len(value)} for "
-                + ("one output" if num_outputs is None else f"{count} outputs"),
-                fix="a list goes with `num_outputs`, and has one entry for each output",
-            )
+    arguments = call.arguments_of_outputs({"layout": layout, "dtype": dtype, "ndim": ndim})
     nodes = []
-    for index in range(count):
-        own = {option: _pick(value, index) for option, value in per_output.items()}
-        if own["ndim"] is not None:
-            own["ndim"] = coerce(OWNER, Argument("ndim", "int"), own["ndim"], location)
-            if own["ndim"] < 0:
-                raise fail(ArgumentError, f"`ndim` is at least 0, got {own['ndim']}")
-        if own["dtype"] is DALIDataType.NO_TYPE:
-            own["dtype"] = None
-        if own["layout"] and own["ndim"] is not None and len(own["layout"]) != own["ndim"]:
-            raise fail(
-                LayoutError,
-                f'`ndim` is {own["ndim"]} but `layout` "{own["layout"]}" has '
-                f"{len(own['layout'])} axes",
-            )
+    for index, own in enumerate(arguments):
         own_name = f"{name}[{index}]" if name and num_outputs is not None else name
         node = record.create(
             schema,
@@ -214,15 +170,124 @@ def external_source(
     return nodes[0] if num_outputs is None else nodes
 
 
+class _Call:
+    """Checks the arguments of one call.
+
+    Args:
+        source, num_outputs, cycle: as in external_source().
+        location: the user's line.
+
+    Attributes:
+        source: as the argument.
+        num_outputs: a positive integer or None.
+        mode: "no", "quiet" or "raise".
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        num_outputs: Any,
+        cycle: str | bool | None,
+        location: SourceLocation | None,
+    ) -> None:
+        self._location = location
+        self.source = source
+        self._cycle = cycle
+        self.mode = _CYCLES.get(cycle, "") if isinstance(cycle, (str, bool, type(None))) else ""
+        if not self.mode:
+            raise self._error(f'`cycle` takes "no", "quiet" or "raise", got {cycle!r}')
+        self.num_outputs: int | None = None
+        if num_outputs is not None:
+            argument = Argument("num_outputs", "int")
+            self.num_outputs = coerce(OWNER, argument, num_outputs, location)
+            assert self.num_outputs is not None
+            if self.num_outputs < 1:
+                raise self._error(f"`num_outputs` must be positive, got {self.num_outputs}")
+
+    def _error(self, message: str, cls: type[Any] = ArgumentError, fix: str | None = None) -> Any:
+        return _make(cls, message, operator=OWNER, location=self._location, fix=fix)
+
+    def flag(self, name: str, value: Any) -> bool:
+        """Returns an argument as a bool; None is False."""
+        if value is None:
+            return False
+        return bool(coerce(OWNER, Argument(name, "bool"), value, self._location))
+
+    def check_flags(
+        self, flags: Mapping[str, bool], hints: Mapping[str, Any], no_copy: bool | None
+    ) -> None:
+        """Raises ArgumentError for arguments that contradict each other.
+
+        Args:
+            flags: by name.
+            hints: arguments for worker processes, by name.
+            no_copy: as the user has passed it.
+        """
+        if self.source is None:
+            for option, value in {
+                "num_outputs": self.num_outputs,
+                "cycle": self._cycle or None,
+                "parallel=True": flags["parallel"] or None,
+                "batch=False": None if flags["batch"] else False,
+            }.items():
+                if value is not None:
+                    raise self._error(f"`{option}` needs a `source`; feed_input() takes batches")
+        elif flags["repeat_last"]:
+            raise self._error("`repeat_last` is for feed_input(), not for a `source`")
+        if flags["parallel"]:
+            if no_copy is not None and not flags["no_copy"]:
+                raise self._error("`no_copy` cannot be False with parallel=True")
+            return
+        for option, value in hints.items():
+            if value is not None:
+                raise self._error(f"`{option}` needs parallel=True")
+
+    def arguments_of_outputs(self, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Returns the arguments of each output.
+
+        Args:
+            given: values for all outputs, or lists with one entry for each.
+        """
+        count = self.num_outputs or 1
+        for option, value in given.items():
+            if isinstance(value, (list, tuple)) and (
+                self.num_outputs is None or len(value) > count
+            ):
+                raise self._error(
+                    f"`{option}` is a list of {len(value)} for "
+                    + ("one output" if self.num_outputs is None else f"{count} outputs"),
+                    fix="pass a list only with `num_outputs`, with one entry for each output",
+                )
+        return [
+            self._arguments_of_output({option: _pick(v, index) for option, v in given.items()})
+            for index in range(count)
+        ]
+
+    def _arguments_of_output(self, own: dict[str, Any]) -> dict[str, Any]:
+        if own["ndim"] is not None:
+            own["ndim"] = coerce(OWNER, Argument("ndim", "int"), own["ndim"], self._location)
+            if own["ndim"] < 0:
+                raise self._error(f"`ndim` must be at least 0, got {own['ndim']}")
+        if own["dtype"] is DALIDataType.NO_TYPE:
+            own["dtype"] = None
+        if own["layout"] and own["ndim"] is not None and len(own["layout"]) != own["ndim"]:
+            raise self._error(
+                f'`ndim` is {own["ndim"]} but `layout` "{own["layout"]}" has '
+                f"{len(own['layout'])} axes",
+                LayoutError,
+            )
+        return own
+
+
 def _pick(value: Any, index: int) -> Any:
-    """Returns the value for one output out of a value for all, or a list with one for each."""
+    """Returns the value for one output, given one value for all outputs or a list of values."""
     if not isinstance(value, (list, tuple)):
         return value
     return value[index] if index < len(value) else None
 
 
 class ExternalSource:
-    """The operator object behind fn.external_source: arguments first, the call makes the nodes.
+    """fn.external_source as an object: the constructor takes the arguments, a call makes the nodes.
 
     Args:
         source: as in fn.external_source.
@@ -252,7 +317,7 @@ class ExternalSource:
 
     @property
     def schema(self) -> OperatorSchema:
-        """What the operator is."""
+        """The schema of the operator."""
         return operator_schema("external_source")
 
     @property
@@ -262,11 +327,11 @@ class ExternalSource:
 
     @property
     def preserve(self) -> bool:
-        """Whether the operator runs although nothing uses its outputs."""
+        """Whether the operator runs even if nothing uses its outputs."""
         return bool(self._kwargs.get("preserve"))
 
     def __call__(self, **kwargs: Any) -> DataNode | list[DataNode]:
-        """Returns the DataNode, or a list of them where `num_outputs` was given."""
+        """Returns a DataNode, or a list of them with `num_outputs`."""
         _check_names(kwargs)
         given = {name: value for name, value in kwargs.items() if value is not None}
         result: DataNode | list[DataNode] = external_source(**{**self._kwargs, **given})

@@ -18,7 +18,7 @@ from torchdali.pipeline._checkpoint_format import Checkpoint
 def from_source(source, checkpoint=None, depth=2, **args):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "(?s).*items are passed over")
+        warnings.filterwarnings("ignore", "(?s).*items are skipped")
         pipe = Pipeline(
             3,
             2,
@@ -227,10 +227,10 @@ def test_a_resumed_iterable_skips_items_with_a_warning():
     for _ in range(4):
         pipe.run()
     checkpoint = pipe.checkpoint()
-    with pytest.warns(UserWarning, match="first 4 items are passed over") as caught:
+    with pytest.warns(UserWarning, match="first 4 items are skipped") as caught:
         build(9, checkpoint=checkpoint)
     assert caught[0].filename == __file__
-    with pytest.raises(errors.ArgumentError, match="fewer items"), pytest.warns(match="passed"):
+    with pytest.raises(errors.ArgumentError, match="fewer items"), pytest.warns(match="skipped"):
         build(3, checkpoint=checkpoint)
 
 
@@ -239,7 +239,7 @@ def test_a_state_that_is_not_json_is_an_error():
         def state_dict(self):
             return {"at": torch.zeros(3)}
 
-    with pytest.raises(errors.ArgumentTypeError, match=r"state_dict\(\) gives: .*Tensor"):
+    with pytest.raises(errors.ArgumentTypeError, match=r"state_dict\(\) returns: .*Tensor"):
         from_source(Odd())
 
 

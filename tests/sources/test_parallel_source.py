@@ -254,8 +254,8 @@ def test_without_workers_the_source_is_called_in_the_process():
     ("source", "options", "error", "text"),
     [
         (None, {}, ArgumentError, "needs a `source`"),
-        (lambda: 1, {"batch": False}, ArgumentTypeError, "takes one argument"),
-        (lambda: 1, {"batch": True}, ArgumentTypeError, "takes one argument"),
+        (lambda: 1, {"batch": False}, ArgumentTypeError, "must take one argument"),
+        (lambda: 1, {"batch": True}, ArgumentTypeError, "must take one argument"),
         (batches, {"batch": False}, ArgumentTypeError, "a callable"),
         ([np.zeros(1)], {"batch": False}, ArgumentTypeError, "a callable"),
         (batches(), {"batch": True, "method": "spawn"}, ArgumentTypeError, "generator function"),

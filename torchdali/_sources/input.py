@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python side of external sources while a pipeline runs.
-
-What their data must look like, and the queue in front of the engine, which reads the memory where
-it lies.
-"""
+"""The external source of a built pipeline: its queue, its position, and checks of its data."""
 
 from __future__ import annotations
 
 import collections
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,7 +15,7 @@ from torchdali._common.enums import DALIDataType
 from torchdali._common.location import SourceLocation
 from torchdali._engine.dtypes import to_dali_type
 from torchdali._sources.clock import SourceClock
-from torchdali._sources.python_source import OWNER, Puller
+from torchdali._sources.python_source import OWNER, PythonSource
 from torchdali.data_node import OpNode
 from torchdali.errors import (
     ArgumentError,
@@ -33,65 +30,53 @@ from torchdali.tensors import TensorListCPU, TensorListGPU, unwrap, wrap
 from torchdali.tensors._input import as_samples, as_tensor
 from torchdali.tensors._placement import on_gpu
 
-__all__ = ["Batches", "Group", "Input"]
+__all__ = ["Batches", "Input", "SourceGroup"]
 
+_POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input() notices Ctrl-C
 
-_POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input notices Ctrl-C
-
-# One batch on its way to the engine: [N, ...] tensor or N tensors, and the layout.
+# A batch for the engine: [N, ...] tensor or N tensors, and the layout.
 _Batch = tuple[torch.Tensor | list[torch.Tensor], str]
-# What an iteration feeds to the engine: names of nodes, and their data.
+# The data of an iteration: names of operators, and their batches.
 Batches = list[tuple[str, _Batch]]
 
 
-class Group:
-    """What the outputs of one external_source have in common; belongs to the definition."""
+@dataclass(frozen=True, eq=False)
+class SourceGroup:
+    """The definition of one fn.external_source, shared by the operators of its outputs.
 
-    __slots__ = (
-        "blocking",
-        "cuda_stream",
-        "device",
-        "location",
-        "no_copy",
-        "num_outputs",
-        "parallel",
-        "puller",
-        "repeat_last",
-    )
+    Attributes:
+        source: the user's; None: data is fed.
+        num_outputs: length of the tuples that the source returns; None: it returns no tuples.
+        no_copy: use the user's memory.
+        repeat_last: if nothing new was fed, use the last data again.
+        blocking: wait for data to be fed.
+        location: the user's line.
+        parallel: a ParallelSource, if worker processes run the source; else None.
+        device: "gpu": takes data on a GPU too.
+        cuda_stream: the stream that makes such data, as the user passed it.
+    """
 
-    def __init__(
-        self,
-        puller: Puller | None,
-        num_outputs: int | None,
-        no_copy: bool,
-        repeat_last: bool,
-        blocking: bool,
-        location: SourceLocation | None,
-        parallel: Any = None,
-        device: str = "cpu",
-        cuda_stream: Any = None,
-    ) -> None:
-        self.puller = puller
-        self.device = device  # "gpu": takes data on a GPU too
-        self.cuda_stream = cuda_stream  # that makes such data, as the user gave it
-        self.parallel = parallel  # a ParallelSource, where workers are to run the source
-        self.num_outputs = num_outputs
-        self.no_copy = no_copy
-        self.repeat_last = repeat_last
-        self.blocking = blocking
-        self.location = location
+    source: PythonSource | None = None
+    num_outputs: int | None = None
+    no_copy: bool = False
+    repeat_last: bool = False
+    blocking: bool = False
+    location: SourceLocation | None = None
+    parallel: Any = None
+    device: str = "cpu"
+    cuda_stream: Any = None
 
 
 class Input:
-    """The external source of one built pipeline: its queue, and its position in the epoch.
+    """One external source of a built pipeline: its queue, and its position in the epoch.
 
     Thread-safety: feed() may be called while another thread runs the pipeline.
 
     Args:
-        group: what the definition says.
-        nodes: for each output the name and the node, or None where nothing uses it.
-        batch_size: the pipeline's.
-        device: the pipeline's GPU; None where it has none.
+        group: the definition.
+        nodes: name and operator of each output; None for an output that nothing uses.
+        batch_size: of the pipeline.
+        device: GPU of the pipeline; None: it has none.
 
     Attributes:
         name: of the first operator that reads it.
@@ -100,7 +85,7 @@ class Input:
 
     def __init__(
         self,
-        group: Group,
+        group: SourceGroup,
         nodes: Sequence[tuple[str, OpNode] | None],
         batch_size: int,
         device: Any = None,
@@ -112,7 +97,7 @@ class Input:
         self._queue: collections.deque[_Batch] = collections.deque()
         self._fed = threading.Condition()
         self._last: _Batch | None = None
-        self._held: Batches | None = None  # what take() gives next
+        self._put_back: Batches | None = None  # returned by the next take()
         self._iteration = 0
         self._epoch = 0
         self.name = next((name for name, _ in filter(None, nodes)), "")
@@ -120,9 +105,9 @@ class Input:
         self.clock = SourceClock("callback", self.name, location.short() if location else "")
 
     @property
-    def pulls(self) -> bool:
-        """Whether a source is asked; else feed() brings the data."""
-        return self._group.puller is not None
+    def has_source(self) -> bool:
+        """Whether the data comes from a Python source; otherwise it is fed."""
+        return self._group.source is not None
 
     @property
     def location(self) -> SourceLocation | None:
@@ -131,32 +116,32 @@ class Input:
 
     @property
     def blocking(self) -> bool:
-        """Whether ready() may become true by another thread's feed()."""
-        return self._group.blocking and not self.pulls
+        """Whether another thread's feed() may make it ready."""
+        return self._group.blocking and not self.has_source
 
     def is_starting(self) -> bool:
-        """Whether the first batch is to be handed out without waiting for the second."""
+        """Returns whether the user gets the first batch without waiting for the second."""
         return False
 
     @property
     def is_lost(self) -> bool:
-        """Whether its position is lost, so that only reset() helps."""
+        """Whether its position is lost, and only reset() helps."""
         return False
 
     def ready(self) -> bool:
-        """Whether take() has something to give without asking the user."""
+        """Returns whether take() has data without waiting for the user."""
         return (
-            self.pulls
+            self.has_source
             or bool(self._queue)
-            or self._held is not None
+            or self._put_back is not None
             or (self._group.repeat_last and bool(self._last))
         )
 
     def require(self) -> None:
-        """Waits until feed() has brought data, where the source blocks. Ctrl-C ends it.
+        """Waits for data, if the source blocks. Ctrl-C ends the wait.
 
         Raises:
-            PipelineError: there is no data and the source does not block.
+            PipelineError: there is no data, and the source does not block.
         """
         if self.ready():
             return
@@ -173,24 +158,24 @@ class Input:
                 self._fed.wait(_POLL_SECONDS)
 
     def feed(self, data: Any, layout: str | None, cuda_stream: Any = None) -> None:
-        """Queues one batch for the iterations to come."""
+        """Queues one batch."""
         batch = self.convert(data, layout, 0, cuda_stream)
         with self._fed:
             self._queue.append(batch)
             self._fed.notify()
 
     def take(self) -> Batches:
-        """Returns the names of the engine's nodes and the data of the next iteration for them.
+        """Returns the data of the next iteration.
 
         Raises:
-            StopIteration: the source is at its end.
+            StopIteration: the source has ended.
             Exception: the source failed; the next call asks for the iteration after it.
         """
-        held, self._held = self._held, None
-        if held is not None:
-            return held
-        puller = self._group.puller
-        if puller is None:
+        batches, self._put_back = self._put_back, None
+        if batches is not None:
+            return batches
+        source = self._group.source
+        if source is None:
             if self._queue:
                 batch = self._queue.popleft()
                 self._last = batch if self._group.repeat_last else None
@@ -199,21 +184,21 @@ class Input:
                 batch = self._last if self._group.no_copy else _copied(self._last)
             return self._named([batch])
         try:
-            data = puller.next(self._iteration, self._epoch, self._batch_size)
+            data = source.next(self._iteration, self._epoch, self._batch_size)
         except StopIteration:
             raise
         except Exception:
             self._iteration += 1
             raise
         self._iteration += 1
-        return self._named(self._outputs(data, puller.batch))
+        return self._named(self._outputs(data, source.batch))
 
     def put_back(self, batches: Batches) -> None:
-        """Has the next take() return what one before has returned."""
-        self._held = batches
+        """Has the next take() return batches that an earlier one has returned."""
+        self._put_back = batches
 
     def _named(self, batches: Sequence[_Batch | None]) -> Batches:
-        """Holds batches, one for each output, against the definition; returns those in use."""
+        """Checks batches, one for each output, and returns those that are used."""
         return [
             (self._checked(entry, batch), batch)
             for entry, batch in zip(self._nodes, batches, strict=True)
@@ -225,10 +210,10 @@ class Input:
         return []
 
     def drain(self) -> list[TensorListCPU]:
-        """Takes back all that was fed and not used."""
+        """Removes and returns all data that was fed and not used."""
         with self._fed:
-            held, self._held = self._held or [], None
-            batches = [wrap(*batch) for batch in (*(data for _, data in held), *self._queue)]
+            first, self._put_back = self._put_back or [], None
+            batches = [wrap(*batch) for batch in (*(data for _, data in first), *self._queue)]
             self._queue.clear()
         return batches
 
@@ -238,32 +223,30 @@ class Input:
         self._epoch += 1
 
     @property
-    def forgetful(self) -> str | None:
-        """Why a checkpoint does not hold where it is; None where it does, or where data is fed."""
-        return self._group.puller.forgetful if self._group.puller is not None else None
+    def unresumable_reason(self) -> str | None:
+        """Why a checkpoint cannot store its position; None if it can, or data is fed."""
+        source = self._group.source
+        return None if source is None else source.unresumable_reason
 
     def state(self) -> dict[str, Any] | None:
-        """Returns its position behind the last take(); None where data is fed."""
-        if self._group.puller is None:
+        """Returns its position after the last take(); None if data is fed."""
+        source = self._group.source
+        if source is None:
             return None
-        return {
-            "iteration": self._iteration,
-            "epoch": self._epoch,
-            "source": self._group.puller.state(),
-        }
+        return {"iteration": self._iteration, "epoch": self._epoch, "source": source.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Goes on where state() was called."""
-        assert self._group.puller is not None
-        self._held = None
-        self._group.puller.restore(state.get("source"))
+        """Continues where state() was called."""
+        assert self._group.source is not None
+        self._put_back = None
+        self._group.source.restore(state.get("source"))
         self._iteration, self._epoch = state["iteration"], state["epoch"]
 
     def _error(self, cls: type[Any], message: str) -> Exception:
         return _make(cls, message, operator=OWNER, location=self._group.location)
 
     def _outputs(self, data: Any, whole: bool) -> list[_Batch | None]:
-        """Returns one batch for each output out of what the source gave."""
+        """Returns one batch for each output of what the source returned."""
         count = self._group.num_outputs
         if count is None:
             return [self.convert(data, None, 0)]
@@ -277,7 +260,8 @@ class Input:
                 )
                 raise self._error(
                     ArgumentError,
-                    f"`num_outputs` is {count}, so the source gives tuples of {count}; got {got}",
+                    f"`num_outputs` is {count}, so the source must return tuples of {count}; got "
+                    f"{got}",
                 )
         return [
             None
@@ -287,7 +271,7 @@ class Input:
         ]
 
     def convert(self, data: Any, layout: str | None, index: int, cuda_stream: Any = None) -> _Batch:
-        """Returns the user's data for one output as tensors, copied unless `no_copy`."""
+        """Returns the user's data for an output as tensors, copied unless `no_copy`."""
         entry = self._nodes[index]
         tensors: torch.Tensor | list[torch.Tensor]
         there = self._group.device == "gpu" and on_gpu(data)
@@ -327,7 +311,7 @@ class Input:
         return batch if self._group.no_copy or self._group.parallel else _copied(batch)
 
     def _checked(self, entry: tuple[str, OpNode], batch: _Batch) -> str:
-        """Holds a batch against what the definition says; returns the name of its node."""
+        """Checks a batch against the definition; returns the name of its operator."""
         name, node = entry
         if not node.args:
             return name

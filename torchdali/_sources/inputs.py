@@ -79,7 +79,7 @@ class Inputs:
                         failure = error
             if isinstance(failure, StopIteration):
                 for source, batches in taken:
-                    if not source.pulls:
+                    if not source.has_source:
                         source.put_back(batches)
             if failure is not None:
                 raise failure
@@ -104,9 +104,9 @@ class Inputs:
         return any(source.is_lost for source in self._sources)
 
     @property
-    def any_pulls(self) -> bool:
-        """Whether a source is a Python object that is asked for data."""
-        return any(source.pulls for source in self._sources)
+    def have_sources(self) -> bool:
+        """Whether any of them gets its data from a Python source."""
+        return any(source.has_source for source in self._sources)
 
     def states(self) -> list[Mapping[str, Any] | None]:
         """Returns the position of each source after the last take(); None where data is fed."""
@@ -134,7 +134,7 @@ class Inputs:
                 source.clock.max_ns,
             )
             for source in self._sources
-            if source.pulls
+            if source.has_source
         ]
 
     def reset_stats(self) -> None:
@@ -144,7 +144,7 @@ class Inputs:
 
 
 def _take_timed(source: Input) -> Batches:
-    if not source.pulls:
+    if not source.has_source:
         return source.take()
     with source.clock:
         return source.take()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python sources of data: called or iterated over, and brought back to where they were."""
+"""Python objects as sources of data: called or iterated over, and resumed."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from torchdali._common.infos import BatchInfo, SampleInfo
 from torchdali._common.location import SourceLocation, user_stack_level
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
-__all__ = ["OWNER", "Puller", "source_kind", "takes_info", "unstorable", "warn_of_skip"]
+__all__ = ["OWNER", "PythonSource", "source_kind", "takes_info", "unstorable", "warn_of_skip"]
 
 OWNER = "fn.external_source"
 
 
-class Puller:
-    """Asks a Python source for data: calls it, or iterates over it.
+class PythonSource:
+    """The `source` of an fn.external_source: called, or iterated over.
 
     Args:
         source: callable, iterable or generator function.
         cycle: "no", "quiet" or "raise".
-        batch: whether it gives batches.
-        batch_info: whether a callable gets a BatchInfo.
+        batch: whether it returns batches.
+        batch_info: whether a callable is passed a BatchInfo.
         location: the user's line, for errors.
 
-    All but the last are attributes, too.
+    Attributes:
+        source, cycle, batch, batch_info: as the arguments.
     """
 
     def __init__(
@@ -47,9 +48,9 @@ class Puller:
         self._takes_info = False
         self._iterate: Callable[[], Iterator[Any]] | None = None
         self._iterator: Iterator[Any] | None = None
-        self._given = 0  # by the iterator
+        self._given = 0  # items that the iterator has returned
         self._location = location
-        # How its position is saved: by calls of these two, where the source has them.
+        # The position is saved by calling these two, if the source has both.
         self._state_dict = getattr(source, "state_dict", None)
         self._load_state_dict = getattr(source, "load_state_dict", None)
         self._has_state = callable(self._state_dict) and callable(self._load_state_dict)
@@ -57,7 +58,7 @@ class Puller:
         if kind is None:
             raise _make(
                 ArgumentTypeError,
-                f"`source` is a callable or an iterable, got {type(source).__name__}",
+                f"`source` takes a callable or an iterable, got {type(source).__name__}",
                 operator=OWNER,
                 location=location,
             )
@@ -65,7 +66,7 @@ class Puller:
             if cycle != "no":
                 raise _make(
                     ArgumentError,
-                    "`cycle` goes with an iterable `source`, not with a callable",
+                    "`cycle` is for an iterable `source`, not for a callable",
                     operator=OWNER,
                     location=location,
                 )
@@ -74,7 +75,7 @@ class Puller:
         if kind == "generator function" and num_parameters(source)[0]:
             raise _make(
                 ArgumentTypeError,
-                "a generator function given as `source` takes no arguments",
+                "a generator function that is passed as `source` takes no arguments",
                 operator=OWNER,
                 location=location,
                 fix="bind them, e.g. with functools.partial",
@@ -90,19 +91,20 @@ class Puller:
         self._iterate = source if kind == "generator function" else lambda: iter(source)
 
     @property
-    def forgetful(self) -> str | None:
-        """What kind of source it is, where a checkpoint cannot hold its position; else None."""
+    def unresumable_reason(self) -> str | None:
+        """Why a checkpoint cannot store its position, as "a ..."; None if it can."""
         if self._takes_info or self._has_state or self._iterate is not None:
             return None
         return "a callable without parameters"
 
     def state(self) -> Any:
-        """Returns a copy of what the source's state_dict() says, as JSON has it.
+        """Returns the source's state_dict(), converted to values of JSON.
 
-        Without state_dict(): how many items its iterator has given, None for a callable.
+        Without state_dict(): the number of items that its iterator has returned; None for a
+        callable.
 
         Raises:
-            ArgumentTypeError: there are values in it that JSON has not.
+            ArgumentTypeError: it has values that JSON does not have.
         """
         if not self._has_state:
             return None if self._iterate is None else self._given
@@ -113,10 +115,10 @@ class Puller:
             raise unstorable(str(error), self._location) from None
 
     def restore(self, state: Any) -> None:
-        """Hands the source what state() gave, or passes over what it has given before.
+        """Restores what state() returned, or skips the items that were returned before.
 
         Warns:
-            UserWarning: items are passed over.
+            UserWarning: items are skipped.
         """
         if self._iterate is not None and not self._has_state and isinstance(state, int):
             self._skip(state)
@@ -149,7 +151,7 @@ class Puller:
             except StopIteration:
                 raise _make(
                     ArgumentError,
-                    f"the source has fewer items than the {count} that it had given when the "
+                    f"the source has fewer items than the {count} that it had returned when the "
                     "checkpoint was taken",
                     operator=OWNER,
                     location=self._location,
@@ -159,7 +161,7 @@ class Puller:
         """Returns the next batch, or a list of `batch_size` samples.
 
         Raises:
-            StopIteration: the data is at its end; what is left over of a batch is dropped.
+            StopIteration: the data has ended; samples of a batch that is not full are dropped.
         """
         if self.batch:
             return self._next(
@@ -196,21 +198,21 @@ class Puller:
 
 
 def unstorable(detail: str, location: SourceLocation | None) -> Exception:
-    """Returns the error of a state_dict() with values that JSON has not."""
+    """Returns the error for a state_dict() with values that JSON does not have."""
     return _make(
         ArgumentTypeError,
-        f"a checkpoint cannot hold what the source's state_dict() gives: {detail}",
+        f"a checkpoint cannot store what the source's state_dict() returns: {detail}",
         operator=OWNER,
         location=location,
-        fix="let it give numbers, strings, lists and dicts of them with strings as keys",
+        fix="return numbers, strings, and lists and dicts of them with strings as keys",
     )
 
 
 def warn_of_skip(count: int, location: SourceLocation | None) -> None:
-    """Warns that a source without state_dict() is iterated over up to where it was."""
+    """Warns that a source without state_dict() is resumed by iterating over its items again."""
     warnings.warn(
         f"{OWNER}: the source has no state_dict() and load_state_dict(), so it is iterated over "
-        f"from its beginning, and the first {count} items are passed over\n  defined at {location}",
+        f"from its beginning, and the first {count} items are skipped\n  defined at {location}",
         UserWarning,
         stacklevel=user_stack_level(),
     )
@@ -219,7 +221,7 @@ def warn_of_skip(count: int, location: SourceLocation | None) -> None:
 def source_kind(source: Any) -> str | None:
     """Returns "iterable", "generator function" or "callable"; None for anything else.
 
-    As in DALI, what can be iterated over is, also where it can be called.
+    As in DALI, an object that is both iterable and callable is iterated over.
     """
     if isinstance(source, Iterable) or hasattr(type(source), "__getitem__"):
         return "iterable"
@@ -230,16 +232,16 @@ def source_kind(source: Any) -> str | None:
 
 
 def takes_info(source: Callable[..., Any], location: SourceLocation | None) -> bool:
-    """Returns whether a callable is told what it is asked for.
+    """Returns whether a callable takes an index or an info.
 
     Raises:
-        ArgumentTypeError: it takes neither one argument nor none, or does not say how many.
+        ArgumentTypeError: it takes neither one argument nor none, or an unknown number.
     """
 
     def fail(message: str) -> Exception:
         return _make(
             ArgumentTypeError,
-            f"a callable `source` takes no or one positional argument, this one {message}",
+            f"a callable `source` must take no or one positional argument, this one {message}",
             operator=OWNER,
             location=location,
         )
@@ -253,17 +255,17 @@ def takes_info(source: Callable[..., Any], location: SourceLocation | None) -> b
         return False
     for parameter in parameters:
         if parameter.kind is parameter.VAR_POSITIONAL and not most:
-            raise fail(f"takes `*{parameter.name}`, which does not tell")
+            raise fail(f"takes `*{parameter.name}`, which does not say how many")
         if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
             raise fail(f"needs `{parameter.name}` by its name")
     return most > 0
 
 
 def num_parameters(function: Callable[..., Any]) -> tuple[int, int]:
-    """Returns how many positional arguments a callable needs, and how many it takes."""
+    """Returns how many positional arguments a callable requires, and how many it takes."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some builtins do not say
+    except (TypeError, ValueError):  # some builtins have no signature
         return 0, 0
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return sum(p.default is p.empty for p in positional), len(positional)

@@ -10,9 +10,9 @@ from typing import Any
 
 from torchdali._common.location import user_stack_level
 from torchdali._engine.extension import _C
-from torchdali._sources.input import Group, Input
+from torchdali._sources.input import Input, SourceGroup
 from torchdali._sources.inputs import Inputs
-from torchdali._sources.parallel import ParallelInput
+from torchdali._sources.parallel_input import ParallelInput
 from torchdali.data_node import OpNode
 from torchdali.pipeline._compile import Plan
 from torchdali.pipeline._device import make_device
@@ -82,15 +82,15 @@ def _make_inputs(
     processes: WorkerProcesses,
     device: Any,
 ) -> Inputs:
-    """Returns the external sources of a pipeline: one for all operators that share a Group."""
+    """Returns the external sources: one for all operators that share a SourceGroup."""
     groups: dict[int, list[OpNode]] = {}
     for node in nodes:
-        if isinstance(node.group, Group):
+        if isinstance(node.group, SourceGroup):
             groups.setdefault(id(node.group), []).append(node)
     sources: list[Input] = []
     by_name: dict[str, Input] = {}
     for members in groups.values():
-        group: Group = members[0].group
+        group: SourceGroup = members[0].group
         entries: list[tuple[str, OpNode] | None] = [None] * (group.num_outputs or 1)
         for node in members:
             entries[node.group_index] = (names[node.ordinal], node)

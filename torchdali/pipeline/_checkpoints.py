@@ -41,7 +41,7 @@ class Checkpoints:
         if not enabled and start is None:
             return
         for source in run.inputs:
-            _warn_of_source(source.forgetful, source.location)
+            _warn_of_source(source.unresumable_reason, source.location)
         if start is not None:
             _check(start, run)
             run.restore(_state(start, run))
@@ -139,7 +139,7 @@ def _check(checkpoint: Checkpoint, run: Run) -> None:
         if own.seed != stored.seed:
             raise _other(f"the seed of {own} is {own.seed}, in the checkpoint {stored.seed}")
     if len(checkpoint.inputs) != len(run.inputs) or any(
-        source.pulls != (state is not None)
+        source.has_source != (state is not None)
         for source, state in zip(run.inputs, checkpoint.inputs, strict=True)
     ):
         raise _other("its external sources get their data in another way")

@@ -56,7 +56,7 @@ class SourcePositions:
 
     def start(self, iteration: int, inputs: Inputs) -> None:
         """Begins to track sources after so many iterations. Fed data has no position."""
-        self.tracks = inputs.any_pulls
+        self.tracks = inputs.have_sources
         self._after = collections.deque([(iteration, inputs.states())])
 
     def note(self, taken: int, scheduled: int, inputs: Inputs) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from torchdali._sources.input import Group
-from torchdali._sources.parallel import start_pool, worker_timeout
+from torchdali._sources.input import SourceGroup
+from torchdali._sources.parallel_source import start_pool, worker_timeout
 from torchdali._workers.pool import Pool
 from torchdali.pipeline._compile import Plan
 from torchdali.pipeline._function_workers import ProcessFunction
@@ -26,7 +26,7 @@ class WorkerProcesses:
         self._started = False
         self._functions: dict[int, ProcessFunction] = {}  # by the ordinal of their operator
         self._pool: Pool | None = None  # of all external sources
-        self._queues: dict[int, int] = {}  # id of a Group -> number of its queue in the pool
+        self._queues: dict[int, int] = {}  # id of a SourceGroup -> number of its queue in the pool
 
     @property
     def pids(self) -> list[int]:
@@ -67,7 +67,7 @@ class WorkerProcesses:
         groups = {
             id(node.group): node.group
             for node in plan.nodes
-            if isinstance(node.group, Group) and node.group.parallel is not None
+            if isinstance(node.group, SourceGroup) and node.group.parallel is not None
         }
         if groups and options.py_num_workers:
             assert options.batch_size is not None
@@ -92,7 +92,7 @@ class WorkerProcesses:
             nodes.append({**engine_node, "args": args})
         return nodes
 
-    def queue_of(self, group: Group) -> tuple[Pool, int] | None:
+    def queue_of(self, group: SourceGroup) -> tuple[Pool, int] | None:
         """Returns the pool and queue that an external source reads; None: it has no workers."""
         number = self._queues.get(id(group))
         return None if self._pool is None or number is None else (self._pool, number)

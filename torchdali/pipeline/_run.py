@@ -354,7 +354,7 @@ class Run:
                 f"feed_input: the pipeline has no external source `{name}` that an output needs; "
                 f"it has {known}",
             )
-        if source.pulls:
+        if source.has_source:
             raise _make(
                 ArgumentError,
                 f"feed_input: `{name}` gets its data from its `source`",

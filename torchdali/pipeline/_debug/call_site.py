@@ -10,7 +10,7 @@ from typing import Any
 
 from torchdali._engine.extension import _C
 from torchdali._graph.debug_node import DataNodeDebug
-from torchdali._sources.input import Group, Input
+from torchdali._sources.input import Input, SourceGroup
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import PipelineError, _make
 from torchdali.pipeline._compile import engine_node
@@ -39,7 +39,7 @@ class _CurrentFunction:
 class SharedSource:
     """The Python source behind the calls that are the outputs of one fn.external_source."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: SourceGroup) -> None:
         self.group = group
         self.num_outputs = group.num_outputs or 1
         self.nodes: list[OpNode] = []

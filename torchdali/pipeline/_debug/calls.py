@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torchdali._sources.input import Group
+from torchdali._sources.input import SourceGroup
 from torchdali.data_node import OpNode
 from torchdali.errors import ArgumentError, _make
 from torchdali.pipeline._compile import seed_of
@@ -83,7 +83,7 @@ class Calls:
             )
         stream = sum(site.node.schema.random for site in self.sites)
         site = CallSite(node, seed_of(node, self._seed, stream))
-        if isinstance(node.group, Group):
+        if isinstance(node.group, SourceGroup):
             first = node.group_index == 0
             site.source = SharedSource(node.group) if first else self.sites[-1].source
             assert site.source is not None

@@ -16,7 +16,7 @@ from torchdali._engine.extension import _C
 from torchdali._engine.schema import operator_schema
 from torchdali._graph.debug_node import Batch, DataNodeDebug
 from torchdali._graph.scope import Scope, pop_scope, push_scope
-from torchdali._sources.input import Group, Input
+from torchdali._sources.input import Input, SourceGroup
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import PipelineError, _make
 from torchdali.pipeline._debug.call_site import CallSite
@@ -174,7 +174,7 @@ class EagerExecutor:
     def feed_early(self, name: str, data: Any, layout: str | None) -> None:
         """Keeps a batch for an external source that the first run may call."""
         there = on_gpu(data)
-        group = Group(None, None, False, False, False, None, device="gpu" if there else "cpu")
+        group = SourceGroup(device="gpu" if there else "cpu")
         device = self._gpu(self._placeholder("gpu")) if there else None
         batch = Input(group, [None], self._batch_size, device).convert(data, layout, 0)
         self._fed_early.setdefault(name, []).append(wrap(*batch))
@@ -272,7 +272,7 @@ class EagerExecutor:
         source.input.require()
         for target, (_, data) in zip(source.waiting, source.input.take(), strict=True):
             batch = Batch(wrap(*data), None)
-            if not source.input.pulls:
+            if not source.input.has_source:
                 source.taken.append(batch.data)
             self._size.check(batch, node, "the data")
             target.hold(batch.select(wanted))

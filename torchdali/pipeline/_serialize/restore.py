@@ -12,9 +12,9 @@ from torchdali._common.location import SourceLocation
 from torchdali._engine.schema import UNIVERSAL, OperatorSchema, operator_schema
 from torchdali._graph import record
 from torchdali._graph.scope import Scope, check_guards, check_predicate, pop_scope
-from torchdali._sources.input import Group
-from torchdali._sources.parallel import parallel_source
-from torchdali._sources.python_source import Puller
+from torchdali._sources.input import SourceGroup
+from torchdali._sources.parallel_source import parallel_source
+from torchdali._sources.python_source import PythonSource
 from torchdali.data_node import DataNode, OpNode
 from torchdali.pipeline._definition import Definition
 from torchdali.pipeline._options import OperatorConcurrency, Options, StreamPolicy
@@ -133,7 +133,7 @@ def _location(place: Place) -> SourceLocation | None:
     return SourceLocation(filename.text(), lineno.integer(0), function.text(), text.text())
 
 
-def _sources(document: Place, allowed: Allowed) -> list[Group]:
+def _sources(document: Place, allowed: Allowed) -> list[SourceGroup]:
     groups = []
     for place in document["sources"].entries():
         place.only(
@@ -156,32 +156,25 @@ def _sources(document: Place, allowed: Allowed) -> list[Group]:
             cycle.fail('is none of "no", "quiet" and "raise"')
         batch_info = place["batch_info"].boolean()
         count = None if num_outputs.is_null else num_outputs.integer(1, _MAX_OUTPUTS)
-        puller, parallel = None, None
+        source, parallel = None, None
         if not place["function"].is_null:
             function = allowed.find(place["function"].text(), location)
-            puller = Puller(function, cycle.text(), batch, batch_info, location)
+            source = PythonSource(function, cycle.text(), batch, batch_info, location)
             if not place["parallel"].is_null:
                 depth, sample_bytes = (item.integer(0) for item in place["parallel"].entries(2))
                 parallel = parallel_source(
-                    function,
-                    cycle.text(),
-                    batch,
-                    batch_info,
-                    count,
-                    depth or None,
-                    sample_bytes or None,
-                    location,
+                    source, count, depth or None, sample_bytes or None, location
                 )
         groups.append(
-            Group(
-                puller,
-                count,
-                place["no_copy"].boolean(),
-                place["repeat_last"].boolean(),
-                place["blocking"].boolean(),
-                location,
-                parallel,
-                place["device"].text(),
+            SourceGroup(
+                source=source,
+                num_outputs=count,
+                no_copy=place["no_copy"].boolean(),
+                repeat_last=place["repeat_last"].boolean(),
+                blocking=place["blocking"].boolean(),
+                location=location,
+                parallel=parallel,
+                device=place["device"].text(),
             )
         )
     return groups

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torchdali._common.location import SourceLocation
-from torchdali._sources.input import Group
+from torchdali._sources.input import SourceGroup
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import UnsupportedError, _make
 from torchdali.pipeline._compile import settle
@@ -44,9 +44,9 @@ class _Writer:
         self._locations = locations
         self._nodes, self._names = settle(definition.outputs, definition.scope)
         self._numbers = {node.ordinal: i for i, node in enumerate(self._nodes)}
-        self._groups: dict[int, tuple[int, Group]] = {}  # by id: number, group
+        self._groups: dict[int, tuple[int, SourceGroup]] = {}  # by id: number, group
         for node in self._nodes:
-            if isinstance(node.group, Group):
+            if isinstance(node.group, SourceGroup):
                 self._groups.setdefault(id(node.group), (len(self._groups), node.group))
 
     def document(self, options: Options) -> dict[str, Any]:
@@ -92,14 +92,14 @@ class _Writer:
             "location": self._location(node.location),
         }
 
-    def _source(self, group: Group) -> dict[str, Any]:
-        puller = group.puller
+    def _source(self, group: SourceGroup) -> dict[str, Any]:
+        source = group.source
         return {
-            "function": None if puller is None else reference(puller.source, group.location),
+            "function": None if source is None else reference(source.source, group.location),
             "num_outputs": group.num_outputs,
-            "cycle": "no" if puller is None else puller.cycle,
-            "batch": True if puller is None else puller.batch,
-            "batch_info": False if puller is None else puller.batch_info,
+            "cycle": "no" if source is None else source.cycle,
+            "batch": True if source is None else source.batch,
+            "batch_info": False if source is None else source.batch_info,
             "no_copy": group.no_copy,
             "device": group.device,
             "repeat_last": group.repeat_last,

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ParallelInput: an external source of a built pipeline whose batches come from workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torchdali._sources.clock import SourceClock
+from torchdali._sources.input import Batches, Input, SourceGroup
+from torchdali._sources.parallel_source import ParallelSource
+from torchdali._sources.python_source import OWNER, unstorable, warn_of_skip
+from torchdali._workers.pool import Pool, WorkerFailure
+from torchdali._workers.results import outputs_of
+from torchdali._workers.sources import has_state, state_of
+from torchdali.data_node import OpNode
+from torchdali.errors import ArgumentError, PipelineError, _make
+
+__all__ = ["ParallelInput"]
+
+
+class ParallelInput(Input):
+    """An Input whose batches come from a pool of worker processes.
+
+    Args:
+        group: the definition.
+        nodes: name and operator of each output; None for an output that nothing uses.
+        batch_size: of the pipeline.
+        pool: makes its batches.
+        queue: its number in the pool.
+    """
+
+    def __init__(
+        self,
+        group: SourceGroup,
+        nodes: Sequence[tuple[str, OpNode] | None],
+        batch_size: int,
+        pool: Pool,
+        queue: int,
+    ) -> None:
+        super().__init__(group, nodes, batch_size)
+        self.clock = SourceClock("worker processes", self.name, self.clock.location)
+        assert group.parallel is not None
+        self._source: ParallelSource = group.parallel
+        self._pool = pool
+        self._queue_number = queue
+        self._iterates = self._source.spec.kind == "iterable"
+        self._has_state = self._iterates and has_state(self._source.spec.function)
+        # State of the source after the last take(), and the state that its worker has to load.
+        self._state = state_of(self._source.spec.function) if self._has_state else b""
+        self._load = b""
+        self._round = 0  # how often an iterable was begun
+        self._given = 0  # batches since then
+        self._since_start = 0  # batches since the start or the last reset
+        self._generation = pool.generation
+        self._lost = False  # the position of an iterable
+        self._post_jobs()
+
+    def _post_jobs(self) -> None:
+        """Posts jobs until as many are ahead as `prefetch_queue_depth` says.
+
+        If the workers are gone, none are posted, and take() raises the error.
+        """
+        pool, number = self._pool, self._queue_number
+        if pool.is_dead:
+            return
+        while (ahead := pool.pending(number)) < self._source.depth + 1:
+            epoch = self._round if self._iterates else self._epoch
+            iteration = self._iteration + ahead
+            try:
+                if not pool.post(number, iteration, epoch, request=self._load):
+                    return
+            except WorkerFailure:
+                return
+            self._load = b""
+
+    def _recover(self) -> None:
+        """Starts other workers if they were lost, and continues where they were.
+
+        Raises:
+            PipelineError: they cannot be started.
+        """
+        pool = self._pool
+        if pool.needs_restart:
+            try:
+                pool.restart()
+            except WorkerFailure as failure:
+                raise self._failed(failure) from failure.cause
+        if pool.generation == self._generation:
+            return
+        self._generation = pool.generation
+        if self._has_state:
+            self._start_from(self._state)
+        self._lost = self._iterates and not self._has_state and self._given > 0
+
+    def _start_from(self, state: bytes) -> None:
+        """Has the next job of a stateful source load a state."""
+        decoded = json.loads(state)
+        if "error" in decoded:
+            raise unstorable(decoded["error"], self._group.location)
+        self._round += 1
+        self._state = state
+        self._load = json.dumps(decoded["state"]).encode()
+
+    @property
+    def is_lost(self) -> bool:
+        """See Input."""
+        self._recover()
+        return self._lost
+
+    def take(self) -> Batches:
+        """See Input.
+
+        Raises:
+            StopIteration: the source has ended.
+            PipelineError: the source failed; the text has its traceback. Or its worker is gone; the
+                next take() continues with others.
+        """
+        batches, self._put_back = self._put_back, None
+        if batches is not None:
+            return batches
+        if self.is_lost:
+            raise _make(
+                PipelineError,
+                "the worker process that iterated over the source is gone, and its position is "
+                "lost",
+                operator=OWNER,
+                location=self._group.location,
+                fix="call reset(), which begins it anew; a source with state_dict() and "
+                "load_state_dict() continues where it was",
+            )
+        self._post_jobs()
+        try:
+            lease = self._pool.take(self._queue_number)
+        except StopIteration as end:
+            if self._has_state:
+                self._state = end.value
+            return self._end()
+        except WorkerFailure as failure:
+            self._iteration += 1
+            raise self._failed(failure) from failure.cause
+        self._iteration += 1
+        self._since_start += 1
+        self._given += 1
+        if self._has_state:
+            self._state = lease.slab.reply
+        outputs = outputs_of(lease, self._source.spec.num_outputs or 1)
+        self._post_jobs()
+        return self._named([self.convert(d, None, i) for i, d in enumerate(outputs)])
+
+    def _end(self) -> Batches:
+        """Begins an iterable anew, or ends the epoch."""
+        is_empty = self._given == 0  # cycling would never end
+        self._cancel()
+        if self._source.cycle == "no":
+            raise StopIteration
+        self._round += 1
+        self._given = 0
+        if self._source.cycle == "raise":
+            self._post_jobs()
+            raise StopIteration
+        self._post_jobs()
+        if is_empty:
+            raise StopIteration
+        return self.take()
+
+    def _cancel(self) -> None:
+        try:
+            self._pool.cancel(self._queue_number)
+        except WorkerFailure as failure:
+            raise self._failed(failure) from failure.cause
+
+    def _failed(self, failure: WorkerFailure) -> Exception:
+        return _make(
+            PipelineError,
+            f"the source failed in a worker process:\n{failure.text.rstrip()}",
+            operator=OWNER,
+            sample=failure.sample,
+            batch_size=self._batch_size,
+            location=self._group.location,
+        )
+
+    def is_starting(self) -> bool:
+        """See Input."""
+        return self._since_start == 1 and not self._pool.is_ready(self._queue_number)
+
+    @property
+    def unresumable_reason(self) -> str | None:
+        """None: a checkpoint stores its position."""
+        return None
+
+    def state(self) -> dict[str, Any]:
+        """Returns its position after the last take().
+
+        The state of an iterable is its state_dict(), or the number of batches it has returned.
+        """
+        source: Any = self._given if self._iterates else None
+        if self._has_state:
+            decoded = json.loads(self._state)
+            if "error" in decoded:
+                raise unstorable(decoded["error"], self._group.location)
+            source = decoded["state"]
+        return {"iteration": self._iteration, "epoch": self._epoch, "source": source}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continues where state() was called.
+
+        Warns:
+            UserWarning: batches of an iterable without state_dict() are skipped.
+        """
+        given = state.get("source")
+        if (given is None) is self._iterates or (
+            self._iterates and not self._has_state and not isinstance(given, int)
+        ):
+            raise _make(
+                ArgumentError,
+                "the checkpoint is of another kind of source",
+                operator=OWNER,
+                location=self._group.location,
+                fix="resume with the source that the checkpoint was made with",
+            )
+        if not self._iterates or self._has_state:
+            self._cancel()
+        self._iteration, self._epoch = state["iteration"], state["epoch"]
+        if self._has_state:
+            self._start_from(json.dumps({"state": given}).encode())
+        elif given:
+            warn_of_skip(given, self._group.location)
+            try:
+                for _ in range(given):
+                    self._pool.take(self._queue_number)
+                    self._post_jobs()
+            except (StopIteration, WorkerFailure) as error:
+                raise _make(
+                    ArgumentError,
+                    f"the source does not return the {given} items again that it had returned when "
+                    f"the checkpoint was taken: {error or 'it ends before'}",
+                    operator=OWNER,
+                    location=self._group.location,
+                ) from None
+            self._given = given
+        self._post_jobs()
+
+    def capacities(self) -> list[int]:
+        """Returns the sizes in bytes of its batches in shared memory."""
+        return self._pool.capacities(self._queue_number)
+
+    def reset(self) -> None:
+        """Begins the next epoch."""
+        super().reset()
+        self._since_start = 0
+        if self.is_lost:
+            self._lost = False
+            self._round += 1
+            self._given = 0
+        if not self._iterates:
+            self._cancel()  # jobs of the last epoch
+        self._post_jobs()
