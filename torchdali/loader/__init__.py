@@ -4,6 +4,6 @@
 from __future__ import annotations
 
 from torchdali.loader._dataset.dataloader import DataLoader
-from torchdali.loader._dataset.info import get_worker_info
+from torchdali.loader._dataset.worker_info import get_worker_info
 
 __all__ = ["DataLoader", "get_worker_info"]

@@ -103,7 +103,7 @@ def test_a_batch_that_cannot_be_pickled_is_an_error():
             next(iterator)
             given += 1
         except RuntimeError as error:
-            assert "could not hand its batch over" in str(error)  # noqa: PT017
+            assert "could not return its batch" in str(error)  # noqa: PT017
             assert "cannot pickle '_thread.lock' object" in str(error)  # noqa: PT017
     assert given == 9
 
@@ -241,7 +241,7 @@ def test_the_end_of_the_process_ends_workers():
         loader = DataLoader(datasets.Squares(), num_workers=2, persistent_workers=True)
         iterator = iter(loader)
         next(iterator)
-        print(*iterator._crew._pool.pids, flush=True)
+        print(*iterator._pool.pids, flush=True)
         os._exit(0)
     """
     path = os.pathsep.join(sys.path)

@@ -19,7 +19,7 @@ from helpers.both_loaders import PARALLEL, flat, labels
 import torchdali
 from torchdali import DataLoader
 from torchdali.errors import ArgumentError, ArgumentTypeError
-from torchdali.loader._dataset import ahead
+from torchdali.loader._dataset import stages
 
 try:  # imported here because it changes the environment
     from lightning.fabric.utilities import data as lightning_data
@@ -222,7 +222,7 @@ def test_structures_keep_their_types():
         "y": Item(torch.ones(3), "b"),
         "z": collections.OrderedDict(q=torch.ones(4)),
     }
-    moved = ahead.mapped(value, lambda t: t + 1)
+    moved = stages.map_tensors(value, lambda t: t + 1)
     assert moved["x"][1][1].x.tolist() == [2, 2]
     assert moved["y"].a.tolist() == [2, 2, 2]
     assert type(moved["z"]) is collections.OrderedDict
@@ -262,7 +262,7 @@ STRUCTURES = {
         (
             {"workers": "threads", "num_workers": 1, "multiprocessing_context": "fork"},
             ArgumentError,
-            "of processes",
+            "is for processes",
         ),
         ({"pipeline_options": {}}, ArgumentError, "without `pipeline`"),
         ({"pipeline": lambda a: a, "collate_fn": list}, ArgumentError, "makes the batch"),
@@ -270,7 +270,7 @@ STRUCTURES = {
         (
             {"pipeline": torchdali.pipeline_def(lambda: 1)},
             ArgumentTypeError,
-            "leave @pipeline_def out",
+            "leave out @pipeline_def",
         ),
     ],
 )

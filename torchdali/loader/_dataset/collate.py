@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""default_collate in a worker process: batches of tensors are made where the parent reads them."""
+"""default_collate in a worker process: stacks tensors in the memory that the parent reads."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch.utils.data._utils import collate as torch_collate
 
-__all__ = ["SlabCollate", "leave_shared_memory_alone"]
+from torchdali.loader._dataset.torch_internals import torch_collate
 
-_LEAST_BYTES = 1 << 12  # a batch that is smaller is as well copied
+__all__ = ["SlabCollate", "disable_torch_shared_memory"]
+
+_LEAST_BYTES = 1 << 12  # copying a smaller batch costs as little
 
 
 def _stack(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
-    """As torch's, without shared memory of torch's own: the batch is copied to ours."""
+    """Stacks tensors as torch's function does, but in ordinary memory."""
     first = batch[0]
     if first.is_nested or first.layout is not torch.strided:
         return torch_collate.collate_tensor_fn(batch, collate_fn_map=collate_fn_map)
     return torch.stack(list(batch), 0)
 
 
-def leave_shared_memory_alone() -> None:
-    """In a worker process: default_collate makes plain tensors, also where a user's calls it.
+def disable_torch_shared_memory() -> None:
+    """Makes default_collate return ordinary tensors in this worker process.
 
-    torch's makes them in shared memory, for queues of torch's. A function that somebody has put in
-    the place of it stays.
+    torch's makes them in shared memory for torch's queues, which are not used here. A collate
+    function that the user has registered for tensors stays.
     """
     functions = torch_collate.default_collate_fn_map
     if functions.get(torch.Tensor) is torch_collate.collate_tensor_fn:
@@ -34,21 +35,21 @@ def leave_shared_memory_alone() -> None:
 
 
 class SlabCollate:
-    """default_collate for batches that nobody but the loader sees before they are in the slab.
+    """default_collate that stacks tensors in the slab of a job, without another copy.
 
-    A function of the user's may keep what default_collate gave it; memory of a slab, which is used
-    again, must not come to it. So this is for the loader's own use of default_collate alone.
+    Only for batches that the loader itself collates. A user's function may keep what
+    default_collate returned, and must not get memory of a slab, which is reused.
 
     Attributes:
-        placed: what structures.store() is to know.
+        placed: address of each tensor in the slab -> its offset there, for structures.store().
     """
 
     def __init__(self) -> None:
         self._slab: Any = None
-        self.placed: dict[int, int] = {}  # address of a tensor -> its offset in the slab
+        self.placed: dict[int, int] = {}
 
     def __call__(self, samples: Any, slab: Any) -> Any:
-        """Returns the batch; tensors of it lie in the slab."""
+        """Returns the batch; its large tensors are in the slab."""
         functions = torch_collate.default_collate_fn_map
         if functions.get(torch.Tensor) is not _stack:
             return torch_collate.default_collate(samples)  # type: ignore[no-untyped-call]

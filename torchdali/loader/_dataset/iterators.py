@@ -4,32 +4,42 @@
 from __future__ import annotations
 
 import collections
-import functools
 import time
 import warnings
 from typing import Any
 
 import torch
 from torch.utils.data import IterDataPipe, MapDataPipe
-from torch.utils.data import _utils as torch_utils
-from torch.utils.data import dataloader as torch_loader
 
 from torchdali.errors import DataError, _make
-from torchdali.loader._dataset.ahead import Layer
-from torchdali.loader._dataset.fetch import NOTHING, Errors, Fetcher, Kind
-from torchdali.loader._dataset.layers import layer_of
-from torchdali.loader._dataset.processes import LoaderWork, Processes
-from torchdali.loader._dataset.progress import Mark, Progress
-from torchdali.loader._dataset.sampling import Sampling, generators_of, random_state, set_generators
-from torchdali.loader._dataset.threads import Threads
+from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, FetchOptions, SampleErrors
+from torchdali.loader._dataset.loader_state import LoaderState
+from torchdali.loader._dataset.process_pool import LoaderWork, ProcessPool
+from torchdali.loader._dataset.progress import Progress, Step
+from torchdali.loader._dataset.sampling import (
+    IndexStream,
+    generators_of,
+    random_state,
+    set_generators,
+)
+from torchdali.loader._dataset.stages import Stage, device_stage, in_turn
+from torchdali.loader._dataset.thread_pool import ThreadPool
+from torchdali.loader._dataset.torch_internals import (
+    BaseIterator,
+    is_iterable,
+    makes_batches,
+    set_reported_length,
+    sharding_init,
+)
+from torchdali.loader._dataset.worker_pool import WorkerPool
 
-__all__ = ["LoaderIter", "SingleIter", "WorkersIter"]
+__all__ = ["InProcessIterator", "LoaderIterator", "WorkerIterator"]
 
 
-def _kind_of(loader: Any) -> Kind:
-    return Kind(
-        iterable=loader._dataset_kind == torch_loader._DatasetKind.Iterable,
-        batched=loader._auto_collation,
+def _fetch_options(loader: Any) -> FetchOptions:
+    return FetchOptions(
+        iterable=is_iterable(loader),
+        batched=makes_batches(loader),
         batch_size=loader.batch_size or 1,
         drop_last=loader.drop_last,
         on_error=loader.on_error,
@@ -37,72 +47,93 @@ def _kind_of(loader: Any) -> Kind:
     )
 
 
-def _of_new_epoch(states: list[Any]) -> list[Any]:
-    """Returns where workers begin behind an epoch that has ended: what datasets know goes on."""
+def _stages(loader: Any, state: LoaderState) -> Stage | None:
+    """Returns the work on batches that a loader was asked for; None: there is none."""
+    pipeline = None
+    if loader.pipeline is not None:
+        from torchdali.loader._dataset.pipeline_stage import PipelineStage
+
+        pipeline = PipelineStage(loader, state)
+    return in_turn(pipeline, device_stage(loader.device))
+
+
+def _states_of_next_epoch(states: list[Any]) -> list[Any]:
+    """Returns where workers begin after an epoch has ended: the state of datasets is kept."""
     return [
         None if s is None else {"dataset": s["dataset"] or s["iterator"], "iterator": None}
         for s in states
     ]
 
 
-class LoaderIter(torch_loader._BaseDataLoaderIter):
-    """What both have in common: the order, how far the user is, errors, what is done ahead.
+class LoaderIterator(BaseIterator):
+    """The common part of both iterators: the order, the progress, errors, and stages.
 
     Args:
         loader: a DataLoader.
-        state: to go on from, of its state_dict().
+        state: of the loader.
+        resumed: what load_state_dict() was called with; None: nothing.
     """
 
-    def __init__(self, loader: Any, state: dict[str, Any] | None) -> None:
+    def __init__(self, loader: Any, state: LoaderState, resumed: dict[str, Any] | None) -> None:
         generators = generators_of(loader)
-        kept = None
-        if state is not None:
-            loader._IterableDataset_len_called = state["length"]
-            if state["random"] is not None:
-                set_generators(generators, state["random"])
-            if not state["begun"]:  # it begins as it would have begun where the state was taken
-                kept = torch.get_rng_state()
-                torch.set_rng_state(state["random"]["global"])
-        self._before = random_state(generators)
+        rng_state = None
+        if resumed is not None:
+            set_reported_length(loader, resumed["length"])
+            if resumed["random"] is not None:
+                set_generators(generators, resumed["random"])
+            if not resumed["begun"]:  # draw what would have been drawn where the state was taken
+                rng_state = torch.get_rng_state()
+                torch.set_rng_state(resumed["random"]["global"])
+        self._random_before = random_state(generators)
         super().__init__(loader)
-        if kept is not None:
-            assert state is not None
+        if rng_state is not None:
+            assert resumed is not None
             first = random_state(generators)
-            torch.set_rng_state(kept)
-            state = {**state, "seed": self._base_seed}
-            if state["sampling"] is not None:
-                order = {"iter": state["random"], "first": first}
-                state["sampling"] = {**state["sampling"], **order}
-        elif state is not None and not state["finished"]:
-            self._base_seed = state["seed"]
-        self._resumed = state
-        self._kind = _kind_of(loader)
-        self._layer: Layer | None = layer_of(loader)
-        self._waits = loader._waits
-        self._marks: list[Mark] = []
+            torch.set_rng_state(rng_state)
+            resumed = {**resumed, "seed": self.base_seed}
+            if resumed["sampling"] is not None:
+                order = {"iter": resumed["random"], "first": first}
+                resumed["sampling"] = {**resumed["sampling"], **order}
+        elif resumed is not None and not resumed["finished"]:
+            self.base_seed = resumed["seed"]
+        self._loader_state = state
+        self._resumed = resumed
+        self._options = _fetch_options(loader)
+        self._stage = _stages(loader, state)
+        self._steps: list[Step] = []  # of jobs without a batch, until the next batch
         self._tickets = 0
 
-    def _begin(self, loader: Any, sampling_made: Any = None) -> None:
-        """Begins an epoch, or goes on with one."""
+    def _start_epoch(self, loader: Any) -> None:
+        """Begins an epoch, or continues the one that was resumed."""
         state, self._resumed = self._resumed, None
-        self._states: list[Any] = [None] * max(self._num_workers, 1)
+        self._worker_states: list[Any] = [None] * max(self.num_workers, 1)
         if state is not None:
-            self._states = state["workers"]
+            self._worker_states = state["workers"]
             if state["finished"]:
-                self._states, state = _of_new_epoch(self._states), None
-        order = state["sampling"] if state else None
-        self._sampling = Sampling(loader, order, before=self._before, made=sampling_made)
-        self._pending = collections.deque(state["ahead"] if state else ())
-        self._progress = Progress(self._sampling, self._base_seed, self._num_workers, state)
-        self._num_yielded = self._progress.given
-        loader._set(_progress=self._progress)
-        self._marks = []
+                self._worker_states, state = _states_of_next_epoch(self._worker_states), None
+        self._indices = IndexStream(
+            loader,
+            state["sampling"] if state else None,
+            before=self._random_before,
+            iterator=self.sampler_iterator,
+        )
+        self._indices_ahead = collections.deque(state["ahead"] if state else ())
+        self._progress = Progress(self._indices, self.base_seed, self.num_workers, state)
+        self.set_batches_given(self._progress.given)
+        self._loader_state.progress = self._progress
+        self._steps = []
 
-    def _draw(self) -> Any:
-        """Returns the next indices; raises StopIteration where there are no more."""
-        if self._kind.iterable:
+    def _next_indices(self) -> Any:
+        """Returns the next indices; raises StopIteration if there are no more."""
+        if self._options.iterable:
             return None
-        return self._pending.popleft() if self._pending else next(self._sampling)
+        return self._indices_ahead.popleft() if self._indices_ahead else next(self._indices)
+
+    def _new_ticket(self, indices: Any) -> int:
+        self._tickets += 1
+        if not self._options.iterable:
+            self._progress.add_ahead(self._tickets, indices)
+        return self._tickets
 
     def __next__(self) -> Any:
         start = time.perf_counter_ns()
@@ -111,233 +142,221 @@ class LoaderIter(torch_loader._BaseDataLoaderIter):
             batch = super().__next__()
             given = True
         finally:
-            self._waits.add(start, given)
+            self._loader_state.clock.add(start, given)
         return batch
 
-    def _pull(self) -> tuple[Any, list[Mark]]:
-        """Returns the next batch, and what the user has got with it."""
+    def _fetch(self) -> tuple[Any, list[Step]]:
+        """Returns the next batch of the dataset, and the steps that end with it."""
         raise NotImplementedError
 
-    def _next_data(self) -> Any:
+    def next_batch(self) -> Any:
+        """See BaseIterator."""
         progress = self._progress
         if progress.finished:
             raise StopIteration
         try:
-            data, marks = self._layer.next(self._pull) if self._layer else self._pull()
+            data, steps = self._stage.next(self._fetch) if self._stage else self._fetch()
         except StopIteration:
-            marks, self._marks = self._marks, []
-            for mark in marks:
-                progress.note(mark)
+            for step in self._take_steps():
+                progress.advance(step)
             progress.finished = True
-            self._end()
+            self._end_epoch()
             raise
-        for mark in marks:
-            progress.note(mark)
+        for step in steps:
+            progress.advance(step)
         return data
 
-    def _end(self) -> None:
-        """An epoch has ended."""
+    def _take_steps(self) -> list[Step]:
+        steps, self._steps = self._steps, []
+        return steps
 
-    def _pinned(self, data: Any) -> Any:
-        if self._pin_memory:
-            pin: Any = torch_utils.pin_memory.pin_memory
-            return pin(data, self._pin_memory_device)
-        return data
+    def _end_epoch(self) -> None:
+        """Called when an epoch has ended."""
 
-    def _count(self, errors: Errors | None) -> None:
+    def _count_errors(self, errors: SampleErrors | None) -> None:
         """Counts samples that could not be read.
 
         Raises:
-            DataError: they are too many.
+            DataError: there are too many of them.
         """
         if errors is None or not errors.count:
             return
-        progress = self._progress
+        progress, options = self._progress, self._options
         if not progress.errors:
-            done = "are left out" if self._kind.on_error == "skip" else "are replaced by others"
+            done = "are left out" if options.on_error == "skip" else "are replaced by others"
             warnings.warn(
-                f"a sample of {type(self._dataset).__name__} could not be read; such samples "
-                f"{done} (on_error={self._kind.on_error!r}), and counted in error_count. The first "
+                f"a sample of {type(self.dataset).__name__} could not be read; such samples "
+                f"{done} (on_error={options.on_error!r}), and counted in error_count. The first "
                 f"one, {errors.first}",
-                stacklevel=6,
+                stacklevel=7,
             )
         progress.errors += errors.count
-        if progress.errors > self._kind.max_errors:
+        if progress.errors > options.max_errors:
             raise _make(
                 DataError,
                 f"{progress.errors} samples of this epoch could not be read, more than "
-                f"max_errors={self._kind.max_errors}. One of them, {errors.first}",
+                f"max_errors={options.max_errors}. One of them, {errors.first}",
                 fix="repair the dataset, or raise max_errors",
             )
 
 
-class SingleIter(LoaderIter):
-    """Without workers."""
+class InProcessIterator(LoaderIterator):
+    """Makes batches in the process itself, when they are asked for."""
 
-    def __init__(self, loader: Any, state: dict[str, Any] | None) -> None:
-        super().__init__(loader, state)
-        if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
-            settings = torch.utils.data.graph_settings
-            settings.apply_sharding(self._dataset, self._world_size, self._rank)
-        self._begin(loader, self._sampler_iter)
-        self._fetcher = Fetcher(self._dataset, self._kind, self._collate_fn, self._states[0])
-        self._errors = Errors()
-        if self._layer is None:
+    def __init__(self, loader: Any, state: LoaderState, resumed: dict[str, Any] | None) -> None:
+        super().__init__(loader, state, resumed)
+        if isinstance(self.dataset, (IterDataPipe, MapDataPipe)):
+            torch.utils.data.graph_settings.apply_sharding(self.dataset, *self.shards)
+        self._start_epoch(loader)
+        self._fetcher = Fetcher(self.dataset, self._options, self.collate, self._worker_states[0])
+        self._errors = SampleErrors()
+        if self._stage is None:
             self._progress.fetcher = self._fetcher
 
-    def _next_data(self) -> Any:
-        if self._layer is not None:
-            return super()._next_data()
+    def next_batch(self) -> Any:
+        """See BaseIterator. Without stages, nothing is ahead of the user, so no steps are kept."""
+        if self._stage is not None:
+            return super().next_batch()
         progress = self._progress
         if progress.finished:
             raise StopIteration
         try:
             while True:
                 errors = self._errors
-                data = self._fetcher.fetch(self._draw(), errors)
+                data = self._fetcher.fetch(self._next_indices(), errors)
                 if errors.count:
-                    self._errors = Errors()
-                    self._count(errors)
-                if data is not NOTHING:
+                    self._errors = SampleErrors()
+                    self._count_errors(errors)
+                if data is not NO_SAMPLES:
                     break
         except StopIteration:
             progress.finished = True
             raise
         progress.given += 1
-        return self._pinned(data) if self._pin_memory else data
+        return self.pinned(data) if self.pins_memory else data
 
-    def _pull(self) -> tuple[Any, list[Mark]]:
+    def _fetch(self) -> tuple[Any, list[Step]]:
         while True:
-            indices = self._draw()
-            ticket = self._tickets = self._tickets + 1
-            if not self._kind.iterable:
-                self._progress.drew(ticket, indices)
-            errors = Errors()
+            indices = self._next_indices()
+            ticket = self._new_ticket(indices)
+            errors = SampleErrors()
             data = self._fetcher.fetch(indices, errors)
-            self._count(errors)
+            self._count_errors(errors)
             state = self._fetcher.state() if self._fetcher.has_state else None
-            self._marks.append(Mark(ticket, 0, state, is_batch=data is not NOTHING))
-            if data is not NOTHING:
-                marks, self._marks = self._marks, []
-                return self._pinned(data), marks
+            self._steps.append(Step(ticket, 0, state, has_batch=data is not NO_SAMPLES))
+            if data is not NO_SAMPLES:
+                return self.pinned(data), self._take_steps()
 
 
-class WorkersIter(LoaderIter):
-    """With worker processes or threads.
+class WorkerIterator(LoaderIterator):
+    """Has worker processes or threads make batches ahead of the user.
 
-    A loader with persistent workers has one, which it resets for each epoch.
+    A loader with persistent workers has one iterator, and begins each epoch with it.
     """
 
-    def __init__(self, loader: Any, state: dict[str, Any] | None) -> None:
-        self._crew: Processes | Threads | None = None
-        super().__init__(loader, state)
+    def __init__(self, loader: Any, state: LoaderState, resumed: dict[str, Any] | None) -> None:
+        self._pool: WorkerPool | None = None
+        super().__init__(loader, state, resumed)
         self._in_order = loader.in_order
         self._depth = loader.prefetch_factor
         self._timeout = loader.timeout
-        self._threads = loader.workers == "threads"
+        self._uses_threads = loader.workers == "threads"
         self._context = loader.multiprocessing_context
-        self._worker_init_fn = loader.worker_init_fn
-        if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
-            self._worker_init_fn = functools.partial(
-                torch_loader._sharding_worker_init_fn,
-                self._worker_init_fn,
-                self._world_size,
-                self._rank,
-            )
-        self._reset(loader, first_iter=True)
+        self._init = loader.worker_init_fn
+        if isinstance(self.dataset, (IterDataPipe, MapDataPipe)):
+            self._init = sharding_init(self._init, *self.shards)
+        self.begin_epoch(loader, True)
 
-    def _reset(self, loader: Any, first_iter: bool = False) -> None:
-        self._before = random_state(generators_of(loader))
-        super()._reset(loader, first_iter)
-        if self._layer is not None:
-            self._layer.clear()
-        self._begin(loader, self._sampler_iter)
-        if self._crew is not None and self._crew.is_lost:
-            self._shutdown_workers()
-        fresh = self._crew is None
-        if fresh:
-            self._crew = self._make_crew()
+    def begin_epoch(self, loader: Any, first: bool) -> None:
+        """See BaseIterator."""
+        self._random_before = random_state(generators_of(loader))
+        super().begin_epoch(loader, first)
+        if self._stage is not None:
+            self._stage.clear()
+        self._start_epoch(loader)
+        if self._pool is not None and self._pool.is_lost:
+            self._close_pool()
+        pool, is_new = self._pool, self._pool is None
+        if pool is None:
+            pool = self._pool = self._make_pool()
         else:
-            self._crew.begin_epoch(self._shared_seed)  # type: ignore[union-attr]
-        assert self._crew is not None
-        self._jobs: dict[int, int] = {}  # ticket -> lane
-        lanes = self._crew.lanes
-        self._active = set(range(lanes)) - self._progress.ended
-        depth = self._depth * (1 if lanes > 1 else self._num_workers)
-        first = self._progress.turn
-        for turn in range(first, first + lanes * depth):
-            self._post(turn % lanes)
-        if fresh:
-            self._crew.start()
+            pool.begin_epoch(self.shared_seed)
+        self._jobs: dict[int, int] = {}  # ticket -> queue
+        count = pool.num_queues
+        self._active = set(range(count)) - self._progress.ended  # queues with more batches
+        depth = self._depth * (1 if count > 1 else self.num_workers)
+        begin = self._progress.turn
+        for turn in range(begin, begin + count * depth):
+            self._post(turn % count)
+        if is_new:
+            pool.start()
 
-    def _make_crew(self) -> Processes | Threads:
-        kind = self._kind
-        if self._threads:
-            return Threads(
-                self._dataset,
-                self._collate_fn,
-                self._worker_init_fn,
-                kind,
-                self._num_workers,
-                int(self._base_seed),
-                self._states[0],
+    def _make_pool(self) -> WorkerPool:
+        options = self._options
+        seed = int(self.base_seed)
+        if self._uses_threads:
+            return ThreadPool(
+                self.dataset,
+                self.collate,
+                self._init,
+                options,
+                self.num_workers,
+                seed,
+                self._worker_states[0],
                 self._timeout,
             )
         work = LoaderWork(
-            self._dataset,
-            self._collate_fn,
-            self._worker_init_fn,
-            kind,
-            int(self._base_seed),
-            self._states,
-            self._shared_seed,
+            self.dataset,
+            self.collate,
+            self._init,
+            options,
+            seed,
+            self._worker_states,
+            self.shared_seed,
         )
-        by_name = self._in_order or kind.iterable
-        return Processes(work, self._num_workers, self._context, self._timeout, by_name)
+        assigns_jobs = self._in_order or options.iterable
+        return ProcessPool(work, self.num_workers, self._context, self._timeout, assigns_jobs)
 
-    def _post(self, lane: int) -> None:
-        if lane not in self._active:
+    def _post(self, queue: int) -> None:
+        if queue not in self._active:
             return
         try:
-            indices = self._draw()
+            indices = self._next_indices()
         except StopIteration:
             return
-        assert self._crew is not None
-        ticket = self._tickets = self._tickets + 1
-        if not self._kind.iterable:
-            self._progress.drew(ticket, indices)
-        self._jobs[ticket] = lane
-        self._crew.post(ticket, lane, indices)
+        assert self._pool is not None
+        ticket = self._new_ticket(indices)
+        self._jobs[ticket] = queue
+        self._pool.post(ticket, queue, indices)
 
-    def _pull(self) -> tuple[Any, list[Mark]]:
+    def _fetch(self) -> tuple[Any, list[Step]]:
         while self._jobs:
-            assert self._crew is not None
-            ticket, reply = self._crew.take(self._in_order)
-            lane = self._jobs.pop(ticket)
-            if lane not in self._active:
-                continue  # it was asked before it was known to have ended
+            assert self._pool is not None
+            ticket, reply = self._pool.take(self._in_order)
+            queue = self._jobs.pop(ticket)
+            if queue not in self._active:
+                continue  # the job was posted before the end of the queue was known
             if reply.ended:
-                self._active.discard(lane)
-            worker = 0 if self._threads else reply.worker
-            is_batch = reply.data is not NOTHING
-            self._marks.append(Mark(ticket, worker, reply.state, reply.ended, is_batch))
-            self._post(lane)
-            self._count(reply.errors)
-            if reply.failure is not None:
-                reply.failure.reraise()
-            if reply.data is not NOTHING:
-                marks, self._marks = self._marks, []
-                return self._pinned(reply.data), marks
+                self._active.discard(queue)
+            worker = 0 if self._uses_threads else reply.worker
+            has_batch = reply.data is not NO_SAMPLES
+            self._steps.append(Step(ticket, worker, reply.state, reply.ended, has_batch))
+            self._post(queue)
+            self._count_errors(reply.errors)
+            if reply.error is not None:
+                reply.error.reraise()
+            if has_batch:
+                return self.pinned(reply.data), self._take_steps()
         raise StopIteration
 
-    def _end(self) -> None:
-        if not self._persistent_workers:
-            self._shutdown_workers()
+    def _end_epoch(self) -> None:
+        if not self.has_persistent_workers:
+            self._close_pool()
 
-    def _shutdown_workers(self) -> None:
-        crew, self._crew = self._crew, None
-        if crew is not None:
-            crew.close()
+    def _close_pool(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
 
     def __del__(self) -> None:
-        self._shutdown_workers()
+        self._close_pool()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the user of a loader is: what state_dict() says, whatever was fetched ahead."""
+"""How far the user of a loader is: what state_dict() returns, whatever was fetched ahead."""
 
 from __future__ import annotations
 
@@ -8,82 +8,84 @@ from typing import Any
 
 from torchdali.errors import ArgumentError, _make
 from torchdali.loader._dataset.fetch import Fetcher, plain_state
-from torchdali.loader._dataset.sampling import Sampling, generators_of, random_state
+from torchdali.loader._dataset.sampling import IndexStream, generators_of, random_state
+from torchdali.loader._dataset.torch_internals import is_iterable, reported_length
 
-__all__ = ["Mark", "Progress", "check_state", "fresh_state"]
+__all__ = ["Progress", "Step", "check_state", "fresh_state"]
 
 _VERSION = 1
 
 
 @dataclass(frozen=True)
-class Mark:
-    """What changes when the user gets a batch, or would have got one.
+class Step:
+    """How the progress changes when the user gets a batch, or would have got it.
 
     Attributes:
-        ticket: of the indices that it was made from.
-        worker: that made it.
-        state: of that worker behind it; None where it has none.
+        ticket: number of the job that the batch was made by.
+        worker: that did the job.
+        state: of the worker after the job; None if it has none.
         ended: whether the worker has no more batches.
-        is_batch: whether the user gets one.
-        errors: samples that could not be read.
+        has_batch: whether the user gets a batch.
     """
 
     ticket: int
     worker: int
     state: dict[str, Any] | None
     ended: bool = False
-    is_batch: bool = True
-    errors: int = 0
+    has_batch: bool = True
 
 
 class Progress:
-    """Where an epoch is for the user. It outlives the iterator, whose workers end with that.
+    """How far the user is in an epoch. It outlives the iterator, which ends its workers.
+
+    Args:
+        indices: of the epoch; may be ahead of the user.
+        seed: of worker 0.
+        num_workers: of the loader.
+        state: the state() to continue from; None: the beginning.
 
     Attributes:
-        sampling: the order; it may be ahead of the user.
         given: batches that the user has.
-        errors: samples of theirs that could not be read.
+        errors: samples that could not be read, as far as the user is.
         finished: whether the epoch has ended.
-        states: of the workers, as far as the user is.
         ended: the workers that have no more batches.
         turn: the worker whose batch comes next.
-        fetcher: what is asked for its state, where nothing is fetched ahead.
+        fetcher: has the present state, if nothing is fetched ahead; else None.
     """
 
     def __init__(
-        self, sampling: Sampling, seed: Any, num_workers: int, state: dict[str, Any] | None
+        self, indices: IndexStream, seed: Any, num_workers: int, state: dict[str, Any] | None
     ) -> None:
         self._seed = seed
         self._num_workers = max(num_workers, 1)
-        self.sampling = sampling
-        self._ahead: dict[int, Any] = {}  # ticket -> indices that the user has no batch of
+        self._indices = indices
+        self._ahead: dict[int, Any] = {}  # ticket -> indices of a batch that the user does not have
         self.finished = False
         self.given: int = state["given"] if state else 0
         self.errors: int = state["errors"] if state else 0
-        self.states: list[Any] = list(state["workers"]) if state else [None] * self._num_workers
+        self._states: list[Any] = list(state["workers"]) if state else [None] * self._num_workers
         self.ended: set[int] = set(state["ended"]) if state else set()
         self.turn: int = state["turn"] if state else 0
         self.fetcher: Fetcher | None = None
 
-    def drew(self, ticket: int, indices: Any) -> None:
-        """Notes indices that a batch will be made from."""
+    def add_ahead(self, ticket: int, indices: Any) -> None:
+        """Notes indices that a batch will be made of."""
         self._ahead[ticket] = indices
 
-    def note(self, mark: Mark) -> None:
+    def advance(self, step: Step) -> None:
         """Notes what the user gets."""
-        self._ahead.pop(mark.ticket, None)
-        self.given += mark.is_batch
-        self.errors += mark.errors
-        if mark.state is not None:
-            self.states[mark.worker] = mark.state
-        if mark.ended:
-            self.ended.add(mark.worker)
+        self._ahead.pop(step.ticket, None)
+        self.given += step.has_batch
+        if step.state is not None:
+            self._states[step.worker] = step.state
+        if step.ended:
+            self.ended.add(step.worker)
         else:
-            self.turn = (mark.worker + 1) % self._num_workers
+            self.turn = (step.worker + 1) % self._num_workers
 
     def state(self, loader: Any) -> dict[str, Any]:
-        """Returns what state_dict() does."""
-        iterable = _is_iterable(loader)
+        """Returns what state_dict() of the loader returns."""
+        iterable = is_iterable(loader)
         return {
             "version": _VERSION,
             "num_workers": loader.num_workers,
@@ -93,25 +95,21 @@ class Progress:
             "errors": self.errors,
             "finished": self.finished,
             "seed": self._seed,
-            "length": loader._IterableDataset_len_called,
-            "sampling": None if iterable else self.sampling.state(),
+            "length": reported_length(loader),
+            "sampling": None if iterable else self._indices.state(),
             "ahead": [] if iterable else list(self._ahead.values()),
             "random": random_state(generators_of(loader)) if self.finished else None,
-            "workers": [self.fetcher.state()] if self.fetcher else list(self.states),
+            "workers": [self.fetcher.state()] if self.fetcher else list(self._states),
             "ended": sorted(self.ended),
             "turn": self.turn,
         }
 
 
-def _is_iterable(loader: Any) -> bool:
-    return bool(loader._dataset_kind == 1)  # torch's _DatasetKind.Iterable
-
-
 def fresh_state(loader: Any) -> dict[str, Any]:
-    """Returns the state of a loader that has not begun, as Progress.state() does."""
+    """Returns the state of a loader that has not begun, in the form of Progress.state()."""
     dataset = plain_state(loader.dataset)
     state = None if dataset is None else {"dataset": dataset, "iterator": None, "batches": 0}
-    iterable = _is_iterable(loader)
+    iterable = is_iterable(loader)
     return {
         "version": _VERSION,
         "num_workers": loader.num_workers,
@@ -121,8 +119,8 @@ def fresh_state(loader: Any) -> dict[str, Any]:
         "errors": 0,
         "finished": False,
         "seed": None,
-        "length": loader._IterableDataset_len_called,
-        "sampling": None if iterable else Sampling.beginning(loader),
+        "length": reported_length(loader),
+        "sampling": None if iterable else IndexStream.beginning(loader),
         "ahead": [],
         "random": random_state(generators_of(loader)),
         "workers": [state] * max(loader.num_workers, 1),
@@ -132,10 +130,10 @@ def fresh_state(loader: Any) -> dict[str, Any]:
 
 
 def check_state(loader: Any, state: Any) -> None:
-    """Checks that a state can be gone on with.
+    """Checks that a loader can continue from a state.
 
     Raises:
-        ArgumentError: it is of another loader.
+        ArgumentError: it is the state of another loader.
     """
     if not isinstance(state, dict) or state.get("version") != _VERSION:
         raise _make(
@@ -147,10 +145,10 @@ def check_state(loader: Any, state: Any) -> None:
         raise _make(
             ArgumentError,
             f"load_state_dict(): the state is of a loader with num_workers={state['num_workers']}, "
-            f"this one has {loader.num_workers}: what its workers have seen cannot be divided anew",
+            f"this one has {loader.num_workers}; the positions of workers cannot be divided anew",
             fix=f"pass num_workers={state['num_workers']}, and resume with that",
         )
-    if state["iterable"] != _is_iterable(loader):
+    if state["iterable"] != is_iterable(loader):
         raise _make(
             ArgumentError,
             "load_state_dict(): the state is of an "

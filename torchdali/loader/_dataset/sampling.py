@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of an epoch: what the sampler gives, and how that is given again after a resume."""
+"""The indices of an epoch: what the sampler returns, and how it is repeated after a resume."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import torch
 from torch.utils.data.sampler import BatchSampler
 
 from torchdali.loader._dataset.fetch import is_stateful, plain_state
+from torchdali.loader._dataset.torch_internals import index_sampler
 
-__all__ = ["Sampling", "generators_of", "random_state", "set_generators"]
+__all__ = ["IndexStream", "generators_of", "random_state", "set_generators"]
 
 
 def generators_of(loader: Any) -> list[torch.Generator]:
-    """Returns the generators that the order of a loader may come from, each of them once."""
+    """Returns the generators that the order of a loader may depend on, each of them once."""
     owners = (
         loader,
         loader.sampler,
@@ -40,7 +41,7 @@ def random_state(generators: Sequence[torch.Generator]) -> dict[str, Any]:
 
 
 def set_generators(generators: Sequence[torch.Generator], state: dict[str, Any]) -> None:
-    """Sets what random_state() returned, except for the global generator."""
+    """Restores what random_state() returned, except for the global generator."""
     for generator, own in zip(generators, state["generators"], strict=False):
         generator.set_state(own)
 
@@ -50,10 +51,14 @@ def _set_random_state(generators: Sequence[torch.Generator], state: dict[str, An
     set_generators(generators, state)
 
 
-class _Batches:
-    """What torch's BatchSampler gives, from an iterator that can be asked where it is.
+class _BatchIndices:
+    """The batches of torch's BatchSampler, from an iterator whose state can be read.
 
-    As there, the sampler is iterated over when the first batch is asked for.
+    As in torch, the sampler is iterated over when the first batch is asked for.
+
+    Args:
+        source: the batch sampler.
+        state: the state() of an earlier iterator; None: the beginning.
     """
 
     def __init__(self, source: BatchSampler, state: dict[str, Any] | None) -> None:
@@ -62,7 +67,7 @@ class _Batches:
         if state is not None and state["sampler"] is not None:
             source.sampler.load_state_dict(state["sampler"])  # type: ignore[union-attr]
         self.samples: Iterator[Any] | None = None
-        self.ended = False  # a sampler that has ended may be ready for the next epoch
+        self.ended = False  # a sampler that has ended may be ready for the next epoch already
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -96,21 +101,21 @@ class _Batches:
         }
 
 
-class Sampling:
-    """The indices of one epoch, a batch at a time, and what is needed to give the rest of them.
+class IndexStream:
+    """The indices of one epoch, a batch at a time, and the state needed to continue it.
 
-    Where the sampler or its iterator has state_dict() and load_state_dict(), those are used. Else
-    the random states that the order came from are kept, and after a resume the batches that were
-    given are drawn once more.
+    If the sampler or its iterator has state_dict() and load_state_dict(), these are used. Otherwise
+    the random states from before the order was drawn are stored, and a resume draws the indices
+    again that were returned before.
 
     Args:
         loader: a DataLoader.
-        state: of an earlier one, to go on behind it.
-        before: the random state before `made` was made.
-        made: an iterator of the loader's index sampler, to be used for a new epoch.
+        state: the state() of an earlier stream to continue; None: a new epoch.
+        before: the random state before `iterator` was made.
+        iterator: over the loader's index sampler, for a new epoch; None: make one.
 
     Attributes:
-        drawn: how many were given.
+        drawn: how many batches of indices were returned.
     """
 
     def __init__(
@@ -119,10 +124,10 @@ class Sampling:
         state: dict[str, Any] | None = None,
         *,
         before: dict[str, Any] | None = None,
-        made: Iterator[Any] | None = None,
+        iterator: Iterator[Any] | None = None,
     ) -> None:
         self._generators = generators_of(loader)
-        self._sampler = loader._index_sampler
+        self._sampler = index_sampler(loader)
         self.drawn = 0
         self._ended = False
         self._before = before or random_state(self._generators)
@@ -130,13 +135,13 @@ class Sampling:
         if state is not None:
             self._resume(state)
             return
-        self._source = self._make(made=made)
+        self._source = self._iterate(iterator=iterator)
         self._iterator: Iterator[Any] = itertools.chain(self._note_first(), self._source)
 
     @staticmethod
     def beginning(loader: Any) -> dict[str, Any]:
         """Returns the state() of an epoch that has not begun, without its random states."""
-        sampler = loader._index_sampler
+        sampler = index_sampler(loader)
         batches = None
         if type(sampler) is BatchSampler and is_stateful(sampler.sampler):
             batches = {"sampler": plain_state(sampler.sampler), "iterator": None}
@@ -144,13 +149,13 @@ class Sampling:
         stateful = batches is not None or is_stateful(sampler)
         return {"drawn": 0, "sampler": own if stateful else None}
 
-    def _make(self, state: Any = None, made: Iterator[Any] | None = None) -> Iterator[Any]:
+    def _iterate(self, state: Any = None, iterator: Iterator[Any] | None = None) -> Iterator[Any]:
         if type(self._sampler) is BatchSampler:
-            return _Batches(self._sampler, state)
-        return iter(self._sampler) if made is None else made
+            return _BatchIndices(self._sampler, state)
+        return iter(self._sampler) if iterator is None else iterator
 
     def _note_first(self) -> Iterator[Any]:
-        """Gives nothing; notes the random state when the first indices are asked for."""
+        """Yields nothing; notes the random state when the first indices are asked for."""
         self._first = random_state(self._generators)
         return
         yield
@@ -161,7 +166,7 @@ class Sampling:
         if own is not None:
             if own["sampler"] is not None:
                 self._sampler.load_state_dict(own["sampler"])
-            self._iterator = self._source = self._make(own["batches"])
+            self._iterator = self._source = self._iterate(own["batches"])
             self._ended = state.get("ended", False)
             if self._ended:
                 self._iterator = iter(())
@@ -169,17 +174,17 @@ class Sampling:
                 self._source.load_state_dict(own["iterator"])  # type: ignore[attr-defined]
             return
         self._before, self._first = state["iter"], state["first"]
-        kept = torch.get_rng_state()  # the global generator is the user's: it stays as it was
+        kept = torch.get_rng_state()  # the global generator is the user's and must not change
         try:
             _set_random_state(self._generators, self._before)
-            self._iterator = self._source = self._make()
+            self._iterator = self._source = self._iterate()
             if self._first is not None:
                 _set_random_state(self._generators, self._first)
-            given = list(itertools.islice(self._source, max(self.drawn, 1)))
+            drawn = list(itertools.islice(self._source, max(self.drawn, 1)))
         finally:
             torch.set_rng_state(kept)
         if self.drawn == 0:
-            self._iterator = itertools.chain(given, self._source)
+            self._iterator = itertools.chain(drawn, self._source)
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -196,20 +201,20 @@ class Sampling:
     @property
     def _is_stateful(self) -> bool:
         source = self._source
-        if isinstance(source, _Batches):
+        if isinstance(source, _BatchIndices):
             return source.is_stateful
         return is_stateful(self._sampler) or is_stateful(source)
 
     def state(self) -> dict[str, Any]:
-        """Returns where it is."""
+        """Returns the position in the epoch."""
         if self._is_stateful:
             source = self._source
             own = {
-                "batches": source.state() if isinstance(source, _Batches) else None,
+                "batches": source.state() if isinstance(source, _BatchIndices) else None,
                 "sampler": plain_state(self._sampler),
-                "iterator": None if isinstance(source, _Batches) else plain_state(source),
+                "iterator": None if isinstance(source, _BatchIndices) else plain_state(source),
             }
-            ended = self._ended or (isinstance(source, _Batches) and source.ended)
+            ended = self._ended or (isinstance(source, _BatchIndices) and source.ended)
             return {"drawn": self.drawn, "sampler": own, "ended": ended}
         first = self._first or random_state(self._generators)
         return {"drawn": self.drawn, "sampler": None, "iter": self._before, "first": first}

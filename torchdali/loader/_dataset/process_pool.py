@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Worker processes of a loader: what runs in them, and how the loader asks them for batches."""
+"""Worker processes of a loader: the work that they do, and the loader's side of them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,28 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy.random  # here, and not anew in each forked worker: it takes a while to load
+import numpy.random  # imported before workers are forked, since it takes a while to load
 import torch
 from torch.utils.data import IterDataPipe
-from torch.utils.data._utils import collate as torch_collate
-from torch.utils.data._utils import worker as torch_worker
 
 from torchdali._workers import structures
-from torchdali._workers.pool import Pool, WorkerFailure
+from torchdali._workers.failures import WorkerFailure, WorkerStartFailure, WorkerTimeout
+from torchdali._workers.pool import Pool
 from torchdali._workers.process import Work
-from torchdali.loader._dataset.collate import SlabCollate, leave_shared_memory_alone
-from torchdali.loader._dataset.fetch import NOTHING, Errors, Fetcher, Kind
-from torchdali.loader._dataset.info import worker_info
-from torchdali.loader._dataset.replies import Reply, failed, made
+from torchdali.loader._dataset.collate import SlabCollate, disable_torch_shared_memory
+from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, FetchOptions, SampleErrors
+from torchdali.loader._dataset.torch_internals import (
+    set_worker_info,
+    torch_collate,
+    worker_info,
+    worker_numpy_seed,
+)
+from torchdali.loader._dataset.worker_pool import Reply, failed_reply, samples_reply
 
-__all__ = ["LoaderWork", "Processes"]
+__all__ = ["LoaderWork", "ProcessPool"]
 
-_MOST_LEASED = 16  # batches in shared memory that the user keeps; further ones are copied
-_WHERE = "worker process"
+_MAX_LEASES = 16  # batches in shared memory that the user may keep; further ones are copied
+_KIND = "worker process"
 
 
 @dataclasses.dataclass
@@ -36,17 +40,17 @@ class LoaderWork(Work):
     """Makes batches of a dataset, in a worker process.
 
     Attributes:
-        dataset, collate, init: the user's.
-        kind: see Kind.
-        seed: of worker 0; the others count on.
-        states: where each worker begins, None where it is the beginning.
-        shared_seed: of an IterDataPipe, for the first epoch.
+        dataset, collate, init: of the user.
+        options: of the loader.
+        seed: of worker 0; worker i has `seed + i`.
+        states: where each worker begins; None: at the beginning.
+        shared_seed: of a data pipe, for the first epoch.
     """
 
     dataset: Any
     collate: Callable[[Any], Any]
     init: Callable[[int], None] | None
-    kind: Kind
+    options: FetchOptions
     seed: int
     states: list[Any]
     shared_seed: int | None
@@ -56,8 +60,8 @@ class LoaderWork(Work):
         self._worker = 0
         self._fetcher: Fetcher | None = None
         self._epoch = -1
-        self._failure: Reply | None = None
-        self._in_slab: SlabCollate | None = None
+        self._init_error: Reply | None = None
+        self._slab_collate: SlabCollate | None = None
 
     @property
     def given(self) -> Any:
@@ -75,57 +79,57 @@ class LoaderWork(Work):
         seed = self.seed + worker
         random.seed(seed)
         _seed_torch(seed)
-        generate: Any = torch_worker._generate_state
-        numpy.random.seed(generate(self.seed, worker))  # noqa: NPY002
-        leave_shared_memory_alone()
+        numpy.random.seed(worker_numpy_seed(self.seed, worker))  # noqa: NPY002
+        disable_torch_shared_memory()
         if self.collate is torch_collate.default_collate:
-            self._in_slab = SlabCollate()
-        torch_worker._worker_info = worker_info(
-            id=worker, num_workers=num_workers, seed=seed, dataset=self.dataset
+            self._slab_collate = SlabCollate()
+        set_worker_info(
+            worker_info(id=worker, num_workers=num_workers, seed=seed, dataset=self.dataset)
         )
         try:
             if self.init is not None:
                 self.init(worker)
         except Exception:
-            self._failure = failed(worker, _WHERE)
+            self._init_error = failed_reply(worker, _KIND)
 
     def do(self, task: Any, slab: Any) -> None:
         """See Work."""
         ticket, shared_seed, indices = pickle.loads(slab.request)
         reply = self._reply(task.epoch, shared_seed, indices, slab)
-        placed: dict[int, int] = self._in_slab.placed if self._in_slab else {}
+        placed: dict[int, int] = self._slab_collate.placed if self._slab_collate else {}
         try:
             structures.store(slab, (ticket, reply.__dict__), placed)
         except Exception:
-            if reply.failure is None:
+            if reply.error is None:
                 raise
-            reply.failure = reply.failure.without_class()
+            reply.error = reply.error.without_class()
             structures.store(slab, (ticket, reply.__dict__))
         finally:
             placed.clear()
 
     def _reply(self, epoch: int, shared_seed: int | None, indices: Any, slab: Any) -> Reply:
-        if self._failure is not None:
-            return self._failure
+        if self._init_error is not None:
+            return self._init_error
         worker = self._worker
         try:
             if epoch != self._epoch:
                 self._begin_epoch(epoch, shared_seed)
             fetcher = self._fetcher
             assert fetcher is not None
-            errors = Errors()
+            errors = SampleErrors()
             try:
                 data = fetcher.samples(indices, errors)
             except StopIteration:
-                if not self.kind.iterable:
+                if not self.options.iterable:
                     raise
                 state = fetcher.state() if fetcher.has_state else None
                 return Reply(worker, state=state, ended=True, errors=errors)
-            if data is not NOTHING:
-                data = self._in_slab(data, slab) if self._in_slab else self.collate(data)
-            return made(fetcher, worker, data, errors)
+            if data is not NO_SAMPLES:
+                in_slab = self._slab_collate
+                data = in_slab(data, slab) if in_slab else self.collate(data)
+            return samples_reply(fetcher, worker, data, errors)
         except Exception:
-            return failed(worker, _WHERE)
+            return failed_reply(worker, _KIND)
 
     def _begin_epoch(self, epoch: int, shared_seed: int | None) -> None:
         first = self._epoch < 0
@@ -136,14 +140,14 @@ class LoaderWork(Work):
             self.dataset = settings.apply_random_seed(self.dataset, generator)
         self._epoch = epoch
         state = self.states[self._worker] if first else None
-        self._fetcher = Fetcher(self.dataset, self.kind, self.collate, state)
+        self._fetcher = Fetcher(self.dataset, self.options, self.collate, state)
 
 
 def _seed_torch(seed: int) -> None:
     """Does what torch.manual_seed() does.
 
-    That keeps for each accelerator which lines called it, and so reads whole source files: more
-    than a megabyte in each worker. Where there are none it is not asked.
+    torch's function records the calling lines for each accelerator, and reads whole source files
+    for it: more than a megabyte in each worker. Without an accelerator it is not called.
     """
     if torch.accelerator.current_accelerator() is None:
         torch.default_generator.manual_seed(seed)
@@ -151,21 +155,21 @@ def _seed_torch(seed: int) -> None:
         torch.manual_seed(seed)
 
 
-class Processes:
-    """Worker processes; see Crew.
+class ProcessPool:
+    """A WorkerPool of processes.
 
     Args:
         work: what they do.
-        num_workers: how many.
+        num_workers: number of processes.
         context: of multiprocessing; None: the default one.
-        timeout: seconds to wait for a batch; 0: for ever.
-        by_name: whether jobs are given to certain workers, one after the other.
+        timeout: seconds to wait for a batch; 0: no limit.
+        assigns_jobs: whether each job is for a certain worker, in turns.
     """
 
     def __init__(
-        self, work: LoaderWork, num_workers: int, context: Any, timeout: float, by_name: bool
+        self, work: LoaderWork, num_workers: int, context: Any, timeout: float, assigns_jobs: bool
     ) -> None:
-        self.lanes = num_workers if by_name else 1
+        self.num_queues = num_workers if assigns_jobs else 1
         self._timeout = timeout
         self._posted: collections.deque[int] = collections.deque()
         self._epoch = 0
@@ -175,32 +179,37 @@ class Processes:
             [work], num_workers, method, timeout=timeout or None, forks_with_cuda=True
         )
         self._pids: list[int] = []
-        self._ended_by: str | None = None  # why there are no workers any more
+        self._lost_because: str | None = None
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of the workers."""
+        return self._pool.pids
 
     def start(self) -> None:
-        """Starts them. Jobs may have been posted before."""
+        """See WorkerPool."""
         self._pool.start()
         self._pids = self._pool.pids
 
-    def post(self, ticket: int, lane: int, indices: Any) -> None:
-        """See Crew."""
+    def post(self, ticket: int, queue: int, indices: Any) -> None:
+        """See WorkerPool."""
         request = pickle.dumps((ticket, self._shared_seed, indices))
-        worker = lane if self.lanes > 1 or self._pool.num_workers == 1 else -1
+        worker = queue if self.num_queues > 1 or self._pool.num_workers == 1 else -1
         try:
             posted = self._pool.post(0, epoch=self._epoch, worker=worker, request=request)
         except WorkerFailure as failure:
             raise self._lost(failure) from None
         if not posted:
             raise RuntimeError(
-                "more batches are asked for ahead than there is room for: prefetch_factor * "
-                "num_workers may be 256 at most"
+                "too many batches are requested ahead: prefetch_factor * num_workers may be 256 "
+                "at most"
             )
         self._posted.append(ticket)
 
     def take(self, in_order: bool) -> tuple[int, Reply]:
-        """See Crew."""
-        if self._ended_by is not None:
-            raise RuntimeError(self._ended_by)
+        """See WorkerPool."""
+        if self._lost_because is not None:
+            raise RuntimeError(self._lost_because)
         try:
             position = 0 if in_order else self._pool.first_ready(0)
             ticket = self._posted[position]
@@ -210,29 +219,29 @@ class Processes:
                 raise self._lost(failure) from None
             del self._posted[position]
             raise RuntimeError(
-                f"a DataLoader worker process could not hand its batch over:\n{failure.text}"
+                f"a DataLoader worker process could not return its batch:\n{failure.text}"
             ) from None
         del self._posted[position]
-        own, fields = structures.load(lease, _MOST_LEASED)
+        own, fields = structures.load(lease, _MAX_LEASES)
         assert own == ticket
         return ticket, Reply(**fields)
 
     def _lost(self, failure: WorkerFailure) -> RuntimeError:
         self._posted.clear()
-        if self._ended_by is None:
-            self._ended_by = self._why(failure.text)
-        return RuntimeError(self._ended_by)
+        if self._lost_because is None:
+            self._lost_because = self._describe(failure)
+        return RuntimeError(self._lost_because)
 
-    def _why(self, text: str) -> str:
-        if "no batch came" in text:
+    def _describe(self, failure: WorkerFailure) -> str:
+        if isinstance(failure, WorkerTimeout):
             return f"DataLoader timed out after {self._timeout} seconds; its workers were ended"
-        if "cannot load the source" in text:
-            return f"DataLoader workers cannot be started: {text}"
+        if isinstance(failure, WorkerStartFailure):
+            return f"DataLoader workers cannot be started: {failure.text}"
         pids = ", ".join(map(str, self._pids))
-        return f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {text}"
+        return f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {failure.text}"
 
     def begin_epoch(self, shared_seed: int | None) -> None:
-        """See Crew."""
+        """See WorkerPool."""
         self._pool.cancel(0)
         self._posted.clear()
         self._epoch += 1
@@ -240,9 +249,9 @@ class Processes:
 
     @property
     def is_lost(self) -> bool:
-        """Whether there are no workers any more."""
+        """See WorkerPool."""
         return self._pool.is_dead
 
     def close(self) -> None:
-        """See Crew."""
+        """See WorkerPool."""
         self._pool.close()

@@ -16,13 +16,14 @@ import torch
 from torchdali import fn
 from torchdali._graph.pytree import Structure, flatten
 from torchdali.errors import ArgumentTypeError, TorchdaliError, _make
-from torchdali.loader._dataset.ahead import Layer
-from torchdali.pipeline import pipeline_def
+from torchdali.loader._dataset.loader_state import LoaderState
+from torchdali.loader._dataset.stages import Stage
+from torchdali.pipeline import Pipeline, pipeline_def
 from torchdali.pipeline._driver import driver_of
 
-__all__ = ["PipelineLayer", "fields_of"]
+__all__ = ["PipelineStage", "collate_fields"]
 
-_DEPTH = 2  # batches that the engine has in work
+_DEPTH = 2  # batches in work in the engine
 
 
 def _array(value: Any) -> Any:
@@ -48,15 +49,15 @@ def _column(values: Sequence[Any]) -> Any:
     return [_array(value) for value in values]
 
 
-def fields_of(samples: Sequence[Any]) -> tuple[tuple[str, ...] | None, list[Any]]:
-    """Turns samples into what external sources take; as collate_fn.
+def collate_fields(samples: Sequence[Any]) -> tuple[tuple[str, ...] | None, list[Any]]:
+    """Turns samples into data for external sources; used as `collate_fn`.
 
     Args:
         samples: of one structure: a dict, a tuple or list, or one value.
 
     Returns:
-        The names of the fields, None where they have none, and for each of them an array with the
-        batch as first axis, or an array a sample.
+        The names of the fields, None if they have none, and for each field an array with the batch
+        as first axis, or a list with one array per sample.
     """
     first = samples[0]
     if isinstance(first, Mapping):
@@ -68,35 +69,67 @@ def fields_of(samples: Sequence[Any]) -> tuple[tuple[str, ...] | None, list[Any]
 
 
 def _tensors(batch: Any) -> Any:
-    """Returns an output as one tensor, or a list of them where shapes differ."""
+    """Returns an output as one tensor, or as a list of tensors if shapes differ."""
     return batch.as_torch() if batch.is_dense_tensor() else batch.as_torch_list()
 
 
-class PipelineLayer(Layer):
-    """Feeds batches to a pipeline, and gives its outputs in the structure of its function.
+@dataclasses.dataclass(frozen=True)
+class _FedPipeline:
+    """A pipeline with an external source for each field of a sample.
+
+    Attributes:
+        pipeline: built.
+        batch_size: the greatest number of samples.
+        names: of the fields; None if they have none.
+        num_fields: number of fields.
+        structure: of the outputs.
+    """
+
+    pipeline: Pipeline
+    batch_size: int
+    names: tuple[str, ...] | None
+    num_fields: int
+    structure: Structure
+
+    def fits(self, names: tuple[str, ...] | None, num_fields: int, count: int) -> bool:
+        """Returns whether it can take a batch of `count` samples."""
+        return (self.names, self.num_fields) == (names, num_fields) and count <= self.batch_size
+
+    def feed(self, columns: Sequence[Any]) -> None:
+        """Feeds the fields of a batch that an output needs, and starts an iteration."""
+        needed = set(driver_of(self.pipeline).input_names)
+        for index, column in enumerate(columns):
+            if _input_name(index) in needed:
+                self.pipeline.feed_input(_input_name(index), column)
+        self.pipeline.schedule_run()
+
+
+class PipelineStage(Stage):
+    """Feeds batches to a pipeline, and returns its outputs in the structure of its function.
 
     Args:
         loader: a DataLoader with `pipeline`.
+        state: of the loader.
     """
 
     depth = _DEPTH - 1
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Any, state: LoaderState) -> None:
         super().__init__()
         self._function = loader.pipeline
         self._options = dict(loader.pipeline_options or {})
         size = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
         self._batch_size = size if isinstance(size, int) else 0
-        self._home: list[_Made] = loader._pipelines
-        self._waits = loader._waits
-        self._made: _Made | None = None
+        self._idle: list[_FedPipeline] = state.idle_pipelines
+        self._clock = state.clock
+        self._current: _FedPipeline | None = None
 
-    def _make(self, names: tuple[str, ...] | None, count: int) -> _Made:
+    def _make(self, names: tuple[str, ...] | None, count: int) -> _FedPipeline:
         structures: list[Structure] = []
-        function = self._function  # the pipeline keeps define(), which must not keep the layer
+        function = self._function  # define() is kept by the pipeline and must not refer to self
 
         def define() -> Any:
-            inputs = [fn.external_source(name=_name(i), no_copy=True) for i in range(count)]
+            inputs = [fn.external_source(name=_input_name(i), no_copy=True) for i in range(count)]
             made = (
                 function(*inputs)
                 if names is None
@@ -115,60 +148,40 @@ class PipelineLayer(Layer):
         }
         pipeline = pipeline_def(define, **options)()
         pipeline.build()
-        self._waits.engine = weakref.ref(pipeline)
-        return _Made(pipeline, self._batch_size, names, count, structures[-1])
+        self._clock.pipeline = weakref.ref(pipeline)
+        return _FedPipeline(pipeline, self._batch_size, names, count, structures[-1])
 
     def begin(self, batch: Any) -> Any:
-        """See Layer."""
+        """See Stage."""
         names, columns = batch
         count = len(columns[0])
-        made = self._made
-        if made is None and self._home:
-            # The one that the last epoch had: its random operators go on.
-            made = self._made = self._home.pop()
-        if made is None or not made.fits(names, len(columns), count):
+        current = self._current
+        if current is None and self._idle:
+            current = self._current = self._idle.pop()
+        if current is None or not current.fits(names, len(columns), count):
             self._batch_size = max(count, self._batch_size)
-            made = self._made = self._make(names, len(columns))
-        inputs = driver_of(made.pipeline).input_names
-        for index, column in enumerate(columns):
-            if _name(index) in inputs:  # an output needs it
-                made.pipeline.feed_input(_name(index), column)
-        made.pipeline.schedule_run()
-        return made
+            current = self._current = self._make(names, len(columns))
+        current.feed(columns)
+        return current
 
     def finish(self, begun: Any) -> Any:
-        """See Layer."""
+        """See Stage."""
         outputs = [_tensors(batch) for batch in begun.pipeline.share_outputs()]
         return begun.structure.rebuild(outputs)
 
     def clear(self) -> None:
-        """See Layer. What was fed is made, and left."""
-        for begun, _, failure in self._queue:
-            if failure is None:
+        """See Stage. Batches that were fed are finished, and dropped."""
+        for begun, _, error in self._queue:
+            if error is None:
                 with contextlib.suppress(TorchdaliError):
                     begun.pipeline.share_outputs()
         super().clear()
 
     def __del__(self) -> None:
         self.clear()
-        if self._made is not None:
-            self._home.append(self._made)
+        if self._current is not None:
+            self._idle.append(self._current)
 
 
-@dataclasses.dataclass
-class _Made:
-    """A pipeline, what it takes, and the structure of its outputs."""
-
-    pipeline: Any
-    batch_size: int
-    names: tuple[str, ...] | None
-    num_fields: int
-    structure: Structure
-
-    def fits(self, names: tuple[str, ...] | None, num_fields: int, count: int) -> bool:
-        """Returns whether it can take a batch."""
-        return (self.names, self.num_fields) == (names, num_fields) and count <= self.batch_size
-
-
-def _name(index: int) -> str:
+def _input_name(index: int) -> str:
     return f"field {index}"

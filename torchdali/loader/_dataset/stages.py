@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to batches before the user gets them, while the user has those before them."""
+"""Work on batches that goes on while the user has the batches before them."""
 
 from __future__ import annotations
 
@@ -10,45 +10,48 @@ from typing import Any
 
 import torch
 
-from torchdali.loader._dataset.progress import Mark
+from torchdali.loader._dataset.progress import Step
 
-__all__ = ["DeviceLayer", "Layer", "PlainDeviceLayer", "Pull", "mapped"]
+__all__ = ["Fetch", "PlainDeviceStage", "Stage", "StreamDeviceStage", "device_stage", "map_tensors"]
 
-# A function that returns the next batch with its marks, or raises StopIteration.
-Pull = Callable[[], tuple[Any, list[Mark]]]
+# Returns the next batch with its steps, or raises StopIteration.
+Fetch = Callable[[], tuple[Any, list[Step]]]
 
 
-def mapped(data: Any, function: Callable[[torch.Tensor], Any]) -> Any:
-    """Returns a structure with its tensors replaced by what a function returns for them."""
+def map_tensors(data: Any, function: Callable[[torch.Tensor], Any]) -> Any:
+    """Returns a structure with its tensors replaced by the results of a function."""
     if isinstance(data, torch.Tensor):
         return function(data)
     if isinstance(data, Mapping):
-        items = {key: mapped(value, function) for key, value in data.items()}
+        items = {key: map_tensors(value, function) for key, value in data.items()}
         try:
             return type(data)(items)  # type: ignore[call-arg]
         except TypeError:
             return items
     if isinstance(data, tuple):
-        values = [mapped(value, function) for value in data]
+        values = [map_tensors(value, function) for value in data]
         return type(data)(*values) if hasattr(data, "_fields") else type(data)(values)
     if isinstance(data, list):
-        return [mapped(value, function) for value in data]
+        return [map_tensors(value, function) for value in data]
     if dataclasses.is_dataclass(data) and not isinstance(data, type):
         fields = [f for f in dataclasses.fields(data) if f.init]
-        changed = {f.name: mapped(getattr(data, f.name), function) for f in fields}
+        changed = {f.name: map_tensors(getattr(data, f.name), function) for f in fields}
         return dataclasses.replace(data, **changed)
     if hasattr(data, "to") and callable(data.to):  # a batch class of the user's
         return function(data)
     return data
 
 
-class Layer:
-    """Keeps some batches in work; what cannot be made is raised in its place."""
+class Stage:
+    """Keeps `depth` batches in work beside the one that is returned.
+
+    An error of a batch is raised when that batch would be returned.
+    """
 
     depth = 1
 
     def __init__(self) -> None:
-        self._queue: collections.deque[tuple[Any, list[Mark], BaseException | None]] = (
+        self._queue: collections.deque[tuple[Any, list[Step], BaseException | None]] = (
             collections.deque()
         )
         self._ended = False
@@ -62,16 +65,16 @@ class Layer:
         raise NotImplementedError
 
     def clear(self) -> None:
-        """Drops what is in work."""
+        """Drops the batches in work."""
         self._queue.clear()
         self._ended = False
 
-    def next(self, pull: Pull) -> tuple[Any, list[Mark]]:
-        """Returns the next batch; begins others."""
+    def next(self, fetch: Fetch) -> tuple[Any, list[Step]]:
+        """Returns the next batch, and begins others."""
         while len(self._queue) <= self.depth and not self._ended:
             try:
-                batch, marks = pull()
-                self._queue.append((self.begin(batch), marks, None))
+                batch, steps = fetch()
+                self._queue.append((self.begin(batch), steps, None))
             except StopIteration:
                 self._ended = True
             except Exception as error:
@@ -79,17 +82,34 @@ class Layer:
                 break
         if not self._queue:
             raise StopIteration
-        begun, marks, failure = self._queue.popleft()
+        begun, steps, failure = self._queue.popleft()
         if failure is not None:
             raise failure
-        return self.finish(begun), marks
+        return self.finish(begun), steps
 
 
-class DeviceLayer(Layer):
-    """Copies batches to a GPU beside its work: from page-locked memory, on a stream of its own.
+class TwoStages(Stage):
+    """Two stages, one after the other."""
+
+    def __init__(self, first: Stage, second: Stage) -> None:
+        super().__init__()
+        self._first, self._second = first, second
+
+    def next(self, fetch: Fetch) -> tuple[Any, list[Step]]:
+        """See Stage."""
+        return self._second.next(lambda: self._first.next(fetch))
+
+    def clear(self) -> None:
+        """See Stage."""
+        self._first.clear()
+        self._second.clear()
+
+
+class StreamDeviceStage(Stage):
+    """Copies batches to a GPU from page-locked memory, on a CUDA stream of its own.
 
     Args:
-        device: of a GPU.
+        device: a GPU.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -98,7 +118,7 @@ class DeviceLayer(Layer):
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     def begin(self, batch: Any) -> Any:
-        """See Layer. The page-locked copy is kept until the copy to the device is done."""
+        """See Stage. The page-locked copy is kept until the copy to the device is done."""
         locked: list[Any] = []
 
         def copy(value: Any) -> Any:
@@ -108,27 +128,27 @@ class DeviceLayer(Layer):
             return value.to(self._device, non_blocking=True)
 
         with torch.cuda.stream(self._stream):
-            moved = mapped(batch, copy)
+            moved = map_tensors(batch, copy)
             done = torch.cuda.Event()  # type: ignore[no-untyped-call]
             done.record(self._stream)
         return moved, done, locked
 
     def finish(self, begun: Any) -> Any:
-        """See Layer."""
+        """See Stage."""
         moved, done, _ = begun
         current = torch.cuda.current_stream(self._device)
         current.wait_event(done)
 
-        def note(value: Any) -> Any:
+        def record(value: Any) -> Any:
             if isinstance(value, torch.Tensor) and value.device.type != "cpu":
                 value.record_stream(current)
             return value
 
-        return mapped(moved, note)
+        return map_tensors(moved, record)
 
 
-class PlainDeviceLayer(Layer):
-    """Copies batches to a device that is no CUDA device, when the user asks for them."""
+class PlainDeviceStage(Stage):
+    """Copies batches to a device without CUDA streams, when the user asks for them."""
 
     depth = 0
 
@@ -137,9 +157,23 @@ class PlainDeviceLayer(Layer):
         self._device = device
 
     def begin(self, batch: Any) -> Any:
-        """See Layer."""
+        """See Stage."""
         return batch
 
     def finish(self, begun: Any) -> Any:
-        """See Layer."""
-        return mapped(begun, lambda value: value.to(self._device))
+        """See Stage."""
+        return map_tensors(begun, lambda value: value.to(self._device))
+
+
+def device_stage(device: torch.device | None) -> Stage | None:
+    """Returns what copies batches to a device, None if they stay where they are."""
+    if device is None or device.type == "cpu":
+        return None
+    return StreamDeviceStage(device) if device.type == "cuda" else PlainDeviceStage(device)
+
+
+def in_turn(first: Stage | None, second: Stage | None) -> Stage | None:
+    """Returns two stages as one, None if there are none."""
+    if first is None or second is None:
+        return first or second
+    return TwoStages(first, second)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a DataLoader keeps beside its arguments, from epoch to epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torchdali.loader._dataset.clock import WaitClock
+from torchdali.loader._dataset.progress import Progress
+
+__all__ = ["LoaderState"]
+
+
+class LoaderState:
+    """The state of one DataLoader.
+
+    Attributes:
+        progress: how far the user is in the epoch; None: no epoch has begun.
+        loaded: what load_state_dict() was called with, until the next epoch begins.
+        idle_pipelines: pipelines of earlier epochs, whose random operators go on in the next one.
+        clock: measures how long the user waits.
+    """
+
+    def __init__(self) -> None:
+        self.progress: Progress | None = None
+        self.loaded: dict[str, Any] | None = None
+        self.idle_pipelines: list[Any] = []
+        self.clock = WaitClock()
