@@ -15,7 +15,7 @@ from torch.utils.data import DistributedSampler
 
 from tests.loader.pipeline.numbered_files import counted, labels, numbers, write_numbers
 from torchdali import Pipeline, PipelineLoader, fn, pipeline_def
-from torchdali.loader._pipeline.epochs import SHARDS, Deal, Position
+from torchdali.loader._pipeline.epochs import SHARD_POLICIES, EpochShard, Position
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +206,7 @@ def test_size_is_the_length_of_an_epoch_without_a_reader():
     assert not torch.equal(*epochs)
     loader.set_epoch(0)
     assert torch.equal(torch.cat(list(loader)), epochs[0])
-    with pytest.raises(ValueError, match="(?s)its data never ends.*give `size`"):
+    with pytest.raises(ValueError, match="(?s)its data never ends.*pass `size`"):
         len(PipelineLoader(noise))
 
 
@@ -271,7 +271,7 @@ def test_counts_equal_distributed_sampler(root, world_size, drop_last):
     st.integers(1, 60),
     st.integers(1, 5),
     st.integers(1, 9),
-    st.sampled_from(SHARDS),
+    st.sampled_from(SHARD_POLICIES),
     st.booleans(),
     st.integers(0, 60),
 )
@@ -279,13 +279,14 @@ def test_shards_of_epochs_cover_all_samples(
     size, num_shards, batch_size, policy, drop_last, consumed
 ):
     begin = Position(0, min(size, consumed), 3)
-    deals = [
-        Deal(size, begin, s, num_shards, batch_size, policy, drop_last) for s in range(num_shards)
+    shards = [
+        EpochShard(size, begin, s, num_shards, batch_size, policy, drop_last)
+        for s in range(num_shards)
     ]
-    plans = [deal.plan(False) for deal in deals]
+    plans = [shard.epoch_plan(False) for shard in shards]
     places = [
-        begin.consumed + k * num_shards + shard
-        for shard, plan in enumerate(plans)
+        begin.consumed + k * num_shards + rank
+        for rank, plan in enumerate(plans)
         for k in range(plan["count"])
     ]
     assert len(places) == len(set(places))
@@ -295,11 +296,11 @@ def test_shards_of_epochs_cover_all_samples(
         assert len({plan["count"] for plan in plans}) == 1
     elif not drop_last:
         assert sorted(places) == list(range(begin.consumed, size))
-    for deal, plan in zip(deals, plans, strict=True):
-        masks = [deal.valid(i) for i in range(deal.batches)]
+    for shard, plan in zip(shards, plans, strict=True):
+        masks = [shard.valid(i) for i in range(shard.batches)]
         assert sum(map(len, masks)) == plan["count"]
-        if deal.batches and not drop_last and num_shards == 1:
-            assert deal.behind(deal.batches - 1).consumed == size
+        if shard.batches and not drop_last and num_shards == 1:
+            assert shard.position_after(shard.batches - 1).consumed == size
 
 
 @pytest.mark.parametrize(
@@ -309,7 +310,7 @@ def test_shards_of_epochs_cover_all_samples(
         ({"drop_last": True, "pad_last": True}, "exclude each other"),
         ({"seed": -1}, "`seed` is -1"),
         ({"batch_size": 0}, "`batch_size` is 0"),
-        ({"rank": 1}, "give both"),
+        ({"rank": 1}, "pass both"),
         ({"rank": 2, "world_size": 2}, "expected 0 to"),
         ({"mask": 3}, "`mask` is 3"),
     ],

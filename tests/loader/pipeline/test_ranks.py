@@ -58,7 +58,7 @@ def test_a_process_group_overrides_the_environment(monkeypatch, tmp_path):
 
 
 def test_wrong_ranks_are_errors():
-    with pytest.raises(ValueError, match="give both"):
+    with pytest.raises(ValueError, match="pass both"):
         find_ranks(world_size=2)
     with pytest.raises(TypeError, match="expected an integer"):
         find_ranks("0", 2)

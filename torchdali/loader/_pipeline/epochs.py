@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many samples and batches each rank has in an epoch. Numbers only; docs/design/loop.md."""
+"""Which samples and batches each rank has in an epoch. Numbers only; docs/design/loop.md."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["SHARDS", "Deal", "Position"]
+__all__ = ["SHARD_POLICIES", "EpochProgress", "EpochShard", "Position"]
 
-SHARDS = ("equal", "padded", "exact")
+SHARD_POLICIES = ("equal", "padded", "exact")
 
 
 @dataclass(frozen=True)
 class Position:
-    """A place in the run of all ranks.
+    """A position in the run of all ranks.
 
     Attributes:
         epoch: its number.
         consumed: samples of the epoch that all ranks together have had.
-        batches: that each rank has had of the epoch.
+        batches: batches of the epoch that each rank has had.
     """
 
     epoch: int = 0
@@ -27,18 +28,18 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Deal:
-    """One epoch, from a position to its end, as one shard sees it.
+class EpochShard:
+    """One epoch, from a position to its end, on one shard.
 
     Attributes:
-        size: samples of the epoch, of all shards.
+        size: samples of the epoch on all shards.
         begin: where it begins.
-        shard: this one's number.
-        num_shards: how many there are.
+        shard: number of this shard.
+        num_shards: number of all shards.
         batch_size: samples of a batch.
-        policy: one of SHARDS.
-        drop_last: the last batch is left out where it is not full.
-        pad_last: the last batch is filled up.
+        policy: one of SHARD_POLICIES.
+        drop_last: the last batch is dropped if it is not full.
+        pad_last: the last batch is padded.
         seed: of the shuffling.
         shuffle: the samples are permuted in each epoch.
     """
@@ -56,7 +57,7 @@ class Deal:
 
     @property
     def samples(self) -> int:
-        """Samples of this shard, those that repeat others to make shards equal included."""
+        """Samples of this shard, including those that repeat others to make shards equal."""
         left = max(0, self.size - self.begin.consumed)
         if self.policy == "exact":
             return left // self.num_shards + int(self.shard < left % self.num_shards)
@@ -66,22 +67,22 @@ class Deal:
 
     @property
     def batches(self) -> int:
-        """Batches that are still to come."""
+        """Batches that are left."""
         if self.drop_last:
             return self.samples // self.batch_size
         return -(-self.samples // self.batch_size)
 
     @property
     def total_batches(self) -> int:
-        """Batches of the epoch, those before its beginning included."""
+        """Batches of the epoch, including those before `begin`."""
         return self.begin.batches + self.batches
 
     def in_batch(self, number: int) -> int:
-        """Returns how many samples batch `number` has, without those that fill it up."""
+        """Returns how many samples batch `number` has without padding."""
         return max(0, min(self.batch_size, self.samples - number * self.batch_size))
 
     def valid(self, number: int) -> list[bool]:
-        """Returns for each sample of batch `number` whether it is one of the epoch's own."""
+        """Returns for each sample of batch `number` whether it belongs to the epoch."""
         count = self.batch_size if self.pad_last else self.in_batch(number)
         first = number * self.batch_size
         own = range(first, first + count)
@@ -90,10 +91,11 @@ class Deal:
         return [k < self.samples for k in own]
 
     def _place(self, k: int) -> int:
+        """Returns the place of sample `k` in the order of all ranks."""
         return self.begin.consumed + k * self.num_shards + self.shard
 
-    def behind(self, number: int) -> Position:
-        """Returns the position of all ranks behind batch `number` (0: the first) of this deal."""
+    def position_after(self, number: int) -> Position:
+        """Returns the position of all ranks after batch `number`; 0: the first one from `begin`."""
         had = min((number + 1) * self.batch_size, self.samples) * self.num_shards
         return replace(
             self.begin,
@@ -101,11 +103,11 @@ class Deal:
             batches=self.begin.batches + number + 1,
         )
 
-    def plan(self, whole_batches: bool) -> dict[str, Any]:
-        """Returns what the engine is to deal out, as keywords of Executor.set_epoch_plan().
+    def epoch_plan(self, whole_batches: bool) -> dict[str, Any]:
+        """Returns the plan that readers follow, as keywords of Executor.set_epoch_plan().
 
         Args:
-            whole_batches: the last batch is full, whatever belongs to it.
+            whole_batches: the last batch is full, also where its samples do not belong to it.
         """
         whole = self.batches * self.batch_size
         return {
@@ -120,3 +122,52 @@ class Deal:
             "repeat": self.policy != "padded",
             "seed": self.seed,
         }
+
+
+class EpochProgress:
+    """How far one pass over an epoch is.
+
+    Args:
+        begin: where it begins.
+        shards: what each pipeline returns; None: as much as its external sources have.
+        mid_epoch: whether external sources are inside the epoch at `begin`.
+
+    Attributes:
+        shards, mid_epoch: as the arguments.
+        taken: batches that were returned, or have failed.
+        over: whether the epoch has ended.
+    """
+
+    def __init__(
+        self, begin: Position, shards: Sequence[EpochShard | None], mid_epoch: bool
+    ) -> None:
+        self.restart(begin, shards, mid_epoch)
+
+    def restart(
+        self, begin: Position, shards: Sequence[EpochShard | None], mid_epoch: bool
+    ) -> None:
+        """Begins at another position."""
+        self._begin, self.shards, self.mid_epoch = begin, shards, mid_epoch
+        self.taken = 0
+        self.over = False
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether no batch was taken yet."""
+        return not self.taken and not self.over
+
+    @property
+    def has_no_more(self) -> bool:
+        """Whether all pipelines have returned their batches."""
+        known = [shard.batches for shard in self.shards if shard is not None]
+        return bool(known) and self.taken >= max(known)
+
+    @property
+    def position(self) -> Position:
+        """The position after the last batch."""
+        if not self.taken:
+            return self._begin
+        shard = self.shards[0]
+        if shard is not None:
+            return shard.position_after(self.taken - 1)
+        return Position(self._begin.epoch, 0, self._begin.batches + self.taken)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a pipeline gives to what a training loop gets: tensors in the user's structure."""
+"""Converts the outputs of a pipeline to tensors in the user's structure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torchdali._graph.pytree import Structure
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.tensors import TensorListCPU
 
-__all__ = ["RAGGED", "Outputs", "Padded", "with_mask"]
+__all__ = ["RAGGED", "OutputConverter", "Padded", "with_mask"]
 
 RAGGED = ("list", "padded", "nested")
 
-# uint64 is not among them: int64 cannot hold it.
+# Without uint64, which int64 cannot hold.
 _LABEL_TYPES = {
     torch.uint8,
     torch.int8,
@@ -32,7 +32,7 @@ class Padded(NamedTuple):
     """Samples of different shapes as one tensor.
 
     Attributes:
-        data: [N, largest extents]; what lies beyond a sample is 0.
+        data: [N, largest extents]; zero outside the samples.
         lengths: int64 [N, D], the extents of each sample.
     """
 
@@ -40,18 +40,18 @@ class Padded(NamedTuple):
     lengths: torch.Tensor
 
 
-class Outputs:
-    """Makes batches of what a pipeline gives.
+class OutputConverter:
+    """Converts the outputs of one pipeline.
 
     Args:
         structure: of the outputs.
-        ragged: form of outputs whose samples differ in shape, one of RAGGED for all of them or by
-            the path of the output.
-        labels: integer outputs with one element a sample become int64 [N].
+        ragged: form of outputs whose samples differ in shape: one of RAGGED for all of them, or a
+            dict by the path of the output.
+        labels: integer outputs with one element per sample become int64 [N].
 
     Raises:
         ArgumentError: there is no such form, or no such output.
-        ArgumentTypeError: `ragged` is neither text nor a mapping.
+        ArgumentTypeError: `ragged` is neither a string nor a mapping.
     """
 
     def __init__(
@@ -81,7 +81,6 @@ class Outputs:
 
     def batch(self, leaves: Sequence[TensorListCPU], count: int) -> Any:
         """Returns the first `count` samples of the outputs in the user's structure."""
-        # In debug mode the number of outputs is not known before a run.
         structure = self._structure
         if len(leaves) != len(structure.paths):
             raise _make(
@@ -114,12 +113,13 @@ class Outputs:
 
 
 def with_mask(batch: Any, valid: Sequence[bool], wanted: bool | str) -> Any:
-    """Returns a batch and which of its samples are no padding: bool [N].
+    """Returns a batch with its mask: bool [N], False for samples that are padding.
 
     Args:
         batch: in the user's structure.
-        valid: one for each sample.
-        wanted: a key of the batch to put the mask under; True: a pair; False: no mask.
+        valid: the mask.
+        wanted: True: return a pair; a string: add the mask to the batch under this key; False:
+            return the batch alone.
 
     Raises:
         ArgumentError: the batch is no dict, or has that key.
@@ -138,7 +138,7 @@ def with_mask(batch: Any, valid: Sequence[bool], wanted: bool | str) -> Any:
         raise _make(
             ArgumentError,
             f'`mask` is "{wanted}", but the definition {problem}',
-            fix="give another key, or mask=True for pairs of batch and mask",
+            fix="use another key, or mask=True for pairs of batch and mask",
         )
     batch[wanted] = mask
     return batch
@@ -162,7 +162,7 @@ def _dense(path: str, leaf: TensorListCPU) -> torch.Tensor:
             PipelineError,
             f"{what} cannot be one tensor: its samples have {len(shapes)} shapes, such as "
             f"{list(shapes[0])} and {list(shapes[-1])}",
-            fix="make them equal in the pipeline (fn.resize, fn.crop), or give `ragged`: "
+            fix="make them equal in the pipeline (fn.resize, fn.crop), or pass `ragged`: "
             '"list", "padded" or "nested"',
         )
     return leaf.as_torch()
@@ -186,7 +186,7 @@ def _nested(path: str, samples: Sequence[torch.Tensor]) -> torch.Tensor:
             PipelineError,
             f'output "{path}" cannot be a nested tensor: its samples differ in more than their '
             "first axis",
-            fix='give `ragged` "list" or "padded" for it',
+            fix='pass `ragged` "list" or "padded" for it',
         )
     made: torch.Tensor = torch.nested.nested_tensor(list(samples), layout=torch.jagged)
     return made

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PipelineLoader: what a training loop iterates over, made of pipelines.
+"""PipelineLoader: iterates over the batches of pipelines, epoch after epoch.
 
-How epochs, ranks and states hang together: docs/design/loop.md. DALI's iterators are in plugin/.
+docs/design/loop.md describes epochs, ranks and states. DALI's iterators are in plugin/.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
-from torchdali.loader._pipeline.epochs import SHARDS, Deal, Position
-from torchdali.loader._pipeline.outputs import Outputs, Padded, with_mask
-from torchdali.loader._pipeline.pipelines import Pipelines
+from torchdali.loader._pipeline.epochs import SHARD_POLICIES, EpochProgress, EpochShard, Position
+from torchdali.loader._pipeline.outputs import OutputConverter, Padded, with_mask
+from torchdali.loader._pipeline.pipeline_set import PipelineSet
 from torchdali.loader._pipeline.ranks import Ranks, find_ranks
 from torchdali.loader._pipeline.state import read_state, write_state
 from torchdali.pipeline import Pipeline
@@ -24,54 +24,54 @@ __all__ = ["Padded", "PipelineLoader"]
 
 
 class PipelineLoader:
-    """Gives batches of tensors, in the structure that the pipeline's definition returns.
+    """Yields batches of tensors, in the structure that the pipeline's definition returns.
 
-    An epoch is one pass over the data set of the pipeline's reader, dealt out to the ranks as
-    torch's DistributedSampler does: a permutation of the whole data set by `seed` and epoch, of
+    An epoch is one pass over the data set of the pipeline's reader, divided among the ranks as
+    torch's DistributedSampler does it: a permutation of the whole data set by `seed` and epoch, of
     which each rank has every `world_size`-th sample.
 
-    Every iter() begins a new epoch, whether the one before was finished or left (but one that has
-    given nothing yet begins again); what was prefetched for that is dropped. `set_epoch` chooses
-    which. After load_state_dict(), iter() goes on inside the epoch.
+    Every iter() begins a new epoch, whether or not the previous one was finished; batches that were
+    prefetched for that are dropped. An epoch of which no batch was taken begins again. `set_epoch`
+    chooses the epoch. After load_state_dict(), iter() continues inside the epoch.
 
     Args:
         pipelines: a function under pipeline_def (or another that returns a Pipeline), a Pipeline,
             or a list of those, which run side by side: then a batch is a list with one entry each,
-            and each is a shard of its own.
-        batch_size: samples of a batch; None: as the pipeline says. An attribute too, which may be
+            and each of them is a shard.
+        batch_size: samples of a batch; None: as the pipeline says. Also an attribute, which may be
             changed between epochs.
         pipeline_args: keyword arguments for functions in `pipelines`.
         size: samples of an epoch over all ranks, for pipelines without a reader. None: the epoch
             ends with the data of the external sources, and there is no len().
-        reader: name of the reader whose data set an epoch goes over, where there are several of
+        reader: name of the reader whose data set an epoch goes over, if there are several of
             different sizes.
-        shuffle: permute the samples in each epoch; None: where the reader says so
-            (`random_shuffle`, `shuffle_after_epoch`).
+        shuffle: permute the samples in each epoch; None: if the reader says so (`random_shuffle`,
+            `shuffle_after_epoch`).
         seed: of the permutations, the same on all ranks.
         rank: of this process; None: from torch.distributed, or torchrun's environment, or 0.
-        world_size: number of processes, given together with `rank`.
-        shards: "equal": ranks have equally many samples, some twice where they do not divide (with
-            `drop_last` some are left out); "padded": the same, but what is missing repeats the last
-            sample and is False in the mask; "exact": every sample once, so that ranks may differ
-            by one sample, and by a batch.
-        drop_last: leave the last batch out where it is not full.
-        pad_last: fill the last batch up, by samples that are False in the mask; None: where the
-            reader says so (`pad_last_batch`).
-        mask: bool [N] that says which samples are no padding: True gives pairs of batch and mask, a
-            string adds the mask under that key to the dict that the definition returns.
+        world_size: number of processes, passed together with `rank`.
+        shards: "equal": ranks have equally many samples, some of them twice if the size is not
+            divisible (with `drop_last` some are left out); "padded": the same, but missing samples
+            repeat the last one and are False in the mask; "exact": every sample once, so that ranks
+            may differ by one sample, and by a batch.
+        drop_last: drop the last batch if it is not full.
+        pad_last: pad the last batch with samples that are False in the mask; None: if the reader
+            says so (`pad_last_batch`).
+        mask: bool [N] that says which samples are no padding: True yields pairs of batch and mask;
+            a string adds the mask under that key to the dict that the definition returns.
         ragged: form of outputs whose samples differ in shape: "list" of tensors, "padded"
             (`Padded`: data and lengths) or "nested" (torch.nested, jagged); for all outputs, or a
             dict from their paths, such as "boxes" or "target.boxes" or "1".
-        labels: dense integer outputs with one element a sample become int64 [N]; False: they stay
-            as they are, e.g. int32 [N, 1].
+        labels: dense integer outputs with one element per sample become int64 [N]; False: they stay
+            as they are, such as int32 [N, 1].
 
     Raises:
         ArgumentError, ArgumentTypeError: an argument is wrong, or contradicts another or a reader.
 
     Note:
-        Readers whose own `shard_id` and `num_shards` are given keep these as rank and number of
-        ranks. Their `stick_to_shard` and seeds have no effect on the order. An error in a batch is
-        raised where it would come; the loop may go on with the one after it. One thread at a time.
+        `shard_id` and `num_shards` of a reader, if they are set, replace rank and number of ranks.
+        `stick_to_shard` and the seed of a reader have no effect on the order. An error in a batch
+        is raised in its place; the loop may continue with the next batch. One thread at a time.
 
     Example:
         loader = PipelineLoader(train_pipeline, batch_size=64, pipeline_args={"root": "photos"})
@@ -101,8 +101,8 @@ class PipelineLoader:
         ragged: str | Mapping[str, str] | None = None,
         labels: bool = True,
     ) -> None:
-        if shards not in SHARDS:
-            known = ", ".join(f'"{name}"' for name in SHARDS)
+        if shards not in SHARD_POLICIES:
+            known = ", ".join(f'"{name}"' for name in SHARD_POLICIES)
             raise _make(ArgumentError, f"`shards` is {shards!r}, expected one of {known}")
         if not isinstance(mask, (bool, str)):
             raise _make(ArgumentTypeError, f"`mask` is {mask!r}, expected a bool or a string")
@@ -115,55 +115,55 @@ class PipelineLoader:
         if rank is not None or world_size is not None:
             find_ranks(rank, world_size)
         self._rank, self._world_size = rank, world_size
-        self._pipelines = Pipelines(pipelines, pipeline_args, reader, size)
+        self._pipelines = PipelineSet(pipelines, pipeline_args, reader, size)
         self._batch_size = batch_size
         self._shuffle, self._seed = shuffle, seed
-        self._shards, self._drop_last, self._pad_last = shards, drop_last, pad_last
+        self._policy, self._drop_last, self._pad_last = shards, drop_last, pad_last
         self._mask, self._ragged, self._labels = mask, ragged, labels
         self._next = Position()  # where the next iter() begins
-        self._goes_on = False  # there: inside an epoch of external sources
-        self._chosen = False  # by set_epoch(), since the loop began
-        self._state: dict[str, Any] | None = None  # loaded, and not used yet
-        self._loop: _Loop | None = None  # whose position is the loader's
-        self._outputs: list[Outputs] = []
+        self._next_mid_epoch = False  # whether external sources are inside the epoch there
+        self._epoch_chosen = False  # set_epoch() was called after the last batch
+        self._loaded: dict[str, Any] | None = None  # state that the next iter() continues from
+        self._progress: EpochProgress | None = None  # of the last iterator
+        self._converters: list[OutputConverter] = []  # one for each pipeline
 
     # -- epochs
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch that runs, or that the next iter() begins."""
+        """Number of the current epoch, or of the one that the next iter() begins."""
         return self._position().epoch
 
     def set_epoch(self, epoch: int) -> None:
         """Chooses the epoch that the next iter() begins.
 
-        Where a state was loaded that lies inside this very epoch, iter() goes on there. A loop that
-        has not given a batch yet is the next one still, and begins there.
+        If a state was loaded that is inside this very epoch, iter() continues there. An iterator
+        that has not returned a batch yet begins this epoch, too.
         """
         _check_integer("epoch", epoch, 0)
-        if self._state is not None:
-            if self._state["epoch"] == epoch:
+        if self._loaded is not None:
+            if self._loaded["epoch"] == epoch:
                 return
-            self._ready()  # for its seeds
-        loop = self._loop
-        if loop is not None and loop.unused:
-            # Lightning has called iter() already when it says which epoch that is.
-            if loop.position.epoch != epoch:
-                self._next, self._goes_on = Position(epoch), False
-                self._begin(loop)
+            self._prepare()  # takes the seeds of the state
+        progress = self._progress
+        if progress is not None and progress.is_unused:
+            # Lightning has called iter() already when it sets the epoch.
+            if progress.position.epoch != epoch:
+                self._next, self._next_mid_epoch = Position(epoch), False
+                progress.restart(*self._begin_epoch())
             return
-        self._chosen = True
+        self._epoch_chosen = True
         if self._next.epoch != epoch or self._next.batches:
-            self._next, self._goes_on = Position(epoch), False
+            self._next, self._next_mid_epoch = Position(epoch), False
 
     @property
     def batch_sampler(self) -> SimpleNamespace:
-        """What Lightning looks for: ``loader.batch_sampler.sampler.set_epoch(n)``."""
+        """Makes ``loader.batch_sampler.sampler.set_epoch(n)`` work, which Lightning calls."""
         return SimpleNamespace(sampler=self)
 
     @property
     def batch_size(self) -> int:
-        """Samples of a batch; a new value holds from the next iter() on."""
+        """Samples of a batch. A new value takes effect at the next iter()."""
         if self._batch_size is None:
             self._batch_size = self._pipelines.batch_size(None)
         return self._batch_size
@@ -174,155 +174,191 @@ class PipelineLoader:
         self._batch_size = batch_size
 
     def __len__(self) -> int:
-        """Returns the batches of the epoch that runs, or that the next iter() begins, on this rank.
+        """Returns the batches on this rank of the current epoch, or of the next one.
 
         Raises:
             TypeError: the length of the data is not known: no reader, and no `size`.
         """
-        if self._runs:
-            assert self._loop is not None
-            deal = self._loop.deal
+        running = self._running
+        if running is not None:
+            shard = running.shards[0]
         else:
-            self._ready()
-            deal = self._deal(self._pipelines.shards(self._ranks())[0])
-        if deal is None:
+            self._prepare()
+            shard = self._shard(self._pipelines.shards(self._ranks())[0])
+        if shard is None:
             raise _make(
                 ArgumentTypeError,
                 "the loader has no length: the number of samples is not known in advance",
-                fix="give `size`",
+                fix="pass `size`",
             )
-        return deal.total_batches
+        return shard.total_batches
 
-    def __iter__(self) -> _Loop:
-        """Begins an epoch, or goes on where a loaded state says; drops what was prefetched."""
-        loop = self._loop
-        if self._state is None and loop is not None and loop.unused and not self._chosen:
-            self._next, self._goes_on = loop.position, loop.goes_on
-        self._ready()
-        self._loop = _Loop(self)
-        self._begin(self._loop)
-        return self._loop
+    def __iter__(self) -> _EpochIterator:
+        """Begins an epoch, or continues from a loaded state; drops what was prefetched."""
+        progress = self._progress
+        unused = progress is not None and progress.is_unused
+        if self._loaded is None and unused and not self._epoch_chosen:
+            assert progress is not None
+            self._next, self._next_mid_epoch = progress.position, progress.mid_epoch
+        self._prepare()
+        self._progress = EpochProgress(*self._begin_epoch())
+        return _EpochIterator(self, self._progress)
 
-    def _begin(self, loop: _Loop) -> None:
-        deals = [self._deal(shard) for shard in self._pipelines.shards(self._ranks())]
-        self._pipelines.restart(deals, self._goes_on)
-        loop.begin(self._next, deals, self._goes_on)
-        self._next, self._goes_on, self._chosen = Position(self._next.epoch + 1), False, False
+    def _begin_epoch(self) -> tuple[Position, list[EpochShard | None], bool]:
+        """Begins the next epoch; returns the arguments of its EpochProgress."""
+        begin, mid_epoch = self._next, self._next_mid_epoch
+        shards = [self._shard(ranks) for ranks in self._pipelines.shards(self._ranks())]
+        self._pipelines.begin_epoch(shards, mid_epoch)
+        self._next, self._next_mid_epoch = Position(begin.epoch + 1), False
+        self._epoch_chosen = False
+        return begin, shards, mid_epoch
 
     def _ranks(self) -> Ranks:
         return find_ranks(self._rank, self._world_size)
 
     @property
-    def _runs(self) -> bool:
-        """Whether the loop says where the loader is: it is not over, and no epoch was chosen."""
-        return self._loop is not None and not self._loop.over and not self._chosen
+    def _running(self) -> EpochProgress | None:
+        """The progress that the loader is at; None if the epoch is over or another was chosen."""
+        progress = self._progress
+        return None if progress is None or progress.over or self._epoch_chosen else progress
 
     def _position(self) -> Position:
-        if self._runs:
-            assert self._loop is not None
-            return self._loop.position
-        if self._state is not None:
-            return Position(*(self._state[key] for key in ("epoch", "consumed", "batches")))
+        running = self._running
+        if running is not None:
+            return running.position
+        if self._loaded is not None:
+            return Position(*(self._loaded[key] for key in ("epoch", "consumed", "batches")))
         return self._next
 
-    def _ready(self) -> None:
-        """Has the pipelines made, built for the batch size, and at the state that was loaded."""
-        state, checkpoints = self._state, None
-        if state is not None:
-            checkpoints = [Checkpoint.decode(text) for text in state["pipelines"]]
-        if self._pipelines.prepare(self._batch_size, checkpoints) or not self._outputs:
-            self._outputs = [
-                Outputs(structure, self._ragged, self._labels)
+    def _prepare(self) -> None:
+        """Has the pipelines made, built for the batch size, and brought to the loaded state."""
+        loaded, checkpoints = self._loaded, None
+        if loaded is not None:
+            checkpoints = [Checkpoint.decode(text) for text in loaded["pipelines"]]
+        if self._pipelines.prepare(self._batch_size, checkpoints) or not self._converters:
+            self._converters = [
+                OutputConverter(structure, self._ragged, self._labels)
                 for structure in self._pipelines.structures
             ]
-        if state is None:
+        if loaded is None:
             return
-        self._pipelines.check_state(state, self._facts(), self._ranks())
-        self._state, self._loop = None, None
-        self._next = Position(state["epoch"], state["consumed"], state["batches"])
-        self._goes_on = bool(state["within"])
+        self._pipelines.check_state(loaded, self._facts(), self._ranks())
+        self._loaded, self._progress = None, None
+        self._next = Position(loaded["epoch"], loaded["consumed"], loaded["batches"])
+        self._next_mid_epoch = bool(loaded["within"])
 
     def _facts(self) -> dict[str, Any]:
-        """Returns what the meaning of a position depends on."""
-        return {
-            "size": self._pipelines.size,
-            "seed": self._seed,
-            "shuffle": self._shuffles(),
-        }
+        """Returns the facts that the meaning of a position depends on."""
+        shuffle = self._shuffles()
+        return {"size": self._pipelines.size, "seed": self._seed, "shuffle": shuffle}
 
     def _shuffles(self) -> bool:
         return self._pipelines.shuffles if self._shuffle is None else bool(self._shuffle)
 
-    def _deal(self, shard: Ranks) -> Deal | None:
+    def _shard(self, ranks: Ranks) -> EpochShard | None:
+        """Returns the next epoch on a shard; None if its size is not known."""
         size = self._pipelines.size
         if size is None:
             return None
         pads = self._pipelines.pads and not self._drop_last
-        return Deal(
+        return EpochShard(
             size=size,
             begin=self._next,
-            shard=shard.rank,
-            num_shards=shard.world_size,
+            shard=ranks.rank,
+            num_shards=ranks.world_size,
             batch_size=self.batch_size,
-            policy=self._shards,
+            policy=self._policy,
             drop_last=bool(self._drop_last),
             pad_last=pads if self._pad_last is None else bool(self._pad_last),
             seed=self._seed,
             shuffle=self._shuffles(),
         )
 
-    def _convert(self, number: int, leaves: Sequence[Any], deal: Deal | None, taken: int) -> Any:
-        """Returns what the user gets of one pipeline's batch."""
+    # -- batches
+
+    def _next_batch(self, progress: EpochProgress) -> Any:
+        """Returns the next batch of an epoch, for its iterator."""
+        if progress.over:
+            raise StopIteration
+        if self._progress is not progress:
+            raise _make(
+                PipelineError,
+                "the loop is over: another iter(), set_epoch() or load_state_dict() came after it",
+                fix="make a second PipelineLoader to iterate twice at the same time",
+            )
+        number, shards = progress.taken, progress.shards
+        if progress.has_no_more:
+            progress.over = True
+            raise StopIteration
+        self._epoch_chosen = False
+        try:
+            outputs = self._pipelines.run(number, shards)
+        except StopIteration:
+            progress.over = True
+            raise
+        except Exception:
+            progress.taken += 1  # the batch is lost
+            raise
+        progress.taken += 1
+        batches = [self._convert(i, leaves, shards[i], number) for i, leaves in outputs]
+        return batches if self._pipelines.is_list else batches[0]
+
+    def _convert(
+        self, index: int, leaves: Sequence[Any], shard: EpochShard | None, number: int
+    ) -> Any:
+        """Returns the outputs of a pipeline as the user gets them."""
         count = len(leaves[0])
         valid = [True] * count
-        if deal is not None:
-            valid = deal.valid(taken)[:count]
+        if shard is not None:
+            valid = shard.valid(number)[:count]
             count = len(valid)
-        batch = self._outputs[number].batch(leaves, count)
+        batch = self._converters[index].batch(leaves, count)
         return with_mask(batch, valid, self._mask)
 
     # -- states
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns where the loader is, behind the last batch that it gave; some hundred bytes.
+        """Returns where the loader is, after the last batch that it returned; some hundred bytes.
 
-        With data from readers, the state of any rank serves all ranks, whatever their number and
-        the batch size when it is loaded.
+        With data from readers, the state of any rank can be loaded on all ranks, whatever their
+        number and the batch size are then.
 
         Raises:
             PipelineError: there are external sources, and no enable_checkpointing.
         """
-        if self._state is not None:
-            return dict(self._state)
-        self._ready()
+        if self._loaded is not None:
+            return dict(self._loaded)
+        self._prepare()
         return write_state(
             self._position(),
             self._facts(),
-            within=self._runs or self._goes_on,
+            mid_epoch=self._running is not None or self._next_mid_epoch,
             world_size=self._pipelines.shards(self._ranks())[0].world_size,
             pipelines=self._pipelines.snapshots(),
         )
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Has the next iter() go on where state_dict() was called.
+        """Has the next iter() continue where state_dict() was called.
 
         Raises:
-            ArgumentTypeError, ArgumentError: it is no such state. What does not fit the pipelines
-                is found when they are built, by len() or iter().
+            ArgumentTypeError, ArgumentError: it is no such state. A state that does not fit the
+                pipelines is found when they are built, by len() or iter().
         """
-        self._state = read_state(state_dict)
-        self._loop, self._chosen = None, False
+        self._loaded = read_state(state_dict)
+        self._progress, self._epoch_chosen = None, False
+
+    # -- figures and the end
 
     def stats(self, reset: bool = False) -> PipelineStats | list[PipelineStats]:
         """Returns where the time goes: see Pipeline.stats().
 
         Args:
-            reset: begin to count anew, behind what is returned.
+            reset: set the counters to zero after reading them.
 
         Returns:
-            The figures of the pipeline, or a list of them where the loader has a list of pipelines.
+            The figures of the pipeline, or a list of them if the loader has a list of pipelines.
         """
-        self._ready()
+        self._prepare()
         stats: PipelineStats | list[PipelineStats] = self._pipelines.stats(reset)
         return stats
 
@@ -331,79 +367,29 @@ class PipelineLoader:
         return self._pipelines.trace_owners()
 
     def close(self) -> None:
-        """Ends the pipelines that the loader has made, and the loop over them."""
-        self._loop = None
+        """Closes the pipelines that the loader has made, and ends the iteration over them."""
+        self._progress = None
         self._pipelines.close()
 
 
-class _Loop:
-    """One pass over an epoch, or over what is left of it."""
+class _EpochIterator:
+    """Iterates over an epoch, or over what is left of it.
 
-    def __init__(self, loader: PipelineLoader) -> None:
+    The loader does not refer to it, so that both are freed at once.
+    """
+
+    def __init__(self, loader: PipelineLoader, progress: EpochProgress) -> None:
         self._loader = loader
-        self._deals: Sequence[Deal | None] = ()
-        self._taken = 0
-        self._begin = Position()
-        self.goes_on = False
-        self.over = False
+        self._progress = progress
 
-    def begin(self, position: Position, deals: Sequence[Deal | None], goes_on: bool) -> None:
-        """Begins at a position; `goes_on`: external sources are inside the epoch."""
-        self._begin, self._deals, self.goes_on = position, deals, goes_on
-
-    @property
-    def unused(self) -> bool:
-        """Whether it has given nothing yet."""
-        return not self._taken and not self.over
-
-    @property
-    def deal(self) -> Deal | None:
-        """The epoch as the first pipeline sees it."""
-        return self._deals[0]
-
-    @property
-    def position(self) -> Position:
-        """Behind the last batch."""
-        if not self._taken:
-            return self._begin
-        if self.deal is not None:
-            return self.deal.behind(self._taken - 1)
-        return Position(self._begin.epoch, 0, self._begin.batches + self._taken)
-
-    def __iter__(self) -> _Loop:
+    def __iter__(self) -> _EpochIterator:
         return self
 
     def __len__(self) -> int:
         return len(self._loader)
 
     def __next__(self) -> Any:
-        loader = self._loader
-        if self.over:
-            raise StopIteration
-        if loader._loop is not self:
-            raise _make(
-                PipelineError,
-                "the loop is over: another iter(), set_epoch() or load_state_dict() came after it",
-                fix="make a second PipelineLoader to iterate twice at the same time",
-            )
-        if self.deal is not None and self._taken >= max(d.batches for d in self._deals if d):
-            self._end()
-        number = self._taken
-        loader._chosen = False
-        try:
-            outputs = loader._pipelines.run(number, self._deals)
-        except StopIteration:
-            self._end()
-        except Exception:
-            self._taken += 1  # it comes no more
-            raise
-        self._taken += 1
-        made = [loader._convert(i, leaves, self._deals[i], number) for i, leaves in outputs]
-        return made if loader._pipelines.many else made[0]
-
-    def _end(self) -> None:
-        self.over = True
-        raise StopIteration
+        return self._loader._next_batch(self._progress)
 
 
 def _check_integer(name: str, value: Any, least: int) -> None:

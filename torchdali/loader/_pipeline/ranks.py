@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of how many processes this one is: from arguments, torch.distributed, or torchrun."""
+"""The rank of this process and the number of ranks."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Ranks:
 def find_ranks(rank: int | None = None, world_size: int | None = None) -> Ranks:
     """Returns the rank of this process and the number of ranks.
 
-    From the arguments; else from torch.distributed where a process group was made; else from the
-    environment that torchrun makes (RANK and WORLD_SIZE); else one process.
+    They come from the arguments, else from the process group of torch.distributed, else from the
+    environment variables that torchrun sets (RANK and WORLD_SIZE); else there is one process.
 
     Raises:
-        ArgumentError: one is given without the other, or they are out of range.
-        ArgumentTypeError: they are no integers.
+        ArgumentError: one argument is passed without the other, or they are out of range.
+        ArgumentTypeError: they are not integers.
     """
     if (rank is None) != (world_size is None):
         raise _make(
             ArgumentError,
             f"`rank` is {rank} and `world_size` is {world_size}",
-            fix="give both, or neither: then they come from torch.distributed or torchrun",
+            fix="pass both, or neither: then they come from torch.distributed or torchrun",
         )
     if rank is not None and world_size is not None:
         return _checked(rank, world_size, "`rank`", "`world_size`")
@@ -50,10 +50,10 @@ def find_ranks(rank: int | None = None, world_size: int | None = None) -> Ranks:
 
 
 def local_rank() -> int:
-    """Returns the number of this process on its machine, from torchrun ($LOCAL_RANK); else 0.
+    """Returns the rank of this process on its machine, from torchrun's $LOCAL_RANK; else 0.
 
     Raises:
-        ArgumentError: the environment variable is no number.
+        ArgumentError: the environment variable is not a number.
     """
     return _from_environment("LOCAL_RANK") if "LOCAL_RANK" in os.environ else 0
 

@@ -19,25 +19,25 @@ def write_state(
     position: Position,
     facts: Mapping[str, Any],
     *,
-    within: bool,
+    mid_epoch: bool,
     world_size: int,
     pipelines: Sequence[Checkpoint],
 ) -> dict[str, Any]:
-    """Returns a dict of integers, booleans and strings: JSON and torch.save take it.
+    """Returns a dict of integers, booleans and strings, for JSON or torch.save().
 
     Args:
         position: of all ranks.
-        facts: what the meaning of the position depends on.
-        within: external sources are inside the epoch.
-        world_size: shards that the epoch is dealt out to.
-        pipelines: of this rank.
+        facts: that the meaning of the position depends on.
+        mid_epoch: whether external sources are inside the epoch.
+        world_size: number of shards that the epoch is divided into.
+        pipelines: checkpoints of this rank.
     """
     return {
         "version": _VERSION,
         "epoch": position.epoch,
         "consumed": position.consumed,
         "batches": position.batches,
-        "within": within,
+        "within": mid_epoch,
         "world_size": world_size,
         **facts,
         "pipelines": [checkpoint.encode().decode() for checkpoint in pipelines],
@@ -45,11 +45,11 @@ def write_state(
 
 
 def read_state(state: Any) -> dict[str, Any]:
-    """Returns a copy of what write_state() gave.
+    """Returns a copy of what write_state() returned.
 
     Raises:
         ArgumentTypeError: it is no dict.
-        ArgumentError: it is damaged, or something else.
+        ArgumentError: it is damaged, or no state.
     """
     if not isinstance(state, Mapping):
         raise _make(
@@ -77,10 +77,10 @@ def read_state(state: Any) -> dict[str, Any]:
 
 
 def check_facts(state: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Holds the facts of a state against a loader's own.
+    """Checks the facts of a state against those of a loader.
 
     Raises:
-        ArgumentError: one differs, so that the position means something else.
+        ArgumentError: a fact differs, so that the position has another meaning.
     """
     for key, own in facts.items():
         if state.get(key) != own:

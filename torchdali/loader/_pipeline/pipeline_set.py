@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipelines behind a loader: made, built, restarted and run side by side."""
+"""The pipelines of a loader: made, built, restarted and run side by side."""
 
 from __future__ import annotations
 
@@ -15,24 +15,30 @@ from torchdali.errors import (
     UnsupportedError,
     _make,
 )
-from torchdali.loader._pipeline.epochs import Deal
+from torchdali.loader._pipeline.epochs import EpochShard
 from torchdali.loader._pipeline.ranks import Ranks
 from torchdali.loader._pipeline.state import check_facts
 from torchdali.pipeline import Pipeline
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.pipeline._driver import driver_of
 
-__all__ = ["Pipelines"]
+__all__ = ["PipelineSet"]
 
 
-class Pipelines:
-    """One or more pipelines of the same kind.
+class PipelineSet:
+    """One or more pipelines of the same batch size and data set.
 
     Args:
         given: pipelines, or functions that make them; one or a list.
         arguments: keyword arguments of the functions.
-        reader: name of the reader that an epoch goes over; None: there is no choice.
-        size: samples of an epoch where there is no reader.
+        reader: name of the reader whose data set an epoch goes over; None: all readers agree.
+        size: samples of an epoch for pipelines without a reader.
+
+    Attributes:
+        is_list: whether `given` is a list.
+        size: samples of an epoch; None if unknown.
+        shuffles: whether the reader asks for shuffled epochs.
+        pads: whether a reader pads its last batch.
     """
 
     def __init__(
@@ -42,8 +48,8 @@ class Pipelines:
         reader: str | None,
         size: int | None,
     ) -> None:
-        self.many = isinstance(given, (list, tuple))
-        self._given = list(given) if self.many else [given]
+        self.is_list = isinstance(given, (list, tuple))
+        self._given = list(given) if self.is_list else [given]
         if not self._given:
             raise _make(ArgumentError, "`pipelines` is empty, expected one or more")
         for one in self._given:
@@ -57,109 +63,102 @@ class Pipelines:
         if self._arguments and all(isinstance(one, Pipeline) for one in self._given):
             raise _make(ArgumentError, "`pipeline_args` are for functions, not for pipelines")
         self._reader, self._given_size = reader, size
-        self._made: list[Pipeline] = []
-        self._built = False
-        self._fresh = True  # external sources are at the beginning of an epoch
-        self._metas: list[Mapping[str, Any]] = []  # of the reader, one a pipeline
+        self._pipelines: list[Pipeline] = []
+        self._is_built = False
+        self._inputs_are_fresh = True  # external sources are at the beginning of an epoch
+        self._reader_metas: list[Mapping[str, Any]] = []  # one for each pipeline
         self.size: int | None = None
         self.shuffles = False
         self.pads = False
 
     @property
     def structures(self) -> list[Structure]:
-        """How the outputs of each pipeline hang together."""
+        """The structure of the outputs of each pipeline."""
         return [
             driver_of(pipeline).structure or Structure.flat(pipeline.num_outputs)
-            for pipeline in self._made
+            for pipeline in self._pipelines
         ]
 
     def _have_inputs(self) -> bool:
         """Returns whether a pipeline has external sources; builds the pipelines for it."""
-        for pipeline in self._made:
+        for pipeline in self._pipelines:
             pipeline.build()
-        return any(driver_of(pipeline).input_names for pipeline in self._made)
+        return any(driver_of(pipeline).input_names for pipeline in self._pipelines)
+
+    # -- making and building
 
     def batch_size(self, batch_size: int | None) -> int:
         """Returns the batch size that the pipelines are made with."""
         self._make_all(batch_size)
-        return self._made[0].max_batch_size
+        return self._pipelines[0].max_batch_size
 
     def _make_all(self, batch_size: int | None) -> None:
-        if self._made:
+        if self._pipelines:
             return
         sized = {} if batch_size is None else {"batch_size": batch_size}
         made = [
-            one if isinstance(one, Pipeline) else _checked(one(**self._arguments, **sized))
+            one if isinstance(one, Pipeline) else _as_pipeline(one(**self._arguments, **sized))
             for one in self._given
         ]
         sizes = [pipeline.max_batch_size for pipeline in made]
         if len(set(sizes)) > 1:
             raise _make(ArgumentError, f"the pipelines differ in batch size: {sizes}")
-        self._made = made
+        self._pipelines = made
 
     def prepare(self, batch_size: int | None, checkpoints: Sequence[Checkpoint] | None) -> bool:
         """Makes and builds pipelines for batches of a size; returns whether they are new.
 
         Args:
-            batch_size: of the epochs to come; None: as they are.
-            checkpoints: where to go on, which sets seeds and external sources.
+            batch_size: of the next epochs; None: as the pipelines were made.
+            checkpoints: where to continue, which sets seeds and external sources; None: nowhere.
         """
         self._make_all(batch_size)
-        new = not self._built
-        largest = self._made[0].max_batch_size
+        is_new = not self._is_built
+        largest = self._pipelines[0].max_batch_size
         if batch_size is not None and (
             batch_size > largest or (batch_size != largest and self._have_inputs())
         ):
-            self._remake(batch_size)
-            new = True
+            self._make_again(batch_size)
+            is_new = True
         if checkpoints is not None:
             self._resume(checkpoints)
-        if new:
-            for pipeline in self._made:
+        if is_new:
+            for pipeline in self._pipelines:
                 pipeline.build()
-                if not driver_of(pipeline).follows_epoch_plans:
-                    raise _make(
-                        UnsupportedError,
-                        "a PipelineLoader cannot drive a pipeline in debug mode, whose operators "
-                        "run as they are called",
-                        fix="call run() of the pipeline, or make it without debug=True",
-                    )
-                if checkpoints is None and pipeline.is_restored_from_checkpoint:
-                    raise _make(
-                        ArgumentError,
-                        "a pipeline with `checkpoint` cannot be in a PipelineLoader",
-                        fix="resume with load_state_dict() of the loader",
-                    )
-            self._fresh = all(driver_of(pipeline).is_untouched for pipeline in self._made)
-            self._look()
-            self._built = True
-        return new
+                _check_usable(pipeline, resumes=checkpoints is not None)
+            drivers = [driver_of(pipeline) for pipeline in self._pipelines]
+            self._inputs_are_fresh = all(driver.is_untouched for driver in drivers)
+            self._read_reader_meta()
+            self._is_built = True
+        return is_new
 
-    def _remake(self, batch_size: int) -> None:
-        old, self._made = self._made, []
+    def _make_again(self, batch_size: int) -> None:
+        """Replaces the pipelines by others with another batch size."""
+        old, self._pipelines = self._pipelines, []
         for given, pipeline in zip(self._given, old, strict=True):
             if isinstance(given, Pipeline):
                 make_again = driver_of(pipeline).make_again
                 if make_again is None:
-                    self._made = old
+                    self._pipelines = old
                     raise _make(
                         ArgumentError,
                         f"`batch_size` is {batch_size}, the pipeline was made for "
                         f"{pipeline.max_batch_size}",
-                        fix="give the function under pipeline_def instead of a pipeline",
+                        fix="pass the function under pipeline_def instead of a pipeline",
                     )
-                self._made.append(make_again(batch_size=batch_size))
+                self._pipelines.append(make_again(batch_size=batch_size))
             else:
-                self._made.append(_checked(given(**self._arguments, batch_size=batch_size)))
+                made = given(**self._arguments, batch_size=batch_size)
+                self._pipelines.append(_as_pipeline(made))
         for given, pipeline in zip(self._given, old, strict=True):
             if pipeline is not given:
                 pipeline.close()
-        self._built = False
+        self._is_built = False
 
-    def _look(self) -> None:
-        """Finds out what the readers say about an epoch."""
-        self._metas, names = [], set()
-        for pipeline in self._made:
+    def _read_reader_meta(self) -> None:
+        """Sets `size`, `shuffles` and `pads` by what the readers report."""
+        self._reader_metas, names = [], set()
+        for pipeline in self._pipelines:
             metas = pipeline.reader_meta()
             name = self._reader
             if name is None and metas:
@@ -172,26 +171,28 @@ class Pipelines:
                         fix="name the one that an epoch goes over: `reader`",
                     )
             if name is not None:
-                self._metas.append(pipeline.reader_meta(name))
+                self._reader_metas.append(pipeline.reader_meta(name))
                 names.add(name)
                 self.shuffles = driver_of(pipeline).reader_shuffles(name)
-        if self._metas and self._given_size is not None:
+        if self._reader_metas and self._given_size is not None:
             raise _make(
                 ArgumentError,
                 f"`size` is {self._given_size}, but the reader `{names.pop()}` knows its own",
-                fix="leave `size` out",
+                fix="leave out `size`",
             )
-        sizes_of = {meta["epoch_size"] for meta in self._metas}
-        if len(sizes_of) > 1 or len(self._metas) not in (0, len(self._made)):
+        sizes_of = {meta["epoch_size"] for meta in self._reader_metas}
+        if len(sizes_of) > 1 or len(self._reader_metas) not in (0, len(self._pipelines)):
             raise _make(ArgumentError, "the pipelines do not read the same data set")
         self.size = sizes_of.pop() if sizes_of else self._given_size
-        self.pads = any(meta["pad_last_batch"] for meta in self._metas)
+        self.pads = any(meta["pad_last_batch"] for meta in self._reader_metas)
         if self.size is None and not self._have_inputs():
             raise _make(
                 ArgumentError,
                 "the pipeline has neither a reader nor an external source, so its data never ends",
-                fix="give `size`, the samples of an epoch",
+                fix="pass `size`, the samples of an epoch",
             )
+
+    # -- epochs
 
     def shards(self, ranks: Ranks) -> list[Ranks]:
         """Returns the shard of each pipeline.
@@ -199,11 +200,11 @@ class Pipelines:
         Raises:
             ArgumentError: the readers' own shards contradict the ranks.
         """
-        count = len(self._made)
+        count = len(self._pipelines)
         found = [Ranks(ranks.rank * count + i, ranks.world_size * count) for i in range(count)]
-        if not any(meta["number_of_shards"] > 1 for meta in self._metas):
+        if not any(meta["number_of_shards"] > 1 for meta in self._reader_metas):
             return found
-        own = [Ranks(meta["shard_id"], meta["number_of_shards"]) for meta in self._metas]
+        own = [Ranks(meta["shard_id"], meta["number_of_shards"]) for meta in self._reader_metas]
         if ranks.world_size == 1:
             if count > 1 and len(set(own)) < count:
                 raise _make(ArgumentError, "the pipelines read the same shard")
@@ -213,35 +214,36 @@ class Pipelines:
                 ArgumentError,
                 f"the reader has `shard_id` {own[0].rank} and `num_shards` {own[0].world_size}, "
                 f"but this is shard {found[0].rank} of {found[0].world_size}",
-                fix="leave both out: the loader deals the samples out",
+                fix="leave out both: the loader divides the samples among the ranks",
             )
         return found
 
-    def restart(self, deals: Sequence[Deal | None], goes_on: bool) -> None:
-        """Drops what is scheduled and begins an epoch.
+    def begin_epoch(self, shards: Sequence[EpochShard | None], mid_epoch: bool) -> None:
+        """Drops the iterations in flight and begins an epoch.
 
         Args:
-            deals: what each pipeline gives.
-            goes_on: external sources stay where they are.
+            shards: what each pipeline returns.
+            mid_epoch: external sources stay where they are, inside the epoch.
         """
-        for pipeline, deal in zip(self._made, deals, strict=True):
+        for pipeline, shard in zip(self._pipelines, shards, strict=True):
             driver = driver_of(pipeline)
-            whole = bool(driver.input_names)
-            begins = whole and not (goes_on or self._fresh)
-            driver.restart(None if deal is None else deal.plan(whole), begins)
-        self._fresh = False
+            has_inputs = bool(driver.input_names)
+            epoch_plan = None if shard is None else shard.epoch_plan(whole_batches=has_inputs)
+            new_epoch = has_inputs and not (mid_epoch or self._inputs_are_fresh)
+            driver.restart(epoch_plan, new_epoch)
+        self._inputs_are_fresh = False
 
-    def run(self, number: int, deals: Sequence[Deal | None]) -> list[tuple[int, Any]]:
+    def run(self, number: int, shards: Sequence[EpochShard | None]) -> list[tuple[int, Any]]:
         """Returns batch `number` of the epoch: the outputs of each pipeline that has one.
 
         Raises:
-            StopIteration: the data of one of them is at its end.
-            Exception: of the first that failed; all of them are behind the batch.
+            StopIteration: the data of a pipeline has ended.
+            Exception: the error of the first pipeline that failed. All of them are after the batch.
         """
         outputs: list[tuple[int, Any]] = []
         failure: Exception | None = None
-        for i, (pipeline, deal) in enumerate(zip(self._made, deals, strict=True)):
-            if deal is not None and number >= deal.batches:
+        for i, (pipeline, shard) in enumerate(zip(self._pipelines, shards, strict=True)):
+            if shard is not None and number >= shard.batches:
                 continue
             try:
                 outputs.append((i, pipeline.run()))
@@ -252,7 +254,7 @@ class Pipelines:
             if failure is not None:
                 raise failure
         finally:
-            failure = None  # it would make a cycle with its traceback
+            failure = None  # a local variable would form a cycle with its traceback
         return outputs
 
     # -- states
@@ -261,34 +263,35 @@ class Pipelines:
         """Returns where each pipeline is.
 
         Raises:
-            PipelineError: one has external sources and no enable_checkpointing.
+            PipelineError: a pipeline has external sources and no enable_checkpointing.
         """
-        for pipeline in self._made:
-            driver = driver_of(pipeline)
+        drivers = [driver_of(pipeline) for pipeline in self._pipelines]
+        for driver in drivers:
             if driver.input_names and not driver.options.enable_checkpointing:
                 raise _make(
                     PipelineError,
                     "state_dict() of a loader whose pipeline has external sources",
                     fix="pass enable_checkpointing=True where the pipeline is made",
                 )
-        return [driver_of(pipeline).snapshot() for pipeline in self._made]
+        return [driver.snapshot() for driver in drivers]
 
     def _resume(self, checkpoints: Sequence[Checkpoint]) -> None:
-        if len(checkpoints) != len(self._made):
-            # Without external sources they differ in nothing that matters.
-            checkpoints = [checkpoints[0]] * len(self._made)
-        for pipeline, stored in zip(self._made, checkpoints, strict=True):
+        if len(checkpoints) != len(self._pipelines):
+            # Without external sources, checkpoints of ranks differ in nothing that is used here.
+            checkpoints = [checkpoints[0]] * len(self._pipelines)
+        for pipeline, stored in zip(self._pipelines, checkpoints, strict=True):
             checkpoint = stored
             if not stored.inputs:
                 checkpoint = dataclasses.replace(stored, batch_size=pipeline.batch_size)
-                if self._built and self._metas and driver_of(pipeline).seed == stored.seed:
-                    continue  # the rest of the state is the plan
+                is_built = self._is_built and self._reader_metas
+                if is_built and driver_of(pipeline).seed == stored.seed:
+                    continue  # the epoch plan has the rest of the state
             driver_of(pipeline).resume_from(checkpoint)
             pipeline.build()
-            self._fresh = not checkpoint.iterations
+            self._inputs_are_fresh = not checkpoint.iterations
 
     def check_state(self, state: Mapping[str, Any], facts: Mapping[str, Any], ranks: Ranks) -> None:
-        """Holds a state against the pipelines as they are.
+        """Checks a state against the pipelines.
 
         Raises:
             ArgumentError: it is of other data, or of another number of ranks and the position of
@@ -302,28 +305,52 @@ class Pipelines:
             raise _make(
                 ArgumentError,
                 f"the state was made on {state['world_size']} ranks, this is one of {world_size}: "
-                "where external sources go on is not known",
+                "the position of external sources on other ranks is not known",
                 fix="resume with as many ranks, or read with a reader",
             )
 
+    # -- figures and the end
+
     def stats(self, reset: bool) -> Any:
-        """Returns the figures of the pipeline, or a list of those of several."""
-        found = [pipeline.stats(reset=reset) for pipeline in self._made]
-        return found if self.many else found[0]
+        """Returns the figures of the pipeline, or a list of them for a list of pipelines."""
+        found = [pipeline.stats(reset=reset) for pipeline in self._pipelines]
+        return found if self.is_list else found[0]
 
     def trace_owners(self) -> list[int]:
-        """Returns whose events in a profile are those of the pipelines."""
-        return [number for pipeline in self._made for number in driver_of(pipeline).trace_owners()]
+        """Returns the numbers that mark the events of the pipelines in a profile."""
+        return [n for pipeline in self._pipelines for n in driver_of(pipeline).trace_owners()]
 
     def close(self) -> None:
         """Closes the pipelines that were made here."""
-        for given, pipeline in zip(self._given, self._made, strict=False):
+        for given, pipeline in zip(self._given, self._pipelines, strict=False):
             if pipeline is not given:
                 pipeline.close()
-        self._made, self._built = [], False
+        self._pipelines, self._is_built = [], False
 
 
-def _checked(made: Any) -> Pipeline:
+def _check_usable(pipeline: Pipeline, *, resumes: bool) -> None:
+    """Raises TorchdaliError for a built pipeline that a loader cannot drive.
+
+    Args:
+        pipeline: built.
+        resumes: whether the loader has set the checkpoint of the pipeline.
+    """
+    if not driver_of(pipeline).follows_epoch_plans:
+        raise _make(
+            UnsupportedError,
+            "a PipelineLoader cannot drive a pipeline in debug mode, whose operators run as they "
+            "are called",
+            fix="call run() of the pipeline, or make it without debug=True",
+        )
+    if pipeline.is_restored_from_checkpoint and not resumes:
+        raise _make(
+            ArgumentError,
+            "a pipeline with `checkpoint` cannot be in a PipelineLoader",
+            fix="resume with load_state_dict() of the loader",
+        )
+
+
+def _as_pipeline(made: Any) -> Pipeline:
     if not isinstance(made, Pipeline):
         raise _make(
             ArgumentTypeError,
