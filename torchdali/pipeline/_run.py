@@ -9,6 +9,7 @@ from typing import Any
 from torchdali._sources.inputs import Inputs
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, TorchdaliError, _make
+from torchdali.pipeline._feeding import fed_input, fed_name
 from torchdali.pipeline._positions import RunState, SourcePositions
 from torchdali.tensors import TensorListCPU, wrap
 from torchdali.tensors._input import check_gpu_options
@@ -222,9 +223,8 @@ class Run:
             try:
                 raise self._deferred_error
             finally:
-                self._deferred_error = (
-                    None  # a local variable would form a cycle with its traceback
-                )
+                # A local variable would form a cycle with its traceback.
+                self._deferred_error = None
         result = executor.wait()
         batches = tuple([wrap(data, layout, names) for data, layout, names in result])
         if self._check_outputs is not None:
@@ -340,42 +340,14 @@ class Run:
             LayoutError: the number of axes in the layout differs from that of the samples.
         """
         check_gpu_options("feed_input", cuda_stream, use_copy_kernel)
-        name = self._input_name(data_node)
+        name = fed_name(data_node, self.names)
         if layout is not None and not isinstance(layout, str):
             raise _make(
                 ArgumentTypeError,
                 f"feed_input: `layout` takes a string, got {type(layout).__name__}",
             )
-        source = self.inputs.find(name)
-        if source is None:
-            known = ", ".join(f"`{known}`" for known in self.inputs.names) or "none"
-            raise _make(
-                ArgumentError,
-                f"feed_input: the pipeline has no external source `{name}` that an output needs; "
-                f"it has {known}",
-            )
-        if source.has_source:
-            raise _make(
-                ArgumentError,
-                f"feed_input: `{name}` gets its data from its `source`",
-                location=source.location,
-            )
+        source = fed_input(name, self.inputs)
         source.feed(data, layout, cuda_stream)
-
-    def _input_name(self, data_node: DataNode | str) -> str:
-        if isinstance(data_node, DataNode):
-            source = data_node.source
-            if source is not None and source.schema.name == "copy.to_gpu":
-                data_node = source.inputs[0]
-                source = data_node.source
-            return self.names.get(source.ordinal, data_node.name) if source else data_node.name
-        if not isinstance(data_node, str):
-            raise _make(
-                ArgumentTypeError,
-                "feed_input: takes the DataNode of an external source or its name, got "
-                f"{type(data_node).__name__}",
-            )
-        return data_node
 
     def input_feed_count(self, input_name: str) -> int:
         """Returns how many batches may be fed to an external source before the first run().
