@@ -15,6 +15,7 @@ from typing import Any
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.pipeline._checkpoint_format import integer
 from torchdali.pipeline._driver import PipelineDriver, driver_of
+from torchdali.plugin._arguments import check_epoch_size, resets_itself
 from torchdali.plugin._epochs import (
     LastBatchPolicy,
     _check_policy,
@@ -26,20 +27,6 @@ from torchdali.plugin._epochs import (
 from torchdali.stats import PipelineStats
 
 __all__ = ["LastBatchPolicy"]
-
-
-_AUTO_RESET = {"yes": True, "true": True, "silent": True, "no": False, "false": False}
-
-
-def _auto_reset(value: str | bool | None) -> bool:
-    if not isinstance(value, str):
-        return bool(value)
-    known = _AUTO_RESET.get(value.lower())
-    if known is None:
-        raise _make(
-            ArgumentError, f'`auto_reset` is "{value}", expected "yes", "no", True, False or None'
-        )
-    return known
 
 
 class _DaliBaseIterator:
@@ -81,32 +68,12 @@ class _DaliBaseIterator:
         if pipelines is None or (isinstance(pipelines, Sequence) and not pipelines):
             raise _make(ArgumentError, "`pipelines` is empty, expected one or more")
         self._pipelines = list(pipelines) if isinstance(pipelines, Sequence) else [pipelines]
-        self._auto_reset = _auto_reset(auto_reset)
+        self._auto_reset = resets_itself(auto_reset)
         sizes = [pipeline.max_batch_size for pipeline in self._pipelines]
         if len(set(sizes)) > 1:
             raise _make(ArgumentError, f"the pipelines differ in batch size: {sizes}")
         self.batch_size: int = sizes[0]
-        if isinstance(size, bool) or not isinstance(size, int):
-            raise _make(ArgumentTypeError, f"`size` is {size!r}, expected an integer")
-        if size == 0 or size < -1:
-            raise _make(
-                ArgumentError,
-                f"`size` is {size}, expected the samples of an epoch, or -1 for as many as there "
-                "are",
-            )
-        if reader_name is not None and size != -1:
-            raise _make(ArgumentError, "`size` and `reader_name` exclude each other")
-        if reader_name is not None and last_batch_padded:
-            raise _make(
-                ArgumentError,
-                "`last_batch_padded` and `reader_name` exclude each other: the reader knows",
-            )
-        if reader_name is None and size == -1 and len(self._pipelines) > 1:
-            raise _make(
-                ArgumentError,
-                f"{len(self._pipelines)} pipelines need to know the size of an epoch",
-                fix="give `reader_name` or `size`",
-            )
+        check_epoch_size(size, reader_name, last_batch_padded, len(self._pipelines))
         for pipeline in self._pipelines:
             pipeline.build()
         self._policy = policy
