@@ -23,6 +23,12 @@ from torchdali._workers import server
 METHODS = ("fork", "forkserver")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _program_server():
+    """Starts the process that forks programs, which outlives the test that uses it first."""
+    programs.run("-c", "")
+
+
 @pytest.fixture(autouse=True)
 def _leaves_nothing():
     gc.collect()
