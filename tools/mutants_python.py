@@ -13,6 +13,10 @@ PYTHON = [
         "if [[wanted is not None and wanted != actual => wanted and wanted != actual]]:",
         "declared outputs: an `output_ndim` of 0 is not checked",
         "test_pipeline_arguments.py test_run.py test_pipeline_misuse.py",
+        alternates=(
+            "if [[expected is not None and expected != actual"
+            " => expected and expected != actual]]:",
+        ),
     ),
     Mutant(
         102,
@@ -20,6 +24,7 @@ PYTHON = [
         "self._depth = [[ahead if self._exec_pipelined else 1 => ahead]]",
         "exec_pipelined=False runs ahead",
         "test_run.py test_pipeline_arguments.py test_*depth*.py",
+        alternates=("if [[not self.exec_pipelined => False]]: return 1",),
     ),
     Mutant(
         103,
@@ -27,6 +32,10 @@ PYTHON = [
         "while len(marks) > 1 and [[marks[1][0] <= taken => marks[1][0] < taken]]: marks.popleft()",
         "checkpoints hold where external sources were one iteration before",
         "test_checkpoints.py",
+        alternates=(
+            "while len(self._after) > 1 and"
+            " [[self._after[1][0] <= taken => self._after[1][0] < taken]]: self._after.popleft()",
+        ),
     ),
     Mutant(
         104,
@@ -34,6 +43,7 @@ PYTHON = [
         "ended=self._last_iter and [[not executor.pending => True]]",
         "checkpoints: the data counts as ended while batches are in flight",
         "test_checkpoints.py test_iterator_checkpoints.py",
+        alternates=("ended=self._ended and [[self.is_empty => True]] and",),
     ),
     Mutant(
         107,
@@ -48,6 +58,7 @@ PYTHON = [
         'if [["seed" not in given => False]]:',
         "deserialize(): the copy of a pipeline without a seed draws other values",
         "test_serialization.py",
+        alternates=('keeps_drawn_seed=[["seed" not in kwargs => False]]',),
     ),
     Mutant(
         109,
@@ -63,6 +74,9 @@ PYTHON = [
         "self._first_id += [[self._size or self._batch_size => self._batch_size]]",
         "debug mode: after a smaller batch random values differ from those of the pipeline",
         "test_debug.py",
+        alternates=(
+            "self._first_id += [[self._size.value or self._batch_size => self._batch_size]]",
+        ),
     ),
     # -- graph, arguments, subscripts
     Mutant(
@@ -131,6 +145,10 @@ PYTHON = [
         "failure = failure_of(job.errors, job.slab) [[home.give_back(job.slab) ~> ]] raise failure",
         "shared memory of failed batches is lost",
         "test_worker*.py test_parallel*.py",
+        alternates=(
+            "error = job_error(job.errors, job.slab)"
+            " [[self._slabs.give_back(queue, job.slab) ~> ]] raise error",
+        ),
     ),
     # -- DALI's iterators
     Mutant(
@@ -170,6 +188,9 @@ PYTHON = [
         "given = list(itertools.islice(self._source, [[max(self.drawn, 1) => self.drawn]]))",
         "resuming before the first batch begins with other indices",
         "loader/*.py",
+        alternates=(
+            "drawn = list(itertools.islice(self._source, [[max(self.drawn, 1) => self.drawn]]))",
+        ),
     ),
     Mutant(
         171,
@@ -184,6 +205,7 @@ PYTHON = [
         "self.turn = [[(mark.worker + 1) % self._num_workers => mark.worker]]",
         "states: after resuming the wrong worker begins",
         "loader/*.py",
+        alternates=("self.turn = [[(step.worker + 1) % self._num_workers => step.worker]]",),
     ),
     # -- errors, tensors, types
     Mutant(
