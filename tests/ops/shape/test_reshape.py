@@ -151,7 +151,7 @@ def test_wrong_arguments_are_errors(op, args, message):
 @pytest.mark.parametrize("op", ["reshape", "reinterpret"])
 @pytest.mark.parametrize("shape", [[2**62, 2**62, 0], [0, 2**62, 2**62]], ids=str)
 def test_huge_extents_of_empty_samples_are_errors(op, shape):
-    with pytest.raises(RuntimeError, match="too large: its extents, those of 0 left out") as caught:
+    with pytest.raises(RuntimeError, match="too large: its extents, without those of 0") as caught:
         run_op(op, torch.empty(3, 0), shape=shape)
     assert str(caught.value).startswith(f"fn.{op}: ")
     assert run_op(op, torch.empty(3, 0), shape=[2**40, 0]).shape == (2**40, 0)
