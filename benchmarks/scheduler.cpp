@@ -14,9 +14,9 @@
 namespace {
 
 using torchdali::Job;
+using torchdali::JobStages;
 using torchdali::now_ns;
 using torchdali::Scheduler;
-using torchdali::Stages;
 using namespace std::chrono_literals;
 
 void burn(int64_t ns) {
@@ -65,7 +65,7 @@ std::vector<int64_t> lengths(std::mt19937& random, int count, double mean_ns, do
 void run(int threads, int batch, int depth, double task_ns, double sigma, bool sleeps, bool sorted,
          double seconds) {
   Scheduler scheduler(threads);
-  const auto stages = std::make_shared<Stages>(std::vector<torchdali::StageTraits>(1));
+  const auto stages = std::make_shared<JobStages>(std::vector<torchdali::StageTraits>(1));
   std::mt19937 random(1);
   const auto submit = [&] {
     scheduler.submit(
@@ -124,7 +124,7 @@ double median(int rounds, Body&& body) {
 // The time from submit() until a sleeping worker runs the task.
 double wake_ns() {
   Scheduler scheduler(1);
-  const auto stages = std::make_shared<Stages>(std::vector<torchdali::StageTraits>(1));
+  const auto stages = std::make_shared<JobStages>(std::vector<torchdali::StageTraits>(1));
   return median(300, [&] {
     std::this_thread::sleep_for(1ms);
     const auto job = std::make_shared<Batch>(std::vector<int64_t>{0}, false);
@@ -139,7 +139,7 @@ double wake_ns() {
 double claim_ns() {
   return median(15, [] {
     Scheduler scheduler(1);
-    const auto stages = std::make_shared<Stages>(std::vector<torchdali::StageTraits>(1));
+    const auto stages = std::make_shared<JobStages>(std::vector<torchdali::StageTraits>(1));
     // Two jobs at once, so that the worker never sleeps. Tasks of 45 us are claimed one at a time.
     for (int i = 0; i < 2; ++i)
       scheduler.submit(std::make_shared<Batch>(std::vector<int64_t>(200, 45'000), false), stages);

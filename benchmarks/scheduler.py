@@ -19,7 +19,12 @@ from benchmarks import harness
 
 BENCHMARK = "benchmarks.scheduler"
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ("benchmarks/scheduler.cpp", "csrc/executor/run/scheduler.cpp", "csrc/core/trace.cpp")
+SOURCES = (
+    "benchmarks/scheduler.cpp",
+    "csrc/executor/run/scheduler.cpp",
+    "csrc/executor/run/scheduler_meters.cpp",
+    "csrc/core/trace.cpp",
+)
 AXES = ("threads", "batch", "depth", "task_us", "sleeps", "sorted")
 
 
