@@ -175,7 +175,7 @@ ENGINE = [
     Mutant(
         61,
         "executor",
-        "if (admits && idle_ > 0 && find_work() != nullptr) [[work_.notify_one() ~> ]];",
+        "if (admits && can_use_another_worker()) [[work_.notify_one() ~> ]];",
         "taking a batch does not wake a worker for limited stages",
         "test_*depth*.py test_order_of_work.py test_run.py",
     ),

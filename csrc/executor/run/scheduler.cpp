@@ -15,10 +15,7 @@ namespace {
 // A claim takes about this long, so that locking costs little and the last claims of a batch end at
 // about the same time.
 constexpr double kClaimNs = 40e3;
-// Waking a thread costs some microseconds and takes tens: less work than this is done sooner by the
-// thread that is awake.
-constexpr double kWakeNs = 30e3;
-constexpr double kAverageWeight = 0.25;
+constexpr double kAverageWeight = 0.25;  // of the last claim, in the average time of a task
 
 // Attempts before a thread sleeps until the lock is free: some microseconds, less than sleeping and
 // waking cost, and much longer than the lock is held.
@@ -123,7 +120,7 @@ std::shared_ptr<Job> Scheduler::wait(std::chrono::milliseconds timeout) {
   const std::exception_ptr error = entries_.front().error;
   const bool admits = entries_.front().stages->limited_;
   entries_.pop_front();
-  if (admits && idle_ > 0 && find_work() != nullptr) work_.notify_one();
+  if (admits && can_use_another_worker()) work_.notify_one();
   trace_ready(owner);
   lock.unlock();
   if (error) std::rethrow_exception(error);
@@ -228,10 +225,7 @@ int Scheduler::claim_size(const Entry& e) const {
   return ns <= 0 ? 1 : static_cast<int>(std::clamp(kClaimNs / ns, 1.0, static_cast<double>(left)));
 }
 
-bool Scheduler::worth_waking(const Entry& e) const {
-  const double ns = e.stages->task_ns_[e.stage];
-  return ns <= 0 || ns * (e.num_tasks - e.next_task) >= kWakeNs;
-}
+bool Scheduler::can_use_another_worker() { return idle_ > 0 && find_work() != nullptr; }
 
 Scheduler::Claim Scheduler::make_claim(Entry& e) {
   Claim claim{.entry = &e, .stage = e.stage, .begin = e.next_task, .count = claim_size(e)};
@@ -256,7 +250,7 @@ void Scheduler::advance(Entry& e, int64_t now, Wakeups& wakeups) {
     trace_ready(e.owner);
     wakeups.consumer = wakeups.consumer || consumer_waits_;
   }
-  if (idle_ > 0 && find_work() != nullptr) wakeups.worker = true;
+  if (can_use_another_worker()) wakeups.worker = true;
 }
 
 int64_t Scheduler::sleep(std::unique_lock<std::mutex>& lock, WorkerTimes& times, int64_t now) {
@@ -330,10 +324,7 @@ void Scheduler::worker_loop(int worker) {
       continue;
     }
     Claim claim = make_claim(*e);
-    if (idle_ > 0) {
-      const Entry* more = find_work();
-      if (more != nullptr && worth_waking(*more)) wakeups.worker = true;
-    }
+    if (can_use_another_worker()) wakeups.worker = true;
     lock.unlock();
     wake(wakeups);
 

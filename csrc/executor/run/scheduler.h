@@ -137,8 +137,8 @@ class Scheduler {
   // Whether StageTraits::most lets the job start its stage.
   bool admitted(const Entry& entry) const;
   int claim_size(const Entry& entry) const;
-  // Whether the rest of the stage is enough work to wake another worker for.
-  bool worth_waking(const Entry& entry) const;
+  // Whether a worker sleeps while there is a task to claim.
+  bool can_use_another_worker();
   Claim make_claim(Entry& entry);
   // Moves a job past stages that have nothing left to do.
   void advance(Entry& entry, int64_t now, Wakeups& wakeups);
