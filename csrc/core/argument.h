@@ -52,10 +52,10 @@ class Arg {
     else if (spec.defined(name)) constant_ = spec.get<T>(name);
     given_ = spec.has(name);
   }
-  // Whether the user gave it, as a constant or a tensor.
+  // Whether the user passed it, as a constant or a tensor.
   bool given() const { return given_; }
   bool is_tensor() const { return slot_ >= 0; }
-  // Whether it has a value, given or by default.
+  // Whether it has a value: from the user or by default.
   bool defined() const { return is_tensor() || constant_.has_value(); }
   T operator()(const SampleContext& ctx) const {
     if (!is_tensor()) {
@@ -68,7 +68,7 @@ class Arg {
  private:
   T read(const SampleView& value) const {
     TORCHDALI_CHECK(value.volume() == 1, "argument `", name_,
-                    "` takes one value a sample, got a tensor of shape ", value.shape);
+                    "` takes one value per sample, got a tensor of shape ", value.shape);
     return dispatch_dtype(value.dtype,
                           [&]<class S>() { return argument_cast<T>(*value.as<const S>(), name_); });
   }
@@ -79,8 +79,8 @@ class Arg {
 };
 
 // A list argument: a constant list, or a 1-D (or 0-D) tensor per sample. T: int64_t, float, double.
-//   ListArg<float> mean_{spec, "mean"};   ...   const std::span<const float> mean = mean_(ctx,
-//   buffer);
+//   ListArg<float> mean_{spec, "mean"};   ...
+//   const std::span<const float> mean = mean_(ctx, buffer);
 template <class T>
 class ListArg {
  public:
@@ -93,8 +93,8 @@ class ListArg {
   bool given() const { return given_; }
   bool is_tensor() const { return slot_ >= 0; }
   bool defined() const { return is_tensor() || constant_.has_value(); }
-  // The values of this sample. `buffer` holds them if they come from a tensor; it grows, never
-  // shrinks, and may be thread_local.
+  // The values of this sample. If they come from a tensor, they are stored in `buffer`, which only
+  // grows and may be thread_local.
   std::span<const T> operator()(const SampleContext& ctx, std::vector<T>& buffer) const {
     if (!is_tensor()) {
       TORCHDALI_ASSERT(constant_.has_value(), "argument `", name_, "` has no value");
@@ -102,7 +102,7 @@ class ListArg {
     }
     const SampleView& value = ctx.argument_input(slot_);
     TORCHDALI_CHECK(value.shape.ndim() <= 1, "argument `", name_,
-                    "` takes a list of values a sample (a 1-D tensor), got a tensor of shape ",
+                    "` takes a list of values per sample (a 1-D tensor), got a tensor of shape ",
                     value.shape);
     const size_t count = static_cast<size_t>(value.volume());
     if (buffer.size() < count) buffer.resize(count);

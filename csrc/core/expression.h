@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An expression on data nodes: a list of steps, each an operation on inputs, results of earlier
-// steps and constants. Python records one step an operator, the engine fuses them, and
+// steps and constants. Python records one step per operator, the engine fuses them, and
 // ops/math/arithmetic.cpp evaluates them. docs/design/expressions.md.
 #pragma once
 
@@ -23,7 +23,7 @@ struct ExpressionOperand {
 };
 
 struct ExpressionStep {
-  std::string operation;  // DALI's name for it, such as "add"
+  std::string operation;  // by DALI's name, such as "add"
   std::vector<ExpressionOperand> operands;
   bool operator==(const ExpressionStep&) const = default;
 };

@@ -88,7 +88,7 @@ enum class GraphRole : int8_t {
 
 enum class Arity : int8_t {
   kConstant,   // one value for the whole run
-  kPerSample,  // may also be a tensor with one value (or one list) a sample
+  kPerSample,  // may also be a tensor with one value (or one list) per sample
 };
 
 struct ArgSchema {
@@ -158,15 +158,15 @@ struct OpSpec {
   uint64_t seed = 0;  // of this operator's draws
   // Of an image decoder: false if no resampler is fused with it.
   bool resampled = true;
-  std::map<std::string, ArgValue, std::less<>> constants;  // given by the user
+  std::map<std::string, ArgValue, std::less<>> constants;  // passed by the user
   std::map<std::string, int, std::less<>> tensors;  // argument -> index of the argument input
 
-  // Given by the user, as a constant or a tensor.
+  // Passed by the user, as a constant or a tensor.
   bool has(std::string_view arg) const { return constants.contains(arg) || tensors.contains(arg); }
   bool has_tensor(std::string_view arg) const { return tensors.contains(arg); }
-  // Given by the user or with a default.
+  // Passed by the user, or has a default.
   bool defined(std::string_view arg) const;
-  // The constant given by the user, else the default. T: bool, int, int64_t, float, double,
+  // The constant that the user passed, else the default. T: bool, int, int64_t, float, double,
   // std::string, Bytes, Function, Code, Expression, Layout, DType, ImageType, InterpType, or
   // std::vector of int64_t, float, double, std::string.
   template <class T>
@@ -205,7 +205,7 @@ class SchemaBuilder {
   template <class T>
   SchemaBuilder& arg(std::string name, T default_value, std::string doc,
                      Arity arity = Arity::kConstant);
-  // An argument without a default: whether it is given matters.
+  // An argument without a default: it matters whether the user passes it.
   SchemaBuilder& optional_arg(std::string name, ArgType type, std::string doc,
                               Arity arity = Arity::kConstant);
   SchemaBuilder& required_arg(std::string name, ArgType type, std::string doc,

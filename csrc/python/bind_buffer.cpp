@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffered: the base of Python classes whose __buffer__() implements the buffer protocol. Python
-// calls
-// __buffer__() itself since 3.12 (PEP 688); before, only a C type can implement the protocol.
+// calls __buffer__() itself since 3.12 (PEP 688). Before, only a C type can implement the
+// protocol.
 #include "python/bind.h"
 
 namespace torchdali {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registry as dictionaries, of which Python makes functions, classes, stubs and pages.
+// The registry as dictionaries, from which Python makes functions, classes, stubs and pages.
 #include <algorithm>
 
 #include "core/cpu_features.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of a pipeline, as torchdali/pipeline/_compile.py hands it over.
+// The graph of a pipeline, as torchdali/pipeline/_compile.py passes it.
 #pragma once
 
 #include "executor/graph/graph.h"

@@ -66,7 +66,7 @@ void SharedMemory::back(size_t offset, size_t bytes) {
 
 void SharedMemory::release(size_t offset) {
   struct stat info = {};
-  // If it fails, the memory stays allocated, which is no error.
+  // If it fails, the memory stays allocated, which is not an error.
   if (fstat(fd_, &info) == 0 && info.st_size > static_cast<off_t>(offset))
     static_cast<void>(fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(offset),

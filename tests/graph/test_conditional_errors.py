@@ -206,7 +206,7 @@ def other_layouts():
 
 
 RUN_ERRORS = {
-    scalars_only: (ValueError, "`if` takes one value a sample .* shape \\[1\\]"),
+    scalars_only: (ValueError, "`if` takes one value per sample .* shape \\[1\\]"),
     bool_only: (TypeError, "`and` takes bool on both sides, got int32"),
     other_types: (errors.PipelineError, "one type, got .*both branches of a condition"),
     other_dimensions: (errors.PipelineError, "number of dimensions, .*both branches"),

@@ -83,7 +83,7 @@ def test_the_right_side_of_and_runs_for_samples_with_a_true_left_side():
         p, encoded = flags(), batches(BROKEN)
         return p and fn.cast(fn.peek_image_shape(encoded), dtype=types.BOOL)
 
-    with pytest.raises(errors.ArgumentError, match="`and` takes one value a sample") as caught:
+    with pytest.raises(errors.ArgumentError, match="`and` takes one value per sample") as caught:
         run(define)
     assert "sample 0" in str(caught.value)
 

@@ -30,7 +30,7 @@ def decode(
         op: for example ``"decoders.image_crop"``.
         files: one encoded image a sample.
         inputs: further inputs, one array a sample.
-        args: arguments; a list of arrays stands for one value a sample.
+        args: arguments; a list of arrays stands for one value per sample.
     """
     per_sample = {
         k: v for k, v in args.items() if isinstance(v, list) and isinstance(v[0], np.ndarray)

@@ -12,7 +12,7 @@ namespace torchdali {
 
 class Operator;
 
-// The operator of `node`, which has members; `spec` is made of it. Errors name the member that
+// The operator of `node`, which has members; `spec` is its spec. Errors name the member that
 // failed.
 std::unique_ptr<Operator> make_chain(const Node& node, const OpSpec& spec);
 

@@ -36,7 +36,7 @@ struct PreparedMembers {
   std::vector<PreparedMember> members;
   int num_values = 0;
 };
-// The members of `node`, of which `spec` is made. Errors name the member that failed.
+// The members of `node`, whose spec is `spec`. Errors name the member that failed.
 PreparedMembers prepare_members(const Node& node, const OpSpec& spec);
 
 // Converts an error of member `m` to an error of the chain.

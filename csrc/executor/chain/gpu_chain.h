@@ -11,7 +11,7 @@ namespace torchdali {
 
 class Operator;
 
-// The operator of `node`, which has members on the GPU; `spec` is made of it. Errors name the
+// The operator of `node`, which has members on the GPU; `spec` is its spec. Errors name the
 // member that failed.
 std::unique_ptr<Operator> make_gpu_chain(const Node& node, const OpSpec& spec);
 

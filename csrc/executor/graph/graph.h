@@ -56,12 +56,12 @@ struct Node {
   bool named = false;         // by the user: not merged with an equal node
   bool required = false;      // runs for all samples, also if nothing uses its outputs
   std::string location = {};  // the user's code that made it, one or more lines, for errors
-  int origin = -1;            // index in the definition that was handed over
+  int origin = -1;            // index in the definition
 
   // The following are set by passes.
   // Nodes whose work this node also does, in this order.
   std::vector<std::shared_ptr<const Node>> producers = {};
-  // Nodes of whose work this node does a part.
+  // Nodes whose work this node does a part of.
   std::vector<std::shared_ptr<const Node>> part_of = {};
   // The operators of a chain (executor/chain/chain.h), the last of which this node was. The inputs
   // and argument inputs of the node are those of all members.

@@ -12,7 +12,7 @@
 namespace torchdali {
 namespace {
 
-// Who decodes images for the GPU. kHost measured best (docs/design/gpu_jpeg.md).
+// What decodes images for the GPU. kHost measured best (docs/design/gpu_jpeg.md).
 enum class MixedDecoder : int8_t { kHost, kHybrid, kNvJpeg };
 constexpr MixedDecoder kDefault = MixedDecoder::kHost;
 
@@ -28,7 +28,7 @@ MixedDecoder chosen_decoder() {
   return MixedDecoder::kNvJpeg;
 }
 
-// The argument of both parts that says who decodes, and its value.
+// The argument of both parts that selects the decoder, and its values.
 constexpr const char* kDecoderArgument = "device_decoder";
 const char* argument_of(MixedDecoder decoder) {
   return decoder == MixedDecoder::kHost     ? "cpu"

@@ -25,7 +25,7 @@ struct ExecutorOptions {
   bool fuse = true;           // docs/design/fusion.md
   bool memory_stats = false;  // collect memory_statistics()
   std::shared_ptr<gpu::Device> device = nullptr;  // of operators on the GPU
-  // How many iterations that were not taken may use the GPU, or may have used it; 0: all.
+  // The number of iterations in flight that may start work on the GPU; 0: no limit.
   int gpu_depth = 0;
 };
 

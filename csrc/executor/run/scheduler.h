@@ -36,7 +36,7 @@ class Job {
 struct StageTraits {
   // Jobs pass from the first ordered stage to the end of the last one in order, one at a time.
   bool ordered = false;
-  // How many of an owner's jobs that were not delivered may reach the stage; 0: all.
+  // The number of undelivered jobs of one owner that may reach the stage; 0: no limit.
   int most = 0;
 };
 

@@ -18,7 +18,7 @@ class Predicate final : public Operator {
   void run(SampleContext& ctx) const override {
     const SampleView& value = ctx.input(0);
     TORCHDALI_CHECK_KIND(kValue, value.shape.ndim() == 0, "`", expression_,
-                         "` takes one value a sample (a scalar, 0 dimensions), got a tensor of "
+                         "` takes one value per sample (a scalar, 0 dimensions), got a tensor of "
                          "shape ",
                          value.shape, to_fix("reduce or index it to a scalar"));
     if (value.dtype == DType::kBool && !negate_) {

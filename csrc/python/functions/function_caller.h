@@ -14,7 +14,7 @@
 
 namespace torchdali {
 
-// Who calls the function: one thread in order, all workers, or worker processes.
+// What calls the function: one thread in order, all workers, or worker processes.
 enum class FunctionWorkers { kNone, kThreads, kProcesses };
 
 class FunctionCaller {

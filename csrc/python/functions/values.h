@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of samples to what a Python function takes (NumPy arrays, torch tensors, DLPack
-// capsules), and of what it returns to views of memory. All functions need the GIL.
+// Conversion of samples to the arguments of a Python function (NumPy arrays, torch tensors, DLPack
+// capsules), and of its results to views of memory. All functions need the GIL.
 #pragma once
 
 #include "core/batch.h"
@@ -40,8 +40,8 @@ struct ForeignView {
   ForeignView slice(int64_t index) const;
 };
 
-// Raises kType if `object` is no array or has an element type that DALI does not have, kUnsupported
-// if it is on another device.
+// Raises kType if `object` is not an array or has an element type that DALI does not have,
+// kUnsupported if it is on another device.
 ForeignView to_view(py::handle object, c10::Device device = c10::Device(c10::kCPU));
 
 }  // namespace torchdali

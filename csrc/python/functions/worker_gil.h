@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkerGil: the GIL on threads of the engine. With numba_function, functions are the only code
-// there that takes it.
+// WorkerGil: the GIL on threads of the engine, where only functions of the user and numba_function
+// need it.
 #pragma once
 
 #include "python/bind.h"

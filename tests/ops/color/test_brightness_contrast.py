@@ -135,5 +135,5 @@ def test_infinite_and_nan_arguments_saturate(value):
 
 def test_two_values_for_one_sample_are_an_error():
     x = torch.zeros(2, 2, 1, dtype=torch.uint8)
-    with pytest.raises(ValueError, match="`brightness` takes one value a sample"):
+    with pytest.raises(ValueError, match="`brightness` takes one value per sample"):
         run_op("brightness", x, layout="HWC", brightness=torch.tensor([1.0, 0.0]))

@@ -94,7 +94,7 @@ def test_an_unknown_layout_is_an_error_that_lists_the_layouts():
 
 
 def test_two_values_for_one_sample_are_an_error():
-    with pytest.raises(ValueError, match="`horizontal` takes one value a sample"):
+    with pytest.raises(ValueError, match="`horizontal` takes one value per sample"):
         run_op("flip", ramp((2, 2, 1)), layout="HWC", horizontal=torch.tensor([1, 0]))
 
 
