@@ -6,13 +6,14 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks import compare, harness, report, tables
+from benchmarks import compare, harness, report, scheduler, tables
 from benchmarks.ops import overhead
 from benchmarks.peers import cpu_seconds
 
@@ -150,6 +151,13 @@ def test_compare_ignores_small_differences_of_memory():
     assert compare.gain("growth_mb", 1.0, 40.0) < 0
     assert compare.gain("images_per_s", 100, 110) == pytest.approx(0.1)
     assert compare.gain("us_per_iteration", 20, 40) == pytest.approx(-0.5)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no compiler")
+def test_the_benchmark_of_the_scheduler_compiles_and_runs():
+    results = scheduler.measure(rounds=1, seconds=0.001)
+    assert [result.get("absent") for result in results] == [None] * len(results)
+    assert results[0]["metrics"].keys() == {"wake_ns", "claim_ns"}
 
 
 def test_a_result_can_be_stored_as_json():
