@@ -111,7 +111,8 @@ def scene_digests(setting: Any, pattern: str) -> Iterator[tuple[str, str]]:
 def operator_digests(setting: Any, tests: Path, pattern: str) -> Iterator[tuple[str, str]]:
     """Yields name and digest of each case of tests/ops."""
     sys.path[:0] = [str(tests)]
-    from helpers.ops import all_cases, run_case
+    from helpers.case_files import all_cases
+    from helpers.ops import run_case
 
     seen: dict[str, int] = {}
     device = "gpu" if setting.gpu else "cpu"
