@@ -102,7 +102,7 @@ def test_options_of_dalis_allocator_warn_that_they_have_no_effect(knob):
     with pytest.warns(UserWarning, match="no effect"):
         put(1)
     assert get() == 1.0
-    with pytest.raises(ValueError, match="must lie between"):
+    with pytest.raises(ValueError, match="must be between"):
         put(9)
     with pytest.warns(UserWarning, match="no effect"):
         put(before)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DALI's name for what lies below the language: batches and tensors, the registry, memory.
+"""DALI's module for everything below the language: batches and tensors, the registry, memory.
 
 Operators go by the names of DALI's backend here: "Resize", "decoders__Image". Memory is torch's, so
 the functions about memory ask torch's allocators, and the knobs of DALI's own allocator (``Set*``)
@@ -77,7 +77,7 @@ def RegisteredMixedOps(internal_ops: bool = False) -> list[str]:
 
 
 def TryGetSchema(name: str, follow_aliases: bool = False) -> OpSchema | None:
-    """Returns what is known about an operator, or None where there is no such operator.
+    """Returns what is known about an operator, or None if there is no such operator.
 
     Args:
         name: as RegisteredCPUOps() has it.
@@ -180,7 +180,7 @@ class _Knob:
         least, most = self.range
         if not least <= value <= most:
             raise _make(
-                ArgumentError, f"{self.name} must lie between {least} and {most}, got {value}"
+                ArgumentError, f"{self.name} must be between {least} and {most}, got {value}"
             )
         self.value = float(value)
         warnings.warn(
@@ -276,7 +276,7 @@ def CheckDLPackCapsule(capsule: Any, /) -> tuple[bool, bool]:
 
 
 class Stream:
-    """A CUDA stream of its own.
+    """A new CUDA stream.
 
     Args:
         device_id: number of the GPU; None: torch's current one.

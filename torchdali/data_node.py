@@ -27,12 +27,12 @@ class _Language:
 
     Attributes:
         arithmetic: called with DALI's name of an operation ("add") and its operands.
-        subscript: called with a node and what stands between its brackets.
+        subscript: called with a node and the subscripts.
         shape: called with a node, a dtype or None, and a device.
         property: called with a node, a key and a device.
         transfer: called with a node and the device to copy it to.
-        truth: called with a node whose truth value Python asks for; raises.
-        constant: called with a value of the user's; None where such a value is no constant.
+        truth: called if Python needs the truth value of a node; raises.
+        constant: called with a value of the user; returns None if it is not a constant.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class NewAxis:
 
     @property
     def name(self) -> str | None:
-        """The letter of the axis, None where it has none."""
+        """The letter of the axis, None if it has none."""
         return self._name
 
     def __call__(self, name: str | None = None) -> NewAxis:
@@ -87,9 +87,9 @@ class DataNode:
         device: "cpu" or "gpu", where the batch will be.
         source: the operator that makes it.
         index: which of the operator's outputs it is.
-        ndim: number of dimensions of a sample; None where unknown.
-        dtype: type of the elements; None where unknown.
-        layout: letters of the axes of a sample; None where unknown.
+        ndim: number of dimensions of a sample; None if unknown.
+        dtype: type of the elements; None if unknown.
+        layout: letters of the axes of a sample; None if unknown.
     """
 
     __slots__ = ("device", "dtype", "index", "layout", "name", "ndim", "source")
@@ -152,7 +152,7 @@ class DataNode:
     def __iter__(self) -> Iterator[DataNode]:
         raise _make(
             ArgumentTypeError,
-            f"{self!r} cannot be iterated over: it stands for one output",
+            f"{self!r} cannot be iterated over: it is one output",
             location=find_user_location(),
         )
 
@@ -287,7 +287,7 @@ class OpNode:
         preserve: runs although nothing uses its outputs.
         num_outputs: how many data nodes it makes.
         location: the user's line.
-        scope: token of the pipeline it belongs to; None where it may be used in any.
+        scope: token of the pipeline it belongs to; None if it may be used in any.
         provisional: the name was made up outside a pipeline, and is settled at build.
         ordinal: its place in the order of creation.
         guards: (predicate, value) pairs, outermost first: a sample for which one of them does not

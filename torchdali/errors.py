@@ -29,12 +29,12 @@ class TorchdaliError(RuntimeError):
     """Base of all errors of torchdali.
 
     Attributes:
-        operator: the operator it happened in, such as "fn.flip"; None where it was none.
-        sample: index of the sample in its batch; None where it is not about one sample.
-        batch_size: number of samples in that batch; None where unknown.
-        source: where the sample came from (a path, a key); None where unknown.
-        location: where the operator was defined, as text of one or more lines; None where unknown.
-        fix: what to do about it; None where there is nothing to suggest.
+        operator: the operator it happened in, such as "fn.flip"; None if there was none.
+        sample: index of the sample in its batch; None if the error is not about one sample.
+        batch_size: number of samples in that batch; None if unknown.
+        source: where the sample came from (a path, a key); None if unknown.
+        location: where the operator was defined, as text of one or more lines; None if unknown.
+        fix: what to do about it; None if there is nothing to suggest.
     """
 
     operator: str | None = None

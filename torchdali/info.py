@@ -36,9 +36,9 @@ class CudaState:
 
     Attributes:
         runtime: version of the CUDA runtime linked into the library.
-        driver: newest CUDA version that the driver supports; None where there is no driver.
+        driver: newest CUDA version that the driver supports; None if there is no driver.
         devices: the GPUs, in CUDA's order.
-        error: CUDA's message where the devices could not be asked, else "".
+        error: CUDA's message if the devices could not be queried, else "".
     """
 
     runtime: str

@@ -39,12 +39,12 @@ _OPTIONS = ("batch_size", "pipeline_args", "loader_args")
 class DataModule(LightningDataModule):
     """Gives Lightning's Trainer loaders over pipelines, one or several for each stage.
 
-    Ranks come from the trainer, so that it has no sampler to inject; what the loaders give is moved
-    only where it is not on the trainer's device yet; their state is in Lightning's checkpoints, and
-    a run that is resumed with `ckpt_path` goes on in the middle of an epoch.
+    Ranks come from the trainer, so that it has no sampler to inject; their batches are moved
+    only if it is not on the trainer's device yet; their state is in Lightning's checkpoints, and
+    a run that is resumed with `ckpt_path` continues in the middle of an epoch.
 
     A function's parameters named `rank`, `world_size`, `local_rank`, `device_id` and `precision`
-    (Lightning's, such as "bf16-mixed") are filled from the trainer where `pipeline_args` has none.
+    (Lightning's, such as "bf16-mixed") are filled from the trainer if `pipeline_args` has none.
 
     Args:
         train: what to train on: a function under pipeline_def, its import path
@@ -85,7 +85,7 @@ class DataModule(LightningDataModule):
         for stage, source in zip(_STAGES, (train, val, test, predict), strict=True):
             if source is not None:
                 self._sources[stage] = _resolved(source)
-                # Lightning asks whether a hook is there to know which stages there are.
+                # Lightning finds the stages by their hooks.
                 setattr(self, f"{stage}_dataloader", getattr(self, f"_{stage}_loaders"))
         if not self._sources:
             raise _make(
@@ -204,18 +204,18 @@ class DataModule(LightningDataModule):
         device: torch.device,
         dataloader_idx: int,  # noqa: ARG002 (Lightning passes it)
     ) -> Any:
-        """Returns the batch on a device: itself, where all of its tensors are there already."""
+        """Returns the batch on a device: itself if all of its tensors are on it."""
         if all(tensor.device == device for tensor in _tensors(batch)):
             return batch
         return _moved(batch, device)
 
     def stats(self, reset: bool = False) -> dict[str, list[Any]]:
-        """Returns by stage where the time goes: what each of its loaders says.
+        """Returns how the time is spent, by stage and loader.
 
-        Loaders that have no stats() (other datasets' with a loader of the user's) are left out.
+        Loaders without stats() are left out.
 
         Args:
-            reset: begin to count anew, behind what is returned.
+            reset: reset the counters afterwards.
         """
         return {
             stage: [loader.stats(reset=reset) for loader in loaders if hasattr(loader, "stats")]
@@ -225,14 +225,14 @@ class DataModule(LightningDataModule):
     # -- states
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns where the training loaders are; Lightning stores it in its checkpoints."""
+        """Returns the positions of the training loaders, for Lightning's checkpoints."""
         loaders = self._loaders.get("train")
         if loaders is None:
             return {stage: list(states) for stage, states in self._states.items()}
         return {"train": [loader.state_dict() for loader in loaders]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Has the training loaders go on where state_dict() was called."""
+        """Resumes the training loaders where state_dict() was called."""
         self._states = {stage: list(states) for stage, states in state_dict.items()}
         for stage in list(self._loaders):
             self._restore(stage)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mathematical functions of data nodes, element by element.
 
-Operands are data nodes, of which each call has at least one, and numbers. Functions that give
-floating values give FLOAT for integers, and otherwise the type of their operand.
+Operands are data nodes, of which each call has at least one, and numbers. Functions with
+floating-point results return FLOAT for integers, and otherwise the type of their operand.
 """
 
 from __future__ import annotations
@@ -148,19 +148,19 @@ def log2(input: Any) -> DataNode:
 
 
 def max(left: Any, right: Any) -> DataNode:
-    """Returns the greater of two values, of the promoted type; `right` where one is NaN."""
+    """Returns the greater of two values, of the promoted type; `right` if one is NaN."""
     return apply("max", left, right)
 
 
 def min(left: Any, right: Any) -> DataNode:
-    """Returns the smaller of two values, of the promoted type; `right` where one is NaN."""
+    """Returns the smaller of two values, of the promoted type; `right` if one is NaN."""
     return apply("min", left, right)
 
 
 def pow(base: Any, exponent: Any) -> DataNode:
     """Returns `base` to the power of `exponent`, of the promoted type.
 
-    Integers wrap around; negative exponents of integers give 0.
+    Integers wrap around; negative exponents of integers return 0.
     """
     return apply("pow", base, exponent)
 

@@ -105,7 +105,7 @@ class profile:
         return self
 
     def stop(self) -> None:
-        """Ends the recording and writes the file. Does nothing where none was begun.
+        """Ends the recording and writes the file. Does nothing if none was begun.
 
         Warns:
             UserWarning: events were left out, since `max_events` were reached.
@@ -138,5 +138,5 @@ class profile:
         exception_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Writes the file, also where the block has failed."""
+        """Writes the file, also if the block has failed."""
         self.stop()

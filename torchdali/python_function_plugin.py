@@ -17,7 +17,7 @@ def current_dali_stream() -> int:
     """Returns the handle of the CUDA stream that the running function belongs to.
 
     On the GPU it is the pipeline's, which is torch's current stream during the call. It is 0, the
-    default stream, for functions on the CPU and where no function is running.
+    default stream, for functions on the CPU, and if no function is running.
     """
     return _C.current_stream()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``Pipeline.stats()`` and ``stats()`` of the loaders return: where the time goes."""
+"""What ``Pipeline.stats()`` and ``stats()`` of the loaders return: how the time is spent."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class _Figures:
 
 @dataclass(frozen=True)
 class OperatorPart(_Figures):
-    """One of the operators that a fused one stands for.
+    """One of the operators that were fused.
 
     Attributes:
         operator: as in ``fn``, such as "decoders.image".
         name: of this use in the pipeline.
-        location: "file:line" of the user's code; "" where that is not known.
+        location: "file:line" of the user's code; "" if unknown.
     """
 
     operator: str
@@ -57,7 +57,7 @@ class OperatorStats(_Figures):
     Attributes:
         operator: as in ``fn``; of a fused one the names of its parts, joined by " + ".
         name: of this use in the pipeline.
-        location: "file:line" of the user's code; "" where that is not known.
+        location: "file:line" of the user's code; "" if unknown.
         parts: what a fused operator consists of; empty for others.
         device: "cpu" or "gpu". On a GPU, times are those to queue the work, not to do it.
         samples: that came out of it, those that failed in it included.
@@ -94,7 +94,7 @@ class OperatorStats(_Figures):
 
     @property
     def title(self) -> str:
-        """The operator and where it stands: "decoders.image (train.py:42)"."""
+        """The operator and its line: "decoders.image (train.py:42)"."""
         return f"{self.operator} ({self.location})" if self.location else self.operator
 
 
@@ -107,7 +107,7 @@ class SourceStats(_Figures):
             external_source, with the copy of what it gives; "worker processes": the wait for what
             they have made (their own time is not known here).
         name: of the operator.
-        location: "file:line" of the user's code; "" where that is not known.
+        location: "file:line" of the user's code; "" if unknown.
         batches: how often.
         total_ns: how long together.
         max_ns: the longest.
@@ -201,13 +201,13 @@ class PipelineStats(_Figures):
         return sum(s.total_ns for s in self.sources) / self.wall_ns if self.wall_ns else 0.0
 
     def slowest(self) -> OperatorStats | None:
-        """Returns the operator that took most of the workers' time, None where none took any."""
+        """Returns the operator that took most of the workers' time, None if none took any."""
         most = max(self.operators, key=lambda o: o.total_ns, default=None)
         return most if most is not None and most.total_ns else None
 
     @property
     def bottleneck(self) -> str:
-        """One sentence: who waits for whom, and where the time goes."""
+        """One sentence: who waits for whom, and how the time is spent."""
         if not self.queue.batches:
             return "nothing was run"
         waits, sources = self.wait_share, self.source_share
@@ -337,7 +337,7 @@ class LoaderStats(_Figures):
         if self.workers:
             lines.append(f"  what the worker {self.workers} do inside is not known here")
         if self.pipeline is not None:
-            lines += ["the engine behind them:", str(self.pipeline)]
+            lines += ["the engine:", str(self.pipeline)]
         return "\n".join(lines)
 
 

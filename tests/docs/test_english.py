@@ -22,9 +22,10 @@ FOLDERS = ["benchmarks", "csrc", "docs", "examples", "tests", "tools", "torchdal
 # Not checked yet. Delete a line when its texts have been revised.
 NOT_YET = {
     "csrc",
-    "docs/reference",  # generated from csrc and torchdali
+    "docs/reference",  # generated from csrc
     "tests",
-    "torchdali",
+    "torchdali/fn",  # stubs, generated from csrc
+    "torchdali/ops",
 }
 
 

@@ -169,7 +169,7 @@ WRONG = {
     asserts: (TypeError, "`while`, `assert`.* do not"),
     in_a_comprehension: (TypeError, "`while`, `assert`.* do not"),
     and_of_a_number: (TypeError, "`and` takes bool on both sides, got int"),
-    yields: (errors.UnsupportedError, "`yield` and `await` cannot stand in a branch"),
+    yields: (errors.UnsupportedError, "`yield` and `await` cannot be used in a branch"),
 }
 
 

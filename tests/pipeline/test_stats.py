@@ -356,7 +356,7 @@ def test_data_loader_with_a_pipeline_has_the_figures_of_both():
     assert stats.batches == 4
     assert stats.pipeline.queue.batches == 4
     assert operator(stats.pipeline, "copy").samples == 8
-    assert "the engine behind them" in str(stats)
+    assert "the engine:" in str(stats)
 
 
 def test_the_names_are_public():

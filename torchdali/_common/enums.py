@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DALI's enumerations, with its numbers; torchdali.types gives them to users."""
+"""DALI's enumerations, with its numbers; torchdali.types exports them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class DALIDataType(_Enum):
 
 
 class DALIImageType(_Enum):
-    """Colour space and order of channels."""
+    """Color space and order of channels."""
 
     __module__ = "torchdali.types"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small values under DALI's names: layouts, streams, what a source is asked for.
 
-torchdali.types gives them to users.
+torchdali.types exports them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TensorLayout(str):
 
 
 class CUDAStream:
-    """A ``cudaStream_t``, to be handed over where a function takes a `cuda_stream`.
+    """A ``cudaStream_t``, for functions that take a `cuda_stream`.
 
     Args:
         ptr: the stream as an integer; 0: CUDA's default stream.

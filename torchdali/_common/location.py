@@ -26,9 +26,9 @@ class SourceLocation:
 
     Attributes:
         filename: as Python has it.
-        lineno: from 1; 0 where there is no line.
+        lineno: from 1; 0 if there is no line.
         function: that the line is in.
-        text: the line itself, where it is not to be read from the file: that of a serialized
+        text: the line itself, if it is not to be read from the file: that of a serialized
             pipeline may be on another machine.
     """
 
@@ -44,13 +44,13 @@ class SourceLocation:
         return _printable(f"{where}:\n      {line}" if line else where)
 
     def line(self) -> str:
-        """Returns the text of the line, or "" where there is none."""
+        """Returns the text of the line, or "" if there is none."""
         if self.text is not None:
             return self.text
         return linecache.getline(self.filename, self.lineno).strip()
 
     def short_filename(self) -> str:
-        """Returns the path, relative to the working directory where it lies below that."""
+        """Returns the path, relative to the working directory if it is below that."""
         return _short(self.filename)
 
     def short(self) -> str:
@@ -66,7 +66,7 @@ def _printable(text: str) -> str:
 
 
 def _short(filename: str) -> str:
-    """Returns the path relative to the working directory where it lies below that."""
+    """Returns the path relative to the working directory if it is below that."""
     try:
         return _relative(filename, os.getcwd())
     except (OSError, ValueError):  # the working directory is gone; another drive
@@ -81,12 +81,12 @@ def _relative(filename: str, directory: str) -> str:
 
 
 def in_library(filename: str) -> bool:
-    """Tells whether a file belongs to Python, an installed package or this one."""
+    """Returns whether a file belongs to Python, an installed package or this one."""
     return filename.startswith((*_LIBRARIES, "<frozen "))
 
 
 def find_user_location() -> SourceLocation | None:
-    """Returns the innermost frame outside ``torchdali``, or None where there is none."""
+    """Returns the innermost frame outside ``torchdali``, or None if there is none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE_DIR):
         frame = frame.f_back

@@ -34,11 +34,11 @@ def set_engine(ask: Callable[[], _Sample | None]) -> None:
 
 
 class SampleContext:
-    """The sample that a Python function is called for, and generators of its own.
+    """The sample that a Python function is called for, and its random generators.
 
     What the generators draw depends on the seed of the operator (else of the pipeline) and on the
     position of the sample in the pipeline's stream, and on nothing else: neither threads nor
-    prefetching change it, and a pipeline that goes on from a checkpoint draws the same. In a
+    prefetching change it, and a pipeline that resumes from a checkpoint draws the same. In a
     function that is called for a whole batch they are those of its first sample.
 
     Attributes:
@@ -81,7 +81,7 @@ class SampleContext:
     def seed_global_generators(self) -> None:
         """Seeds the generators that all of the process shares: random, NumPy's, and torch's.
 
-        That of torch only where torch is loaded.
+        That of torch only if torch is loaded.
         """
         # As bytes: from the number itself it would draw what NumPy's, the same algorithm, draws.
         random.seed(self.seed.to_bytes(8, "little"))

@@ -160,7 +160,7 @@ class OpSchema:
         return self._schema.volumes
 
     def IsNoPrune(self) -> bool:
-        """Returns whether it runs even where nothing uses its outputs."""
+        """Returns whether it runs even if nothing uses its outputs."""
         return self._schema.side_effects
 
     def IsInternal(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the compiled engine, and says what to do where that fails.
+"""Loads the compiled engine, and reports what to do if that fails.
 
 The extension is imported from here only: torch has to be imported first, and has to be the version
 that the extension was compiled against.

@@ -31,7 +31,7 @@ _INTS = frozenset({INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64})
 
 
 def _smallest(value: bool | float) -> DALIDataType:
-    """Returns the type of a Python number: BOOL, FLOAT, INT32 or where that is too small, wider."""
+    """Returns the type of a Python number: BOOL, FLOAT, INT32 or a wider integer."""
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, float):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's registry of operators as frozen dataclasses, and the Python names it stands for."""
+"""The engine's registry of operators as frozen dataclasses, and its Python names."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class OperatorSchema:
     name: str  # "decoders.image"
     doc: str = ""
     inputs: tuple[InputSpec, ...] = ()
-    max_inputs: int = 0  # more than there are `inputs`: the last stands for any further one
+    max_inputs: int = 0  # more than there are `inputs`: the last describes all further ones
     outputs: tuple[OutputSpec, ...] = ()
     args: tuple[Argument, ...] = ()
     variable_outputs: bool = False
@@ -188,11 +188,11 @@ class OperatorSchema:
 
     @property
     def variadic(self) -> bool:
-        """Whether the last of `inputs` stands for any number of them."""
+        """Whether the last of `inputs` may be repeated."""
         return self.max_inputs > len(self.inputs)
 
 
-# What every operator accepts beside its own arguments.
+# What every operator accepts in addition to its own arguments.
 UNIVERSAL: tuple[Argument, ...] = (
     Argument(
         "device",
@@ -219,7 +219,7 @@ UNIVERSAL: tuple[Argument, ...] = (
     Argument(
         "preserve",
         "bool",
-        "Run the operator even where nothing uses its outputs.",
+        "Run the operator even if nothing uses its outputs.",
         has_default=True,
         default=False,
     ),
@@ -249,7 +249,7 @@ def _shortest(value: Any) -> Any:
 
 
 def _schema(raw: dict[str, Any]) -> OperatorSchema:
-    """Returns the dataclass of what the engine hands over as plain dicts and lists."""
+    """Returns a dataclass for plain dicts and lists of the engine."""
     args = tuple(Argument(**{**arg, "default": _shortest(arg["default"])}) for arg in raw["args"])
     return OperatorSchema(
         name=raw["name"],

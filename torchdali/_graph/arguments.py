@@ -48,7 +48,7 @@ def _scalar(value: Any) -> Any:
 
 
 def is_tensor_for(arg: Argument, value: Any) -> bool:
-    """Tells whether an array stands for one tensor a sample, where the argument is one number."""
+    """Returns whether an array has one value per sample although the argument is one number."""
     if arg.type not in ("bool", "int", "float"):
         return False
     return isinstance(value, (np.ndarray, torch.Tensor)) and _scalar(value) is value

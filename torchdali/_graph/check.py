@@ -24,7 +24,7 @@ _UNIVERSAL = {arg.name: arg for arg in UNIVERSAL}
 
 
 def check_device(schema: OperatorSchema, device: str, location: SourceLocation | None) -> None:
-    """Raises UnsupportedError where the operator cannot run on `device`."""
+    """Raises UnsupportedError if the operator cannot run on `device`."""
     if device not in _DEVICES:
         raise _make(
             ArgumentError,
@@ -59,7 +59,7 @@ def check_name(schema: OperatorSchema, name: str, location: SourceLocation | Non
 def input_sets(
     schema: OperatorSchema, inputs: Sequence[Any], location: SourceLocation | None
 ) -> list[tuple[DataNode, ...]] | tuple[DataNode, ...]:
-    """Returns the inputs of one use, or of several where lists of nodes were passed."""
+    """Returns the inputs of one use, or of several if lists of nodes were passed."""
     given = list(inputs)
     while given and given[-1] is None:  # an optional input left out
         given.pop()
@@ -95,7 +95,7 @@ def input_sets(
 def _as_input(
     schema: OperatorSchema, position: int, value: Any, location: SourceLocation | None
 ) -> DataNode | list[Any]:
-    """Returns an input as a node, or as a list of nodes where such a list was passed."""
+    """Returns an input as a node, or as a list of nodes if such a list was passed."""
     if isinstance(value, DataNode):
         return value
     offender = value

@@ -25,7 +25,7 @@ __all__ = ["Constant", "ConstantNode", "constant_node", "is_constant", "promoted
 
 _NUMBERS = (bool, int, float, ScalarConstant)
 _ARRAY_METHODS = ("__dlpack__", "__array_interface__", "__array__")
-# As in DALI: numbers of NumPy have 64 bits where nobody chose a type, so these count as 32 bits.
+# As in DALI: NumPy numbers without an explicit type have 64 bits, so these count as 32 bits.
 _NARROW = {
     dtypes.FLOAT64: dtypes.FLOAT,
     dtypes.INT64: dtypes.INT32,
@@ -34,7 +34,7 @@ _NARROW = {
 
 
 def is_constant(value: Any) -> bool:
-    """Tells whether `value` is of a kind that constant_node() takes."""
+    """Returns whether `value` is of a kind that constant_node() takes."""
     return isinstance(value, (*_NUMBERS, list, tuple)) or _is_array(value)
 
 
@@ -46,16 +46,16 @@ def constant_node(
     device: str | None = "cpu",
     **kwargs: Any,
 ) -> DataNode:
-    """Returns a node that gives one tensor for every sample.
+    """Returns a node with the same tensor for every sample.
 
     Args:
         value: bool, int, float, ScalarConstant, a list of them (nested ones are arrays), or an
             array of NumPy, torch or anything with DLPack.
         dtype: element type, to which the value is converted as by fn.cast; None: of lists BOOL,
-            INT32 (a wider one where the numbers need it) or FLOAT, of arrays their own. NumPy's
+            INT32 (a wider one if the numbers need it) or FLOAT, of arrays their own. NumPy's
             types of 64 bits count as their counterparts of 32 bits, except for integers that need
             the 64.
-        shape: of the tensor, with as many elements as the value, or any where that is one number;
+        shape: of the tensor, with as many elements as the value, or any if that is one number;
             None: that of the value.
         layout: letters of the axes; None: that of a TensorCPU, otherwise none.
         device: where the tensor will be.
@@ -164,7 +164,7 @@ def Constant(
     device: str | None = None,
     **kwargs: Any,
 ) -> ScalarConstant | DataNode:
-    """Returns a constant for a definition: a ScalarConstant, or a node that gives a tensor.
+    """Returns a constant for a definition: a ScalarConstant, or a node with a tensor.
 
     Args:
         value: bool, int, float, a list of them (nested lists too), or an array of NumPy, torch or
@@ -172,13 +172,13 @@ def Constant(
         dtype: element type; None: BOOL, INT32 or FLOAT for Python's numbers (wider where integers
             need it), that of an array. NumPy arrays of 64 bits count as 32 bits, as in DALI,
             except for integers that need the 64.
-        shape: of the tensor, with as many elements as `value`, or any where that is one number.
+        shape: of the tensor, with as many elements as `value`, or any if that is one number.
         layout: letters of the axes, such as "HWC".
-        device: where the tensor will be; given, it asks for a node.
-        **kwargs: other arguments of fn.constant, such as `name`; given, they ask for a node.
+        device: where the tensor will be; if passed, the result is a node.
+        **kwargs: other arguments of fn.constant, such as `name`; if passed, the result is a node.
 
     Returns:
-        A ScalarConstant where `value` is one number and nothing but `dtype` is given, otherwise a
+        A ScalarConstant if `value` is one number and only `dtype` is passed, otherwise a
         DataNode. The tensor is held once, whatever the batch size.
 
     Raises:
@@ -207,10 +207,10 @@ def ConstantNode(
     layout: str | None,
     **kwargs: Any,
 ) -> DataNode:
-    """Returns a node that gives a constant tensor; see Constant, which has the same arguments."""
+    """Returns a node with a constant tensor; see Constant, which has the same arguments."""
     return constant_node(value, dtype, shape, layout, device, **kwargs)
 
 
 def promoted(value: Any) -> DataNode | None:
-    """Returns a constant of the user's as a node; None where the value is no constant."""
+    """Returns a constant of the user as a node; None if the value is no constant."""
     return constant_node(value) if is_constant(value) else None

@@ -37,10 +37,10 @@ class Batch:
         return range(len(self.data)) if self.present is None else self.present
 
     def select(self, wanted: Sequence[int] | None) -> Batch:
-        """Returns the batch of some samples; None: all that there are.
+        """Returns the batch of some samples; None: all of them.
 
-        Samples that are not there, since they took another branch, come out empty: only what joins
-        branches asks for such, and does not look at them.
+        Samples that took another branch are empty. Only operators that merge
+        branches take such samples, and they do not read them.
         """
         if wanted is None or list(wanted) == list(self.samples()):
             return self
@@ -58,9 +58,9 @@ class Batch:
 
 
 class DataNodeDebug(DataNode):
-    """A batch that is there: what an operator of a pipeline in debug mode returns.
+    """A batch with data: the output of an operator in debug mode.
 
-    It stands wherever a DataNode may. Operators run when they are called, on the whole batch.
+    It can be used like any DataNode. Operators run when they are called, on the whole batch.
     """
 
     __slots__ = ("batch",)

@@ -16,7 +16,7 @@ __all__ = ["Picture", "notebook_html", "svg"]
 
 _TIMEOUT_S = 20.0  # a graph of 1,000 nodes takes Graphviz seconds
 _MAX_TEXT = 60  # of an argument in a table
-# Colours of the stages.
+# Colors of the stages.
 _COLORS = {"cpu": "lightblue", "mixed": "orange", "gpu": "lightgreen"}
 
 
@@ -42,11 +42,11 @@ def _label(text: str) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """What there is to see of a pipeline.
+    """The graph of a pipeline.
 
     Attributes:
         nodes: operators, in topological order.
-        names: of the operators, by ordinal; a merged one has that of what stands for it.
+        names: of the operators, by ordinal; a merged one has that of the operator that replaces it.
         outputs: of the pipeline.
     """
 
@@ -111,7 +111,7 @@ class Picture:
         return "\n".join(lines) + "\n"
 
     def text(self, head: str) -> str:
-        """Returns the operators and outputs, one a line, after a line that names the pipeline."""
+        """Returns the operators and outputs, one per line, after a line that names the pipeline."""
         lines = [f"<{head}>", *(f"  {node!r}" for node in self.nodes)]
         if self.outputs:
             lines.append(f"  return {', '.join(node.name for node in self.outputs)}")
@@ -148,7 +148,7 @@ def _short(value: object) -> str:
 
 
 def notebook_html(head: str, picture: Callable[[], Picture]) -> str:
-    """Returns a graph for a notebook: a picture where Graphviz is installed, else a table.
+    """Returns a graph for a notebook: a picture if Graphviz is installed, else a table.
 
     Args:
         head: a line that names the pipeline.

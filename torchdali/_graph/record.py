@@ -335,7 +335,7 @@ def _on_device(
     inputs: Sequence[DataNode],
     location: SourceLocation | None,
 ) -> tuple[DataNode, ...]:
-    """Returns the inputs where an operator on `device` reads them: copies, where need be."""
+    """Returns the inputs on the device that an operator reads them on, copied if necessary."""
     result = []
     for i, node in enumerate(inputs):
         spec = schema.inputs[min(i, len(schema.inputs) - 1)]

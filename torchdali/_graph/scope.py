@@ -33,7 +33,7 @@ class Runner(Protocol):
     """Runs operators as they are recorded; how a pipeline in debug mode takes part here."""
 
     def adopt(self, value: Any, *, argument: bool) -> Any:
-        """Returns data that stands where a node belongs (or an `argument`'s) as a node."""
+        """Returns a node for data that was passed instead of one, as an input or an argument."""
 
     def run(self, node: OpNode) -> tuple[DataNode, ...]:
         """Runs an operator and returns its outputs."""
@@ -97,12 +97,12 @@ def auto_name(class_name: str, numbers: Iterator[int]) -> str:
 
 
 def same_node(a: DataNode, b: DataNode) -> bool:
-    """Tells whether two data nodes are one output of one operator."""
+    """Returns whether two data nodes are one output of one operator."""
     return a.source is b.source and a.index == b.index
 
 
 def check_guards(node: DataNode, guards: Guards) -> None:
-    """Raises PipelineError where not all samples with these guards have a value of `node`."""
+    """Raises PipelineError if not all samples with these guards have a value of `node`."""
     own = node.source.guards if node.source else ()
     if len(own) <= len(guards) and all(
         same_node(a, b) and holds is also
@@ -112,8 +112,7 @@ def check_guards(node: DataNode, guards: Guards) -> None:
     assert node.source is not None
     raise _make(
         PipelineError,
-        f"{node!r} is used outside the branch of the condition that it was made in, where not all "
-        "samples have it",
+        f"{node!r} is used outside the branch that created it, where not all samples have it",
         operator=node.source.schema.fn_name,
         location=node.source.location,
         fix="assign it to a variable in both branches, and use that variable",
@@ -121,7 +120,7 @@ def check_guards(node: DataNode, guards: Guards) -> None:
 
 
 def check_predicate(node: DataNode) -> None:
-    """Raises PipelineError where a node is not known to give a truth value for each sample."""
+    """Raises PipelineError unless a node is known to have a truth value for each sample."""
     if node.source is None or node.source.schema.name != "conditional.predicate":
         raise _make(PipelineError, f"{node!r} decides about samples, but is no predicate")
 

@@ -26,10 +26,10 @@ class _Subscripts:
     """The subscripts of one pair of brackets, sorted into arguments of operators.
 
     Attributes:
-        args: of tensor_subscript; empty where all subscripts are full ranges.
+        args: of tensor_subscript; empty if all subscripts are full ranges.
         count: how many axes of the input have a subscript.
-        ellipsis: how many of them stand before the ellipsis; None where there is none.
-        new_axes: of expand_dims: those behind the ellipsis are counted from the end.
+        ellipsis: how many of them are before the ellipsis; None if there is none.
+        new_axes: of expand_dims: those after the ellipsis are counted from the end.
         names: letters of the new axes.
         ends_in_new_axis: whether the last subscript adds an axis.
     """
@@ -41,7 +41,7 @@ class _Subscripts:
         self.names = ""
         self.ends_in_new_axis = bool(items) and isinstance(items[-1], NewAxis)
         self._location = location
-        new_axes: list[tuple[bool, int]] = []  # (behind the ellipsis, number of axes since it)
+        new_axes: list[tuple[bool, int]] = []  # (after the ellipsis, number of axes since it)
         axes = 0  # of the output, since the beginning or the ellipsis
         for item in items:
             if isinstance(item, EllipsisType):
@@ -59,7 +59,7 @@ class _Subscripts:
                 axes += 1
             else:
                 axes += self._add(item)
-        self.new_axes = [axis - axes if behind else axis for behind, axis in new_axes]
+        self.new_axes = [axis - axes if after else axis for after, axis in new_axes]
         if self.names and len(self.names) != len(self.new_axes):
             raise _make(
                 ArgumentError,

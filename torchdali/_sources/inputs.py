@@ -39,7 +39,7 @@ class Inputs:
         return list(self._by_name)
 
     def find(self, name: str) -> Input | None:
-        """Returns the source of an operator, None where there is no such operator."""
+        """Returns the source of an operator, None if there is no such operator."""
         return self._by_name.get(name)
 
     # -- before an iteration
@@ -49,7 +49,7 @@ class Inputs:
         return all(source.ready() for source in self._sources)
 
     def require(self) -> None:
-        """Waits for data where a source blocks; raises PipelineError where there is none."""
+        """Waits for data if a source blocks; raises PipelineError if there is none."""
         for source in self._sources:
             source.require()
 
@@ -109,7 +109,7 @@ class Inputs:
         return any(source.has_source for source in self._sources)
 
     def states(self) -> list[Mapping[str, Any] | None]:
-        """Returns the position of each source after the last take(); None where data is fed."""
+        """Returns the position of each source after the last take(); None if data is fed."""
         return [source.state() for source in self._sources]
 
     # -- figures

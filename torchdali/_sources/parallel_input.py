@@ -127,7 +127,7 @@ class ParallelInput(Input):
                 "lost",
                 operator=OWNER,
                 location=self._group.location,
-                fix="call reset(), which begins it anew; a source with state_dict() and "
+                fix="call reset(), which starts it again; a source with state_dict() and "
                 "load_state_dict() continues where it was",
             )
         self._post_jobs()
@@ -150,7 +150,7 @@ class ParallelInput(Input):
         return self._named([self.convert(d, None, i) for i, d in enumerate(outputs)])
 
     def _end(self) -> Batches:
-        """Begins an iterable anew, or ends the epoch."""
+        """Starts an iterable again, or ends the epoch."""
         is_empty = self._given == 0  # cycling would never end
         self._cancel()
         if self._source.cycle == "no":

@@ -106,7 +106,7 @@ class Pool:
             WorkerFailure: they ended at once.
         """
         # Ctrl-C goes to the whole process group. Workers ignore it, but it must not end one that
-        # has not come to ignoring it: they inherit this mask, and unblock the signal then.
+        # does not ignore it yet: they inherit this mask, and unblock the signal then.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             for index in range(self.num_workers):

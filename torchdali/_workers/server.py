@@ -37,7 +37,7 @@ _MAX_MESSAGE = 1 << 16
 class Server:
     """The parent's side of the server. Any thread may use it.
 
-    A forked child of the parent starts a server of its own.
+    A forked child of the parent starts its own server.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Server:
         """Waits until workers have ended; kills those that have not ended in time.
 
         Returns:
-            Exit codes as subprocess has them; None where a code is unknown.
+            Exit codes as subprocess has them; None if a code is unknown.
         """
         codes: list[int | None] | None = self._ask("end", list(tickets), seconds)
         return codes or [None] * len(tickets)

@@ -26,7 +26,7 @@ class SourceSpec:
     Attributes:
         function: callable, iterable or generator function.
         kind: "sample" (called with a SampleInfo), "batch" (with an iteration), "batch_info" (with a
-            BatchInfo) or "iterable" (iterated over, anew in every epoch).
+            BatchInfo) or "iterable" (iterated over, again in every epoch).
         num_outputs: length of the tuples that the source returns; None: it returns no tuples.
     """
 

@@ -22,7 +22,7 @@ __all__ = [
     "translations",
 ]
 
-# Factors of brightness, contrast, colour and sharpness in AutoAugment; 1 changes nothing.
+# Factors of brightness, contrast, color and sharpness in AutoAugment; 1 changes nothing.
 _FACTORS = (0.1, 1.9)
 
 
@@ -46,7 +46,7 @@ def arguments(
 
 
 def check_bins(num_magnitude_bins: Any, caller: str) -> None:
-    """Raises ArgumentError where there is no positive number of bins."""
+    """Raises ArgumentError if there is no positive number of bins."""
     if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
         raise error(
             ArgumentError,
@@ -69,8 +69,8 @@ def translations(
         use_shape: whether they are relative.
         max_translate_abs: greatest offset in pixels, or (vertical, horizontal).
         max_translate_rel: greatest part of the height and width, or (of height, of width).
-        default_abs: where it is None.
-        default_rel: where it is None.
+        default_abs: its value if it is None.
+        default_rel: its value if it is None.
         caller: for errors.
     """
     if not isinstance(use_shape, bool):
@@ -122,7 +122,7 @@ def operations(
         angle: of rotations, the greatest, in degrees.
         posterize: bits that are kept, for the least and the greatest magnitude.
         solarize: thresholds, for the least and the greatest magnitude.
-        enhance: how far the factors of brightness, contrast, colour and sharpness are from 1, on
+        enhance: how far the factors of brightness, contrast, color and sharpness are from 1, on
             either side; None: the factors of AutoAugment, where larger is not stronger.
     """
     stronger = enhance is not None

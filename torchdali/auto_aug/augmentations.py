@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Augmentations of images, those that AutoAugment, RandAugment and TrivialAugment draw from.
 
-Each takes uint8 images, "HWC", or sequences, "FHWC", and a magnitude bin in the place of its
-parameter; see torchdali.auto_aug.core.augmentation(). ``one.augmentation(mag_range=...)`` gives the
-same with other magnitudes.
+Each takes uint8 images, "HWC", or sequences, "FHWC", and a magnitude bin instead of its
+parameter; see torchdali.auto_aug.core.augmentation(). ``one.augmentation(mag_range=...)`` returns
+the same with other magnitudes.
 
 Source: https://arxiv.org/abs/1805.09501 and https://arxiv.org/abs/1909.13719 (which operations,
 with which magnitudes), the documentation of Pillow's ImageEnhance (the formulas), and
@@ -69,7 +69,7 @@ def warp_y_param(magnitude: float) -> list[float]:
 
 
 def shift_enhance_range(magnitude: float) -> float:
-    """Returns the factor of brightness, contrast, colour or sharpness: 1 changes nothing."""
+    """Returns the factor of brightness, contrast, color or sharpness: 1 changes nothing."""
     return 1 + magnitude
 
 
@@ -170,7 +170,7 @@ def rotate(
     interp_type: Any = None,
     rotate_keep_size: bool = True,
 ) -> Any:
-    """Rotates about the centre, by as many degrees as the magnitude says."""
+    """Rotates about the center, by as many degrees as the magnitude says."""
     return fn.rotate(
         data,
         angle=angle,

@@ -188,7 +188,7 @@ def get_rand_augment_non_monotonic_suite(
 ) -> list[_Augmentation]:
     """Returns the augmentations of RandAugment with the magnitudes of AutoAugment.
 
-    Posterising and solarising grow weaker with larger magnitudes, and brightness, contrast, colour
+    Posterizing and solarizing grow weaker with larger magnitudes, and brightness, contrast, color
     and sharpness are weakest in the middle of the range.
 
     Args:

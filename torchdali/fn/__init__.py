@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators as functions: ``fn.readers.file(...)``, ``fn.resize(images, size=224)``.
 
-Everything here is made from the engine's registry when the module is imported; the stubs beside
+The contents are made from the engine's registry when the module is imported; the stubs beside
 this file (``make generate``) say the same to editors and type checkers.
 """
 

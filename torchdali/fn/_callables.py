@@ -265,7 +265,7 @@ def _deprecated(old: str, new: str, made: Any, prefix: str) -> Any:
 
 
 def _module(package: ModuleType, path: tuple[str, ...], *, export: bool) -> ModuleType:
-    """Returns the submodule for a family of operators, made where it is not there yet."""
+    """Returns the submodule for a family of operators, made if it does not exist."""
     module = package
     for part in path:
         name = f"{module.__name__}.{part}"
@@ -310,7 +310,7 @@ def install(package: ModuleType) -> None:
 
 
 def _shown(prefix: str, name: str) -> str:
-    """Returns an operator's dotted name as it stands in ``fn`` or ``ops``."""
+    """Returns an operator's dotted name in ``fn`` or ``ops``."""
     if prefix == "fn":
         return name
     family, _, _ = name.rpartition(".")

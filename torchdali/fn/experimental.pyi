@@ -47,7 +47,7 @@ def remap(
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -117,7 +117,7 @@ def warp_perspective(
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 

@@ -46,7 +46,7 @@ def max(
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -97,7 +97,7 @@ def mean(
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -149,7 +149,7 @@ def mean_square(
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -199,7 +199,7 @@ def min(
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -250,7 +250,7 @@ def rms(
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -305,7 +305,7 @@ def std_dev(
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -360,7 +360,7 @@ def sum(
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -415,7 +415,7 @@ def variance(
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators as classes: ``ops.Resize(size=224)(images)``; the older spelling of ``fn``.
 
-Everything here is made from the engine's registry when the module is imported; the stubs beside
+The contents are made from the engine's registry when the module is imported; the stubs beside
 this file (``make generate``) say the same to editors and type checkers.
 """
 

@@ -81,7 +81,7 @@ class Image(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
         memory_stats: deprecated, without effect.
@@ -206,7 +206,7 @@ class ImageCrop(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
         memory_stats: deprecated, without effect.
@@ -323,7 +323,7 @@ class ImageRandomCrop(_Operator):
             `feed_input` and messages; by default made from the operator and a number.
         seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
             of the pipeline. Operators with the same seed draw the same values.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
         memory_stats: deprecated, without effect.
@@ -451,7 +451,7 @@ class ImageSlice(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
         memory_stats: deprecated, without effect.

@@ -79,7 +79,7 @@ class File(_Operator):
             `feed_input` and messages; by default made from the operator and a number.
         seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
             of the pipeline. Operators with the same seed draw the same values.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 

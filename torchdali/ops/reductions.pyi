@@ -35,7 +35,7 @@ class Max(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -86,7 +86,7 @@ class Mean(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -138,7 +138,7 @@ class MeanSquare(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -189,7 +189,7 @@ class Min(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -240,7 +240,7 @@ class RMS(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -294,7 +294,7 @@ class StdDev(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -350,7 +350,7 @@ class Sum(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 
@@ -404,7 +404,7 @@ class Variance(_Operator):
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
             `feed_input` and messages; by default made from the operator and a number.
-        preserve: bool, default False. Run the operator even where nothing uses its outputs.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
 

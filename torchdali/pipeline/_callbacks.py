@@ -45,7 +45,7 @@ def _seed_generators(seed: int, gpu: int) -> None:
 
 @functools.cache
 def _cupy() -> Any:
-    """Returns CuPy, or None where it is not installed."""
+    """Returns CuPy, or None if it is not installed."""
     try:
         return importlib.import_module("cupy")
     except ImportError:
@@ -76,7 +76,7 @@ def _as_tensor(data: Any, gpu: int) -> torch.Tensor:
 
     Args:
         data: all that external_source takes.
-        gpu: where it must lie; -1: on the CPU.
+        gpu: the GPU that it must be on; -1: the CPU.
     """
     if gpu < 0:
         return as_tensor(data)[0]
@@ -108,7 +108,7 @@ def _describe_exception(
 ) -> tuple[str, BaseException | None, int]:
     """Returns the first line of an error about what was raised, what that was, and the sample.
 
-    The sample is -1 where the caller knows it.
+    The sample is -1 if the caller knows it.
     """
     in_worker = getattr(error, "in_worker", None)
     if in_worker is not None:

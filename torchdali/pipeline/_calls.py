@@ -25,7 +25,7 @@ class CallFamily:
         self.current: PipelineAPIType | None = None
 
     def use(self, family: PipelineAPIType) -> None:
-        """Raises PipelineError where the pipeline is run by another family."""
+        """Raises PipelineError if the pipeline is run by another family."""
         if self.current is None:
             self.current = family
         elif self.current is not family and self.enabled:

@@ -23,7 +23,7 @@ _FORMAT = "torchdali checkpoint"
 _VERSION = 1
 _INT64 = (1 << 63) - 1
 _UINT64 = (1 << 64) - 1
-_MOST = _INT64 // 2  # of what goes on being counted
+_MOST = _INT64 // 2  # leaves room for counting on
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Operator:
 
     Attributes:
         op: its name in ``fn``.
-        name: the user's; None where the user gave none, since such names depend on operators that
+        name: the user's; None if the user gave none, since such names depend on operators that
             have no state.
-        seed: the user's; None where it follows from the pipeline's.
+        seed: the user's; None if it follows from the pipeline's.
         state: facts about a reader; None for other operators.
     """
 
@@ -49,19 +49,19 @@ class Operator:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a pipeline is: behind the last iteration that was taken.
+    """The position of a pipeline after the last iteration that was taken.
 
     Attributes:
         batch_size: the pipeline's.
-        seed: the pipeline's, also where it was a random one.
+        seed: the pipeline's, also if it was a random one.
         operators: those with state, in the order of the definition.
         iterations: taken so far.
         samples: in those iterations.
         ended: the data is at its end, and reset() was not called.
-        resets: calls of reset() that had passed an end of data which lies before the pipeline.
+        resets: calls of reset() for an end of data that the user has not reached.
         inputs: of each external source {"iteration", "epoch", "source"}: batches it gave in this
-            epoch, epochs before it, and what its state_dict() said; None where data is fed.
-        iterator: position of the iterator that made the checkpoint; None where none did.
+            epoch, epochs before it, and what its state_dict() said; None if data is fed.
+        iterator: position of the iterator that made the checkpoint; None if none did.
     """
 
     batch_size: int

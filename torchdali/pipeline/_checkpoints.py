@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints: saves where a run is, and brings a new run to a saved position."""
+"""Checkpoints: saves the position of a run, and restores it in a new run."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class Checkpoints:
 
     @property
     def resumed_at(self) -> ResumedAt | None:
-        """Where the run was resumed; None where it was not, or has gone on since."""
+        """Where the run was resumed; None if it was not, or has run since."""
         resumed = self._resumed_at
         if resumed is None or self._run.executor.iterations_taken != resumed[0]:
             return None
         return resumed
 
     def checkpoint(self, filename: str | os.PathLike[str] | None = None) -> bytes:
-        """Returns where the pipeline is, and writes it to a file where one is named.
+        """Returns the position of the pipeline, and writes it to a file if one is named.
 
         A pipeline of the same definition, made with `checkpoint=` these bytes, continues with the
         batch after the last one that was taken from this pipeline, whatever this one has scheduled
@@ -87,10 +87,10 @@ class Checkpoints:
         return data
 
     def snapshot(self, iterator: Mapping[str, Any] | None = None) -> Checkpoint:
-        """Returns where the run is: its readers, random operators, and external sources.
+        """Returns the position of the run: its readers, random operators, and external sources.
 
         Args:
-            iterator: position of the iterator that asks for it.
+            iterator: position of the iterator over the pipeline.
         """
         state = self._run.state()
         return Checkpoint(
@@ -115,14 +115,14 @@ def _stateful(run: Run) -> Sequence[tuple[str, Operator]]:
     for node in run.nodes:
         if node.schema.source or node.schema.random:
             name = run.names[node.ordinal]
-            # Names that the user did not give depend on operators without state.
+            # Automatic names depend on operators without state.
             given = None if name.startswith("__") else name
             found.append((name, Operator(node.schema.name, given, node.seed)))
     return found
 
 
 def _check(checkpoint: Checkpoint, run: Run) -> None:
-    """Raises ArgumentError where a checkpoint belongs to another pipeline."""
+    """Raises ArgumentError if a checkpoint belongs to another pipeline."""
     if checkpoint.batch_size != run.batch_size:
         raise _other(
             f"`batch_size` is {run.batch_size}, in the checkpoint it is {checkpoint.batch_size}"

@@ -33,7 +33,7 @@ def difference(now: Any, before: Any) -> Any:
 def from_counters(
     counters: Mapping[str, Any], sources: Sequence[SourceStats], wall_ns: int
 ) -> PipelineStats:
-    """Returns the figures of counters as the engine gives them.
+    """Returns the statistics for the engine's counters.
 
     Args:
         counters: of one Executor, since its build or a time.

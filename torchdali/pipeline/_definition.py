@@ -39,7 +39,7 @@ class Definition:
         outputs: of the pipeline; None until they are defined.
         structure: how the function under pipeline_def returned its outputs; None elsewhere.
         make_again: makes another pipeline of the same definition, with other options as keywords;
-            None where the definition is not under pipeline_def.
+            None if the definition is not under pipeline_def.
         drawn_seed: the seed of a pipeline that was not given one; None until it is drawn.
         is_built: whether it is too late to change the definition.
     """
@@ -51,7 +51,7 @@ class Definition:
         self.make_again: Callable[..., Any] | None = None
         self.drawn_seed: int | None = None
         self.is_built = False
-        self._plan: tuple[int, Plan] | None = None  # with the seed that it was made for
+        self._plan: tuple[int, Plan] | None = None  # with its seed
 
     # -- the user's calls
 
@@ -80,7 +80,7 @@ class Definition:
             raise _make(PipelineError, f"Pipeline: {method}() after the pipeline was built")
 
     def define(self, owner: Any, define_graph: _Define | None) -> None:
-        """Has the outputs defined where that was not done.
+        """Defines the outputs if that was not done.
 
         Args:
             owner: the pipeline.
@@ -105,7 +105,7 @@ class Definition:
             raise
 
     def require_graph(self, method: str) -> None:
-        """Raises UnsupportedError in debug mode, where a method of Pipeline has no graph."""
+        """Raises UnsupportedError for a method that needs a graph, in debug mode."""
 
     # -- from the definition to a run
 
@@ -138,7 +138,7 @@ class Definition:
             owner: the pipeline.
             options: of the pipeline.
             seed: of the random operators without a seed of their own.
-            processes: the worker processes; started where they are not yet.
+            processes: the worker processes; started if necessary.
             iter_setup: method of the pipeline that prepares an iteration; None: there is none.
         """
         del owner

@@ -54,12 +54,12 @@ class PipelineDevice:
 
         Args:
             tensors: of one GPU.
-            cuda_stream: the stream that makes them; None: torch's current one, -1: no stream, they
-                are there already.
+            cuda_stream: the stream that makes them; None: torch's current one, -1: the data is
+                ready.
             copy: their memory may change afterwards.
 
         Raises:
-            UnsupportedError: they lie on another GPU.
+            UnsupportedError: they are on another GPU.
         """
         samples = [tensors] if isinstance(tensors, torch.Tensor) else tensors
         device = samples[0].device
@@ -96,7 +96,7 @@ class _EmulatedDevice:
 def make_device(
     nodes: Sequence[OpNode], device_id: int | None, priority: int | None
 ) -> PipelineDevice | _EmulatedDevice | None:
-    """Returns the GPU of a pipeline; None where no operator runs on one.
+    """Returns the GPU of a pipeline; None if no operator runs on one.
 
     Args:
         nodes: of the pipeline.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What loaders, iterators and tools may ask of a pipeline beside its public methods.
+"""The interface of a pipeline to loaders, iterators and tools, in addition to its public methods.
 
 ``driver_of(pipeline)`` is the only way in: nothing outside ``torchdali.pipeline`` reads an
-attribute of a pipeline that is not public. docs/design/pipeline.md describes the parts behind it.
+attribute of a pipeline that is not public. docs/design/pipeline.md describes the parts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PipelineDriver(Protocol):
         is_closed: whether close() was called.
         structure: how the function under pipeline_def returned its outputs; None elsewhere.
         make_again: makes another pipeline of the same definition, with other options as keywords;
-            None where the definition is not under pipeline_def.
+            None if the definition is not under pipeline_def.
     """
 
     @property
@@ -57,7 +57,7 @@ class PipelineDriver(Protocol):
         """Whether restart() is possible; it is not in debug mode."""
 
     def reader_shuffles(self, name: str) -> bool:
-        """Returns whether a reader asks for shuffled epochs."""
+        """Returns whether a reader is to shuffle its epochs."""
 
     def restart(self, epoch_plan: Mapping[str, Any] | None, new_epoch: bool) -> None:
         """Drops the iterations in flight, and begins at another place of the data.
@@ -71,7 +71,7 @@ class PipelineDriver(Protocol):
     # -- checkpoints
 
     def snapshot(self) -> Checkpoint:
-        """Returns where the built pipeline is, also without enable_checkpointing."""
+        """Returns the position of the built pipeline, also without enable_checkpointing."""
 
     def checkpoint_of(self, iterator: Mapping[str, Any]) -> bytes:
         """Returns a checkpoint that also holds the position of an iterator over the pipeline.
@@ -85,7 +85,7 @@ class PipelineDriver(Protocol):
 
     @property
     def resumed_at(self) -> ResumedAt | None:
-        """Where the pipeline was resumed; None where it was not, or has run since."""
+        """Where the pipeline was resumed; None if it was not, or has run since."""
 
     # -- tools
 
@@ -97,7 +97,7 @@ class PipelineDriver(Protocol):
 
 
 class SupportsDriver(Protocol):
-    """A pipeline, or what stands for one in tests."""
+    """A pipeline, or a substitute for one in tests."""
 
     def __torchdali_driver__(self) -> PipelineDriver: ...
 

@@ -24,7 +24,7 @@ class PlannedOperator:
     Attributes:
         op: what it is called in fn, such as "decoders.image".
         name: of the operator, given or made.
-        location: file and line that made it, with the text of the line; "" where unknown.
+        location: file and line that made it, with the text of the line; "" if unknown.
     """
 
     op: str
@@ -37,16 +37,16 @@ class PlannedStep:
     """What is done in one go.
 
     Attributes:
-        operators: whose work it is, in the order of the definition; several where they were fused.
-        saves: what fusing them saves, one sentence each; empty where nothing was fused.
+        operators: whose work it is, in the order of the definition; several if they were fused.
+        saves: what fusing them saves, one sentence each; empty if nothing was fused.
         stage: number of the stage; all samples pass one stage before the next, where that is of
             whole batches.
         runs: "samples": each worker takes a sample through all steps of the stage; "batches":
             a worker does it for a whole batch; "batches in order": one batch after the other;
             "GPU": a worker queues it on the GPU for a whole batch.
-        outputs: where each output lies: "output" of the pipeline; "scratch" of the worker, used
+        outputs: place of each output: "output" of the pipeline; "scratch" of the worker, used
             again by the next sample; "batch": kept for a later stage; "memory of the source". With
-            ", pinned" or ", GPU" where that is.
+            ", pinned" or ", GPU" if that applies.
         conditional: only samples that take a branch of a condition pass it.
     """
 
@@ -147,7 +147,7 @@ def _by_member(operators: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 def describe_plan(
     facts: list[dict[str, Any]], num_threads: int, prefetch_queue_depth: int
 ) -> PipelinePlan:
-    """Returns the plan that the engine has told about."""
+    """Returns the plan that the engine reports."""
     steps = tuple(
         PlannedStep(
             operators=tuple(

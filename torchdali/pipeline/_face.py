@@ -83,7 +83,7 @@ def option(name: str, doc: str = "The value that was given.") -> Any:
 
 
 def size(name: str, doc: str) -> Any:
-    """Returns a property as option() does, which is -1 where the option is None."""
+    """Returns a property as option() does, which is -1 if the option is None."""
 
     def read(pipeline: Any) -> int:
         value = getattr(parts_of(pipeline).options, name)

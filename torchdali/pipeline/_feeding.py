@@ -15,7 +15,7 @@ __all__ = ["fed_input", "fed_name"]
 
 
 def fed_name(data_node: Any, names: Mapping[int, str]) -> str:
-    """Returns the name of the external source that a DataNode or a name stands for.
+    """Returns the name of the external source that a DataNode or a name refers to.
 
     Args:
         data_node: argument of feed_input().

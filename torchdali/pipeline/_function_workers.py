@@ -107,7 +107,7 @@ class ProcessFunction:
     def __call__(
         self, samples: Sequence[tuple[int, int, int]], *inputs: Sequence[npt.NDArray[Any]]
     ) -> tuple[Output, ...] | None:
-        """Returns the outputs for a batch; they lie in memory that they share with a worker.
+        """Returns the outputs for a batch, in memory that is shared with a worker.
 
         Args:
             samples: (seed, id, index in the batch) of each.

@@ -113,7 +113,7 @@ class Inspection:
         }
 
     def stats(self, reset: bool = False) -> PipelineStats:
-        """Returns where the time goes: operators, worker threads, the queue, waits.
+        """Returns how the time is spent: operators, worker threads, the queue, waits.
 
         ``print(pipeline.stats())`` names the bottleneck. The counters are always on;
         docs/guide/profiling.md says what they cost and how exact they are.
@@ -165,7 +165,7 @@ class Inspection:
               for a whole batch);
             * ``outputs``: where each output is stored: "output" of the pipeline, "scratch" of the
               worker (reused for the next sample), "batch" (kept for a later stage) or "memory of
-              the source"; with ", pinned" or ", GPU" where that applies;
+              the source"; with ", pinned" or ", GPU" if that applies;
             * ``conditional``: whether only samples in a branch of a condition pass the step.
 
             The plan also has ``num_threads``, the number of workers, and ``prefetch_queue_depth``.

@@ -203,7 +203,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "concurrency": functools.partial(_member, members=OperatorConcurrency),
 }
 _OUTPUT_FACTS = ("dtype", "ndim", "layout")
-# What deserialize_and_build() takes from the document where the pipeline has no value of its own.
+# Options that deserialize_and_build() takes from the document if the pipeline has no value.
 _FILLED_IN = (
     *("batch_size", "num_threads", "device_id", "seed"),
     *(f"output_{fact}" for fact in _OUTPUT_FACTS),
@@ -277,7 +277,7 @@ class Options:
         return self.cpu_queue_size + (self.gpu_queue_size if self.exec_separated else 0)
 
     def check_sizes(self) -> None:
-        """Raises ArgumentError where batch_size or num_threads is missing."""
+        """Raises ArgumentError if batch_size or num_threads is missing."""
         for name in ("batch_size", "num_threads"):
             if getattr(self, name) is None:
                 raise _make(
@@ -289,11 +289,11 @@ class Options:
     # -- declared outputs
 
     def declared(self, fact: str, num_outputs: Callable[[], int]) -> list[Any]:
-        """Returns what is declared about each output, None where nothing is.
+        """Returns what is declared about each output, None if nothing is.
 
         Args:
             fact: "dtype", "ndim" or "layout".
-            num_outputs: returns the number of outputs; called where one value is for all of them.
+            num_outputs: returns the number of outputs; called if one value is for all of them.
         """
         value = getattr(self, f"output_{fact}")
         return value if isinstance(value, list) else [value] * num_outputs()
@@ -304,7 +304,7 @@ class Options:
         return any(getattr(self, f"output_{fact}") is not None for fact in _OUTPUT_FACTS)
 
     def check_num_outputs(self, count: int) -> None:
-        """Raises ArgumentError where a declaration has another number of entries."""
+        """Raises ArgumentError if a declaration has another number of entries."""
         for fact in _OUTPUT_FACTS:
             value = getattr(self, f"output_{fact}")
             if isinstance(value, list) and len(value) != count:
@@ -315,7 +315,7 @@ class Options:
                 )
 
     def check_outputs(self, batches: Sequence[Any]) -> None:
-        """Raises PipelineError or LayoutError where a batch is not as declared."""
+        """Raises PipelineError or LayoutError if a batch is not as declared."""
         for index, batch in enumerate(batches):
             for fact, actual in zip(
                 _OUTPUT_FACTS, (batch.dtype, batch.ndim(), batch.layout()), strict=True
@@ -342,7 +342,7 @@ class Options:
         return stored
 
     def filled_in(self, stored: Mapping[str, Any]) -> Options:
-        """Returns these options, with values of `stored` where these have none.
+        """Returns these options, with values of `stored` for those that are None.
 
         Args:
             stored: arguments() of another pipeline.

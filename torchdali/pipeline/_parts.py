@@ -69,7 +69,7 @@ class PipelineParts:
     # -- definition
 
     def define(self, owner: Any, define_graph: Callable[[], Any] | None) -> None:
-        """Has the outputs defined where that was not done; see Definition.define()."""
+        """Defines the outputs if that was not done; see Definition.define()."""
         self._check_open()
         self.definition.define(owner, define_graph)
 
@@ -155,10 +155,10 @@ class PipelineParts:
         )
         return "{}: batch_size={}, num_threads={}, {}".format(name, *sizes, state)
 
-    # -- PipelineDriver, beside `options` and `is_closed`
+    # -- PipelineDriver, except for `options` and `is_closed`
 
     def built(self) -> Run:
-        """Returns the run; raises PipelineError where the pipeline is not built."""
+        """Returns the run; raises PipelineError if the pipeline is not built."""
         if self.run is None:
             state = "closed" if self.is_closed else "not built"
             raise _make(PipelineError, f"Pipeline: the pipeline is {state}")
@@ -210,7 +210,7 @@ class PipelineParts:
         return self.checkpoints.snapshot()
 
     def check_checkpointing(self) -> None:
-        """Raises TorchdaliError where the pipeline makes no checkpoints."""
+        """Raises TorchdaliError if the pipeline makes no checkpoints."""
         self.definition.require_graph("checkpoint")
         if not self.options.enable_checkpointing:
             raise _make(

@@ -53,8 +53,8 @@ class Pipeline:
         seed: of all random values; None or negative: a new one each time.
         exec_pipelined: run ahead of the user, `prefetch_queue_depth` iterations in all.
         prefetch_queue_depth: iterations in flight; 1 does not run ahead. With {"cpu_size": int,
-            "gpu_size": int} their sum is in flight, and at most `gpu_size` of them come to the
-            GPU and hold memory there.
+            "gpu_size": int} their sum is in flight, and at most `gpu_size` of them use
+            memory of the GPU.
         exec_async: accepted; workers never block the caller, only taking a batch waits.
         bytes_per_sample: accepted; memory is sized by what samples need.
         set_affinity: bind worker i to the i-th processor that the process may use.
@@ -83,7 +83,7 @@ class Pipeline:
 
     Raises:
         ArgumentError, ArgumentTypeError: an argument is wrong.
-        UnsupportedError: an argument asks for something that this version does not have.
+        UnsupportedError: an argument requires a feature that this version does not have.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class Pipeline:
         """Returns a built pipeline from what serialize() returned or wrote.
 
         Nothing of the document is executed. The document may refer to functions of the user: their
-        modules are imported and they are called only where `allow` names them, otherwise it is
+        modules are imported and they are called only if `allow` names them, otherwise it is
         refused. Building reads what the definition names, such as the folders of readers.
 
         Args:
@@ -362,15 +362,15 @@ class Pipeline:
         return run_of(self).num_outputs
 
     def output_dtype(self) -> list[DALIDataType | None]:
-        """Returns the declared element type of each output, None where there is none."""
+        """Returns the declared element type of each output, or None if there is none."""
         return self._parts.options.declared("dtype", lambda: self.num_outputs)
 
     def output_ndim(self) -> list[int | None]:
-        """Returns the declared number of dimensions of each output, None where there is none."""
+        """Returns the declared number of dimensions of each output, or None if there is none."""
         return self._parts.options.declared("ndim", lambda: self.num_outputs)
 
     def output_layout(self) -> list[str | None]:
-        """Returns the declared layout of each output, None where there is none."""
+        """Returns the declared layout of each output, or None if there is none."""
         return self._parts.options.declared("layout", lambda: self.num_outputs)
 
     reader_meta = forwarded(inspection_of, Inspection.reader_meta)
@@ -384,7 +384,7 @@ class Pipeline:
     )
 
     def _repr_html_(self) -> str:
-        """Returns the graph for a notebook: a picture where Graphviz is installed, else a table."""
+        """Returns the graph for a notebook: a picture if Graphviz is installed, else a table."""
         return notebook_html(self._parts.head(type(self).__name__), self._parts.picture)
 
     def __repr__(self) -> str:

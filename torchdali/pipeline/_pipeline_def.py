@@ -47,7 +47,7 @@ def pipeline_def(
 
     Args:
         fn: returns the outputs: a DataNode, a tuple or list of them, or a structure of dicts,
-            tuples, named tuples and dataclasses, which PipelineLoader keeps; run() gives a flat
+            tuples, named tuples and dataclasses, which PipelineLoader keeps; run() returns a flat
             tuple. Its parameters stay parameters; those of Pipeline's constructor are taken in
             addition, as keywords.
         enable_conditionals: `if`, `a if p else b`, `and`, `or` and `not` take data nodes, sample by
@@ -58,11 +58,11 @@ def pipeline_def(
             two above.
 
     Returns:
-        The function, or a decorator where `fn` is left out.
+        The function, or a decorator if `fn` is left out.
 
     Raises:
         ArgumentTypeError: the function takes **kwargs, or an argument is not Pipeline's.
-        UnsupportedError: an argument asks for something that this version does not have.
+        UnsupportedError: an argument requires a feature that this version does not have.
 
     Example:
         >>> @pipeline_def(batch_size=4, num_threads=2)
@@ -101,7 +101,7 @@ def pipeline_def(
         chosen = {**options, **rest}
         constructor = {k: v for k, v in chosen.items() if k not in _DECORATOR_ARGS}
         define = conditionals.convert(function) if chosen["enable_conditionals"] else function
-        if kwargs.get("debug", debug):  # as in DALI, also where the function has a `debug` too
+        if kwargs.get("debug", debug):  # as in DALI, also if the function has a `debug` too
             return _debugged(functools.partial(define, *args, **own), constructor)
         pipeline = Pipeline(**constructor)
         with pipeline:
@@ -149,7 +149,7 @@ def do_not_convert(func: _T | None = None) -> Any:
         func: a function that has no data nodes as conditions.
 
     Returns:
-        The function, or a decorator where `func` is left out.
+        The function, or a decorator if `func` is left out.
 
     Raises:
         ArgumentError: it is under pipeline_def.

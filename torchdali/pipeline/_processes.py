@@ -34,7 +34,7 @@ class WorkerProcesses:
         return [] if self._pool is None else self._pool.pids
 
     def start(self, plan: Plan, options: Options) -> None:
-        """Starts the processes; does nothing where that was done.
+        """Starts the processes; does nothing if they were started.
 
         Raises:
             ArgumentTypeError: a source or a function cannot be sent to another process.

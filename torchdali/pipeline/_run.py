@@ -17,7 +17,7 @@ from torchdali.tensors._input import check_gpu_options
 __all__ = ["Run"]
 
 _Batches = tuple[TensorListCPU, ...]
-# Returns iter_setup() of the pipeline, None where the pipeline is gone.
+# Returns iter_setup() of the pipeline, None if the pipeline is gone.
 _WeakCall = Callable[[], Callable[[], None] | None]
 
 
@@ -36,9 +36,9 @@ class Run:
         batch_size: the greatest number of samples in a batch.
         seed: of the random operators without a seed of their own.
         depth: iterations that are scheduled before the first one is taken.
-        iter_setup: weak reference to the method that prepares an iteration; None where there is
+        iter_setup: weak reference to the method that prepares an iteration; None if there is
             none.
-        check_outputs: raises where outputs are not as declared; None where nothing is declared.
+        check_outputs: raises if outputs are not as declared; None if nothing is declared.
 
     Attributes:
         is_steady: whether one schedule and one wait are all that next() does.
@@ -246,7 +246,7 @@ class Run:
     def reset(self) -> None:
         """Begins the next epoch after the end of the data; does nothing before it.
 
-        Also begins an epoch where a source has lost its position with its worker process.
+        Also begins an epoch if a source has lost its position with its worker process.
         """
         if self._ended or self.inputs.any_lost:
             self._has_scheduled = False
@@ -286,7 +286,7 @@ class Run:
             self.positions.note(taken, taken + self.executor.pending, self.inputs)
 
     def state(self) -> RunState:
-        """Returns where the run is."""
+        """Returns the position of the run."""
         state = self.executor.state()
         inputs = self.positions.at(self.executor.iterations_taken)
         epochs = [entry["epoch"] for entry in inputs if entry is not None]
@@ -300,7 +300,7 @@ class Run:
         )
 
     def restore(self, state: RunState) -> None:
-        """Brings a run that has done nothing to where state() was called."""
+        """Restores a position that state() returned, in a run that has done nothing."""
         self.executor.restore(
             iterations=state.iterations,
             samples=state.samples,

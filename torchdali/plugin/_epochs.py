@@ -19,10 +19,10 @@ __all__ = ["LastBatchPolicy"]
 
 
 class LastBatchPolicy(Enum):
-    """What becomes of an epoch's last batch where the samples do not fill it.
+    """What to do with the last batch of an epoch if the samples do not fill it.
 
     FILL: it is returned in full; what is missing comes from the next epoch, or repeats the last
-    sample where the reader pads. DROP: it is not returned. PARTIAL: only the samples that belong to
+    sample if the reader pads. DROP: it is not returned. PARTIAL: only the samples that belong to
     the epoch are returned.
     """
 
@@ -70,8 +70,8 @@ class _EpochsBySize:
         size: samples of an epoch.
         batch_size: of one pipeline.
         num_pipelines: pipelines that take turns.
-        policy: what becomes of the last batch.
-        padded: each epoch begins with a batch of its own.
+        policy: what to do with the last batch.
+        padded: each epoch begins with a new batch.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class _EpochsByReader:
             self._ahead = [a + taken - s for s, a in zip(self._sizes(), self._ahead, strict=True)]
         self._epoch += 1
         if self._fill and self.current().batches <= 0:
-            # Every rank has read all of this epoch already; it is passed over.
+            # Every rank has read all of this epoch already; it is skipped.
             self._epoch += 1
             self._ahead = [0] * self._reader.num_shards
 

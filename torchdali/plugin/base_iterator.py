@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every framework's iterator shares: taking batches in order, and ending epochs.
+"""The base of the iterators of all frameworks: takes batches in order, and ends epochs.
 
-Knows no framework: `_DaliBaseIterator` hands on whole batches and the number of samples of each
-that belong to the epoch. How the numbers come about: `_epochs`, docs/design/epochs.md.
+`_DaliBaseIterator` is independent of frameworks: it passes on whole batches, and how many samples
+of each belong to the epoch. See `_epochs` and docs/design/epochs.md for these numbers.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class _DaliBaseIterator:
     A framework's iterator derives from it and implements `_convert`.
 
     Args:
-        pipelines: one Pipeline, or several that run side by side (one a device) and give one batch
-            each; their batch sizes agree.
+        pipelines: one Pipeline, or several that run side by side (one per device) and return one
+            batch each; their batch sizes agree.
         size: samples of an epoch, of all pipelines together; -1: until the data ends.
         reader_name: name of the reader to ask for the epoch's size, shards and padding, instead of
             `size` and `last_batch_padded`.
@@ -44,8 +44,8 @@ class _DaliBaseIterator:
             called or another loop starts.
         fill_last_batch: deprecated spelling of `last_batch_policy`.
         last_batch_padded: with `size`: the pipeline fills up an epoch's last batch itself, so that
-            an epoch begins with a batch of its own.
-        last_batch_policy: what becomes of an epoch's last batch.
+            an epoch begins with a new batch.
+        last_batch_policy: what to do with the last batch of an epoch.
         prepare_first_batch: take the first batch at once.
 
     Raises:
@@ -109,7 +109,7 @@ class _DaliBaseIterator:
         if len(enabled) > 1:
             raise _make(
                 ArgumentError,
-                "some of the pipelines have enable_checkpointing, others have not",
+                "some of the pipelines have enable_checkpointing, others do not",
                 fix="make all of them with the same value",
             )
         return enabled == {True}
@@ -132,10 +132,10 @@ class _DaliBaseIterator:
         return [driver.checkpoint_of(position) for driver in self._drivers()]
 
     def checkpoints(self) -> list[bytes]:
-        """Returns where the pipelines and this iterator are, one checkpoint a pipeline.
+        """Returns the position of pipelines and iterator, as one checkpoint per pipeline.
 
         Pipelines of the same definition, each made with `checkpoint=` its own, and an iterator over
-        them go on with the batch behind the last one that this iterator returned. An iterator that
+        them continue after the last batch that this iterator returned. An iterator that
         was at the end of its epoch is there again: it ends, or reset() starts the next epoch.
 
         Raises:
@@ -153,7 +153,7 @@ class _DaliBaseIterator:
         return self._make_checkpoints()
 
     def _resume(self) -> bool:
-        """Goes to where the pipelines' checkpoints were made; returns whether they had any."""
+        """Restores the position from the pipelines' checkpoints; returns whether there are any."""
         found = [driver.resumed_at for driver in self._drivers()]
         if any(other != found[0] for other in found):
             raise _make(
@@ -211,7 +211,7 @@ class _DaliBaseIterator:
         """Returns what the user gets.
 
         Args:
-            outputs: a tuple of TensorList a pipeline.
+            outputs: one tuple of TensorList per pipeline.
             valid: how many samples of each pipeline's batch belong to the epoch (pipelines past
                 its end have none and no entry); None: all.
         """
@@ -220,7 +220,7 @@ class _DaliBaseIterator:
     def _take(self) -> list[tuple[Any, ...]]:
         """Returns the next batch of every pipeline, and schedules the one after those in flight.
 
-        A failing pipeline does not get out of step with the others: its batch counts as taken.
+        The batch of a failing pipeline counts as taken, so that pipelines stay together.
         """
         if self._late_error is not None:
             error, self._late_error = self._late_error, None
@@ -234,7 +234,7 @@ class _DaliBaseIterator:
         for pipeline in self._pipelines:
             try:
                 outputs.append(tuple(pipeline.share_outputs()))
-                # The tensors belong to whoever holds them: releasing them at once costs no copy.
+                # Tensors own their memory, so releasing them at once costs no copy.
                 pipeline.release_outputs()
             except StopIteration:
                 self._ended = True
@@ -284,10 +284,10 @@ class _DaliBaseIterator:
         return self._convert(outputs, valid)
 
     def stats(self, reset: bool = False) -> list[PipelineStats]:
-        """Returns where the time goes, for each pipeline: see Pipeline.stats().
+        """Returns how the time is spent, for each pipeline: see Pipeline.stats().
 
         Args:
-            reset: begin to count anew, behind what is returned.
+            reset: reset the counters afterwards.
         """
         return [pipeline.stats(reset=reset) for pipeline in self._pipelines]
 
@@ -317,7 +317,7 @@ class _DaliBaseIterator:
 
     def _warn_of_reset(self) -> None:
         warnings.warn(
-            "the epoch is not over yet; it goes on where it is. DALI's iterators start a new epoch "
+            "the epoch is not over yet; it continues. DALI's iterators start a new epoch "
             "only after the last batch of this one",
             RuntimeWarning,
             stacklevel=3,
@@ -345,7 +345,7 @@ class _DaliBaseIterator:
                 pipeline.schedule_run()
 
     def _drop(self) -> None:
-        # What nobody gets to see cannot fail either, nor end the data of the next epoch.
+        # A dropped batch must neither fail nor end the data of the next epoch.
         with contextlib.suppress(Exception):
             self._take()
 
@@ -353,7 +353,7 @@ class _DaliBaseIterator:
         """Returns the batches of this epoch.
 
         Raises:
-            TypeError: neither `size` nor `reader_name` was given, so nobody knows.
+            TypeError: neither `size` nor `reader_name` was passed, so the length is unknown.
         """
         if self._epochs is None:
             raise _make(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples and batches under DALI's names: thin views of torch tensors with a layout.
 
-What a pipeline returns is the user's for ever: the memory is used again only when nothing refers to
-it any more, neither these objects nor tensors and arrays made from them.
+Outputs of a pipeline stay valid: their memory is reused only when nothing refers to it any more,
+neither these objects nor tensors and arrays made from them.
 
-Here stands what depends on the device; torchdali/_tensors.py has what does not.
+This module has the parts that depend on the device; tensors/_base.py has the others.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TensorCPU(TensorBase, _C.Buffered):
     Args:
         data: a NumPy array, torch tensor, DLPack object or capsule, buffer, or TensorCPU; not
             copied.
-        layout: letters of the axes, such as "HWC"; "" where unknown; None takes that of `data`.
+        layout: letters of the axes, such as "HWC"; "" if unknown; None takes that of `data`.
         is_pinned: accepted for compatibility; torch knows whether its memory is pinned.
 
     Raises:
@@ -130,7 +130,7 @@ class TensorListCPU(TensorListBase[TensorCPU], _C.Buffered):
     def from_dlpack_list(
         cls, list_of_objects: Sequence[Any], layout: str | None = None, contiguous: bool = False
     ) -> TensorListCPU:
-        """Returns a batch of DLPack objects or capsules, one a sample.
+        """Returns a batch of DLPack objects or capsules, one per sample.
 
         Args:
             list_of_objects: the samples; not copied.
@@ -179,7 +179,7 @@ class TensorGPU(TensorBase):
     Args:
         data: a torch tensor, DLPack object or capsule, object with ``__cuda_array_interface__``, or
             TensorGPU; not copied.
-        layout: letters of the axes, such as "HWC"; "" where unknown; None takes that of `data`.
+        layout: letters of the axes, such as "HWC"; "" if unknown; None takes that of `data`.
         device_id: the GPU that `data` must be on; -1: any.
         stream: the CUDA stream on which `data` is made; None: torch's current one.
 
@@ -279,7 +279,7 @@ class TensorListGPU(TensorListBase[TensorGPU]):
         stream: Any = None,
         contiguous: bool = False,
     ) -> TensorListGPU:
-        """Returns a batch of DLPack objects or capsules, one a sample.
+        """Returns a batch of DLPack objects or capsules, one per sample.
 
         Args:
             list_of_objects: the samples; not copied.
@@ -343,9 +343,9 @@ wrap_sample = TensorCPU._wrap
 
 
 def wrap(data: _Tensor | list[_Tensor], layout: str, names: Any = None) -> Any:
-    """Returns a batch over tensors that are known to be right; `names`: where they come from.
+    """Returns a batch over tensors that are known to be right; `names`: their sources.
 
-    A TensorListGPU where they lie on the GPU, else a TensorListCPU.
+    It is a TensorListGPU if they are on a GPU, else a TensorListCPU.
     """
     first = data[0] if data.__class__ is list and data else data
     on_gpu = isinstance(first, _Tensor) and first.is_cuda

@@ -85,11 +85,11 @@ class TensorBase(DaliData):
         return self._tensor.dim()
 
     def layout(self) -> str:
-        """Returns the letters of the axes, "" where unknown."""
+        """Returns the letters of the axes, "" if unknown."""
         return self._layout
 
     def set_layout(self, layout: str | None) -> None:
-        """Names the axes anew; None or "" forgets them."""
+        """Sets the layout; None or "" removes it."""
         self._layout = check_layout(layout, self._tensor.dim())
 
     @property
@@ -110,7 +110,7 @@ class TensorBase(DaliData):
         return packed.data_ptr()
 
     def source_info(self) -> str:
-        """Returns the path or key that a reader made the sample from, "" where there is none."""
+        """Returns the path or key that a reader made the sample from, "" if there is none."""
         if self._source is None:
             return ""
         names, index = self._source
@@ -119,7 +119,7 @@ class TensorBase(DaliData):
     def get_property(self, key: str, /) -> str | None:
         """Returns what is known about the sample: its "source_info" or "layout".
 
-        None where it is unknown, and for any other `key`.
+        None if it is unknown, and for any other `key`.
         """
         if key == "source_info":
             return self.source_info() or None
@@ -129,7 +129,7 @@ class TensorBase(DaliData):
         """Removes axes of extent 1, in place; returns whether the shape changed.
 
         Args:
-            dim: the one axis to remove, where its extent is 1; None: all of them.
+            dim: the axis to remove, of extent 1; None: all axes of extent 1.
 
         Raises:
             OutOfRangeError: there is no axis `dim`.
@@ -219,13 +219,13 @@ class TensorListBase(DaliData, Generic[_Sample]):
         return dense, self._whole_layout(dense.dim())
 
     def _whole_layout(self, ndim: int) -> str:
-        """Returns the layout of all samples as one tensor of so many dimensions."""
+        """Returns the layout of all samples as one tensor with `ndim` dimensions."""
         return f"N{self._layout}" if len(self._layout) + 1 == ndim else ""
 
     def as_torch(self) -> _Tensor:
         """Returns the batch as one [N, ...] tensor.
 
-        No copy, except where the samples lie apart (then once). Shapes must agree.
+        Without a copy, unless the samples are in separate blocks (then once). Shapes must agree.
 
         Raises:
             PipelineError: the shapes differ.
@@ -252,7 +252,7 @@ class TensorListBase(DaliData, Generic[_Sample]):
     def _packed(self) -> _Tensor:
         """Returns all elements, sample after sample, as one 1-D tensor.
 
-        Samples that lie apart are copied into one block, once; then they are views of it.
+        Samples in separate blocks are copied into one block, once; then they are views of it.
         """
         data = self._data
         if isinstance(data, _Tensor) or self.is_dense_tensor():
@@ -283,8 +283,8 @@ class TensorListBase(DaliData, Generic[_Sample]):
     def as_reshaped_tensor(self, shape: Sequence[int], /) -> _Sample:
         """Returns all elements, sample after sample, as one tensor of another shape.
 
-        A view; samples that lie apart are copied into one block first (once). Their shapes may
-        differ. The layout is "N" and that of the samples where so many axes are asked for.
+        A view; samples in separate blocks are copied into one block first (once). Their shapes may
+        differ. The layout is "N" and that of the samples if it has as many axes.
 
         Raises:
             PipelineError: `shape` has another number of elements, or a negative extent.
@@ -321,11 +321,11 @@ class TensorListBase(DaliData, Generic[_Sample]):
         return data[0].dim() if data else 0
 
     def layout(self) -> str:
-        """Returns the letters of a sample's axes, "" where unknown."""
+        """Returns the letters of a sample's axes, "" if unknown."""
         return self._layout
 
     def set_layout(self, layout: str | None) -> None:
-        """Names the axes anew; None or "" forgets them."""
+        """Sets the layout; None or "" removes it."""
         self._layout = check_layout(layout, self.ndim())
 
     @property
@@ -351,7 +351,7 @@ class TensorListBase(DaliData, Generic[_Sample]):
     def data_ptr(self) -> int:
         """Returns the address of the first element; the others follow it, sample after sample.
 
-        Samples that lie apart are copied into one block for it, once.
+        Samples in separate blocks are copied into one block for it, once.
         """
         return self._packed().data_ptr()
 

@@ -15,14 +15,14 @@ __all__ = ["copy_out", "external_stream", "no_gpu", "require_gpu", "wait_for", "
 
 
 def no_gpu() -> str:
-    """Returns why torch has no GPU to work with, "" where it has one."""
+    """Returns why torch has no GPU to work with, "" if it has one."""
     if torch.cuda.is_available():
         return ""
     return "torch finds none" if torch.version.cuda else "this torch is built without CUDA"
 
 
 def require_gpu(what: str) -> None:
-    """Raises where torch has no GPU to work with."""
+    """Raises an error if torch has no GPU to work with."""
     if reason := no_gpu():
         raise _make(UnsupportedError, f"{what} needs a GPU, and {reason}")
 

@@ -63,7 +63,7 @@ def _writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _from_numpy(array: npt.NDArray[Any]) -> _Tensor:
-    """Returns a tensor over the array's memory; a copy where torch cannot express its strides."""
+    """Returns a tensor over the array's memory; a copy if torch cannot express its strides."""
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     # Neither negative strides nor those that are no multiple of an element (fields of records).
@@ -87,7 +87,7 @@ def _from_dlpack(data: Any) -> _Tensor:
 
 
 def _host_array(data: Any, *, numbers: bool) -> npt.NDArray[Any] | None:
-    """Returns the array of an object in host memory that is no tensor; None where it is none."""
+    """Returns the array of an object in host memory that is no tensor; None if it is none."""
     if isinstance(data, np.ndarray):
         return data
     if hasattr(data, "__array_interface__") or isinstance(data, np.generic):
@@ -117,13 +117,13 @@ def as_tensor(
         data: one of this package's tensors or batches, a torch tensor, an object with
             ``__dlpack__`` or a DLPack capsule; on the CPU also a NumPy array, an object with
             ``__array_interface__`` or a buffer, on the GPU one with ``__cuda_array_interface__``.
-        device: "cpu" or "cuda", where the memory must lie.
+        device: "cpu" or "cuda", where the memory must be.
         device_id: which GPU it must be; -1: any.
         numbers: also take numbers and nested lists of them, which are copied.
 
     Raises:
         ArgumentTypeError: it is none of these, or its element type is not in DALI.
-        UnsupportedError: the memory lies on another device.
+        UnsupportedError: the memory is on another device.
     """
     layout = ""
     if isinstance(data, DaliData):
@@ -181,7 +181,7 @@ def as_samples(
     """Returns the tensors of a list of samples, and their layout.
 
     The samples must agree in type, number of dimensions and, as far as they have one, layout. A
-    layout is theirs where all have it.
+    layout is theirs if all have it.
     """
     if not items:
         raise _make(ArgumentError, "a batch cannot be made from an empty list")
@@ -211,7 +211,7 @@ def as_samples(
 
 
 def check_layout(layout: str | None, ndim: int, default: str = "") -> str:
-    """Returns a layout that was held against a number of dimensions; None stands for `default`."""
+    """Returns a layout that fits a number of dimensions; None means `default`."""
     if layout is None:
         layout = default
     if layout and len(layout) != ndim:
@@ -263,7 +263,7 @@ def check_gpu_options(
     use_copy_kernel: Any = None,
     location: object = None,
 ) -> None:
-    """Holds arguments against their type that have no effect, since all data is on the CPU.
+    """Checks the types of arguments that have no effect on CPU data.
 
     Raises:
         ArgumentTypeError: they are no stream, or neither True nor False.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where data lies: in the memory of the CPU or of a GPU."""
+"""Whether data is in the memory of the CPU or of a GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DLPACK_CUDA = 2  # DLDeviceType
 
 
 def on_gpu(data: Any) -> bool:
-    """Returns whether an array-like object, or the first sample of a list, lies on a GPU."""
+    """Returns whether an array-like object, or the first sample of a list, is on a GPU."""
     if isinstance(data, (list, tuple)):
         return bool(data) and on_gpu(data[0])
     if isinstance(data, torch.Tensor):

@@ -35,13 +35,13 @@ def text(values: torch.Tensor | Sequence[torch.Tensor]) -> str:
 
 
 def shown_shapes(shapes: list[tuple[int, ...]]) -> str:
-    """Returns a list of shapes as text, cut where it is long."""
+    """Returns a list of shapes as text, cut if it is long."""
     if len(shapes) <= _MAX_SHAPES:
         return str(shapes)
     return f"{str(shapes[:_MAX_SHAPES])[:-1]}, ... {len(shapes) - _MAX_SHAPES} more]"
 
 
 def describe(name: str, data: str, fields: Sequence[tuple[str, Any]]) -> str:
-    """Returns ``name(data, key=value, ...)``, one a line; without the fields that are None."""
+    """Returns ``name(data, key=value, ...)``, with one field per line; None fields are left out."""
     lines = [data, *(f"    {key}={value}" for key, value in fields if value is not None)]
     return f"{name}(\n" + ",\n".join(lines) + ")"

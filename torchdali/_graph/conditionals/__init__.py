@@ -36,7 +36,7 @@ def leave_alone(function: _T) -> _T:
 
 
 def is_left_alone(function: Any) -> bool:
-    """Tells whether a function is marked."""
+    """Returns whether a function is marked."""
     return bool(getattr(function, source.LEFT_ALONE, False))
 
 
@@ -66,7 +66,7 @@ def refuse_truth_value(node: DataNode) -> NoReturn:
 
 
 def _is_rewritten(frame: FrameType | None) -> bool:
-    """Tells whether a frame, or one that called it, runs rewritten code."""
+    """Returns whether a frame, or one that called it, runs rewritten code."""
     while frame is not None:
         if RUNTIME in frame.f_code.co_freevars:
             return True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rewrites expressions: calls, `and`, `or`, `not`, `a if p else b`, chains of comparisons.
 
-Knows Python's syntax and nothing of pipelines; what the rewritten code calls stands in `runtime`.
+Knows Python's syntax and nothing of pipelines. The rewritten code calls functions of `runtime`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def no_arguments(body: ast.expr) -> ast.Lambda:
 
 
 def place(where: ast.AST, *nodes: ast.AST) -> None:
-    """Gives generated nodes the position of what they stand for."""
+    """Gives generated nodes the position of the code that they replace."""
     for root in nodes:
         for node in ast.walk(root):
             if "lineno" in node._attributes and not hasattr(node, "lineno"):
@@ -138,7 +138,7 @@ class Expressions(ast.NodeTransformer):
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def _needs_place(self, node: ast.AST) -> bool:
-        """Tells whether an expression has to stay in the function where it stands."""
+        """Returns whether an expression has to stay in its function."""
         kinds = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
         return any(isinstance(inner, kinds) for inner in ast.walk(node))
 

@@ -73,7 +73,7 @@ class Merge:
     """Where samples part by a predicate, and come together again.
 
     Attributes:
-        guards: of the place where they part.
+        guards: of the samples before the branch.
         true_guards: of the samples for which the predicate holds.
         false_guards: of the others.
     """
@@ -116,7 +116,7 @@ class Merge:
             self._scope.guards = outside
 
     def value(self, what: str, a: Any, b: Any) -> Any:
-        """Returns the value that is `a` where the predicate holds, else `b`.
+        """Returns the value that is `a` if the predicate holds, else `b`.
 
         Raises:
             ArgumentTypeError: they have no common structure, or are no data.
@@ -166,7 +166,7 @@ class Merge:
         return merged
 
     def _variable(self, name: str, a: Any, b: Any, location: SourceLocation | None) -> Any:
-        """Returns the merged value of a variable; its use raises where there is none."""
+        """Returns the merged value of a variable; its use raises if there is none."""
         if a is _UNBOUND and b is _UNBOUND:
             return _unassigned(name)
         for value in (a, b):

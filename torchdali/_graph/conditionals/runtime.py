@@ -37,7 +37,7 @@ def call(function: Any) -> Any:
 
 
 def use(value: Any) -> Any:
-    """Returns the value of a variable; raises where a condition left it without one."""
+    """Returns the value of a variable; raises if a condition left it without one."""
     if isinstance(value, Undefined):
         raise value.error()
     return value
@@ -141,11 +141,11 @@ class Branches:
                 self._scope.guards = self._guards
 
     def pending(self, position: int) -> bool:
-        """Tells whether a test of the chain has yet to be evaluated."""
+        """Returns whether a test of the chain has yet to be evaluated."""
         return position >= self._tested
 
     def test(self, value: Any) -> Any:
-        """Takes the value of the next test; returns what is true where the branch is to run."""
+        """Takes the value of the next test; returns whether the branch is to run."""
         self._tested += 1
         if not isinstance(value, DataNode):
             return value
@@ -164,9 +164,9 @@ class Branches:
         if self.traced:
             raise _make(
                 UnsupportedError,
-                "`yield` and `await` cannot stand in a branch of a condition on a DataNode",
+                "`yield` and `await` cannot be used in a branch of a condition on a DataNode",
                 location=find_user_location(),
-                fix="move them behind the `if`",
+                fix="move them after the `if`",
             )
         return value
 
@@ -192,7 +192,7 @@ class Logical:
     """State of `and` or `or`.
 
     Attributes:
-        left: value of the expression where the right side is not evaluated.
+        left: value of the expression if the right side is not evaluated.
         goes_on: whether the right side is evaluated.
     """
 
@@ -230,7 +230,7 @@ class Logical:
         return merge.node(merge.predicate, right)
 
     def lazily(self, right: Callable[[], Any]) -> Any:
-        """Returns the value of the expression; where `:=` is not allowed."""
+        """Returns the value of the expression, in places that do not allow `:=`."""
         return self.right(right()) if self.goes_on else self.left
 
 
@@ -248,14 +248,14 @@ class Choice:
             self._taken = bool(test)
 
     def if_true(self) -> bool:
-        """Tells whether to evaluate the first arm."""
+        """Returns whether to evaluate the first arm."""
         if self._merge is None:
             return self._taken
         self._scope.guards = self._merge.true_guards
         return True
 
     def if_false(self) -> bool:
-        """Tells whether to evaluate the second arm."""
+        """Returns whether to evaluate the second arm."""
         if self._merge is None:
             return not self._taken
         self._scope.guards = self._merge.false_guards
@@ -269,6 +269,6 @@ class Choice:
         return self._merge.value("the expression", if_true, if_false)
 
     def lazily(self, if_true: Callable[[], Any], if_false: Callable[[], Any]) -> Any:
-        """Returns the value of the expression; where `:=` is not allowed."""
+        """Returns the value of the expression, in places that do not allow `:=`."""
         a = if_true() if self.if_true() else None
         return self.merged(a, if_false() if self.if_false() else None)

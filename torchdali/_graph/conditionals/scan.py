@@ -28,7 +28,7 @@ _MAX_MOVES = 10
 
 @dataclass
 class Assigned:
-    """What statements give a new value to.
+    """What statements assign to.
 
     Attributes:
         names: variables.
@@ -134,7 +134,7 @@ def assigned_in_conditions(body: Sequence[ast.stmt]) -> frozenset[str]:
 
 
 def is_left_alone(node: Function) -> bool:
-    """Tells whether a function defined in another one is under do_not_convert."""
+    """Returns whether a function defined in another one is under do_not_convert."""
     return any(
         isinstance(part, ast.Name | ast.Attribute)
         and (part.id if isinstance(part, ast.Name) else part.attr) == "do_not_convert"
@@ -147,9 +147,9 @@ def is_left_alone(node: Function) -> bool:
 
 
 def settle_jumps(body: list[ast.stmt]) -> None:
-    """Rewrites a function so that `return` and `continue` inside `if` stand at the end.
+    """Rewrites a function so that `return` and `continue` inside `if` are at the end.
 
-    What follows an `if` that a branch leaves moves into the branch that goes on, where it has its
+    What follows an `if` that a branch leaves moves into the branch that continues, where it has its
     value for the same samples: `if p: return a` and `return b` become both branches of one `if`.
     Functions defined inside are not touched.
     """
@@ -158,7 +158,7 @@ def settle_jumps(body: list[ast.stmt]) -> None:
 
 
 def _falls(block: Sequence[ast.stmt]) -> bool:
-    """Tells whether what follows a block may run after it."""
+    """Returns whether what follows a block may run after it."""
     if not block:
         return True
     last = block[-1]
@@ -170,7 +170,7 @@ def _falls(block: Sequence[ast.stmt]) -> bool:
 
 
 def _jumps(statement: ast.stmt) -> bool:
-    """Tells whether `return` or `continue` stands in an `if`, or in an `if` inside it."""
+    """Returns whether `return` or `continue` is in an `if`, or in an `if` inside it."""
     if isinstance(statement, ast.If):
         return any(_jumps(inner) for inner in (*statement.body, *statement.orelse))
     return isinstance(statement, ast.Return | ast.Continue)
@@ -222,7 +222,7 @@ class _Settler:
 
 
 def _drop_tail(block: list[ast.stmt], *, in_loop: bool) -> None:
-    """Replaces jumps to where a block leads anyhow by `pass`."""
+    """Replaces jumps to the end of a block by `pass`."""
     if not block:
         return
     last = block[-1]

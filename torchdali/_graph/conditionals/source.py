@@ -50,12 +50,12 @@ class _NoSource(Exception):
 
 
 def why_unconverted(code: CodeType) -> str | None:
-    """Returns why a function is not rewritten, None where it is or nobody tried."""
+    """Returns why a function was not rewritten; None if it was, or was not tried."""
     return _unconverted.get(code)
 
 
 def converted(function: Any, runtime: Any) -> Any:
-    """Returns what to call in place of `function`: a rewritten copy where there is one.
+    """Returns what to call in place of `function`: a rewritten copy if there is one.
 
     Args:
         function: anything that is called.
@@ -96,7 +96,7 @@ def _function(function: FunctionType, runtime: Any) -> Callable[..., Any]:
 
 
 def as_written(function: Any) -> Any:
-    """Returns a function as it stands in the source, where a rewritten one has defined it.
+    """Returns the original of a function that a rewritten one has defined.
 
     For functions that see no data nodes: they are faster, and other processes need no torch.
     """
@@ -132,7 +132,7 @@ def _twin(
 
 
 def _reason_to_leave(function: FunctionType) -> str | None:
-    """Returns why a function is not to be rewritten; "" where nobody will ask."""
+    """Returns why a function is not to be rewritten; "" if the reason is not needed."""
     code, path = function.__code__, function.__code__.co_filename
     if RUNTIME in code.co_freevars:
         return ""  # it is rewritten already
@@ -222,7 +222,7 @@ def _note_written(rewritten: CodeType, written: CodeType) -> None:
 
 
 def _strip(node: Any) -> None:
-    """Removes what is evaluated where a function is defined; the copy takes the values."""
+    """Removes expressions that are evaluated with a definition; the copy takes the values."""
     node.args.defaults = []
     node.args.kw_defaults = [None] * len(node.args.kwonlyargs)
     if not isinstance(node, ast.Lambda):
@@ -274,7 +274,7 @@ def _starts_at(node: ast.AST) -> int | None:
 
 
 def _fits(node: Any, class_name: str, code: CodeType) -> bool:
-    """Tells whether a function has the parameters of `code`."""
+    """Returns whether a function has the parameters of `code`."""
     a = node.args
     listed = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
     names = tuple(_mangled(arg.arg, class_name) for arg in listed)
@@ -287,7 +287,7 @@ def _fits(node: Any, class_name: str, code: CodeType) -> bool:
 
 
 def _holds(node: ast.Lambda, code: CodeType) -> bool:
-    """Tells whether the instructions of a lambda come from its body here (Python 3.11)."""
+    """Returns whether the instructions of a lambda come from its body here (Python 3.11)."""
     if sys.version_info < (3, 11):
         return True
     body = node.body

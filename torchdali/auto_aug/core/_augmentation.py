@@ -81,7 +81,7 @@ class Augmentation:
 
     @property
     def param_device(self) -> str:
-        """Where parameters lie: "cpu", "gpu", or "auto", which is where the data lies."""
+        """Where parameters are: "cpu", "gpu", or "auto", which is where the data is."""
         return self._config["param_device"] or "cpu"
 
     @property
@@ -129,7 +129,7 @@ class Augmentation:
         Args:
             data: what `op` takes.
             magnitude_bin: 0 to ``num_magnitude_bins - 1``, for all samples or one for each; from
-                signed_bin() where `randomly_negate` is set.
+                signed_bin() if `randomly_negate` is set.
             num_magnitude_bins: into how many bins the range of magnitudes is divided.
             kwargs: for `op`; what it does not take is left out.
 
@@ -271,14 +271,14 @@ def augmentation(
 
     Args:
         function: (data, parameter, ...) -> data, over data nodes. Further arguments are passed on
-            by name from where the policy is applied.
+            by name, where the policy is applied.
         mag_range: least and greatest magnitude, which the bins divide evenly, ends included; or an
             array with the magnitude of each bin. None: the parameter is None.
         randomly_negate: whether magnitudes have a random sign.
         mag_to_param: magnitude -> parameter: a number or an array, of one type and shape for all.
             It is called when the pipeline is defined, once for each magnitude. By default the
             parameter is the magnitude.
-        param_device: where parameters lie: "cpu" (default), "gpu", or "auto": where the data lies.
+        param_device: where parameters are: "cpu" (default), "gpu", or "auto": where the data is.
         name: by default the function's.
         augmentation_cls: class to make; by default Augmentation.
 
@@ -315,7 +315,7 @@ def augmentation(
 def check_all_used(
     augmentations: Iterable[Augmentation], kwargs: Mapping[str, Any], caller: str
 ) -> None:
-    """Raises ArgumentTypeError where an argument is taken by none of the augmentations."""
+    """Raises ArgumentTypeError if no augmentation takes an argument."""
     used = {name for one in augmentations for name in one.accepted(kwargs)}
     unused = [f"`{name}`" for name in kwargs if name not in used]
     if unused:

@@ -12,11 +12,11 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
 __all__ = ["SignedBin", "seed_of", "signed_bin"]
 
-_GOLDEN = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: neighbouring seeds come to lie far apart
+_GOLDEN = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: neighboring seeds become distant
 
 
 def seed_of(seed: int | None, draw: int) -> int | None:
-    """Returns the seed of one of the draws of an augmentation, None where the pipeline chooses.
+    """Returns the seed of one of the draws of an augmentation, None if the pipeline chooses.
 
     Operators with the same seed draw the same values: with one seed for all draws, an operation
     would always come with the same magnitude and sign.
@@ -58,7 +58,7 @@ def signed_bin(
         magnitude_bin: 0 to ``num_magnitude_bins - 1``, for all samples or one for each.
         random_sign: 0 or 1 for each sample, 1 where the magnitude is negated; drawn by default.
         seed: of that draw.
-        shape: of that draw, where there are several bins for a sample.
+        shape: of that draw, if there are several bins for a sample.
 
     Returns:
         What an augmentation takes as its `magnitude_bin`.
@@ -79,7 +79,7 @@ def signed_bin(
     elif seed is not None or shape is not None:
         raise _make(
             ArgumentError,
-            "`random_sign` stands in the place of a draw: `seed` and `shape` have no use",
+            "`random_sign` replaces the draw, so `seed` and `shape` have no effect",
             operator="signed_bin",
             location=find_user_location(),
         )

@@ -24,7 +24,7 @@ def select(
 
     Args:
         ops: functions over data nodes, or augmentations; their results have one structure.
-        selected_op_idx: an int for each sample, 0 to ``len(ops) - 1``; what lies outside counts as
+        selected_op_idx: an int for each sample, 0 to ``len(ops) - 1``; other values count as
             the first or the last.
         *op_args: passed on.
         **op_kwargs: passed on.

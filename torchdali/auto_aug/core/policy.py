@@ -118,7 +118,7 @@ class Policy:
 
 
 def _numbered(sub_policies: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], ...]:
-    """Returns the sub-policies; where augmentations share a name, all get a number before it."""
+    """Returns the sub-policies; augmentations that share a name get a number before it."""
     found = list(dict.fromkeys(step[0] for steps in sub_policies for step in steps))
     renamed = {one: one for one in found}
     if len({one.name for one in found}) < len(found):

@@ -34,7 +34,7 @@ class DataLoader(_TorchLoader[_T]):
     Args:
         dataset: an object with ``__getitem__()`` and ``__len__()``, or an IterableDataset.
         batch_size: samples of a batch; None: samples are returned as they are.
-        shuffle: whether the order is drawn anew in each epoch.
+        shuffle: whether each epoch has another order.
         sampler: yields indices.
         batch_sampler: yields lists of indices.
         num_workers: how many workers; 0: batches are made in the process, when they are asked for.
@@ -57,7 +57,7 @@ class DataLoader(_TorchLoader[_T]):
             batch is used again (an iterable returns its next one). Such samples are counted in
             `error_count`, and the first one is a warning.
         max_errors: with "skip" and "replace": failed samples tolerated per epoch.
-        device: where batches arrive. Copies to a GPU run beside its work, one batch ahead; with
+        device: where batches arrive. Copies to a GPU overlap with its work, one batch ahead; with
             None and "cpu" nothing is copied.
         pipeline: a function that takes one DataNode for each field of a sample and returns outputs,
             as for pipeline_def: the engine decodes and augments what the dataset returns (arrays,
@@ -193,7 +193,7 @@ class DataLoader(_TorchLoader[_T]):
         self._state.progress, self._state.loaded = None, dict(state_dict) or None
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy, here or in another process, has workers and an epoch of its own.
+        # A copy, here or in another process, has its own workers and epoch.
         return {**self.__dict__, "_iterator": None, "_state": LoaderState()}
 
 
@@ -228,7 +228,7 @@ def _collate_for(
     from torchdali.loader._dataset.pipeline_stage import collate_fields
     from torchdali.pipeline._pipeline_def import is_pipeline_def
 
-    # Lightning makes a loader anew from its attributes, and passes our function.
+    # Lightning creates another loader from the attributes of one, and passes our function.
     if collate_fn not in (None, collate_fields):
         raise _make(
             ArgumentError,

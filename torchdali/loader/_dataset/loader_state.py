@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a DataLoader keeps beside its arguments, from epoch to epoch."""
+"""The state that a DataLoader keeps from epoch to epoch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LoaderState:
     Attributes:
         progress: how far the user is in the epoch; None: no epoch has begun.
         loaded: what load_state_dict() was called with, until the next epoch begins.
-        idle_pipelines: pipelines of earlier epochs, whose random operators go on in the next one.
+        idle_pipelines: pipelines of earlier epochs; their random operators continue in the next.
         clock: measures how long the user waits.
     """
 

@@ -145,7 +145,7 @@ def check_state(loader: Any, state: Any) -> None:
         raise _make(
             ArgumentError,
             f"load_state_dict(): the state is of a loader with num_workers={state['num_workers']}, "
-            f"this one has {loader.num_workers}; the positions of workers cannot be divided anew",
+            f"this one has {loader.num_workers}; the positions of workers cannot be redistributed",
             fix=f"pass num_workers={state['num_workers']}, and resume with that",
         )
     if state["iterable"] != is_iterable(loader):

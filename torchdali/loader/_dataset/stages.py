@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work on batches that goes on while the user has the batches before them."""
+"""Processes batches while the user works on earlier ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def map_tensors(data: Any, function: Callable[[torch.Tensor], Any]) -> Any:
 
 
 class Stage:
-    """Keeps `depth` batches in work beside the one that is returned.
+    """Keeps `depth` batches in work in addition to the one that is returned.
 
     An error of a batch is raised when that batch would be returned.
     """
@@ -106,7 +106,7 @@ class TwoStages(Stage):
 
 
 class StreamDeviceStage(Stage):
-    """Copies batches to a GPU from page-locked memory, on a CUDA stream of its own.
+    """Copies batches to a GPU from page-locked memory, on its own CUDA stream.
 
     Args:
         device: a GPU.

@@ -31,7 +31,7 @@ class _Shared:
         self.jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()  # None: end
         self.replies: dict[int, Reply] = {}
         self.changed = threading.Condition()
-        self.fetching = threading.Lock()  # held where batches have to be fetched in order
+        self.fetching = threading.Lock()  # held if batches are fetched in order
         self.fetcher: Fetcher | None = None
         self.fetcher_epoch = -1
         self.epoch = 0

@@ -120,7 +120,7 @@ class BaseIterator(_BaseDataLoaderIter):
     """Draws seeds, shards data pipes, counts batches and warns, as torch's iterators do.
 
     A subclass implements next_batch(). torch calls begin_epoch() for the second epoch and later
-    ones, where workers are persistent.
+    ones, if workers are persistent.
 
     Args:
         loader: a DataLoader.

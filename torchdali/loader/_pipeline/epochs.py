@@ -107,7 +107,7 @@ class EpochShard:
         """Returns the plan that readers follow, as keywords of Executor.set_epoch_plan().
 
         Args:
-            whole_batches: the last batch is full, also where its samples do not belong to it.
+            whole_batches: the last batch is full, also if its samples do not belong to it.
         """
         whole = self.batches * self.batch_size
         return {

@@ -350,7 +350,7 @@ class PipelineLoader:
     # -- figures and the end
 
     def stats(self, reset: bool = False) -> PipelineStats | list[PipelineStats]:
-        """Returns where the time goes: see Pipeline.stats().
+        """Returns how the time is spent: see Pipeline.stats().
 
         Args:
             reset: set the counters to zero after reading them.

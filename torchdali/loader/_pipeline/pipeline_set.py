@@ -37,7 +37,7 @@ class PipelineSet:
     Attributes:
         is_list: whether `given` is a list.
         size: samples of an epoch; None if unknown.
-        shuffles: whether the reader asks for shuffled epochs.
+        shuffles: whether the reader shuffles its epochs.
         pads: whether a reader pads its last batch.
     """
 

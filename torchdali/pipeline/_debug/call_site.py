@@ -37,7 +37,7 @@ class _CurrentFunction:
 
 
 class SharedSource:
-    """The Python source behind the calls that are the outputs of one fn.external_source."""
+    """The Python source that the outputs of one fn.external_source share."""
 
     def __init__(self, group: SourceGroup) -> None:
         self.group = group
@@ -62,7 +62,7 @@ class CallSite:
     Attributes:
         node: what the first run recorded, without its data.
         source: of an external source; None for other operators.
-        device: GPU of the pipeline, set before start() where the operator uses one.
+        device: GPU of the pipeline, set before start() if the operator uses one.
     """
 
     def __init__(self, node: OpNode, seed: int) -> None:
@@ -177,7 +177,7 @@ class CallSite:
         return None if self._executor is None else self._executor.reader_meta(self.node.name)
 
     def release_unused_memory(self) -> None:
-        """Frees memory that nobody uses."""
+        """Frees unused memory."""
         if self._executor is not None:
             self._executor.release_unused_memory()
 
@@ -197,7 +197,7 @@ def difference(first: OpNode, now: OpNode) -> str | None:
     """Returns how a call differs from that in the first run.
 
     Returns:
-        None where it does not differ, "" where it is a call of another operator or line, otherwise
+        None if it does not differ, "" if it is a call of another operator or line, otherwise
         what has changed.
     """
     if first.schema is not now.schema or first.location != now.location:

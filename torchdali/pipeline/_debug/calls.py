@@ -47,13 +47,13 @@ class Calls:
 
     @property
     def remaining(self) -> Sequence[CallSite]:
-        """The calls that this run has not come to."""
+        """The calls that this run has not reached."""
         return self.sites[self._next :]
 
     def next(self, node: OpNode) -> tuple[CallSite, Sequence[CallSite]]:
         """Returns the site of the next call, and those that were dropped for it.
 
-        Sites are dropped where the first run failed and the definition has changed since.
+        Sites are dropped if the first run failed and the definition has changed since.
 
         Raises:
             PipelineError: the call differs from that of the first run.

@@ -45,7 +45,7 @@ class EagerExecutor:
         owner: the pipeline, for Pipeline.current().
         batch_size: the greatest number of samples in a batch.
         seed: of the pipeline.
-        device_id: its GPU, where an operator runs on one.
+        device_id: its GPU, used if an operator runs on one.
         stream_priority: of the stream of its kernels.
         threads: num_threads and set_affinity for the engine.
 
@@ -105,7 +105,7 @@ class EagerExecutor:
         if self._ended is not None:
             self._ended = None
             raise StopIteration
-        for source in self.inputs.values():  # before any of them gives its data away
+        for source in self.inputs.values():  # before any of them returns its data
             source.require()
         self.calls.begin_run()
         self._size = _BatchSize()
@@ -145,7 +145,7 @@ class EagerExecutor:
         return self._results.pop(0)
 
     def release_unused_memory(self) -> None:
-        """Frees memory that nobody uses."""
+        """Frees unused memory."""
         for site in self.calls.sites:
             site.release_unused_memory()
 
@@ -165,7 +165,7 @@ class EagerExecutor:
         self._results = []
 
     def reader_meta(self, name: str) -> Any:
-        """Returns the facts about a reader, None where the operator is none."""
+        """Returns the facts about a reader, None if the operator is none."""
         for site in self.calls.sites:
             if site.node.name == name and site.has_engine:
                 return site.reader_meta()
@@ -242,7 +242,7 @@ class EagerExecutor:
         for position, batch in enumerate(given):
             if not (batch.adopted and wanted is not None and len(batch.data) == len(wanted)):
                 self._size.check(batch, node, f"input {position}")
-                # All samples are wanted, but some are absent, where branches are joined.
+                # All samples are wanted, but some are absent, if branches are merged.
                 batch = batch.select(range(self._size.value or 0) if wanted is None else wanted)
             inputs.append(batch.data)
         if not site.has_engine:
@@ -302,7 +302,7 @@ class EagerExecutor:
     # -- failures
 
     def _after_failure(self) -> None:
-        """Leaves all sources at one iteration: those that the run did not reach give a batch too.
+        """Advances all sources to the same iteration: those not reached drop a batch.
 
         A first run that fails starts from the beginning the next time.
         """
@@ -324,7 +324,7 @@ class EagerExecutor:
                 continue
 
     def _keep_fed(self, dropped: Sequence[CallSite]) -> None:
-        """Keeps what was fed to calls that were dropped, for the next first run."""
+        """Keeps the data fed to dropped calls for the next first run."""
         for site in dropped:
             source = site.source
             if source is not None and source.input is not None:
@@ -340,7 +340,7 @@ class _BatchSize:
         self._origin = ""
 
     def check(self, batch: Batch, node: OpNode, what: str) -> None:
-        """Raises PipelineError where a whole batch has another size."""
+        """Raises PipelineError if a whole batch has another size."""
         if batch.present is not None:
             return
         if self.value is None:

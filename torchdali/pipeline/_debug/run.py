@@ -17,7 +17,7 @@ __all__ = ["DebugInspection", "DebugRun", "no_graph"]
 
 
 class DebugRun(Run):
-    """Calls the definition for each iteration, and never ahead: it may print.
+    """Calls the definition for each iteration. Does not prefetch, since the definition may print.
 
     The operators, outputs and external sources are known after the first iteration.
 
@@ -44,7 +44,7 @@ class DebugRun(Run):
         self._eager = executor
 
     def ensure_traced(self) -> None:
-        """Runs the first iteration where that was not done; next() returns its outputs."""
+        """Runs the first iteration if necessary; next() returns its outputs."""
         if not self._eager.calls.is_traced:
             self.fill(1)
 
@@ -56,7 +56,7 @@ class DebugRun(Run):
 
     @property
     def trace_owners(self) -> list[int]:
-        """See Run: the engines of single operators are not told apart in a profile."""
+        """See Run: a profile does not distinguish the engines of single operators."""
         return []
 
     def feed_input(
@@ -84,7 +84,7 @@ class DebugRun(Run):
 
 
 class DebugInspection(Inspection):
-    """Knows readers and operators; there is no plan that more could be said about.
+    """Reports readers and operators; there is no plan.
 
     Args:
         run: of the pipeline.
@@ -104,16 +104,16 @@ class DebugInspection(Inspection):
         return {}
 
     def stats(self, reset: bool = False) -> NoReturn:
-        """Refuses: each operator has an engine of its own."""
+        """Raises an error: each operator has its own engine."""
         del reset
         raise no_graph("stats")
 
     def save_graph_to_dot_file(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuses: there is no graph."""
+        """Raises an error: there is no graph."""
         raise no_graph("save_graph_to_dot_file")
 
     def plan(self) -> NoReturn:
-        """Refuses: operators are not planned together."""
+        """Raises an error: operators are not planned together."""
         raise _make(
             PipelineError,
             "Pipeline: plan() is not possible in debug mode, where the operators that the function "

@@ -111,7 +111,7 @@ def load(data: Any) -> Place:
 
 
 class Place:
-    """A value of the document and where it stands; every access is checked."""
+    """A value of the document and its location; every access is checked."""
 
     __slots__ = ("_name", "_value")
 
@@ -125,17 +125,17 @@ class Place:
 
     @property
     def is_null(self) -> bool:
-        """Whether nothing stands here."""
+        """Whether the value is null."""
         return self._value is None
 
     @property
     def is_list(self) -> bool:
-        """Whether a list stands here."""
+        """Whether the value is a list."""
         return isinstance(self._value, list)
 
     @property
     def is_object(self) -> bool:
-        """Whether an object stands here."""
+        """Whether the value is an object."""
         return isinstance(self._value, dict)
 
     def __getitem__(self, key: str) -> Place:
@@ -149,7 +149,7 @@ class Place:
         return f"{self._name}{suffix}"
 
     def only(self, *keys: str) -> None:
-        """Raises DataError where the object has other keys than these."""
+        """Raises DataError if the object has other keys than these."""
         if not self.is_object:
             self.fail("is no object")
         for key in self._value:
@@ -163,7 +163,7 @@ class Place:
         return ((key, Place(value, self._at(f".{key}"))) for key, value in self._value.items())
 
     def entries(self, length: int | None = None) -> list[Place]:
-        """Returns the entries of a list, which has `length` of them where that is given."""
+        """Returns the entries of a list, which must have `length` of them if that is passed."""
         if not self.is_list:
             self.fail("is no list")
         if length is not None and len(self._value) != length:

@@ -27,7 +27,7 @@ def _walk(module: Any, qualname: str) -> Any:
 
 
 def _why_not(source: Any) -> str:
-    """Returns why a source has no name that another process could find it by; "" where it has."""
+    """Returns why another process cannot find a source by a name; "" if it has."""
     module, qualname = getattr(source, "__module__", None), getattr(source, "__qualname__", None)
     if not callable(source) or not isinstance(module, str) or not isinstance(qualname, str):
         return f"is an object ({type(source).__name__}), which has data of its own"
@@ -131,7 +131,7 @@ class Allowed:
         if not (self._all or name in self._names or module in self._names):
             raise fail(
                 f"the serialized pipeline calls `{name}`, which was not allowed",
-                f'pass allow="{name}" where you trust where it comes from: the module will be '
+                f'pass allow="{name}" if you trust its origin: the module will be '
                 "imported and the function called",
             )
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a serialized pipeline: every operator is recorded anew, under the checks of its schema."""
+"""Reads a serialized pipeline: every operator is recorded again, with the checks of its schema."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def restore_definition(
 
 
 def _edge(place: Place, nodes: Sequence[OpNode]) -> DataNode:
-    """Returns the data node that [node, output] stands for."""
+    """Returns the data node for [node, output]."""
     node, output = place.entries(2)
     return _output(node, output, nodes)
 

@@ -45,7 +45,7 @@ class Serializer:
     ) -> bytes:
         """Returns the definition and the options as text, for deserialize().
 
-        Equal definitions give equal bytes. The seed is stored, also one that was drawn, so that the
+        Equal definitions have equal bytes. The seed is stored, also one that was drawn, so that the
         new pipeline draws the values that this one draws. Functions are stored by name. Data that
         was fed, positions of sources, and methods of a subclass such as iter_setup() are not
         stored.
@@ -79,8 +79,8 @@ class Serializer:
     def deserialize_and_build(self, serialized_pipeline: bytes | str, *, allow: Allow = ()) -> None:
         """Gives this pipeline the definition of a serialized one, and builds it.
 
-        Batch size, threads, device, seed and declared outputs are the document's where this
-        pipeline was not given its own; all other options are this pipeline's.
+        Batch size, threads, device, seed and declared outputs are the document's unless this
+        pipeline has its own; all other options are this pipeline's.
 
         Args:
             serialized_pipeline: what serialize() returned.

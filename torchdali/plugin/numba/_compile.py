@@ -47,7 +47,7 @@ class Code:
     """A compiled function.
 
     Attributes:
-        address: where it lies, as long as this object does.
+        address: of the code, valid as long as this object.
         capsule: the address as the engine takes it, which keeps the memory too.
         text: name and place of the user's function, for messages: "`scale` (train.py:12)".
     """
@@ -121,9 +121,9 @@ def _bounds_checked(checks: bool) -> Iterator[None]:
 
 
 def _dispatcher(value: Any, function: FunctionType, checks: bool) -> Any:
-    """Returns what compiles a function: the user's own decorated one where it will do.
+    """Returns a dispatcher for a function: the user's decorated one if possible.
 
-    It will not where it is bound to certain types, wants threads of its own (samples run in
+    It is not possible if it is bound to certain types, uses its own threads (samples run in
     parallel already, and not every threading layer of Numba takes calls from several threads), or
     has been compiled without the checks.
     """
@@ -144,7 +144,7 @@ def _compiled(
     source: str,
     location: SourceLocation | None,
 ) -> Code:
-    """Returns the function behind a wrapper, whose arguments are 64-bit integers.
+    """Returns the function that a wrapper calls, whose arguments are 64-bit integers.
 
     Args:
         value: what the user passed.

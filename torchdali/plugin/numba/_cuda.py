@@ -78,10 +78,10 @@ class _Kernel:
             extents: of all these, one after the other.
             count: of samples.
             stream: handle of the stream.
-            gpu: which one; -1: the host stands for it.
+            gpu: its number; -1: emulated on the host.
 
         Raises:
-            UnsupportedError: the memory is not where Numba can read it.
+            UnsupportedError: Numba cannot read the memory.
         """
         self.sample = -1
         if self._simulated != (gpu < 0):

@@ -102,7 +102,7 @@ class Tensors:
 
 
 def grid(name: str, value: Any, location: SourceLocation | None) -> list[int] | None:
-    """Returns the sizes of a grid or of a block, or None where they were not given."""
+    """Returns the sizes of a grid or of a block, or None if they were not given."""
     if value is None:
         return None
     sizes = ints(name, value, location)

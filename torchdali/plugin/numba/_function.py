@@ -37,7 +37,7 @@ def _check_names(kwargs: dict[str, Any], location: SourceLocation | None) -> Non
 
 
 class NumbaFunction:
-    """The operator object behind numba_function: arguments first, the call makes the nodes.
+    """The operator object of numba_function: arguments first, the call makes the nodes.
 
     The functions are compiled here. May be called several times, in several pipelines.
 
@@ -47,7 +47,7 @@ class NumbaFunction:
         in_types: element types of the inputs.
         outs_ndim: dimensions of the outputs.
         ins_ndim: dimensions of the inputs.
-        setup_fn: gives the shapes of the outputs.
+        setup_fn: sets the shapes of the outputs.
         device: "cpu" or "gpu".
         batch_processing: `run_fn` takes whole batches.
         blocks: of the grid of a CUDA kernel.
@@ -154,7 +154,7 @@ class NumbaFunction:
         return True
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> DataNode | list[DataNode]:
-        """Returns the output as a DataNode, or a list of them where there are more.
+        """Returns the output as a DataNode, or a list of them if there are more.
 
         Args:
             *inputs: as many DataNodes as `in_types` has entries.
@@ -271,19 +271,19 @@ def numba_function(
         name: of the operator in its pipeline.
         seed: accepted for compatibility; a function that draws gets its numbers as an input, from
             fn.random.
-        preserve: accepted for compatibility: the operator always runs, even where nothing uses its
+        preserve: accepted for compatibility: the operator always runs, even if nothing uses its
             outputs.
         bytes_per_sample_hint: accepted for compatibility; memory is sized by what samples need.
 
     Returns:
-        A DataNode, or a list of them where there is more than one output. They have no layout.
+        A DataNode, or a list of them if there is more than one output. They have no layout.
 
     Raises:
         ArgumentError, ArgumentTypeError: the arguments do not go together, or the function does not
             compile; its text has Numba's message.
         UnsupportedError: Numba is not installed; device "mixed".
         PipelineError: when the pipeline runs: the function raises an exception, an input has
-            another type or number of dimensions than declared, `setup_fn` gives a shape that
+            another type or number of dimensions than declared, `setup_fn` sets a shape that
             cannot be.
 
     Note:

@@ -2,7 +2,7 @@
 """When two functions are the same to a compiler: what decides whether one is compiled again.
 
 Compiled code holds the values of globals and of enclosing functions as they were. So they belong to
-what a function is, and a function that is made anew in every call of a definition is the same one.
+what a function is, and a function that every call of a definition makes again is the same one.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 """What of Numba is needed to call compiled code from the engine. Imports Numba.
 
 A function that Numba has compiled is called as ``int32 f(result*, error**, arguments...)``: it
-returns 0 or a code, and where an exception was raised, `error` says which. So the engine needs no
+returns 0 or a code, and `error` has the exception, if one was raised. So the engine needs no
 interpreter to call one, and an exception is not lost, as it is in a ``cfunc``.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["List", "address", "array_type", "compiled_address", "frozen", "rerai
 
 @intrinsic  # type: ignore[untyped-decorator]
 def address(_context: Any, _number: Any) -> Any:
-    """Returns the pointer that a number stands for."""
+    """Returns a number as a pointer."""
 
     def generate(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], cgutils.voidptr_t)
@@ -67,7 +67,7 @@ def array_type(dtype: str, ndim: int, *, writable: bool) -> Any:
 
 
 def compiled_address(dispatcher: Any, arguments: Sequence[Any]) -> int:
-    """Compiles for the types and returns where the code lies; it lives as long as `dispatcher`."""
+    """Compiles for the types and returns the address of the code, which `dispatcher` keeps."""
     dispatcher.compile(tuple(arguments))
     result = dispatcher.overloads[tuple(arguments)]
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))

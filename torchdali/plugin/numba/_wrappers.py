@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source of the functions that stand between the engine and the user's function.
+"""Source of the functions that the engine calls, and that call the user's function.
 
-The engine knows addresses and extents; the user's function takes arrays. What lies between is
-written out for one signature, so that nothing is looked up while samples run.
+The engine knows addresses and extents; the user's function takes arrays. The
+conversion is written for one signature, so that nothing is looked up while samples run.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _source(parameters: str, body: Sequence[str], arguments: Sequence[str]) -> s
 def sample_source(arrays: Sequence[Array]) -> str:
     """Returns the source for calls with one sample.
 
-    `data` is where the addresses of the arrays stand, `shapes` where their extents do, one after
+    `data` has the addresses of the arrays, and `shapes` their extents, one after
     the other.
     """
     arguments, position = [], 0
@@ -78,7 +78,7 @@ def batch_source(arrays: Sequence[Array]) -> str:
 
 
 def setup_source(outs_ndim: Sequence[int], ins_ndim: Sequence[int]) -> str:
-    """Returns the source for the function that gives the shapes of the outputs of a batch.
+    """Returns the source of the function that returns the shapes of the outputs of a batch.
 
     It gets lists of lists: the shape of sample `s` of output `o` is the array `outs[o][s]`.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator object behind ``torchdali.plugin.numba.fn.experimental.numba_function``."""
+"""The operator object of ``torchdali.plugin.numba.fn.experimental.numba_function``."""
 
 from torchdali.plugin.numba._function import NumbaFunction
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterators that give batches of torch tensors.
+"""Iterators over batches of torch tensors.
 
-A batch is a list with one dict a pipeline, from the names in `output_map` to torch tensors. The
-tensors are the pipeline's outputs without a copy, and the user's for ever.
+A batch is a list with one dict per pipeline, from the names in `output_map` to torch tensors. The
+tensors are the pipeline's outputs without a copy, and stay valid.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class DALIGenericIterator(_TorchIterator):
     """Gives batches of dense tensors: for each pipeline a dict from output names to [N, ...].
 
     Args:
-        pipelines: one Pipeline, or several that run side by side and give one batch each; their
+        pipelines: one Pipeline, or several that run side by side and return one batch each; their
             batch sizes agree.
         output_map: names of the pipelines' outputs, in their order, each of them once.
         size: samples of an epoch, of all pipelines together; -1: until the data ends (then
@@ -103,10 +103,10 @@ class DALIGenericIterator(_TorchIterator):
         reader_name: name of the reader that says how large an epoch is and whether it is padded.
         auto_reset: the next epoch begins by itself ("yes" or True); with "no", False or None it
             begins when `reset` is called or another ``for`` loop starts.
-        fill_last_batch: deprecated; True stands for FILL, False for PARTIAL.
+        fill_last_batch: deprecated; True means FILL, False means PARTIAL.
         dynamic_shape: no effect; shapes may change from batch to batch.
         last_batch_padded: with `size`: the reader pads (`pad_last_batch`), so that an epoch begins
-            with a batch of its own.
+            with a new batch.
         last_batch_policy: FILL, DROP or PARTIAL, see LastBatchPolicy.
         prepare_first_batch: take the first batch when the iterator is made.
 
@@ -117,7 +117,7 @@ class DALIGenericIterator(_TorchIterator):
     Note:
         With shards, every rank gets equally many batches in each epoch, so that none waits for
         another. With PARTIAL, a rank whose shard is smaller may therefore get an empty last batch,
-        as in DALI. An error in a batch is raised where the batch would come; the epoch goes on with
+        as in DALI. An error in a batch is raised instead of the batch; the epoch continues with
         the one after it.
 
     Example:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that call PyTorch, where DALI has them; they are those of torchdali.fn."""
+"""Operators that call PyTorch, under DALI's module name; they are those of torchdali.fn."""
 
 from torchdali.fn import torch_python_function
 

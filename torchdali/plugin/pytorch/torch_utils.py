@@ -37,8 +37,8 @@ def to_torch_tensor(dali_tensor: _Data, copy: bool = False) -> torch.Tensor:
 
     Args:
         dali_tensor: the sample or batch.
-        copy: make a copy; otherwise the tensor is the pipeline's output itself, the caller's for
-            ever.
+        copy: make a copy; otherwise the tensor is the pipeline's output itself, which stays
+            valid.
     """
     tensor = dali_tensor.as_torch()
     return tensor.clone() if copy else tensor
