@@ -17,7 +17,7 @@ inline void add_images(GpuKernels& table) {
   table.copy = &launch_tasks<CopyGrid, CopyTask>;
   table.convert = &launch_tasks<ConvertGrid, ConvertTask>;
   table.linear = &launch_tasks<LinearGrid, LinearTask>;
-  table.colour = &launch_tasks<ColourGrid, ColourTask>;
+  table.color = &launch_tasks<ColorGrid, ColorTask>;
   table.window = &launch_with_blob<WindowGrid, WindowTask>;
   table.normalize = &launch_with_blob<NormalizeGrid, NormalizeTask>;
   table.resample = &launch_with_blob<ResampleGrid, ResampleTask>;

@@ -14,7 +14,7 @@ namespace {
 
 enum Compression : uint32_t { kRgb = 0, kRle8 = 1, kRle4 = 2, kBitFields = 3, kAlphaBitFields = 6 };
 
-struct Colour {
+struct Color {
   uint8_t r = 0, g = 0, b = 0;
 };
 
@@ -24,7 +24,7 @@ struct BmpHeader {
   int bits = 0;  // of a pixel
   uint32_t compression = kRgb;
   std::array<uint32_t, 4> masks = {};  // red, green, blue, alpha
-  std::array<Colour, 256> palette = {};
+  std::array<Color, 256> palette = {};
   bool gray_palette = false;
   size_t data = 0;  // position of the pixels
 
@@ -55,7 +55,7 @@ BmpHeader read_header(Bytes bytes) {
   TORCHDALI_CHECK_KIND(
       kData, header_bytes == kCore || (header_bytes >= kInfo && header_bytes <= kMaxHeader),
       "the BMP file is broken: a header of ", header_bytes, " bytes");
-  size_t colours = 0;
+  size_t colors = 0;
   if (header_bytes == kCore) {
     h.width = reader.u16();
     h.height = reader.u16();
@@ -68,7 +68,7 @@ BmpHeader read_header(Bytes bytes) {
     h.bits = reader.u16();
     h.compression = reader.u32();
     reader.skip(12);
-    colours = reader.u32();
+    colors = reader.u32();
   }
   h.top_down = h.height < 0;
   if (h.top_down) h.height = -h.height;
@@ -94,7 +94,7 @@ BmpHeader read_header(Bytes bytes) {
   reader.seek(std::max(reader.position(), kFileHeader + header_bytes));
   if (h.indexed()) {
     const size_t all = size_t{1} << h.bits;
-    read_palette(reader, colours == 0 ? all : colours, header_bytes == kCore ? 3 : 4, h);
+    read_palette(reader, colors == 0 ? all : colors, header_bytes == kCore ? 3 : 4, h);
   }
   return h;
 }
@@ -156,14 +156,14 @@ void read_run_lengths(Bytes bytes, const BmpHeader& h, uint8_t* pixels) {
   }
 }
 
-// Pixels `first` to `first + count` of a packed row, as palette colours or grays.
+// Pixels `first` to `first + count` of a packed row, as palette colors or grays.
 void expand_indices(const BmpHeader& h, const uint8_t* row, int bits, int64_t first, int64_t count,
                     uint8_t* out) {
   const int per_byte = 8 / bits, mask = (1 << bits) - 1;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t x = first + i;
     const int shift = (per_byte - 1 - static_cast<int>(x % per_byte)) * bits;
-    const Colour c = h.palette[row[x / per_byte] >> shift & mask];
+    const Color c = h.palette[row[x / per_byte] >> shift & mask];
     if (h.gray_palette) {
       out[i] = c.r;
     } else {

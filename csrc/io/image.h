@@ -50,7 +50,7 @@ struct DecodeOptions {
   bool adjust_orientation = true;
   bool fast_idct = false;  // JPEG: a faster, less exact inverse DCT
   // JPEG: decode at 1 / scale of the size, 1, 2, 4 or 8; `region` is one of that smaller picture.
-  // Each of its pixels is the mean of scale x scale pixels, taken before upsampling and colour.
+  // Each of its pixels is the mean of scale x scale pixels, taken before upsampling and color.
   int scale = 1;
   std::optional<Region> region = {};  // whole image where absent
   jpeg::Index* jpeg_index = nullptr;  // JPEG: makes regions faster the second time

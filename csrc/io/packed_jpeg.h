@@ -24,7 +24,7 @@ struct PackedJpegComponent {
 struct PackedJpeg {
   int components = 0;  // that are packed: one where gray is wanted
   std::array<PackedJpegComponent, 3> component = {};
-  bool rgb = false;              // no colour transform
+  bool rgb = false;              // no color transform
   int64_t mcu_x = 0, mcu_y = 0;  // first MCU that is packed
   int mcus_across = 0, mcus_down = 0;
   int64_t picture_width = 0, picture_height = 0;
@@ -46,7 +46,7 @@ bool pack_jpeg(Bytes bytes, const ImageInfo& info, const DecodeOptions& options,
                ScratchMemory& scratch, PackedJpeg& packed);
 
 // Whether another decoder may be asked for the pixels of `options`, of uint8: a JPEG that our
-// decoder takes, with colours that are YCbCr in the file or gray in both, upright. Sets what
+// decoder takes, with colors that are YCbCr in the file or gray in both, upright. Sets what
 // `packed` says of the picture and its region, no more.
 bool describe_jpeg(Bytes bytes, const ImageInfo& info, const DecodeOptions& options,
                    ScratchMemory& scratch, PackedJpeg& packed);

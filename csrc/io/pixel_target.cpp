@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colour, type and orientation of decoded rows.
+// Color, type and orientation of decoded rows.
 #include "io/pixel_target.h"
 
 #include <algorithm>
@@ -121,7 +121,7 @@ void PixelTarget::to_gray(const PixelTarget& target, const void* from, void* to)
   const bool libpng = target.format_.gray_rule == GrayRule::kLibpng;
   const Luma luma = libpng ? kLumaLibpng : kLumaNearest;
   const uint32_t half = libpng && sizeof(S) == 1 ? 0 : 1u << (luma.bits - 1);
-  // 8-bit gray comes from 8-bit colours, as in DALI; the low byte is cut off by the next step.
+  // 8-bit gray comes from 8-bit colors, as in DALI; the low byte is cut off by the next step.
   const int low = sizeof(S) == 2 && !libpng && target.dtype_ == DType::kUInt8 ? 8 : 0;
   for (int64_t i = 0, n = target.region_.width; i < n; ++i, in += stride) {
     const uint32_t red = in[r] >> low, green = in[g] >> low, blue = in[b] >> low;
@@ -159,14 +159,14 @@ void PixelTarget::to_ycbcr(const PixelTarget& target, const void* from, void* to
   T* out = static_cast<T*>(to);
   const int stride = channels_of(target.format_.model);
   const auto [r, g, b] = positions_of(target.format_.model);
-  // Black is 16 and no colour is 128, of 255 where results have one byte, of 256 where they have
+  // Black is 16 and no color is 128, of 255 where results have one byte, of 256 where they have
   // more, as DALI does.
   constexpr double kSteps = sizeof(T) == 1 ? 255 : 256;
   constexpr double kScale = full_scale<T>();
   constexpr float kOffset[3] = {static_cast<float>(16 / kSteps * kScale),
                                 static_cast<float>(128 / kSteps * kScale),
                                 static_cast<float>(128 / kSteps * kScale)};
-  // 8-bit results come from 8-bit colours.
+  // 8-bit results come from 8-bit colors.
   constexpr bool kCut = std::is_same_v<S, uint16_t> && std::is_same_v<T, uint8_t>;
   constexpr float kUnit = static_cast<float>(kScale / (kCut ? 255 : std::numeric_limits<S>::max()));
   for (int64_t i = 0, n = target.region_.width; i < n; ++i, in += stride) {

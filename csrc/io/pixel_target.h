@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where decoders put rows of stored pixels: converts colour and type, applies orientation, writes
+// Where decoders put rows of stored pixels: converts color and type, applies orientation, writes
 // each output pixel once. Inside io/ only.
 #pragma once
 

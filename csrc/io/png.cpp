@@ -16,7 +16,7 @@
 namespace torchdali::io {
 namespace {
 
-constexpr uint8_t kGray = 0, kRgb = 2, kPalette = 3, kGrayAlpha = 4, kRgba = 6;  // colour types
+constexpr uint8_t kGray = 0, kRgb = 2, kPalette = 3, kGrayAlpha = 4, kRgba = 6;  // color types
 
 }  // namespace
 
@@ -97,7 +97,7 @@ void on_read(png_structp png, png_bytep out, size_t count) {
 }
 
 // Reads the header and sets up rows of gray, gray and alpha, RGB or RGBA with 8 or 16 bits, the
-// latter in this machine's byte order. Transparent colours (tRNS) stay opaque, as in DALI.
+// latter in this machine's byte order. Transparent colors (tRNS) stay opaque, as in DALI.
 bool start(Decoder& d, const ImageInfo& expected, bool* interlaced) {
   if (setjmp(png_jmpbuf(d.png))) return false;
   png_set_read_fn(d.png, &d, on_read);

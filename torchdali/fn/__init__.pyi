@@ -572,7 +572,7 @@ def clahe(
             is above is spread over all bins. 0 or less: no limit.
         bins: int, default 256. Number of bins of a histogram, 1 to 256.
         luma_only: bool, default True. Whether the luma of RGB images (ITU-R BT.601) is
-            equalised and colour differences stay as they are; else each channel on its own.
+            equalised and color differences stay as they are; else each channel on its own.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -612,8 +612,8 @@ def color_space_conversion(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """Converts images between colour spaces. YCbCr is that of ITU-R BT.601 in its limited range
-    (luma 16 to 235, colour differences 16 to 240); gray is the luma of BT.601 in the full range
+    """Converts images between color spaces. YCbCr is that of ITU-R BT.601 in its limited range
+    (luma 16 to 235, color differences 16 to 240); gray is the luma of BT.601 in the full range
     0 to 255. Results are rounded to the nearest and saturate.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
@@ -621,8 +621,8 @@ def color_space_conversion(
     Args:
         data: DataNode. Images, volumes or sequences of uint8, with the channels of
             `image_type`. Layouts: FDHWC, FHWC, DHWC, HWC.
-        image_type: types.DALIImageType, required. Colour space of the input.
-        output_type: types.DALIImageType, required. Colour space of the output; the same as
+        image_type: types.DALIImageType, required. Color space of the input.
+        output_type: types.DALIImageType, required. Color space of the output; the same as
             `image_type` changes nothing.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -665,8 +665,8 @@ def color_twist(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """Adjusts hue, saturation, contrast and brightness at once: rotates and scales the colour
-    plane of YIQ, then brightness * (center + contrast * (x - center)), where center is 128 for
+    """Adjusts hue, saturation, contrast and brightness at once: rotates and scales the color plane
+    of YIQ, then brightness * (center + contrast * (x - center)), where center is 128 for
     integers and 0.5 for floating types.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
@@ -1855,7 +1855,7 @@ def hsv(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """Adjusts hue, saturation and value (brightness): rotates and scales the colour plane of YIQ,
+    """Adjusts hue, saturation and value (brightness): rotates and scales the color plane of YIQ,
     then scales all channels. No conversion to HSV happens.
 
     Takes frame sequences (layouts with F).
@@ -1910,7 +1910,7 @@ def hue(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """Rotates the hue, in the colour plane of YIQ.
+    """Rotates the hue, in the color plane of YIQ.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
@@ -2524,12 +2524,12 @@ def paste(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """Puts each image on a larger canvas of one colour.
+    """Puts each image on a larger canvas of one color.
 
     Args:
         image: DataNode. Images; any element type. Layouts: HWC.
-        fill_value: int or list of int, required. Colour of the canvas: a value for each
-            channel. Saturates.
+        fill_value: int or list of int, required. Color of the canvas: a value for each channel.
+            Saturates.
         ratio: float or DataNode, required. Size of the canvas over that of the image, 1 or
             more, along both axes; the product is cut off to whole pixels.
         min_canvas_size: float or DataNode, default 0.0. Least height and width of the canvas,
@@ -3579,7 +3579,7 @@ def saturation(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """Scales the saturation, in the colour plane of YIQ.
+    """Scales the saturation, in the color plane of YIQ.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 

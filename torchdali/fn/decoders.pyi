@@ -55,10 +55,10 @@ def image(
 
     Args:
         data: DataNode. The bytes of one image file a sample, uint8.
-        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
-            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
-            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
-            of ink (0: none).
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
+            RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
+            the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
+            ink (0: none).
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.
@@ -202,10 +202,10 @@ def image_crop(
 
     Args:
         data: DataNode. The bytes of one image file a sample, uint8.
-        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
-            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
-            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
-            of ink (0: none).
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
+            RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
+            the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
+            ink (0: none).
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.
@@ -348,10 +348,10 @@ def image_random_crop(
 
     Args:
         data: DataNode. The bytes of one image file a sample, uint8.
-        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
-            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
-            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
-            of ink (0: none).
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
+            RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
+            the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
+            ink (0: none).
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.
@@ -490,10 +490,10 @@ def image_slice(
         data: DataNode. The bytes of one image file a sample, uint8.
         anchor: DataNode. First pixel of the window, one value an axis. Optional.
         extent: DataNode. Extent of the window, one value an axis. Optional.
-        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
-            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
-            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
-            of ink (0: none).
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
+            RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
+            the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
+            ink (0: none).
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.

@@ -22,10 +22,10 @@ class Image(_Operator):
 
     Args:
         data: DataNode. The bytes of one image file a sample, uint8.
-        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
-            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
-            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
-            of ink (0: none).
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
+            RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
+            the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
+            ink (0: none).
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.
@@ -146,10 +146,10 @@ class ImageCrop(_Operator):
 
     Args:
         data: DataNode. The bytes of one image file a sample, uint8.
-        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
-            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
-            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
-            of ink (0: none).
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
+            RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
+            the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
+            ink (0: none).
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.
@@ -273,10 +273,10 @@ class ImageRandomCrop(_Operator):
 
     Args:
         data: DataNode. The bytes of one image file a sample, uint8.
-        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
-            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
-            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
-            of ink (0: none).
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
+            RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
+            the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
+            ink (0: none).
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.
@@ -388,10 +388,10 @@ class ImageSlice(_Operator):
         data: DataNode. The bytes of one image file a sample, uint8.
         anchor: DataNode. First pixel of the window, one value an axis. Optional.
         extent: DataNode. Extent of the window, one value an axis. Optional.
-        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colours of the
-            output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA
-            keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage
-            of ink (0: none).
+        output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
+            RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
+            the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
+            ink (0: none).
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.

@@ -29,7 +29,7 @@ struct Header {
   int components = 0;
   std::array<Component, 3> component;
   int max_h = 1, max_v = 1;
-  bool rgb = false;          // no colour transform
+  bool rgb = false;          // no color transform
   int restart_interval = 0;  // MCUs; 0: none
   // In natural order. Kept modulo 2^16, as libjpeg-turbo multiplies with them.
   std::array<std::array<int16_t, 64>, 4> quant;

@@ -17,7 +17,7 @@ constexpr uint8_t luma(const uint8_t* pixel) {
   for (int c = 0; c < 3; ++c) sum += pixel[c] * kLuma[c];
   return static_cast<uint8_t>(sum >> 15);
 }
-// What luma gains all channels gain: colour differences stay as they are.
+// What luma gains all channels gain: color differences stay as they are.
 constexpr uint8_t gained(uint8_t x, int gain) {
   return static_cast<uint8_t>(std::clamp(x + gain, 0, 255));
 }

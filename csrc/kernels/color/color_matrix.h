@@ -10,14 +10,14 @@
 namespace torchdali::kernels {
 
 // y[i] = (m[i][0] * x[0] + m[i][1] * x[1]) + m[i][2] * x[2] + offset[i]
-struct ColourMatrix {
+struct ColorMatrix {
   float m[3][3];
   float offset[3];
 };
 
 // `pixels` pixels of three elements of any types. Computed in float, converted as convert.h does.
-void colour_matrix(void* out, DType to, const void* in, DType from, int64_t pixels,
-                   const ColourMatrix& matrix);
+void color_matrix(void* out, DType to, const void* in, DType from, int64_t pixels,
+                  const ColorMatrix& matrix);
 
 // The weighted sum of three channels, in 32768ths, rounded. The weights are at most 32767 each and
 // sum up to 32768.

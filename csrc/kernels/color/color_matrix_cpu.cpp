@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// colour_matrix.h, once per instruction set.
+// color_matrix.h, once per instruction set.
 #include "kernels/color/color_matrix.h"
 
 #include "kernels/convert.h"
@@ -10,21 +10,21 @@
 namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
-inline float channel(const ColourMatrix& c, int i, float x0, float x1, float x2) {
+inline float channel(const ColorMatrix& c, int i, float x0, float x1, float x2) {
   return c.m[i][0] * x0 + c.m[i][1] * x1 + c.m[i][2] * x2 + c.offset[i];
 }
 
-void colour_matrix_plain(uint8_t* __restrict out, const uint8_t* __restrict in, int64_t pixels,
-                         const ColourMatrix& matrix) {
-  const ColourMatrix c = matrix;
+void color_matrix_plain(uint8_t* __restrict out, const uint8_t* __restrict in, int64_t pixels,
+                        const ColorMatrix& matrix) {
+  const ColorMatrix c = matrix;
   for (int64_t p = 0; p < pixels; ++p) {
     const float x0 = in[3 * p], x1 = in[3 * p + 1], x2 = in[3 * p + 2];
     for (int i = 0; i < 3; ++i) out[3 * p + i] = round_to_byte(channel(c, i, x0, x1, x2));
   }
 }
 
-void colour_matrix_floats(float* x, int64_t pixels, const ColourMatrix& matrix) {
-  const ColourMatrix c = matrix;
+void color_matrix_floats(float* x, int64_t pixels, const ColorMatrix& matrix) {
+  const ColorMatrix c = matrix;
   for (int64_t p = 0; p < pixels; ++p) {
     const float x0 = x[3 * p], x1 = x[3 * p + 1], x2 = x[3 * p + 2];
     for (int i = 0; i < 3; ++i) x[3 * p + i] = channel(c, i, x0, x1, x2);
@@ -144,10 +144,10 @@ inline __m128i pattern(int mask, int step) {
 // In each 32 bits.
 inline Ints pair(int low, int high) { return lanes(_mm_set1_epi32(low | high << 16)); }
 
-void colour_matrix_bytes(uint8_t* out, const uint8_t* in, int64_t pixels,
-                         const ColourMatrix& matrix) {
+void color_matrix_bytes(uint8_t* out, const uint8_t* in, int64_t pixels,
+                        const ColorMatrix& matrix) {
   if (pixels < kStep) {
-    colour_matrix_plain(out, in, pixels, matrix);
+    color_matrix_plain(out, in, pixels, matrix);
     return;
   }
   Floats m[3][3], offset[3];
@@ -228,9 +228,9 @@ void triple_channel(uint8_t* out, const uint8_t* in, int64_t pixels) {
   triple_plain(out, in, p, pixels);
 }
 #else
-void colour_matrix_bytes(uint8_t* out, const uint8_t* in, int64_t pixels,
-                         const ColourMatrix& matrix) {
-  colour_matrix_plain(out, in, pixels, matrix);
+void color_matrix_bytes(uint8_t* out, const uint8_t* in, int64_t pixels,
+                        const ColorMatrix& matrix) {
+  color_matrix_plain(out, in, pixels, matrix);
 }
 void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t (&weights)[3]) {
   weighted_sum_plain(out, in, pixels, weights);
@@ -246,14 +246,14 @@ void triple_channel(uint8_t* out, const uint8_t* in, int64_t pixels) {
 }  // namespace TORCHDALI_ISA_NAMESPACE
 
 #if TORCHDALI_ISA_LAST
-void colour_matrix(void* out, DType to, const void* in, DType from, int64_t pixels,
-                   const ColourMatrix& matrix) {
+void color_matrix(void* out, DType to, const void* in, DType from, int64_t pixels,
+                  const ColorMatrix& matrix) {
   if (to == DType::kUInt8 && from == DType::kUInt8) {
-    TORCHDALI_ISA_PICK(colour_matrix_bytes)
+    TORCHDALI_ISA_PICK(color_matrix_bytes)
     (static_cast<uint8_t*>(out), static_cast<const uint8_t*>(in), pixels, matrix);
     return;
   }
-  const auto floats = TORCHDALI_ISA_PICK(colour_matrix_floats);
+  const auto floats = TORCHDALI_ISA_PICK(color_matrix_floats);
   in_float_blocks(out, to, in, from, 3 * pixels, 3,
                   [&](float* x, int64_t n) { floats(x, n / 3, matrix); });
 }

@@ -48,7 +48,7 @@ class ChainRest {
   }
 
  private:
-  static constexpr int kColours = 3, kValues = kColours * kPixels;
+  static constexpr int kColors = 3, kValues = kColors * kPixels;
   using Values = float[kValues];
 
   TORCHDALI_HOST_DEVICE ChainRest(const ChainTask& t, const void* b, ChainPixels<kPixels>& p)
@@ -86,9 +86,9 @@ class ChainRest {
         TORCHDALI_UNROLL
         for (float& x : values) x = x * step.m[0][0] + step.offset[0];
         return;
-      case PixelStep::Kind::kColour:
+      case PixelStep::Kind::kColor:
         TORCHDALI_UNROLL
-        for (int p = 0; p < kPixels; ++p) map(step, at.channels == 1, values + p * kColours);
+        for (int p = 0; p < kPixels; ++p) map(step, at.channels == 1, values + p * kColors);
         at.channels = step.channels;
         return;
       case PixelStep::Kind::kLookup:
@@ -107,19 +107,19 @@ class ChainRest {
   TORCHDALI_HOST_DEVICE static void map(const PixelStep& step, bool gray, float* x) {
     const float in[3] = {x[0], gray ? x[0] : x[1], gray ? x[0] : x[2]};
     TORCHDALI_UNROLL
-    for (int c = 0; c < kColours; ++c)
+    for (int c = 0; c < kColors; ++c)
       x[c] = step.m[c][0] * in[0] + step.m[c][1] * in[1] + step.m[c][2] * in[2] + step.offset[c];
   }
   TORCHDALI_HOST_DEVICE void normalize() {
     const float* mean = list_of<float>(blob, task.mean) + at.first;
     const float* scale = list_of<float>(blob, task.scale) + at.first;
     TORCHDALI_UNROLL
-    for (int c = 0; c < kColours; ++c) {
+    for (int c = 0; c < kColors; ++c) {
       if (c >= at.channels) continue;
       const float m = mean[c], s = scale[c];
       TORCHDALI_UNROLL
       for (int p = 0; p < kPixels; ++p) {
-        float& x = values[p * kColours + c];
+        float& x = values[p * kColors + c];
         x = (x - m) * s + task.shift;
       }
     }
@@ -130,28 +130,28 @@ class ChainRest {
     if constexpr (kPixels % 4 == 0) {
       if (task.column_stride == 1) {
         TORCHDALI_UNROLL
-        for (int c = 0; c < kColours; ++c) {
+        for (int c = 0; c < kColors; ++c) {
           if (c >= at.channels) continue;
           float line[kPixels];
           TORCHDALI_UNROLL
-          for (int p = 0; p < kPixels; ++p) line[p] = values[p * kColours + c];
+          for (int p = 0; p < kPixels; ++p) line[p] = values[p * kColors + c];
           const int64_t first = base + c * task.channel_stride;
           store_run(task.out, task.final_dtype, first, first + at.count, line);
         }
         return;
       }
-      if (at.channels == kColours && task.channel_stride == 1 && task.column_stride == kColours)
-        return store_run(task.out, task.final_dtype, base, base + at.count * kColours, values);
+      if (at.channels == kColors && task.channel_stride == 1 && task.column_stride == kColors)
+        return store_run(task.out, task.final_dtype, base, base + at.count * kColors, values);
     }
     with_type(task.final_dtype, [&]<class T>() {
       T* to = static_cast<T*>(task.out) + base;
       TORCHDALI_UNROLL
       for (int p = 0; p < kPixels; ++p) {
         TORCHDALI_UNROLL
-        for (int c = 0; c < kColours; ++c)
+        for (int c = 0; c < kColors; ++c)
           if (p < at.count && c < at.channels)
             to[p * task.column_stride + c * task.channel_stride] =
-                kernels::convert<T>(values[p * kColours + c]);
+                kernels::convert<T>(values[p * kColors + c]);
       }
     });
   }

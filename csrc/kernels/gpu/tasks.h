@@ -57,7 +57,7 @@ struct LinearTask : ConvertTask {
 
 // Three interleaved channels; as kernels/color/color_matrix.h. `size` counts pixels. One channel of
 // the input stands for all three, and of the output for the first.
-struct ColourTask : ConvertTask {
+struct ColorTask : ConvertTask {
   int in_channels = 3, out_channels = 3;
   float m[3][3] = {};
   float offset[3] = {};
@@ -316,7 +316,7 @@ struct JpegBlocksTask : TaskBase {
   uint8_t* samples[3] = {};                // of all these MCUs, rows without gaps
   BlobOffset quant[3] = {};                // int16[64]
 };
-// The samples to pixels: upsampling, colours, the region, orientation. `size` counts runs of up to
+// The samples to pixels: upsampling, colors, the region, orientation. `size` counts runs of up to
 // kJpegRun pixels of a row of the output, which is uint8 [height, width, channels].
 inline constexpr int kJpegRun = 4;
 struct JpegSamples {
@@ -440,7 +440,7 @@ struct ClaheTask : TaskBase {
 };
 
 // RGB pixels to what a JPEG of them decodes to, kernels/jpeg/jpeg_distortion.h, but for upsampling
-// and colours, which are JpegPixelsTask's.
+// and colors, which are JpegPixelsTask's.
 struct JpegDistortionTask : TaskBase {
   bool blocks = false;  // in place, a thread a block; else the samples of the components
   int64_t height = 0, width = 0;
@@ -455,11 +455,11 @@ struct JpegDistortionTask : TaskBase {
 
 // A pixelwise operator of a chain: what the task of its own kernel says.
 struct PixelStep {
-  enum class Kind : uint8_t { kConvert, kLinear, kColour, kLookup };
+  enum class Kind : uint8_t { kConvert, kLinear, kColor, kLookup };
   Kind kind = Kind::kConvert;
   DType dtype = DType::kNone;             // of the result
   int channels = 0;                       // of the result
-  float m[3][3] = {{1}}, offset[3] = {};  // kColour; kLinear has the first of each
+  float m[3][3] = {{1}}, offset[3] = {};  // kColor; kLinear has the first of each
   int64_t entries = 0;                    // kLookup: as LookupTask
   BlobOffset table = 0;
 };
@@ -487,7 +487,7 @@ struct GpuKernels {
   KernelFn<CopyTask> copy = nullptr;
   KernelFn<ConvertTask> convert = nullptr;
   KernelFn<LinearTask> linear = nullptr;
-  KernelFn<ColourTask> colour = nullptr;
+  KernelFn<ColorTask> color = nullptr;
   KernelFn<WindowTask> window = nullptr;
   KernelFn<NormalizeTask> normalize = nullptr;
   KernelFn<ResampleTask> resample = nullptr, resample_strips = nullptr;

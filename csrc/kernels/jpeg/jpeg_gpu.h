@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left of decoding a JPEG when its codes are read: dequantisation, inverse DCT, upsampling
-// and colours, with the arithmetic of the CPU's decoder, to the bit.
+// and colors, with the arithmetic of the CPU's decoder, to the bit.
 #pragma once
 
 #include "kernels/gpu/runs.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of JPEG components to rows of pixels: smooth ("fancy") upsampling and colour conversion, to
+// Rows of JPEG components to rows of pixels: smooth ("fancy") upsampling and color conversion, to
 // the bit what libjpeg-turbo gives.
 #pragma once
 

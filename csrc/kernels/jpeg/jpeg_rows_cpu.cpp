@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upsampling in loops that compilers vectorise; colour with intrinsics, for the sake of storing
+// Upsampling in loops that compilers vectorise; color with intrinsics, for the sake of storing
 // three bytes a pixel. AVX-512 has the AVX2 code: shuffles across 512 bits would gain nothing.
 #include <algorithm>
 #include <cstring>

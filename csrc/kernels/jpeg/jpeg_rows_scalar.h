@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pixel of jpeg_rows.h, for the host and the GPU: colour conversion and smooth upsampling.
+// One pixel of jpeg_rows.h, for the host and the GPU: color conversion and smooth upsampling.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element or pixel from the one at the same place: conversion, linear functions, colours.
+// One element or pixel from the one at the same place: conversion, linear functions, colors.
 #pragma once
 
 #include "kernels/gpu/runs.h"
@@ -42,11 +42,11 @@ struct LinearGrid {
   }
 };
 
-struct ColourGrid {
+struct ColorGrid {
   static constexpr int kPerCall = 4;  // pixels
-  const ColourTask* tasks;
+  const ColorTask* tasks;
   TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const ColourTask& task = tasks[t];
+    const ColorTask& task = tasks[t];
     const int64_t pixel = i * kPerCall;
     if (task.in_channels == 3 && task.out_channels == 3) {
       float x[3 * kPerCall], y[3 * kPerCall];
@@ -59,15 +59,15 @@ struct ColourGrid {
     }
     for (int64_t p = pixel; p < pixel + kPerCall && p < task.size; ++p) {
       float x[3];
-      const bool colour = task.in_channels == 3;
-      for (int c = 0; c < 3; ++c) x[c] = load_float(task.in, task.in_dtype, colour ? 3 * p + c : p);
+      const bool color = task.in_channels == 3;
+      for (int c = 0; c < 3; ++c) x[c] = load_float(task.in, task.in_dtype, color ? 3 * p + c : p);
       for (int c = 0; c < task.out_channels; ++c)
         store_float(task.out, task.out_dtype, task.out_channels * p + c, map(task, c, x));
     }
   }
 
  private:
-  TORCHDALI_HOST_DEVICE static float map(const ColourTask& task, int c, const float* x) {
+  TORCHDALI_HOST_DEVICE static float map(const ColorTask& task, int c, const float* x) {
     const float* m = task.m[c];
     return m[0] * x[0] + m[1] * x[1] + m[2] * x[2] + task.offset[c];
   }

@@ -188,7 +188,7 @@ TORCHDALI_OPERATOR("clahe")
                   "over all bins. 0 or less: no limit.")
     .arg("bins", 256, "Number of bins of a histogram, 1 to 256.")
     .arg("luma_only", true,
-         "Whether the luma of RGB images (ITU-R BT.601) is equalised and colour differences stay "
+         "Whether the luma of RGB images (ITU-R BT.601) is equalised and color differences stay "
          "as they are; else each channel on its own.")
     .cpu<Clahe>()
     .gpu<ClaheGpu>();

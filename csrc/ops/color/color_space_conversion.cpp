@@ -11,7 +11,7 @@ namespace torchdali {
 namespace {
 
 // ITU-R BT.601-7, 2.5.1: luma of red, green and blue; 2.5.3: quantisation in 8 bits, luma in
-// [16, 235], colour differences in [16, 240] around 128.
+// [16, 235], color differences in [16, 240] around 128.
 constexpr double kRed = 0.299, kGreen = 0.587, kBlue = 0.114;
 constexpr double kLumaScale = 219.0 / 255, kChromaScale = 224.0 / 255;
 constexpr double kLumaOffset = 16, kChromaOffset = 128;
@@ -42,8 +42,8 @@ constexpr AffineMap ycbcr_to_rgb() {
 }
 
 // `in_bgr`: the input's channels, `out_bgr`: the output's come in the other order.
-kernels::ColourMatrix to_matrix(const AffineMap& map, bool in_bgr, bool out_bgr) {
-  kernels::ColourMatrix result;
+kernels::ColorMatrix to_matrix(const AffineMap& map, bool in_bgr, bool out_bgr) {
+  kernels::ColorMatrix result;
   for (int i = 0; i < 3; ++i) {
     const int row = out_bgr ? 2 - i : i;
     result.offset[i] = static_cast<float>(map.offset[row]);
@@ -59,20 +59,20 @@ const char* name_of(ImageType type) {
 }
 
 // What the images are and become.
-class ColourArgs {
+class ColorArgs {
  public:
-  explicit ColourArgs(const OpSpec& spec)
+  explicit ColorArgs(const OpSpec& spec)
       : layout_(spec, 0),
         from_(spec.get<ImageType>("image_type")),
         to_(spec.get<ImageType>("output_type")) {
     for (const ImageType type : {from_, to_})
       TORCHDALI_CHECK(type != ImageType::kAnyData,
-                      "ANY_DATA is no colour space: give RGB, BGR, "
+                      "ANY_DATA is no color space: give RGB, BGR, "
                       "GRAY or YCbCr");
     const bool in_bgr = from_ == ImageType::kBGR, out_bgr = to_ == ImageType::kBGR;
     matrix_ = from_ == ImageType::kYCbCr ? to_matrix(ycbcr_to_rgb(), false, out_bgr)
                                          : to_matrix(rgb_to_ycbcr(), in_bgr, false);
-    // Without colour differences, all of red, green and blue are the gray value.
+    // Without color differences, all of red, green and blue are the gray value.
     if (from_ == ImageType::kYCbCr && to_ == ImageType::kGray) {
       constexpr double y = 1 / kLumaScale, offset = -y * kLumaOffset;
       constexpr AffineMap kLuma = {{{y, 0, 0}, {y, 0, 0}, {y, 0, 0}}, {offset, offset, offset}};
@@ -110,12 +110,12 @@ class ColourArgs {
 
   InputLayout layout_;
   ImageType from_, to_;
-  kernels::ColourMatrix matrix_;
+  kernels::ColorMatrix matrix_;
 };
 
-class ColorSpaceConversion final : public Operator, private ColourArgs {
+class ColorSpaceConversion final : public Operator, private ColorArgs {
  public:
-  explicit ColorSpaceConversion(const OpSpec& spec) : ColourArgs(spec) {}
+  explicit ColorSpaceConversion(const OpSpec& spec) : ColorArgs(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
@@ -148,7 +148,7 @@ class ColorSpaceConversion final : public Operator, private ColourArgs {
     }
   }
   void matrix(uint8_t* out, const uint8_t* in, int64_t pixels) const {
-    kernels::colour_matrix(out, DType::kUInt8, in, DType::kUInt8, pixels, matrix_);
+    kernels::color_matrix(out, DType::kUInt8, in, DType::kUInt8, pixels, matrix_);
   }
   // Calls fn(block, first, n) for some pixels at a time, with room for three channels of them.
   template <class Fn>
@@ -160,11 +160,11 @@ class ColorSpaceConversion final : public Operator, private ColourArgs {
 };
 
 class ColorSpaceConversionGpu final
-    : public gpu::TaskOperator<gpu::ColourTask, &gpu::GpuKernels::colour>,
+    : public gpu::TaskOperator<gpu::ColorTask, &gpu::GpuKernels::color>,
       public gpu::MapsPixels,
-      private ColourArgs {
+      private ColorArgs {
  public:
-  explicit ColorSpaceConversionGpu(const OpSpec& spec) : ColourArgs(spec), linear_(matrix_) {
+  explicit ColorSpaceConversionGpu(const OpSpec& spec) : ColorArgs(spec), linear_(matrix_) {
     const bool ycbcr = from_ == ImageType::kYCbCr || to_ == ImageType::kYCbCr;
     if (ycbcr) return;
     // What the CPU does with integers, as a matrix: in float it comes out the same to the bit, as
@@ -192,7 +192,7 @@ class ColorSpaceConversionGpu final
     (void)check(ctx.input(0));
     gpu::PixelStep step{.dtype = DType::kUInt8, .channels = channels_of(to_)};
     if (from_ == to_) return step;
-    step.kind = gpu::PixelStep::Kind::kColour;
+    step.kind = gpu::PixelStep::Kind::kColor;
     set_matrix(step);
     return step;
   }
@@ -210,22 +210,22 @@ class ColorSpaceConversionGpu final
       return static_cast<float>((from_ == ImageType::kRGB ? kRgbToGray : kBgrToGray)[k]) / 32768;
     return k == (from_ == ImageType::kGray ? 0 : 2 - i) ? 1.0f : 0.0f;
   }
-  kernels::ColourMatrix linear_;
+  kernels::ColorMatrix linear_;
 };
 
 TORCHDALI_OPERATOR("color_space_conversion")
     .doc(
-        "Converts images between colour spaces. YCbCr is that of ITU-R BT.601 in its limited range "
-        "(luma 16 to 235, colour differences 16 to 240); gray is the luma of BT.601 in the full "
+        "Converts images between color spaces. YCbCr is that of ITU-R BT.601 in its limited range "
+        "(luma 16 to 235, color differences 16 to 240); gray is the luma of BT.601 in the full "
         "range 0 to 255. Results are rounded to the nearest and saturate.")
     .input("data", "Images, volumes or sequences of uint8, with the channels of `image_type`.",
            {"FDHWC", "FHWC", "DHWC", "HWC"})
     .output("converted",
             "Layout of the input, uint8, with the channels of `output_type`: one for GRAY, else "
             "three.")
-    .required_arg("image_type", ArgType::kImageType, "Colour space of the input.")
+    .required_arg("image_type", ArgType::kImageType, "Color space of the input.")
     .required_arg("output_type", ArgType::kImageType,
-                  "Colour space of the output; the same as `image_type` changes nothing.")
+                  "Color space of the output; the same as `image_type` changes nothing.")
     .sequences()
     .volumes()
     .image_role(ImageRole::kPixelwise)

@@ -60,7 +60,7 @@ class ColorArgs {
   struct Map {
     DType dtype;
     Layout layout;
-    kernels::ColourMatrix matrix;
+    kernels::ColorMatrix matrix;
   };
   explicit ColorArgs(const OpSpec& spec) : layout_(spec, 0) {
     const auto make = [&spec](std::optional<Arg<float>>& arg, const char* name) {
@@ -86,7 +86,7 @@ class ColorArgs {
     const float brightness = value(ctx, brightness_, 1.0f) * value(ctx, value_, 1.0f);
     const float contrast = value(ctx, contrast_, 1.0f);
     const Matrix m = hue_saturation(value(ctx, hue_, 0.0f), value(ctx, saturation_, 1.0f));
-    kernels::ColourMatrix map;
+    kernels::ColorMatrix map;
     for (int i = 0; i < 3; ++i) {
       for (int k = 0; k < 3; ++k) map.m[i][k] = static_cast<float>(m[i][k] * brightness * contrast);
       map.offset[i] = (center(in.dtype) - center(in.dtype) * contrast) * brightness;
@@ -113,14 +113,14 @@ class ColorTwist final : public Operator {
     const SampleView& in = ctx.input(0);
     const auto [dtype, layout, matrix] = args_(ctx);
     const SampleView& out = ctx.output(0, dtype, in.shape, layout);
-    kernels::colour_matrix(out.data, dtype, in.data, in.dtype, in.volume() / 3, matrix);
+    kernels::color_matrix(out.data, dtype, in.data, in.dtype, in.volume() / 3, matrix);
   }
 
  private:
   ColorArgs args_;
 };
 
-class ColorTwistGpu final : public gpu::TaskOperator<gpu::ColourTask, &gpu::GpuKernels::colour>,
+class ColorTwistGpu final : public gpu::TaskOperator<gpu::ColorTask, &gpu::GpuKernels::color>,
                             public gpu::MapsPixels {
  public:
   explicit ColorTwistGpu(const OpSpec& spec) : args_(spec) {}
@@ -138,14 +138,14 @@ class ColorTwistGpu final : public gpu::TaskOperator<gpu::ColourTask, &gpu::GpuK
   }
   gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& /*lists*/) const override {
     const auto [dtype, layout, matrix] = args_(ctx);
-    gpu::PixelStep step{.kind = gpu::PixelStep::Kind::kColour, .dtype = dtype, .channels = 3};
+    gpu::PixelStep step{.kind = gpu::PixelStep::Kind::kColor, .dtype = dtype, .channels = 3};
     set(matrix, step);
     return step;
   }
 
  private:
   template <class To>
-  static void set(const kernels::ColourMatrix& matrix, To& to) {
+  static void set(const kernels::ColorMatrix& matrix, To& to) {
     for (int i = 0; i < 3; ++i) {
       std::copy_n(matrix.m[i], 3, to.m[i]);
       to.offset[i] = matrix.offset[i];
@@ -180,7 +180,7 @@ SchemaBuilder& add_saturation(SchemaBuilder& schema) {
 
 TORCHDALI_OPERATOR("hsv")
     .doc(
-        "Adjusts hue, saturation and value (brightness): rotates and scales the colour plane of "
+        "Adjusts hue, saturation and value (brightness): rotates and scales the color plane of "
         "YIQ, then scales all channels. No conversion to HSV happens.")
     .with(add_input_and_output)
     .with(add_hue)
@@ -193,7 +193,7 @@ TORCHDALI_OPERATOR("hsv")
     .gpu<ColorTwistGpu>();
 
 TORCHDALI_OPERATOR("hue")
-    .doc("Rotates the hue, in the colour plane of YIQ.")
+    .doc("Rotates the hue, in the color plane of YIQ.")
     .with(add_input_and_output)
     .with(add_hue)
     .with(add_dtype)
@@ -202,7 +202,7 @@ TORCHDALI_OPERATOR("hue")
     .gpu<ColorTwistGpu>();
 
 TORCHDALI_OPERATOR("saturation")
-    .doc("Scales the saturation, in the colour plane of YIQ.")
+    .doc("Scales the saturation, in the color plane of YIQ.")
     .with(add_input_and_output)
     .with(add_saturation)
     .with(add_dtype)
@@ -212,7 +212,7 @@ TORCHDALI_OPERATOR("saturation")
 
 TORCHDALI_OPERATOR("color_twist")
     .doc(
-        "Adjusts hue, saturation, contrast and brightness at once: rotates and scales the colour "
+        "Adjusts hue, saturation, contrast and brightness at once: rotates and scales the color "
         "plane of YIQ, then brightness * (center + contrast * (x - center)), where center is 128 "
         "for integers and 0.5 for floating types.")
     .with(add_input_and_output)

@@ -28,7 +28,7 @@ SchemaBuilder& add_image_decoder_args(SchemaBuilder& schema) {
   constexpr int64_t kDeviceMemory = 16777216, kHostMemory = 8388608, kHybridPixels = 1000000;
   return schema
       .arg("output_type", ImageType::kRGB,
-           "Colours of the output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop "
+           "Colors of the output. RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop "
            "alpha; ANY_DATA keeps the channels of the file: gray, gray and alpha, RGB, RGBA, or "
            "CMYK as coverage of ink (0: none).")
       .arg("dtype", DType::kUInt8,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.paste: images on a larger canvas of one colour. Source of the sizes: DALI's description of
+// fn.paste: images on a larger canvas of one color. Source of the sizes: DALI's description of
 // Paste, which has no implementation for the CPU.
 #include <cmath>
 #include <cstring>
@@ -128,14 +128,14 @@ class PasteGpu final : public gpu::TaskOperator<gpu::WindowTask, &gpu::GpuKernel
     for (int i = 0; i < anchor.ndim(); ++i) anchor[i] = -anchor[i];
     Task task;
     if (!gpu::set_window_place(task, in, out, anchor, out.shape, {0, 1, 2}, -1, 2)) return;
-    std::vector<uint64_t> colour(static_cast<size_t>(out.shape[2]));
+    std::vector<uint64_t> color(static_cast<size_t>(out.shape[2]));
     dispatch_dtype(in.dtype, [&]<class T>() {
-      for (size_t c = 0; c < colour.size(); ++c) {
+      for (size_t c = 0; c < color.size(); ++c) {
         const T value = args_.fill<T>(static_cast<int64_t>(c));
-        std::memcpy(&colour[c], &value, sizeof(T));
+        std::memcpy(&color[c], &value, sizeof(T));
       }
     });
-    task.fill = tasks(ctx).keep(std::span<const uint64_t>(colour));
+    task.fill = tasks(ctx).keep(std::span<const uint64_t>(color));
     tasks(ctx).add(ctx, task);
   }
 
@@ -144,11 +144,11 @@ class PasteGpu final : public gpu::TaskOperator<gpu::WindowTask, &gpu::GpuKernel
 };
 
 TORCHDALI_OPERATOR("paste")
-    .doc("Puts each image on a larger canvas of one colour.")
+    .doc("Puts each image on a larger canvas of one color.")
     .input("image", "Images; any element type.", {"HWC"})
     .output("canvas", "Element type and layout of the input.")
     .required_arg("fill_value", ArgType::kIntVec,
-                  "Colour of the canvas: a value for each channel. Saturates.")
+                  "Color of the canvas: a value for each channel. Saturates.")
     .required_arg("ratio", ArgType::kFloat,
                   "Size of the canvas over that of the image, 1 or more, along both axes; the "
                   "product is cut off to whole pixels.",
