@@ -14,6 +14,7 @@
 
 #include "core/batch_context.h"
 #include "core/operator.h"
+#include "gpu/placeholder.h"
 #include "kernels/gpu/tasks.h"
 
 namespace torchdali::gpu {
@@ -25,29 +26,27 @@ void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
                  std::span<const std::byte> blob,
                  const std::function<int(const void*, const void*, void*)>& queue);
 
-// Device memory for what a kernel of a batch leaves to the next. Until allocate(), addresses stand
-// for those that move() gives then.
+// Device memory for what one kernel of a batch leaves to the next. reserve() returns placeholders,
+// which move() replaces after allocate().
 class Workspace {
  public:
   void* reserve(int64_t bytes) {
-    const uintptr_t at = kStandIn + static_cast<uintptr_t>(bytes_);
+    void* placeholder = WorkspacePlaceholder::at(bytes_);
     bytes_ += (bytes + kAlign - 1) / kAlign * kAlign;
-    return reinterpret_cast<void*>(at);  // NOLINT(performance-no-int-to-ptr)
+    return placeholder;
   }
   void allocate(const BatchContext& ctx);
-  // Leaves other addresses as they are.
+  // Does nothing to other addresses.
   template <class T>
   void move(T*& address) const {
-    const uintptr_t offset = reinterpret_cast<uintptr_t>(address) - kStandIn;
-    if (offset >= static_cast<uintptr_t>(bytes_)) return;
-    address = reinterpret_cast<T*>(memory_.get() + offset);
+    if (WorkspacePlaceholder::contains(address))
+      address = WorkspacePlaceholder::resolve(address, memory_.get());
   }
 
  private:
-  static constexpr uintptr_t kStandIn = uintptr_t{1} << 61;
   static constexpr int64_t kAlign = 64;
   int64_t bytes_ = 0;
-  std::shared_ptr<char> memory_;
+  std::shared_ptr<void> memory_;
 };
 
 // The tasks of one batch.

@@ -41,8 +41,7 @@ class Stage final : public Operator {
 const GpuKernels& kernels_of(const BatchContext& ctx) { return ctx.device().kernels(); }
 
 void Workspace::allocate(const BatchContext& ctx) {
-  if (bytes_ == 0) return;
-  memory_ = std::static_pointer_cast<char>(ctx.device().workspace(bytes_));
+  if (bytes_ > 0) memory_ = ctx.device().workspace(bytes_);
 }
 
 void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,

@@ -5,6 +5,7 @@
 
 #include "gpu/copy_axes.h"
 #include "gpu/device.h"
+#include "gpu/placeholder.h"
 
 namespace torchdali {
 
@@ -44,12 +45,12 @@ class UnfusedChain::Stage final : public BatchContext, private SampleMemory {
     std::vector<int64_t> begins(made.size());
     for (size_t k = 0; k < made.size(); ++k) {
       begins[k] = bytes;
-      if (made[k].input < 0 && is_stand_in(made[k].view.data))
+      if (made[k].input < 0 && gpu::OutputPlaceholder::contains(made[k].view.data))
         bytes += (made[k].view.size_bytes() + kAlign - 1) / kAlign * kAlign;
     }
     auto memory = whole_.device().workspace(bytes);
     for (size_t k = 0; k < made.size(); ++k)
-      if (is_stand_in(made[k].view.data))
+      if (gpu::OutputPlaceholder::contains(made[k].view.data))
         made[k].view.data = static_cast<char*>(memory.get()) + begins[k];
     std::vector<gpu::CopyTask> copies;
     copies.reserve(copies_.size());
@@ -60,10 +61,10 @@ class UnfusedChain::Stage final : public BatchContext, private SampleMemory {
     return memory;
   }
 
-  void* address(int i, int index_in_batch, const void* stand_in) const override {
-    if (is_last_) return whole_.address(i, index_in_batch, stand_in);
+  void* address(int i, int index_in_batch, const void* placeholder) const override {
+    if (is_last_) return whole_.address(i, index_in_batch, placeholder);
     const auto at = std::lower_bound(samples_.begin(), samples_.end(), index_in_batch);
-    return moved(static_cast<size_t>(at - samples_.begin()), stand_in);
+    return moved(static_cast<size_t>(at - samples_.begin()), placeholder);
   }
   gpu::Device& device() const override { return whole_.device(); }
   bool cancelled() const override { return whole_.cancelled(); }
@@ -86,15 +87,8 @@ class UnfusedChain::Stage final : public BatchContext, private SampleMemory {
   void adopt_output(int i) override { whole_.adopt_output(i); }
 
  private:
-  // Where outputs seem to lie until there is memory for them: no address that there is, and nobody
-  // reads from it. An integer, so that places in a sample are differences.
-  static constexpr uintptr_t kStandIn = uintptr_t{1} << 60;
-  static void* stand_in_address() {
-    return reinterpret_cast<void*>(kStandIn);  // NOLINT(performance-no-int-to-ptr)
-  }
-  static bool is_stand_in(const void* address) { return address == stand_in_address(); }
-  void* moved(size_t k, const void* stand_in) const {
-    return made[k].view.as<char>() + (reinterpret_cast<uintptr_t>(stand_in) - kStandIn);
+  void* moved(size_t k, const void* placeholder) const {
+    return made[k].view.as<char>() + gpu::OutputPlaceholder::offset(placeholder);
   }
   int index_in_whole(int k) const { return positions_[static_cast<size_t>(k)]; }
   int input_of_chain(int i) const { return member_.inputs[static_cast<size_t>(i)]; }
@@ -102,7 +96,7 @@ class UnfusedChain::Stage final : public BatchContext, private SampleMemory {
   void allocate_output(int /*output*/, SampleView& view) override {
     (void)checked_size_bytes(view);
     if (is_last_) view.data = outer_->output(0, view.dtype, view.shape, view.layout).data;
-    else view.data = stand_in_address();
+    else view.data = gpu::OutputPlaceholder::at();
     made[k_] = {.view = view, .input = -1};
   }
   void alias_output(int /*output*/, int input) override {
@@ -125,7 +119,7 @@ class UnfusedChain::Stage final : public BatchContext, private SampleMemory {
   }
   void* allocate_scratch(size_t bytes) override { return outer_->scratch<std::byte>(bytes).data(); }
 
-  struct Copy {  // to a stand-in
+  struct Copy {  // to a placeholder
     size_t k;
     void* to;
     const void* from;

@@ -8,6 +8,7 @@
 #include "executor/graph/operator_error.h"
 #include "gpu/copy_axes.h"
 #include "gpu/device.h"
+#include "gpu/placeholder.h"
 
 namespace torchdali {
 
@@ -119,21 +120,16 @@ class StepContext final : public BatchContext, private SampleMemory {
                tasks);
     gpu::queue_copies(*device_, tasks);
   }
-  void* address(int i, int index_in_batch, const void* stand_in) const override {
+  void* address(int i, int index_in_batch, const void* placeholder) const override {
     const SampleView& view =
         kept(step_.outputs[static_cast<size_t>(i)])[static_cast<size_t>(index_in_batch)];
-    return static_cast<char*>(view.data) +
-           (static_cast<const char*>(stand_in) - static_cast<const char*>(stand_in_address()));
+    return static_cast<char*>(view.data) + gpu::OutputPlaceholder::offset(placeholder);
   }
 
  private:
-  // Where outputs seem to lie until their memory is made; aligned, and no address that there is.
-  static void* stand_in_address() {
-    return reinterpret_cast<void*>(uintptr_t{1} << 62);  // NOLINT(performance-no-int-to-ptr)
-  }
   void allocate_output(int output, SampleView& view) override {
     (void)checked_size_bytes(view);
-    view.data = stand_in_address();
+    view.data = gpu::OutputPlaceholder::at();
     kept(step_.outputs[static_cast<size_t>(output)])[position()] = view;
   }
   void alias_output(int output, int input) override {
@@ -211,7 +207,7 @@ class StepContext final : public BatchContext, private SampleMemory {
   size_t k_ = 0;
   std::vector<SampleView> values_;
   std::vector<int> slots_;
-  struct Copy {  // to a stand-in
+  struct Copy {  // to a placeholder
     int output, sample;
     const void *to, *from;
     int64_t bytes;

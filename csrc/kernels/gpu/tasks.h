@@ -17,7 +17,8 @@ namespace torchdali::gpu {
 // Axes of a task; axes that can be walked over as one are one.
 inline constexpr int kMaxAxes = 8;
 
-// What every task begins with. Until a batch is complete `out` is a stand-in (see operator.h).
+// What every task begins with. Until a batch is complete, `out` is a placeholder
+// (gpu/placeholder.h).
 struct TaskBase {
   const void* in = nullptr;
   void* out = nullptr;
