@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles csrc/**/*.cpp into ``torchdali._C``, csrc/**/*.cu into ``torchdali/_cuda.so``.
 
-csrc/workers becomes a separate extension, ``torchdali._shm``, which workers load without torch.
+csrc/workers becomes a separate extension, ``torchdali._shm``, which workers load without torch. The
+GPU kernels of csrc/kernels/**/*_gpu.h are compiled through generated files: into ``_cuda.so`` for
+CUDA, and into ``_C`` as an emulation (tools/gpu_kernels.py).
 
 There are no source lists: every file in csrc/ is part of the build. Environment variables:
 
@@ -31,8 +33,12 @@ from setuptools import Extension, setup
 from torch.utils import cpp_extension
 
 ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "tools"))
+import gpu_kernels  # noqa: E402
+
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "torchdali"
+GENERATED = ROOT / "build" / "gpu_kernels"
 
 # Folders with ccache's links that are named like compilers. They are added to PATH, because torch's
 # build takes the whole of CXX as one program, so CXX="ccache g++" fails.
@@ -225,20 +231,18 @@ def ninja_rules(nvcc: str, sources: list[Path], objects: Path) -> Iterator[str]:
     yield f"  command = {nvcc} -shared -cudart static $in -o $out"
     outputs = []
     for source in sources:
-        output = "_".join(source.relative_to(CSRC).with_suffix(".o").parts)
+        output = f"{source.stem}.o"
         outputs.append(output)
         yield f"build {output}: compile {source}"
     yield f"build {objects / '_cuda.so'}: link {' '.join(outputs)}"
 
 
-def build_cuda(objects: Path) -> tuple[Path, str] | str:
-    """Compiles csrc/**/*.cu; returns the library and CUDA's version, or why it was not built."""
+def build_cuda(objects: Path, units: gpu_kernels.Units) -> tuple[Path, str] | str:
+    """Compiles the GPU library; returns it and CUDA's version, or why it was not built."""
     choice = "0" if sanitizer() else os.environ.get("TORCHDALI_CUDA", "auto")
     if choice == "0":
         return "left out by TORCHDALI_CUDA=0 or a sanitizer"
-    sources = sorted(CSRC.rglob("*.cu"))
-    if not sources:
-        return "there are no .cu files"
+    sources = [*sorted(CSRC.rglob("*.cu")), units.fingerprint, *units.cuda]
     found = find_nvcc()
     if isinstance(found, str):
         if choice == "1":
@@ -274,10 +278,14 @@ class BuildExt(cpp_extension.BuildExtension):
         """Builds into the source tree for an editable install, otherwise into the wheel."""
         os.environ.setdefault("MAX_JOBS", str(len(os.sched_getaffinity(0))))
         in_place = bool(self.inplace) or bool(getattr(self, "editable_mode", False))
+        units = gpu_kernels.write_units(CSRC, GENERATED)
+        # Here, since what an extension starts with becomes part of a source distribution.
+        engine = next(e for e in self.extensions if e.name == "torchdali._C")
+        engine.sources += [str(p.relative_to(ROOT)) for p in (units.fingerprint, *units.emulated)]
         super().run()
         package = PACKAGE if in_place else Path(self.build_lib, "torchdali")
         package.mkdir(parents=True, exist_ok=True)
-        cuda = build_cuda(Path(self.build_temp, "cuda"))
+        cuda = build_cuda(Path(self.build_temp, "cuda"), units)
         (package / "_cuda.so").unlink(missing_ok=True)
         if isinstance(cuda, str):
             print(f"torchdali: built without the GPU library: {cuda}")

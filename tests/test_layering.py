@@ -128,6 +128,17 @@ def test_cxx_files_include_only_what_their_folder_may():
     )
 
 
+def test_headers_with_gpu_kernels_do_not_include_each_other():
+    # A kernel would be registered by the generated files of both (tools/gpu_kernels.py).
+    problems(
+        f"{path.relative_to(CSRC)} includes {include}"
+        for path in cxx_files()
+        if path.name.endswith("_gpu.h") and path.is_relative_to(CSRC / "kernels")
+        for include in includes(path)
+        if include.endswith("_gpu.h")
+    )
+
+
 def test_includes_have_no_cycles():
     problems(find_cycles({str(p.relative_to(CSRC)): includes(p) for p in cxx_files()}))
 

@@ -57,7 +57,12 @@ TARGETS = {
         FOLDER / "jpeg_packer_fuzz.cpp",
         FOLDER / "jpeg_packer_corpus.bin",
         120_000,
-        ("csrc/io/jpeg_decoder/packer", "csrc/io/jpeg_decoder/scan/", "csrc/gpu", "csrc/ops"),
+        (
+            "csrc/io/jpeg_decoder/packer",
+            "csrc/io/jpeg_decoder/scan/",
+            "csrc/kernels/jpeg/jpeg_gpu.h",
+            "csrc/ops",
+        ),
     ),
 }
 
@@ -141,7 +146,7 @@ def report_coverage(compiler: str, target: Target, folder: Path) -> None:
     merge = [find("llvm-profdata"), "merge", "-sparse", str(raw), "-o", str(data)]
     subprocess.run(merge, check=True)
     # The headers with code are not in the list of sources.
-    files = [*sources_of(target), *map(str, (ROOT / "csrc" / "gpu" / "grids").glob("jpeg.h"))]
+    files = [*sources_of(target), *map(str, (ROOT / "csrc/kernels/jpeg").glob("jpeg_gpu.h"))]
     measured = [p for p in files if str(Path(p).relative_to(ROOT)).startswith(target.measured)]
     measured = [p for p in measured if not p.endswith("choice.cpp")]  # not part of the target
     report = [find("llvm-cov"), "report", str(program), f"-instr-profile={data}", *measured]

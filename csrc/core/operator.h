@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operator: the base class of all operators. Sources derive from Source (core/source.h), operators
-// on the GPU from gpu::TaskOperator (gpu/operator.h).
+// on the GPU from gpu::GpuOperator (gpu/operator.h).
 #pragma once
 
 #include <memory>

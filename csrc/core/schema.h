@@ -243,7 +243,7 @@ class SchemaBuilder {
   // The CPU implementation: a class derived from Operator, constructed from an OpSpec.
   template <class Op>
   SchemaBuilder& cpu();
-  // The GPU implementation: a class derived from gpu::TaskOperator (gpu/operator.h).
+  // The GPU implementation: a class derived from gpu::GpuOperator (gpu/operator.h).
   template <class Op>
   SchemaBuilder& gpu();
   // Input `index` is on the host, also on the GPU.

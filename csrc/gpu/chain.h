@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GPU operators say about themselves so that several of them over one image become one kernel
+// The interfaces by which several GPU operators over one image become one kernel
 // (executor/chain/gpu_chain.h, docs/design/fusion.md). Images and parts of them are those of
-// core/image_part.h; nobody looks at pixels here.
+// core/image_part.h. Nothing here reads pixels.
 #pragma once
 
 #include <memory>
 
 #include "core/image_part.h"
 #include "gpu/operator.h"
+#include "kernels/resample/chain_task.h"
 
 namespace torchdali::gpu {
 
-using ChainTasks = Tasks<ChainTask>;  // of one of the two kernels
-
-// The schema of who derives from it says so (Schema::chains_on_gpu).
+// Base class of GPU operators that can be members of a chain (Schema::chains_on_gpu).
 class ChainMember {
  public:
   virtual ~ChainMember() = default;
@@ -22,22 +21,23 @@ class ChainMember {
 // ImageRole::kWindow and kFlip.
 class TakesPart : public ChainMember, public TakesImagePart {};
 
-// The resampling of the sample in hand.
+// The resampling of the current sample.
 class ChainResampling {
  public:
   virtual ~ChainResampling() = default;
-  // Of the result; without data.
+  // The result, without data.
   virtual SampleView image() const = 0;
   // As ImageResampling::narrow().
   virtual void narrow(const ImagePart& part) = 0;
-  // Whether it goes by strips (kernels/resample/strips_gpu.h), as it would alone: another kernel.
+  // Whether it goes by strips (kernels/resample/strip_resampling.h), as it would outside a chain.
   virtual bool by_strips() const = 0;
-  // Sets what a resampling has of `task`, but the addresses. Rows of the input are `row_stride`
-  // elements apart. False where that cannot be done in the way that it would alone. Once.
-  virtual bool describe(const SampleContext& ctx, ChainTasks& tasks, ChainTask& task,
+  // Sets all that `task` says about the resampling, but the addresses. Rows of the input are
+  // `row_stride` elements apart. Returns false where the resampling would be computed otherwise
+  // outside a chain. Called once.
+  virtual bool describe(const SampleContext& ctx, Blob& blob, ChainTask& task,
                         int64_t row_stride) = 0;
 };
-// ImageRole::kResampler. `in`, of layout "HWC", stands for input 0 and has no data.
+// ImageRole::kResampler. `in`, of layout "HWC", describes input 0 and has no data.
 class ResamplesInChain : public ChainMember {
  public:
   virtual std::unique_ptr<ChainResampling> plan(SampleContext& ctx, const SampleView& in) const = 0;
@@ -46,17 +46,17 @@ class ResamplesInChain : public ChainMember {
 // ImageRole::kPixelwise.
 class MapsPixels : public ChainMember {
  public:
-  // What becomes of each pixel of input 0, which has layout "HWC" and no data; `lists` takes what
-  // is longer.
-  virtual PixelStep step(const SampleContext& ctx, ChainTasks& lists) const = 0;
+  // How each pixel of input 0 is mapped. The input has layout "HWC" and no data; tables go to
+  // `blob`.
+  virtual PixelStep step(const SampleContext& ctx, Blob& blob) const = 0;
 };
 
 // ImageRole::kNormalizer.
 class NormalizesInChain : public TakesPart {
  public:
-  // Makes output 0 for an image like `in`, which part() was taken of, and sets what a normalisation
-  // and the output have of `task`, its address too.
-  virtual void finish(SampleContext& ctx, const SampleView& in, ChainTasks& tasks,
+  // Makes output 0 for an image like `in`, the result of part(), and sets all that `task` says
+  // about normalization and about the output, including its address.
+  virtual void finish(SampleContext& ctx, const SampleView& in, Blob& blob,
                       ChainTask& task) const = 0;
 };
 

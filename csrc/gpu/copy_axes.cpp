@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "gpu/launch.h"
+
 namespace torchdali::gpu {
 namespace {
 
-// Whether `outer` walks on where `inner` ends.
+// Whether a step along `outer` continues where `inner` ends.
 bool continues(const CopyAxis& outer, const CopyAxis& inner) {
   return outer.whole() && inner.whole() && outer.in_stride == inner.in_stride * inner.extent &&
          outer.out_stride == inner.out_stride * inner.extent;
@@ -29,7 +31,7 @@ std::vector<CopyAxis> merged(std::span<const CopyAxis> axes) {
   return result;
 }
 
-// How many bytes can be moved at once: up to 16, where all that is added to addresses allows it.
+// How many bytes can be copied at once: up to 16, as far as the alignment of all addresses allows.
 int64_t widest(uint64_t addresses, int64_t out_bytes, int64_t itemsize,
                std::span<const CopyAxis> axes) {
   if (axes.empty()) return itemsize;
@@ -42,7 +44,7 @@ int64_t widest(uint64_t addresses, int64_t out_bytes, int64_t itemsize,
   return std::max(itemsize, int64_t{1} << std::countr_zero(all));
 }
 
-// Takes pixels for elements where they stay as they are; returns the bytes of an element.
+// Treats pixels as elements where their channels stay together; returns the bytes of an element.
 int64_t fold(std::vector<CopyAxis>& axes, int64_t itemsize) {
   const auto whole = [](const CopyAxis& axis) { return axis.whole(); };
   if (axes.size() < 2 || !std::all_of(axes.begin(), axes.end(), whole)) return itemsize;
@@ -75,7 +77,7 @@ CopyTask make_copy(const void* in, void* out, int64_t out_bytes, int64_t itemsiz
                    std::span<const CopyAxis> axes, uint64_t fill) {
   std::vector<CopyAxis> few = merged(axes);
   TORCHDALI_CHECK_KIND(kUnsupported, few.size() <= kMaxAxes, "a copy over ", few.size(),
-                       " axes, on the GPU at most ", kMaxAxes, " are possible");
+                       " axes is not supported on the GPU, which copies over at most ", kMaxAxes);
   const auto addresses = reinterpret_cast<uintptr_t>(in) | reinterpret_cast<uintptr_t>(out);
   const int64_t wide = widest(addresses, out_bytes, itemsize, few);
   if (wide > itemsize) {
@@ -114,6 +116,14 @@ CopyTask make_fill(void* out, int64_t bytes, int64_t itemsize, uint64_t fill) {
   // An axis that the input has nothing of.
   const CopyAxis axis{.extent = bytes / itemsize, .out_stride = itemsize};
   return make_copy(nullptr, out, bytes, itemsize, {&axis, 1}, fill);
+}
+
+void queue_copies(const Device& device, std::span<const CopyTask> tasks) {
+  if (tasks.empty()) return;
+  int64_t max_size = 0;
+  for (const CopyTask& task : tasks) max_size = std::max(max_size, task.size);
+  const KernelLaunch launch{kernel_id<CopyKernel>(), std::as_bytes(tasks), max_size};
+  queue_kernels(device, {&launch, 1}, {});
 }
 
 }  // namespace torchdali::gpu

@@ -14,19 +14,18 @@
 namespace torchdali::gpu {
 namespace {
 
-const GpuKernels* load(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays until the process ends
+const KernelLibrary& load(const std::string& path) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays until the process ends
   // NOLINTNEXTLINE(concurrency-mt-unsafe): of this thread, in every libc with threads
-  const char* why = library == nullptr ? dlerror() : "";
-  TORCHDALI_CHECK_KIND(kRuntime, library != nullptr, "the GPU library does not load: ", why,
-                       to_fix("build torchdali again where nvcc is found"));
-  using Table = const GpuKernels* (*)();
-  const auto table = reinterpret_cast<Table>(dlsym(library, "torchdali_gpu_kernels"));
-  const GpuKernels* kernels = table == nullptr ? nullptr : table();
-  TORCHDALI_CHECK_KIND(kRuntime, kernels != nullptr && kernels->table_bytes == sizeof(GpuKernels),
-                       "the GPU library was built from other sources than the engine",
-                       to_fix("build torchdali again"));
-  return kernels;
+  const char* why = handle == nullptr ? dlerror() : "";
+  TORCHDALI_CHECK_KIND(kRuntime, handle != nullptr, "the GPU library cannot be loaded: ", why,
+                       to_fix("rebuild torchdali where nvcc is found"));
+  using Library = const KernelLibrary* (*)();
+  const auto library = reinterpret_cast<Library>(dlsym(handle, "torchdali_gpu_library"));
+  TORCHDALI_CHECK_KIND(
+      kRuntime, library != nullptr && std::strcmp(library()->sources, kKernelSources) == 0,
+      "the GPU library was built from other sources than the engine", to_fix("rebuild torchdali"));
+  return *library();
 }
 
 at::Tensor bytes_of(const c10::Storage& storage, int64_t bytes) {
@@ -47,11 +46,39 @@ Device::Device(const DeviceOptions& options)
       kernel_stream_(options.kernel_stream),
       copy_stream_(options.copy_stream),
       stream_handle_(options.stream_handle),
-      kernels_(options.emulated ? &emulated_kernels() : load(options.library)) {}
+      library_(options.emulated ? emulated_library() : load(options.library)) {
+  for (const KernelEntry* k = library_.kernels; k != nullptr; k = k->next) {
+    const bool is_new = kernels_.emplace(k->id.name, k).second;
+    TORCHDALI_ASSERT(is_new, "two GPU kernels are named ", k->id.name);
+  }
+}
 
-void Device::check(int error, const char* what) const {
-  TORCHDALI_CHECK_KIND(kRuntime, error == 0, what,
-                       " failed on the GPU: ", kernels_->error_text(error));
+LaunchFn Device::find(KernelId kernel) const {
+  const auto found = kernels_.find(kernel.name);
+  TORCHDALI_ASSERT(found != kernels_.end() && found->second->id.task_bytes == kernel.task_bytes,
+                   "the GPU library has no such kernel: ", kernel.name);
+  return found->second->launch;
+}
+
+void queue_kernels(const Device& device, std::span<const KernelLaunch> launches,
+                   std::span<const std::byte> blob) {
+  std::vector<std::span<const std::byte>> parts;
+  for (const KernelLaunch& launch : launches)
+    if (!launch.tasks.empty()) parts.push_back(launch.tasks);
+  if (parts.empty()) return;
+  parts.push_back(blob);
+  const at::Tensor uploaded = device.upload(parts);
+  const auto* tasks = static_cast<const std::byte*>(uploaded.const_data_ptr());
+  const std::byte* uploaded_blob = tasks + uploaded.numel() - std::ssize(blob);
+  for (const auto& [kernel, list, max_size] : launches) {
+    if (list.empty()) continue;
+    const auto count = static_cast<int>(list.size() / kernel.task_bytes);
+    const int error =
+        device.find(kernel)(tasks, count, max_size, uploaded_blob, device.stream_handle_);
+    TORCHDALI_CHECK_KIND(kRuntime, error == 0, kernel.name,
+                         " failed on the GPU: ", device.library_.error_text(error));
+    tasks += Device::aligned(list.size());
+  }
 }
 
 std::shared_ptr<void> Device::workspace(int64_t bytes) const {
@@ -61,16 +88,19 @@ std::shared_ptr<void> Device::workspace(int64_t bytes) const {
   return {std::move(memory), data};
 }
 
-at::Tensor Device::upload(std::span<const std::byte> first,
-                          std::span<const std::byte> second) const {
-  const size_t at = second_at(first.size());
-  const auto size = static_cast<int64_t>(at + second.size());
-  at::Tensor host = at::detail::empty_cpu({size}, at::kByte, /*pin_memory=*/!emulated_);
+at::Tensor Device::upload(std::span<const std::span<const std::byte>> parts) const {
+  size_t size = 0;
+  for (const auto& part : parts.first(parts.size() - 1)) size += aligned(part.size());
+  size += parts.back().size();
+  const auto bytes = static_cast<int64_t>(size);
+  at::Tensor host = at::detail::empty_cpu({bytes}, at::kByte, /*pin_memory=*/!emulated_);
   auto* to = static_cast<std::byte*>(host.mutable_data_ptr());
-  std::memcpy(to, first.data(), first.size());
-  if (!second.empty()) std::memcpy(to + at, second.data(), second.size());
+  for (const auto& part : parts) {
+    if (!part.empty()) std::memcpy(to, part.data(), part.size());
+    to += aligned(part.size());
+  }
   if (emulated_) return host;
-  at::Tensor made = at::empty({size}, at::TensorOptions(at::kByte).device(device_));
+  at::Tensor made = at::empty({bytes}, at::TensorOptions(at::kByte).device(device_));
   made.copy_(host, /*non_blocking=*/true);
   return made;
 }
@@ -97,17 +127,6 @@ void Device::use_on_kernels(const c10::Storage& storage) const {
   if (emulated_) return;
   const c10::impl::VirtualGuardImpl torch(c10::kCUDA);
   torch.recordDataPtrOnStream(storage.data_ptr(), kernel_stream());
-}
-
-void queue_copies(const Device& device, std::span<const CopyTask> tasks) {
-  if (tasks.empty()) return;
-  int64_t most = 0;
-  for (const CopyTask& task : tasks) most = std::max(most, task.size);
-  const at::Tensor there = device.upload(std::as_bytes(tasks));
-  device.check(
-      device.kernels().copy(static_cast<const CopyTask*>(there.const_data_ptr()),
-                            static_cast<int>(tasks.size()), most, nullptr, device.stream()),
-      "a copy");
 }
 
 std::shared_ptr<c10::Event> Device::mark() const {

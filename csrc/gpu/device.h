@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device: the GPU of one pipeline. Its streams, its memory (torch's) and its kernels. Emulated on
-// the host for tests: docs/design/gpu.md.
+// Device: the GPU of one pipeline, with its streams, its memory (torch's) and its kernels; or their
+// emulation on the host: docs/design/gpu.md.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,9 +11,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "kernels/gpu/tasks.h"
+#include "gpu/launch.h"
 
 namespace torchdali::gpu {
 
@@ -26,12 +28,12 @@ struct DeviceOptions {
   bool emulated = false;
 };
 
-// One thread at a time queues work: stages that do so are ordered.
+// One thread at a time queues work, since the stages that do so are ordered.
 class Device {
  public:
   explicit Device(const DeviceOptions& options);
 
-  // While it lives, what the calling thread asks of torch happens on the kernels' stream.
+  // While it exists, the kernels' stream is the calling thread's current one.
   class Scope {
    public:
     explicit Scope(Device& device) {
@@ -43,44 +45,51 @@ class Device {
   };
 
   c10::Device torch_device() const { return device_; }
-  const GpuKernels& kernels() const { return *kernels_; }
   void* stream() const { return stream_handle_; }
-  // Raises where a kernel could not be queued, or one before it failed.
-  void check(int error, const char* what) const;
-
-  // A copy of two lists of bytes, the second from second_at(first.size()) on, ready for what is
-  // queued next. Let it go when that is queued.
-  at::Tensor upload(std::span<const std::byte> first, std::span<const std::byte> second = {}) const;
-  static size_t second_at(size_t first) { return (first + 63) / 64 * 64; }
-  // Memory of the kernels' stream. Let it go when the last kernel that uses it is queued.
+  // Copies bytes to device memory that kernels queued from now on may read. It may be released as
+  // soon as they are queued.
+  at::Tensor upload(std::span<const std::byte> bytes) const { return upload({&bytes, 1}); }
+  // Memory of the kernels' stream. It may be released as soon as the last kernel that uses it is
+  // queued.
   std::shared_ptr<void> workspace(int64_t bytes) const;
-  // Queues a copy from pinned memory, on the stream for copies. Kernels queued after ready() see
-  // it.
+  // Queues a copy from pinned memory on the stream for copies. Kernels queued after join_copies()
+  // see it.
   void copy_to_device(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const;
-  // `allocate` makes the memory that is copied to.
+  // Calls fn() with the stream for copies as the current one.
   template <class Fn>
   void on_copy_stream(Fn&& fn) const {
     std::optional<c10::StreamGuard> guard;
     if (!emulated_) guard.emplace(copy_stream());
     fn();
   }
-  // Kernels queued from now on wait for the copies queued before, and use what they copied to.
+  // Kernels queued from now on wait for the copies queued before, and use the memory that was
+  // copied to.
   void join_copies(std::span<const c10::Storage> copied) const;
-  // Copies what kernels queued before have made; returns when it is there.
+  // Copies results of the kernels queued before; returns when the copy is complete.
   void copy_to_host(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const;
 
-  // The kernels' stream uses memory of torch's that was made on another one.
+  // Tells torch that the kernels' stream uses memory that was allocated on another stream.
   void use_on_kernels(const c10::Storage& storage) const;
-  // Waits for what the kernels' stream has in hand.
+  // Waits until the kernels' stream is idle.
   void synchronize() const {
     if (const auto done = mark()) done->synchronize();
   }
-  // A point of the kernels' stream. Null where there is nothing to wait for.
+  // An event on the kernels' stream. Null where there is nothing to wait for.
   std::shared_ptr<c10::Event> mark() const;
-  // The calling thread's current stream waits for `mark`; `used` is used on it from now on.
+  // Makes the calling thread's current stream wait for `mark` and use `used` from now on.
   void hand_over(const c10::Event& mark, std::span<const c10::Storage> used) const;
 
  private:
+  friend void queue_kernels(const Device& device, std::span<const KernelLaunch> launches,
+                            std::span<const std::byte> blob);
+  // Several parts, each of which begins at a multiple of kUploadAlign.
+  static constexpr size_t kUploadAlign = 64;
+  static size_t aligned(size_t bytes) {
+    return (bytes + kUploadAlign - 1) / kUploadAlign * kUploadAlign;
+  }
+  at::Tensor upload(std::span<const std::span<const std::byte>> parts) const;
+  LaunchFn find(KernelId kernel) const;
+
   c10::Stream kernel_stream() const {
     return c10::Stream(c10::Stream::UNSAFE, device_, kernel_stream_);
   }
@@ -91,10 +100,8 @@ class Device {
   const c10::Device device_;
   const c10::StreamId kernel_stream_, copy_stream_;
   void* const stream_handle_;
-  const GpuKernels* kernels_ = nullptr;
+  const KernelLibrary& library_;
+  std::unordered_map<std::string_view, const KernelEntry*> kernels_;
 };
-
-// Queues these copies.
-void queue_copies(const Device& device, std::span<const CopyTask> tasks);
 
 }  // namespace torchdali::gpu

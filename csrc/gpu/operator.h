@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GPU operators derive from. run() describes the work of a sample (or of a frame of one) as
-// tasks; the kernel does those of the whole batch in one launch. See docs/design/gpu.md, and
-// csrc/ops/window/flip.cpp for a use.
+// The base classes of GPU operators. run() describes the work on a sample (or on a frame of one) as
+// tasks; a kernel then does the tasks of the whole batch in one launch. See docs/design/gpu.md, and
+// csrc/ops/window/flip.cpp for an example.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -15,19 +14,12 @@
 #include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/placeholder.h"
-#include "kernels/gpu/tasks.h"
+#include "gpu/registry.h"
 
 namespace torchdali::gpu {
 
-const GpuKernels& kernels_of(const BatchContext& ctx);
-// Uploads `tasks` and, behind them, `blob`, and calls queue(tasks, blob, stream) with the addresses
-// there, which returns what a kernel returns.
-void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
-                 std::span<const std::byte> blob,
-                 const std::function<int(const void*, const void*, void*)>& queue);
-
-// Device memory for what one kernel of a batch leaves to the next. reserve() returns placeholders,
-// which move() replaces after allocate().
+// Device memory for results that one kernel of a batch leaves to the next. reserve() returns
+// placeholders, which resolve() replaces after allocate().
 class Workspace {
  public:
   void* reserve(int64_t bytes) {
@@ -38,7 +30,7 @@ class Workspace {
   void allocate(const BatchContext& ctx);
   // Does nothing to other addresses.
   template <class T>
-  void move(T*& address) const {
+  void resolve(T*& address) const {
     if (WorkspacePlaceholder::contains(address))
       address = WorkspacePlaceholder::resolve(address, memory_.get());
   }
@@ -49,31 +41,14 @@ class Workspace {
   std::shared_ptr<void> memory_;
 };
 
-// The tasks of one batch.
-template <class Task>
-class Tasks final : public BatchState {
+// Lists of any length that tasks refer to. Uploaded with the tasks.
+class Blob {
  public:
-  // `task.out` points into output `output` of the sample in hand, as SampleContext gave it.
-  void add(const SampleContext& ctx, const Task& task, int output = 0) {
-    if (task.size == 0) return;
-    tasks_.push_back(task);
-    places_.push_back({ctx.index_in_batch(), output});
-    most_ = std::max(most_, task.size);
-  }
-  // One whose `out` is no output: memory of a Workspace.
-  void add_intermediate(const Task& task) {
-    if (task.size == 0) return;
-    tasks_.push_back(task);
-    places_.push_back({-1, -1});
-    most_ = std::max(most_, task.size);
-  }
-  // Numbers that the kernel reads beside the tasks.
   template <class T>
   BlobOffset keep(std::span<const T> values) {
     return keep_bytes(std::as_bytes(values));
   }
-
-  // The same for a list that all tasks share: what it is made of is uploaded once.
+  // For a list that several tasks share: keeps it once. `values` must not move meanwhile.
   template <class T>
   BlobOffset keep_once(std::span<const T> values) {
     for (const auto& [data, at] : kept_)
@@ -81,79 +56,160 @@ class Tasks final : public BatchState {
     kept_.emplace_back(values.data(), keep(values));
     return kept_.back().second;
   }
-  // What survey() returned.
-  template <class State>
-  const State& survey() const {
-    return static_cast<const State&>(*survey_);
-  }
-  void set_survey(std::unique_ptr<BatchState> survey) { survey_ = std::move(survey); }
+  std::span<const std::byte> bytes() const { return bytes_; }
 
-  // Calls fn(task) for each, before they are launched.
-  template <class Fn>
-  void for_each(Fn&& fn) {
-    for (Task& task : tasks_) fn(task);
+ private:
+  static constexpr size_t kAlign = 16;
+  BlobOffset keep_bytes(std::span<const std::byte> bytes) {
+    bytes_.resize((bytes_.size() + kAlign - 1) / kAlign * kAlign);
+    const auto at = static_cast<BlobOffset>(bytes_.size());
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    return at;
   }
-  void launch(const BatchContext& ctx, KernelFn<Task> kernel) {
-    if (tasks_.empty()) return;
-    for (size_t i = 0; i < tasks_.size(); ++i)
-      if (places_[i].output >= 0)
-        tasks_[i].out = ctx.address(places_[i].output, places_[i].sample, tasks_[i].out);
-    queue_tasks(ctx, std::as_bytes(std::span(tasks_)), blob_,
-                [&](const void* tasks, const void* blob, void* stream) {
-                  return kernel(static_cast<const Task*>(tasks), static_cast<int>(tasks_.size()),
-                                most_, blob, stream);
-                });
+  std::vector<std::byte> bytes_;
+  std::vector<std::pair<const void*, BlobOffset>> kept_;
+};
+
+class TaskList;
+
+// The work on one batch: lists of tasks, each for one launch of a kernel. Launches run in the order
+// in which the lists were made. An operator with several kernels derives a struct from it:
+//
+//   struct Steps final : gpu::TaskBatch {
+//     gpu::Tasks<gpu::FirstKernel> first{*this};
+//     gpu::Tasks<gpu::SecondKernel> second{*this};
+//   };
+class TaskBatch : public BatchState {
+ public:
+  Blob blob;
+  Workspace workspace;
+
+  // What KernelOperator::inspect_batch() returned.
+  template <class State>
+  const State& inspection() const {
+    return static_cast<const State&>(*inspection_);
   }
+  void set_inspection(std::unique_ptr<BatchState> state) { inspection_ = std::move(state); }
+  // Replaces placeholders, uploads tasks and blob, and queues the kernels.
+  void launch(const BatchContext& ctx);
+
+ private:
+  friend class TaskList;
+  std::vector<TaskList*> lists_;
+  std::unique_ptr<BatchState> inspection_;
+};
+
+// Base class of Tasks.
+class TaskList {
+ public:
+  TaskList(const TaskList&) = delete;
+  TaskList& operator=(const TaskList&) = delete;
+
+ protected:
+  TaskList(TaskBatch& batch, KernelId kernel) : kernel_(kernel) { batch.lists_.push_back(this); }
+  ~TaskList() = default;
+
+ private:
+  friend class TaskBatch;
+  virtual std::span<const std::byte> resolve(const BatchContext& ctx,
+                                             const Workspace& workspace) = 0;
+
+ protected:
+  const KernelId kernel_;
+  int64_t max_size_ = 0;
+};
+
+// The tasks of one launch of K. A task whose `size` is 0 is dropped.
+template <class K>
+class Tasks final : public TaskList {
+ public:
+  using Task = typename K::Task;
+  explicit Tasks(TaskBatch& batch) : TaskList(batch, kernel_id<K>()) {}
+
+  // `task.out` points into output `output` of the current sample, as SampleContext returned it.
+  void add(const SampleContext& ctx, const Task& task, int output = 0) {
+    add(task, ctx.index_in_batch(), output);
+  }
+  // `task.out` points into the workspace.
+  void add_intermediate(const Task& task) { add(task, -1, -1); }
 
  private:
   struct Place {
     int sample, output;
   };
-  static constexpr size_t kAlign = 16;  // of lists in the blob
-  BlobOffset keep_bytes(std::span<const std::byte> bytes) {
-    blob_.resize((blob_.size() + kAlign - 1) / kAlign * kAlign);
-    const auto at = static_cast<BlobOffset>(blob_.size());
-    blob_.insert(blob_.end(), bytes.begin(), bytes.end());
-    return at;
+  void add(const Task& task, int sample, int output) {
+    if (task.size == 0) return;
+    tasks_.push_back(task);
+    places_.push_back({sample, output});
+    max_size_ = std::max(max_size_, task.size);
+  }
+  // Returns the tasks without placeholders. A task that has pointers besides `in` and `out` names
+  // those that may be in the workspace by a member for_each_address(fn).
+  std::span<const std::byte> resolve(const BatchContext& ctx, const Workspace& workspace) override {
+    const auto replace = [&](auto& address) { workspace.resolve(address); };
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      Task& task = tasks_[i];
+      if (places_[i].output >= 0)
+        task.out = ctx.address(places_[i].output, places_[i].sample, task.out);
+      replace(task.in);
+      replace(task.out);
+      if constexpr (requires { task.for_each_address(replace); }) task.for_each_address(replace);
+    }
+    return std::as_bytes(std::span<const Task>(tasks_));
   }
   std::vector<Task> tasks_;
   std::vector<Place> places_;
-  std::vector<std::byte> blob_;
-  std::vector<std::pair<const void*, BlobOffset>> kept_;
-  std::unique_ptr<BatchState> survey_;
-  int64_t most_ = 0;
 };
 
 // A GPU operator. run() reads no data of its inputs.
 class GpuOperator : public Operator {
  public:
-  // Sees the samples of the batch together (their shapes, not their data), before run() sees the
-  // first: what the CPU's prepare_batch() finds out.
-  virtual std::unique_ptr<BatchState> survey(BatchContext& /*ctx*/) const { return nullptr; }
-  // The state that run() adds to; it keeps what survey() gives.
+  // The state that run() adds to.
   virtual std::unique_ptr<BatchState> make_tasks(BatchContext& ctx) const = 0;
-  virtual void launch(BatchContext& ctx, BatchState& tasks) const = 0;
+  // Queues the work; outputs have memory now. By default, `tasks` is a TaskBatch.
+  virtual void launch(BatchContext& ctx, BatchState& tasks) const;
 };
 
-// One whose tasks are of one kernel: `table.*kKernel`.
-template <class T, KernelFn<T> GpuKernels::* kKernel>
-class TaskOperator : public GpuOperator {
+// One whose work is a `Steps`, which derives from TaskBatch.
+template <class Steps>
+class StepsOperator : public GpuOperator {
  public:
-  using Task = T;
-  std::unique_ptr<BatchState> make_tasks(BatchContext& ctx) const final {
-    auto tasks = std::make_unique<Tasks<Task>>();
-    tasks->set_survey(survey(ctx));
-    return tasks;
-  }
-  void launch(BatchContext& ctx, BatchState& tasks) const final {
-    static_cast<Tasks<Task>&>(tasks).launch(ctx, kernels_of(ctx).*kKernel);
+  // Looks at the shapes of all samples of the batch, before run() is called for any of them.
+  // Corresponds to prepare_batch() of a CPU operator.
+  virtual std::unique_ptr<BatchState> inspect_batch(BatchContext& /*ctx*/) const { return nullptr; }
+  std::unique_ptr<BatchState> make_tasks(BatchContext& ctx) const override {
+    auto steps = std::make_unique<Steps>();
+    steps->set_inspection(inspect_batch(ctx));
+    return steps;
   }
 
  protected:
-  static Tasks<Task>& tasks(const SampleContext& ctx) { return ctx.batch_state<Tasks<Task>>(); }
+  static Steps& steps(const SampleContext& ctx) { return ctx.batch_state<Steps>(); }
+  // What inspect_batch() returned.
+  template <class State>
+  static const State& inspection(const SampleContext& ctx) {
+    return steps(ctx).template inspection<State>();
+  }
 };
 
-// A GPU operator whose outputs are views of its inputs: what the CPU's does, since that reads no
+template <class K>
+struct SingleStep final : TaskBatch {
+  Tasks<K> tasks{*this};
+};
+// One whose work is one launch of K.
+template <class K>
+class KernelOperator : public StepsOperator<SingleStep<K>> {
+ public:
+  using Task = typename K::Task;
+
+ protected:
+  static Tasks<K>& tasks(const SampleContext& ctx) {
+    return ctx.batch_state<SingleStep<K>>().tasks;
+  }
+  static Blob& blob(const SampleContext& ctx) { return ctx.batch_state<SingleStep<K>>().blob; }
+};
+
+// A GPU operator whose outputs are views of its inputs. The CPU operator serves, since it reads no
 // data either.
 template <class CpuOperator>
 class ViewOperator final : public GpuOperator {
@@ -161,16 +217,15 @@ class ViewOperator final : public GpuOperator {
   explicit ViewOperator(const OpSpec& spec) : op_(spec) {}
   void run(SampleContext& ctx) const override { op_.run(ctx); }
   std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
-    return std::make_unique<BatchState>();
+    return std::make_unique<TaskBatch>();
   }
-  void launch(BatchContext& /*ctx*/, BatchState& /*tasks*/) const override {}
 
  private:
   CpuOperator op_;
 };
 
-// `op`, which may be wrapped in a frame loop, as the batch stage that the executor runs; `gpu` is
-// the GpuOperator inside.
+// The batch stage that the executor runs. `op` may be wrapped in a frame loop; `gpu` is the
+// GpuOperator inside.
 std::unique_ptr<Operator> make_stage(std::unique_ptr<Operator> op, const GpuOperator& gpu);
 
 }  // namespace torchdali::gpu

@@ -14,7 +14,8 @@ from helpers.case_files import all_cases
 from helpers.gpu_record import Notes
 
 from tools.docs import gpu_record, operator_states
-from tools.docs.gpu_record import NO_KERNEL, NOT_RUN, Record, fingerprint
+from tools.docs.gpu_record import NO_KERNEL, NOT_RUN, Record
+from tools.gpu_kernels import fingerprint
 from torchdali._engine.schema import every_operator, registry
 
 ROOT = Path(__file__).parents[2]
@@ -95,10 +96,12 @@ def test_the_page_shows_the_state_of_each_operator():
 
 
 def test_the_fingerprint_ignores_comments_and_unused_files(tmp_path):
-    def make(kernel: str, header: str = "int a;") -> str:
-        (tmp_path / "gpu" / "cuda").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "gpu" / "cuda" / "k.cu").write_text('#include "gpu/h.h"\n' + kernel)
+    def make(kernel: str, header: str = "int a;", launcher: str = "int b;") -> str:
+        for folder in ("gpu/cuda", "kernels/color"):
+            (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "kernels/color/k_gpu.h").write_text('#include "gpu/h.h"\n' + kernel)
         (tmp_path / "gpu" / "h.h").write_text(header)
+        (tmp_path / "gpu/cuda/launch.cuh").write_text(launcher)
         (tmp_path / "gpu" / "other.h").write_text(f"int unused; // {kernel}")
         return fingerprint(tmp_path)
 
@@ -106,6 +109,7 @@ def test_the_fingerprint_ignores_comments_and_unused_files(tmp_path):
     assert make('f(  "//" ); // a comment\n/* more */') == first
     assert make('f("/");') != first
     assert make('f("//");', "int b;") != first
+    assert make('f("//");', launcher="int c;") != first
 
 
 def test_the_record_of_this_checkout_can_be_read():

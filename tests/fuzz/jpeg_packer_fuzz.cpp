@@ -42,9 +42,9 @@ Picture decode(io::Bytes bytes, const io::ImageInfo& info, const io::DecodeOptio
 }
 
 // A launch; each output byte and sample is written once, so that the order does not matter.
-template <class Grid>
-void launch(const Grid& grid) {
-  for (int64_t i = 0; i < grid.tasks->size; ++i) grid(0, i);
+template <class Kernel>
+void launch(const Kernel& kernel) {
+  for (int64_t i = 0; i < kernel.task.size; ++i) kernel(i);
 }
 
 Picture unpack(io::Bytes bytes, const io::ImageInfo& info, const io::DecodeOptions& options,
@@ -71,8 +71,8 @@ Picture unpack(io::Bytes bytes, const io::ImageInfo& info, const io::DecodeOptio
       });
   const gpu::JpegBlocksTask& b = tasks.blocks;
   EXPECT(b.size == int64_t{b.mcus_across} * b.mcus_down * b.blocks_per_mcu);
-  launch(gpu::JpegBlocksGrid{&tasks.blocks, blob.data()});
-  launch(gpu::JpegPixelsGrid{&tasks.pixels});
+  launch(gpu::JpegBlocksKernel{{tasks.blocks, blob.data()}});
+  launch(gpu::JpegPixelsKernel{{tasks.pixels, nullptr}});
   return result;
 }
 

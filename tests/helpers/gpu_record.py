@@ -23,7 +23,8 @@ from typing import Any
 import pytest
 import torch
 
-from tools.docs.gpu_record import Record, fingerprint
+from tools.docs.gpu_record import Record
+from tools.gpu_kernels import fingerprint
 
 _PROPERTY = "on_gpu"
 _OK, _TESTS_FAILED = 0, 1

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from tools.docs import operator_states, reference
 from tools.docs.gpu_record import PATH as RECORD_PATH
-from tools.docs.gpu_record import Record, fingerprint
+from tools.docs.gpu_record import Record
+from tools.gpu_kernels import fingerprint
 from torchdali import auto_aug, backend, errors, loop, pipeline, profiling, stats, tensors
 from torchdali._engine.schema import ENUMS, Argument, OperatorSchema, registry
 from torchdali.fn import _callables

@@ -7,19 +7,14 @@ uses only the standard library, so that it also works on checkouts of other comm
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["NOT_RUN", "NO_KERNEL", "PATH", "Record", "fingerprint"]
+__all__ = ["NOT_RUN", "NO_KERNEL", "PATH", "Record"]
 
 PATH = Path("tests") / "gpu" / "ran_on_gpu.json"
 NOT_RUN, NO_KERNEL = "compiled, not run", "no kernel"
-_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-# Matches comments; string and character literals are matched first and kept.
-_COMMENT = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -32,7 +27,7 @@ class Record:
     cuda: str
     date: str
     commit: str
-    kernels: str  # fingerprint() of the sources
+    kernels: str  # fingerprint of the sources (tools/gpu_kernels.py)
     operators: dict[str, int]  # those that passed all of their tests -> number of tests
 
     @staticmethod
@@ -50,24 +45,3 @@ class Record:
             return NOT_RUN
         text = f"{self.gpu}, {self.date}"
         return text if kernels == self.kernels else f"{text}, before kernels changed"
-
-
-def fingerprint(csrc: Path) -> str:
-    """Returns a hash of all sources that the kernels are compiled from.
-
-    That is csrc/gpu/cuda and what it includes of csrc, without comments and white space.
-
-    Args:
-        csrc: the folder of the sources.
-    """
-    found: dict[str, str] = {}
-    left = sorted(str(p.relative_to(csrc)) for p in (csrc / "gpu" / "cuda").iterdir())
-    while left:
-        name = left.pop()
-        if name in found:
-            continue
-        text = (csrc / name).read_text()
-        found[name] = "".join(_COMMENT.sub(r"\1", text).split())
-        left += [include for include in _INCLUDE.findall(text) if (csrc / include).exists()]
-    whole = "\n".join(f"{name}\n{text}" for name, text in sorted(found.items()))
-    return hashlib.sha256(whole.encode()).hexdigest()[:16]

@@ -7,6 +7,7 @@
 
 #include "core/batch_context.h"
 #include "executor/chain/gpu_unfused_chain.h"
+#include "gpu/chain_tasks.h"
 #include "gpu/device.h"
 
 namespace torchdali {
@@ -41,9 +42,8 @@ class ChainTaskBuilder final : private SampleMemory {
   // Adds sample k; returns false if it does not fit. A sample whose planning fails does not fit, so
   // that its error is the same as without a chain.
   bool add(int k) {
-    outer_ = &batch_.sample(k, boxes_);
+    outer_ = &batch_.sample(k, tasks_);
     resampling_ = nullptr;
-    lists_ = &boxes_;
     steps_.clear();
     image_ = outer_->input(0);
     image_.data = nullptr;
@@ -57,10 +57,7 @@ class ChainTaskBuilder final : private SampleMemory {
       return false;
     }
   }
-  void launch() {
-    boxes_.launch(batch_, gpu::kernels_of(batch_).chain);
-    strips_.launch(batch_, gpu::kernels_of(batch_).chain_strips);
-  }
+  void launch() { tasks_.launch(batch_); }
 
  private:
   bool add_member(size_t m) {
@@ -75,14 +72,13 @@ class ChainTaskBuilder final : private SampleMemory {
       resampling_ = member.resamples->plan(ctx, image_);
       resampler_ = m;
       image_ = resampling_->image();
-      if (resampling_->by_strips()) lists_ = &strips_;
       return true;
     }
     const bool computes =
         member.role == ImageRole::kPixelwise || member.role == ImageRole::kNormalizer;
     if (computes && !is_exact(image_.dtype)) return false;
     if (member.role == ImageRole::kPixelwise) {
-      const gpu::PixelStep& step = steps_.emplace_back(member.maps->step(ctx, *lists_));
+      const gpu::PixelStep& step = steps_.emplace_back(member.maps->step(ctx, tasks_.blob));
       image_.dtype = step.dtype;
       image_.shape[2] = step.channels;
       return true;
@@ -104,7 +100,7 @@ class ChainTaskBuilder final : private SampleMemory {
     task.in = in.as<const char>() + (rows.offset + columns.offset) * itemsize(in.dtype);
     if (resampling_ != nullptr) {
       task.resampled = true;
-      if (!resampling_->describe(contexts_[resampler_], *lists_, task, rows.step)) return false;
+      if (!resampling_->describe(contexts_[resampler_], tasks_.blob, task, rows.step)) return false;
     } else {
       if (!is_exact(in.dtype)) return false;
       task.in_dtype = task.out_dtype = in.dtype;
@@ -115,10 +111,10 @@ class ChainTaskBuilder final : private SampleMemory {
                   ((window_.columns.extent + gpu::kResampleRun - 1) / gpu::kResampleRun);
     }
     task.num_steps = static_cast<int>(steps_.size());
-    task.steps = lists_->keep(std::span<const gpu::PixelStep>(steps_));
+    task.steps = tasks_.blob.keep(std::span<const gpu::PixelStep>(steps_));
     if (const auto* normalizes = members_.back().normalizes) {
       task.normalized = true;
-      normalizes->finish(contexts_.back(), image_, *lists_, task);
+      normalizes->finish(contexts_.back(), image_, tasks_.blob, task);
     } else {
       const SampleView& out = outer_->output(0, image_.dtype, image_.shape, image_.layout);
       task.out = out.data;
@@ -127,7 +123,8 @@ class ChainTaskBuilder final : private SampleMemory {
       task.column_stride = out.shape[2];
       task.channel_stride = 1;
     }
-    lists_->add(*outer_, task);
+    if (resampling_ != nullptr && resampling_->by_strips()) tasks_.strips.add(*outer_, task);
+    else tasks_.boxes.add(*outer_, task);
     return true;
   }
 
@@ -141,8 +138,7 @@ class ChainTaskBuilder final : private SampleMemory {
 
   const std::vector<GpuMember>& members_;
   BatchContext& batch_;
-  // The tasks of samples that are resampled by strips, and of other samples.
-  gpu::ChainTasks strips_, boxes_;
+  gpu::ChainTasks tasks_;
   std::vector<SampleView> values_;
   std::vector<SampleContext> contexts_;
   // The current sample.
@@ -151,7 +147,6 @@ class ChainTaskBuilder final : private SampleMemory {
   ImagePart window_;  // the part of the input that is used
   std::unique_ptr<gpu::ChainResampling> resampling_;  // of the window
   size_t resampler_ = 0;
-  gpu::ChainTasks* lists_ = nullptr;  // of its task
   std::vector<gpu::PixelStep> steps_;
 };
 

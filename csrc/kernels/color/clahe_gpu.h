@@ -1,31 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contrast limited adaptive histogram equalization: clahe, one step after the other.
+// Contrast limited adaptive histogram equalization on the GPU, in three launches: count, make
+// tables, apply them.
 #pragma once
 
 #include "kernels/color/clahe_scalar.h"
 #include "kernels/gpu/atomics.h"
-#include "kernels/gpu/functor.h"
+#include "kernels/gpu/kernel.h"
 
 namespace torchdali::gpu {
 
-struct ClaheGrid {
-  const ClaheTask* tasks;
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const ClaheTask& task = tasks[t];
-    switch (task.step) {
-      case ClaheStep::kCount: return count(task, i);
-      case ClaheStep::kTables: return make_table(task, i);
-      case ClaheStep::kApply: return apply(task, i);
-    }
-  }
+// kernels/color/clahe.h. `planes` is 1 where only the luma of three channels is equalized, else the
+// number of channels.
+struct ClaheTask : TaskBase {
+  int channels = 1, planes = 1;
+  kernels::ClaheTiles tiles;
+  uint32_t* counts = nullptr;  // [planes, tiles, bins]
+  uint8_t* tables = nullptr;   // [planes, tiles, bins]
 
- private:
-  // What is equalised, of the pixel at `at`.
-  TORCHDALI_HOST_DEVICE static uint8_t value(const ClaheTask& task, const uint8_t* at, int plane) {
-    return task.planes < task.channels ? kernels::clahe_scalar::luma(at) : at[plane];
+  template <class Fn>
+  void for_each_address(Fn&& fn) {
+    fn(counts);
+    fn(tables);
   }
+  // The value of `pixel` that is equalized in a plane.
+  TORCHDALI_HOST_DEVICE uint8_t value(const uint8_t* pixel, int plane) const {
+    return planes < channels ? kernels::clahe_scalar::luma(pixel) : pixel[plane];
+  }
+};
 
-  TORCHDALI_HOST_DEVICE static void count(const ClaheTask& task, int64_t i) {
+// Adds to `counts`, which are zeros before. `size` counts the pixels of all tiles of all planes.
+struct ClaheCountKernel : Kernel<ClaheTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     namespace scalar = kernels::clahe_scalar;
     const kernels::ClaheTiles& tiles = task.tiles;
     Unravel index(i);
@@ -35,16 +40,26 @@ struct ClaheGrid {
     const int64_t tile = y / tiles.rows * tiles.options.tiles_x + x / tiles.columns;
     const int64_t pixel =
         scalar::reflect(y, tiles.height) * tiles.width + scalar::reflect(x, tiles.width);
-    const uint8_t* at = static_cast<const uint8_t*>(task.in) + pixel * task.channels;
+    const uint8_t* in = static_cast<const uint8_t*>(task.in) + pixel * task.channels;
     const int bins = tiles.options.bins;
-    const int bin = scalar::bin_of(value(task, at, static_cast<int>(plane)), bins);
+    const int bin = scalar::bin_of(task.value(in, static_cast<int>(plane)), bins);
     add_atomically(task.counts + (plane * tiles.count() + tile) * bins + bin, 1);
   }
-  TORCHDALI_HOST_DEVICE static void make_table(const ClaheTask& task, int64_t i) {
+};
+TORCHDALI_GPU_KERNEL(ClaheCountKernel)
+
+// Makes `tables` from `counts`, which it changes. `size` counts tables.
+struct ClaheTableKernel : Kernel<ClaheTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t first = i * task.tiles.options.bins;
     kernels::clahe_scalar::make_table(task.tables + first, task.counts + first, task.tiles);
   }
-  TORCHDALI_HOST_DEVICE static void apply(const ClaheTask& task, int64_t i) {
+};
+TORCHDALI_GPU_KERNEL(ClaheTableKernel)
+
+// Applies `tables`. `size` counts pixels.
+struct ClaheApplyKernel : Kernel<ClaheTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     namespace scalar = kernels::clahe_scalar;
     const kernels::ClaheTiles& tiles = task.tiles;
     const int64_t across = tiles.options.tiles_x;
@@ -56,9 +71,9 @@ struct ClaheGrid {
     uint8_t* out = static_cast<uint8_t*>(task.out) + i * task.channels;
     const int bins = tiles.options.bins;
     for (int plane = 0; plane < task.planes; ++plane) {
-      const uint8_t x_in = value(task, in, plane);
+      const uint8_t value = task.value(in, plane);
       const uint8_t* tables =
-          task.tables + plane * tiles.count() * bins + scalar::bin_of(x_in, bins);
+          task.tables + plane * tiles.count() * bins + scalar::bin_of(value, bins);
       const auto entry = [&](int64_t tile_y, int64_t tile_x) {
         return tables[(tile_y * across + tile_x) * bins];
       };
@@ -67,9 +82,10 @@ struct ClaheGrid {
           entry(row.right, column.left), entry(row.right, column.right), row.weight, column.weight);
       if (task.planes == task.channels) out[plane] = result;
       else
-        for (int c = 0; c < task.channels; ++c) out[c] = scalar::gained(in[c], result - x_in);
+        for (int c = 0; c < task.channels; ++c) out[c] = scalar::gained(in[c], result - value);
     }
   }
 };
+TORCHDALI_GPU_KERNEL(ClaheApplyKernel)
 
 }  // namespace torchdali::gpu

@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters: symmetric windows along one axis, and any filter at once. Sums are made in the order of
-// the CPU's loops, so that they are equal to the bit.
+// Symmetric windows along one axis, on the GPU. Sums are computed in the order of the CPU's loops,
+// so that results are bit-identical.
 #pragma once
 
 #include "kernels/border.h"
-#include "kernels/gpu/functor.h"
+#include "kernels/gpu/kernel.h"
 
 namespace torchdali::gpu {
 
-struct ConvolveGrid {
-  const ConvolveTask* tasks;
-  const void* blob;
+// A symmetric window along one axis, with reflected borders: kernels/filter/convolve.h, one axis at
+// a time.
+struct ConvolveTask : TypedTask {
+  const float* sum = nullptr;      // added to the result; may be null
+  int64_t extent = 1, stride = 1;  // of the axis; elements from one position to the next
+  int64_t radius = 0;
+  BlobOffset weights = 0;  // float[radius + 1], by distance
 
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const ConvolveTask& task = tasks[t];
-    const auto* weights = list_of<float>(blob, task.weights);
+  template <class Fn>
+  void for_each_address(Fn&& fn) {
+    fn(sum);
+  }
+};
+struct ConvolveKernel : Kernel<ConvolveTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
+    const auto* weights = list<float>(task.weights);
     Unravel index(i);
     const int64_t along = index.axis(task.stride), at = index.axis(task.extent);
     const int64_t begin = index.rest() * task.extent * task.stride + along;
@@ -33,36 +42,6 @@ struct ConvolveGrid {
     });
   }
 };
-
-struct CorrelateGrid {
-  const CorrelateTask* tasks;
-  const void* blob;
-
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const CorrelateTask& task = tasks[t];
-    const auto* taps = list_of<CorrelateTap>(blob, task.taps);
-    Unravel index(i);
-    const int64_t channel = index.axis(task.channels);
-    int64_t at[3];
-    for (int a = 2; a >= 0; --a) at[a] = index.axis(task.out_extents[a]);
-    const int64_t outer = index.rest();
-    with_type(task.in_dtype, [&]<class T>() {
-      const T* in = static_cast<const T*>(task.in);
-      const auto value = [&](const CorrelateTap& tap) {
-        int64_t offset = outer;
-        for (int a = 0; a < 3; ++a) {
-          const int64_t extent = task.in_extents[a];
-          const int64_t inside = kernels::border_index(at[a] + tap.at[a], extent, task.border);
-          if (inside < 0) return task.fill;
-          offset = offset * extent + inside;
-        }
-        return kernels::convert<float>(in[offset * task.channels + channel]);
-      };
-      float total = taps[0].weight * value(taps[0]);
-      for (int64_t k = 1; k < task.num_taps; ++k) total += taps[k].weight * value(taps[k]);
-      store_float(task.out, task.out_dtype, i, total);
-    });
-  }
-};
+TORCHDALI_GPU_KERNEL(ConvolveKernel)
 
 }  // namespace torchdali::gpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads do to numbers that others change at the same time.
+// Operations on numbers that several threads change at the same time.
 #pragma once
 
-#include "kernels/gpu/functor.h"
+#include "kernels/gpu/kernel.h"
 
 namespace torchdali::gpu {
 
@@ -10,7 +10,7 @@ TORCHDALI_HOST_DEVICE inline void add_atomically(uint32_t* to, uint32_t n) {
 #ifdef __CUDA_ARCH__
   atomicAdd(to, n);
 #else
-  *to += n;  // the emulation is one thread
+  *to += n;  // the emulation runs in one thread
 #endif
 }
 

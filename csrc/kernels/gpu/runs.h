@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some elements at once, in as few loads and stores as their addresses allow: what one thread has
-// to do is then worth finding out where.
+// Several consecutive elements, loaded and stored with as few instructions as their alignment
+// allows.
 #pragma once
 
-#include "kernels/gpu/functor.h"
+#include "kernels/gpu/kernel.h"
 
 namespace torchdali::gpu {
 
@@ -44,7 +44,7 @@ TORCHDALI_HOST_DEVICE inline void store_bytes_run(uint8_t* out, const uint8_t (&
   }
 }
 
-// Elements `first` to `first + kCount` as floats; those from `end` on are not there.
+// Elements `first` to `first + kCount` as floats; there are none from `end` on.
 template <int kCount>
 TORCHDALI_HOST_DEVICE inline void load_run(const void* in, DType dtype, int64_t first, int64_t end,
                                            float (&x)[kCount]) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions of the GPU on words of bytes, and what they do, for the host.
+// GPU instructions on words of bytes, and the same for the host.
 #pragma once
 
-#include "kernels/gpu/functor.h"
+#include "kernels/gpu/kernel.h"
 
 namespace torchdali::gpu {
 
-// Four of the bytes of low (0 to 3) and high (4 to 7): the last hexadecimal digit of the selector
-// says which comes first.
+// Four of the bytes of `low` (0 to 3) and `high` (4 to 7). The last hexadecimal digit of the
+// selector selects the first byte of the result.
 TORCHDALI_HOST_DEVICE inline uint32_t select_bytes(uint32_t low, uint32_t high, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   uint32_t result;  // __byte_perm() would clear bits that selectors do not have
@@ -45,7 +45,7 @@ TORCHDALI_HOST_DEVICE inline uint32_t add_products(uint32_t weights, uint32_t by
 #endif
 }
 
-// An address that is the device's own memory, so that the compiler need not ask whose it is.
+// Tells the compiler that an address is in global memory.
 template <class T>
 TORCHDALI_HOST_DEVICE inline T* device_memory(T* address) {
 #ifdef __CUDA_ARCH__
@@ -54,31 +54,31 @@ TORCHDALI_HOST_DEVICE inline T* device_memory(T* address) {
   return address;
 }
 
-// An aligned word. Some of its bytes may lie beside the memory where what is wanted ends, which
-// does no harm, but is nothing that a sanitizer of the emulation lets pass.
+// An aligned word. Some of its bytes may be outside the buffer: harmless on the GPU, but an error
+// for a sanitizer of the emulation.
 #ifndef __CUDACC__
 [[gnu::no_sanitize_address]]
 #endif
 TORCHDALI_HOST_DEVICE inline uint32_t load_word(const uint32_t* from) {
   return *from;
 }
-// So it looks whether the bytes are there that are wanted of words.
+// Lets the sanitizer check the bytes that are used of such words.
 TORCHDALI_HOST_DEVICE inline void check_bytes(const uint8_t* bytes, int count) {
 #ifndef __CUDA_ARCH__
-  const volatile uint8_t* looked_at = bytes;
-  (void)looked_at[0];
-  (void)looked_at[count - 1];
+  const volatile uint8_t* checked = bytes;
+  (void)checked[0];
+  (void)checked[count - 1];
 #endif
 }
 
-// kBytes bytes from any address, by way of the aligned words that they lie in.
+// kBytes bytes from any address, read as the aligned words that contain them.
 template <int kBytes>
 struct UnalignedBytes {
   static constexpr int kAligned = (kBytes + 3) / 4, kWords = (kBytes + 6) / 4;
   uint32_t words[kWords];
   uint32_t bits;
 
-  // Only words that hold some of the bytes are read. `base` is aligned to words.
+  // Reads only words that contain some of the bytes. `base` is aligned to words.
   TORCHDALI_HOST_DEVICE void load(const uint8_t* base, uint32_t offset) {
     check_bytes(base + offset, kBytes);
     const auto* from = reinterpret_cast<const uint32_t*>(base + (offset & ~3u));
@@ -88,7 +88,7 @@ struct UnalignedBytes {
     words[kWords - 1] = 0;
     if (offset % 4 > 4 * (kWords - 1) - kBytes) words[kWords - 1] = load_word(from + kWords - 1);
   }
-  // What is behind the bytes in the last word is anything.
+  // The last word may end with arbitrary bytes.
   TORCHDALI_HOST_DEVICE void get(uint32_t (&aligned)[kAligned]) const {
     TORCHDALI_UNROLL
     for (int k = 0; k < kAligned; ++k) aligned[k] = shift_right(words[k], words[k + 1], bits);

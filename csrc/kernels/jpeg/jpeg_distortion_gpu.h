@@ -1,44 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// What JPEG compression does to samples: jpeg_compression_distortion.
+// What JPEG compression does to RGB images (kernels/jpeg/jpeg_distortion.h), up to the samples that
+// a decoder would turn into pixels, in two launches: samples of the components, then the loss of
+// their blocks.
 #pragma once
 
-#include "kernels/gpu/functor.h"
+#include "kernels/gpu/kernel.h"
 #include "kernels/jpeg/jpeg_distortion.h"
 #include "kernels/jpeg/jpeg_idct_scalar.h"
 
 namespace torchdali::gpu {
 
-struct JpegDistortionGrid {
-  const JpegDistortionTask* tasks;
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const JpegDistortionTask& task = tasks[t];
-    if (task.blocks) block(task, i);
-    else sample(task, i);
-  }
+struct JpegDistortionTask : TaskBase {
+  int64_t height = 0, width = 0;
+  // Y, Cb and Cr, in whole blocks.
+  struct Plane {
+    uint8_t* samples = nullptr;
+    int64_t rows = 0, columns = 0;
+  };
+  Plane planes[3] = {};
+  uint8_t quant[2][64] = {};  // of Y, and of both others
 
- private:
-  // Element `i` of the planes one after the other, of `size` elements to one.
-  TORCHDALI_HOST_DEVICE static int plane_of(const JpegDistortionTask& task, int64_t size,
-                                            int64_t& i) {
+  template <class Fn>
+  void for_each_address(Fn&& fn) {
+    for (Plane& plane : planes) fn(plane.samples);
+  }
+  // The plane of element `i` of all planes in turn, which have `size` samples an element. `i`
+  // becomes its index in the plane.
+  TORCHDALI_HOST_DEVICE int plane_of(int64_t size, int64_t& i) const {
     int c = 0;
     for (; c < 2; ++c) {
-      const int64_t count = task.planes[c].rows * task.planes[c].columns / size;
+      const int64_t count = planes[c].rows * planes[c].columns / size;
       if (i < count) break;
       i -= count;
     }
     return c;
   }
-  TORCHDALI_HOST_DEVICE static void sample(const JpegDistortionTask& task, int64_t i) {
-    const int c = plane_of(task, 1, i);
+};
+
+// `size` counts samples.
+struct JpegComponentsKernel : Kernel<JpegDistortionTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
+    const int c = task.plane_of(1, i);
     Unravel index(i);
     const int64_t x = index.axis(task.planes[c].columns), y = index.rest();
     task.planes[c].samples[i] = kernels::jpeg_distortion::sample_of(
         static_cast<const uint8_t*>(task.in), task.height, task.width, c, x, y);
   }
-  TORCHDALI_HOST_DEVICE static void block(const JpegDistortionTask& task, int64_t i) {
+};
+TORCHDALI_GPU_KERNEL(JpegComponentsKernel)
+
+// DCT, quantization and back, in place. `size` counts blocks.
+struct JpegRequantizeKernel : Kernel<JpegDistortionTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     namespace forward = kernels::jpeg_distortion;
     namespace back = kernels::jpeg_idct_scalar;
-    const int c = plane_of(task, 64, i);
+    const int c = task.plane_of(64, i);
     const int64_t stride = task.planes[c].columns;
     Unravel index(i);
     const int64_t x = index.axis(stride / 8), y = index.rest();
@@ -61,5 +77,6 @@ struct JpegDistortionGrid {
     }
   }
 };
+TORCHDALI_GPU_KERNEL(JpegRequantizeKernel)
 
 }  // namespace torchdali::gpu

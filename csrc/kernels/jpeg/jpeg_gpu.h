@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of decoding a JPEG when its codes are read: dequantisation, inverse DCT, upsampling
-// and colors, with the arithmetic of the CPU's decoder, to the bit.
+// Decoding of JPEG on the GPU after the host has read the codes: dequantization, inverse DCT,
+// upsampling and colors, bit-identical to the CPU's decoder.
 #pragma once
 
 #include "kernels/gpu/runs.h"
@@ -10,13 +10,33 @@
 
 namespace torchdali::gpu {
 
-// A thread a block.
-struct JpegBlocksGrid {
-  const JpegBlocksTask* tasks;
-  const void* blob;
+// Blocks of a JPEG whose coefficients are packed as kernels/jpeg/jpeg_entropy.h says, to samples.
+// `in` is the packing; offsets in it are bytes. `size` counts blocks, in the order of the file.
+//
+// Files may hold anything, packings may not: io/jpeg_decoder/packer.cpp makes, of every file,
+// exactly mcus_across * mcus_down MCUs of blocks_per_mcu blocks, each with 1 to kJpegMaxUnits
+// consecutive units, unit_count in all. Kernels therefore use numbers of the packing as indices
+// without checks; the place of a coefficient has 6 bits and cannot be outside a block. The
+// emulation and the fuzzer do check (TORCHDALI_KERNEL_CHECK).
+struct JpegBlocksTask : TaskBase {
+  int64_t bases = 0, starts = 0, units = 0, unit_count = 0;
+  int mcus_across = 1, mcus_down = 1, blocks_per_mcu = 1;
+  // Where a block of an MCU belongs: its component, and its position there.
+  struct Place {
+    uint8_t component = 0, x = 0, y = 0;
+  };
+  Place places[10] = {};
+  int h[3] = {1, 1, 1}, v[3] = {1, 1, 1};  // blocks of the components in an MCU
+  uint8_t* samples[3] = {};                // of all these MCUs, rows without gaps
+  BlobOffset quant[3] = {};                // int16[64]
 
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const JpegBlocksTask& task = tasks[t];
+  template <class Fn>
+  void for_each_address(Fn&& fn) {
+    for (uint8_t*& component : samples) fn(component);
+  }
+};
+struct JpegBlocksKernel : Kernel<JpegBlocksTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     const auto block = static_cast<uint32_t>(i);
     const uint32_t mcu = block / static_cast<uint32_t>(task.blocks_per_mcu);
     const JpegBlocksTask::Place place =
@@ -28,31 +48,31 @@ struct JpegBlocksGrid {
     const int64_t row = int64_t{mcu_y} * task.v[c] + place.y;
     const int64_t column = int64_t{mcu_x} * task.h[c] + place.x;
     uint8_t* out = task.samples[c] + row * 8 * stride + column * 8;
-    TORCHDALI_GRID_CHECK(static_cast<int>(mcu_y) < task.mcus_down);
+    TORCHDALI_KERNEL_CHECK(static_cast<int>(mcu_y) < task.mcus_down);
 
     const auto* units = list_of<kernels::JpegUnit>(task.in, task.units);
-    const uint32_t begin = start(task, block), end = start(task, block + 1);
-    TORCHDALI_GRID_CHECK(begin < end && end - begin <= kernels::kJpegMaxUnits);
-    TORCHDALI_GRID_CHECK(end <= task.unit_count);
-    const auto* quant = list_of<int16_t>(blob, task.quant[c]);
+    const uint32_t begin = start(block), end = start(block + 1);
+    TORCHDALI_KERNEL_CHECK(begin < end && end - begin <= kernels::kJpegMaxUnits);
+    TORCHDALI_KERNEL_CHECK(end <= task.unit_count);
+    const auto* quant = list<int16_t>(task.quant[c]);
     const auto dc = static_cast<int16_t>(units[begin]);
     if (end == begin + 1)
       return fill(kernels::jpeg_idct_scalar::dc_sample(dc, quant[0]), out, stride);
     int16_t work[64] = {};
     work[0] = dc;
-    bool flat = true;  // only the first row holds anything
+    bool flat = true;  // whether only the first row has coefficients
     for (uint32_t k = begin + 1; k < end; ++k) {
       const kernels::JpegUnit unit = units[k];
       const int at = unit & ((1 << kernels::kJpegUnitPlaceBits) - 1);
       const int value = static_cast<int16_t>(unit) >> kernels::kJpegUnitPlaceBits;
       work[at] = static_cast<int16_t>(work[at] + value);
-      flat = flat && (at < 8 || value == 0);  // sixteen zeros are a unit wherever they end
+      flat = flat && (at < 8 || value == 0);  // sixteen zeros are a unit of value 0
     }
     transform(work, quant, flat, out, stride);
   }
 
  private:
-  TORCHDALI_HOST_DEVICE static uint32_t start(const JpegBlocksTask& task, uint32_t block) {
+  TORCHDALI_HOST_DEVICE uint32_t start(uint32_t block) const {
     return list_of<uint32_t>(task.in, task.bases)[block / kernels::kJpegBlocksPerBase] +
            list_of<uint16_t>(task.in, task.starts)[block];
   }
@@ -93,12 +113,35 @@ struct JpegBlocksGrid {
     }
   }
 };
+TORCHDALI_GPU_KERNEL(JpegBlocksKernel)
 
-struct JpegPixelsGrid {
-  const JpegPixelsTask* tasks;
+// Samples to pixels: upsampling, colors, the region, orientation. `size` counts runs of up to
+// kJpegRun pixels of a row of the output, which is uint8 [height, width, channels].
+inline constexpr int kJpegRun = 4;
+struct JpegSamples {
+  const uint8_t* samples = nullptr;
+  int64_t stride = 0, rows = 0;  // bytes of a row; all samples that the region needs are there
+  int x = 0, y = 0;              // which sample of the picture is the first one
+  int width = 0, height = 0;     // samples in the picture
+  int across = 1, down = 1;      // kernels::JpegUpsampling
+  bool smooth = false;
+};
+struct JpegPixelsTask : TaskBase {
+  int64_t width = 0;  // of the output
+  int channels = 3, components = 3;
+  bool rgb = false, bgr = false;
+  // The region of the picture, and how its axes are swapped and reversed in the output.
+  int x = 0, y = 0, region_width = 0, region_height = 0;
+  bool transpose = false, flip_rows = false, flip_columns = false;
+  JpegSamples component[3] = {};
 
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const JpegPixelsTask& task = tasks[t];
+  template <class Fn>
+  void for_each_address(Fn&& fn) {
+    for (JpegSamples& c : component) fn(c.samples);
+  }
+};
+struct JpegPixelsKernel : Kernel<JpegPixelsTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     Unravel index(i);
     const auto x = static_cast<int>(index.axis((task.width + kJpegRun - 1) / kJpegRun) * kJpegRun);
     const auto y = static_cast<int>(index.rest());
@@ -106,18 +149,18 @@ struct JpegPixelsGrid {
     const int count = left < kJpegRun ? left : kJpegRun;
     uint8_t* out = static_cast<uint8_t*>(task.out) +
                    (static_cast<int64_t>(y) * task.width + x) * task.channels;
-    if (task.channels == 1) return store<1>(task, x, y, count, out);
-    return store<3>(task, x, y, count, out);
+    if (task.channels == 1) return store<1>(x, y, count, out);
+    return store<3>(x, y, count, out);
   }
 
  private:
   template <int kChannels>
-  TORCHDALI_HOST_DEVICE static void store(const JpegPixelsTask& task, int x, int y, int count,
-                                          uint8_t* out) {
+  TORCHDALI_HOST_DEVICE void store(int x, int y, int count,
+                                          uint8_t* out) const {
     uint8_t pixels[kJpegRun * kChannels];
     TORCHDALI_UNROLL
     for (int k = 0; k < kJpegRun; ++k)
-      pixel<kChannels>(task, k < count ? x + k : x, y, pixels + k * kChannels);
+      pixel<kChannels>(k < count ? x + k : x, y, pixels + k * kChannels);
     if (count == kJpegRun) return store_bytes_run(out, pixels);
     TORCHDALI_UNROLL
     for (int k = 0; k < kJpegRun * kChannels; ++k)
@@ -125,7 +168,7 @@ struct JpegPixelsGrid {
   }
   // Pixel (x, y) of the output.
   template <int kChannels>
-  TORCHDALI_HOST_DEVICE static void pixel(const JpegPixelsTask& task, int x, int y, uint8_t* out) {
+  TORCHDALI_HOST_DEVICE void pixel(int x, int y, uint8_t* out) const {
     const int row = task.transpose ? x : y, column = task.transpose ? y : x;
     const int at_y = task.y + (task.flip_rows ? task.region_height - 1 - row : row);
     const int at_x = task.x + (task.flip_columns ? task.region_width - 1 - column : column);
@@ -146,7 +189,7 @@ struct JpegPixelsGrid {
       out[2] = task.bgr ? first : third;
     }
   }
-  // Of the picture's pixel. A sample beside the picture is the one at its edge.
+  // The sample for a pixel of the picture; outside the picture, the one at its edge.
   TORCHDALI_HOST_DEVICE static uint8_t sample(const JpegSamples& c, int x, int y) {
     namespace scalar = kernels::jpeg_rows_scalar;
     if (c.across == 1 && c.down == 1) return at(c, x, y);
@@ -166,11 +209,12 @@ struct JpegPixelsGrid {
   TORCHDALI_HOST_DEVICE static int clamp(int i, int extent) {
     return i < 0 ? 0 : i < extent ? i : extent - 1;
   }
-  // Sample (x, y) of the picture, wherever the samples begin.
+  // Sample (x, y) of the picture.
   TORCHDALI_HOST_DEVICE static uint8_t at(const JpegSamples& c, int x, int y) {
-    TORCHDALI_GRID_CHECK(x >= c.x && x - c.x < c.stride && y >= c.y && y - c.y < c.rows);
+    TORCHDALI_KERNEL_CHECK(x >= c.x && x - c.x < c.stride && y >= c.y && y - c.y < c.rows);
     return c.samples[(y - c.y) * c.stride + (x - c.x)];
   }
 };
+TORCHDALI_GPU_KERNEL(JpegPixelsKernel)
 
 }  // namespace torchdali::gpu

@@ -1,24 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions: the instructions of a program, one after the other, for one element of the result.
-// Values are kept as 64 bits: integers extended from their type, floating ones as their bytes.
-// Integers are computed in 64 bits and cut to their type, which gives what the CPU's loops over
-// narrow types give.
+// Expressions on the GPU: a thread interprets a program for one element of the result. Values are
+// 64 bits wide: integers are extended from their type, floating-point numbers stored as their
+// bytes. Integers are computed in 64 bits and then truncated to their type, which is what the CPU's
+// loops over narrow types compute.
 #pragma once
 
 #include <bit>
 
-#include "kernels/gpu/functor.h"
+#include "kernels/gpu/kernel.h"
+#include "kernels/math/arithmetic.h"
 #include "kernels/math/arithmetic_scalar.h"
 
 namespace torchdali::gpu {
 
-struct ArithmeticGrid {
-  const ArithmeticTask* tasks;
-  const void* blob;
-
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const ArithmeticTask& task = tasks[t];
-    const auto* program = list_of<ArithmeticInstruction>(blob, task.instructions);
+// One operand of an instruction: an input, a constant, or the result of an earlier instruction.
+struct ArithmeticSource {
+  enum class Kind : uint8_t { kInput, kConstant, kResult };
+  Kind kind = Kind::kInput;
+  uint8_t index = 0;
+  DType dtype = DType::kNone;
+};
+// Registers of 64 bits for results, which instructions reuse.
+inline constexpr int kMaxArithmeticResults = 64;
+inline constexpr int kMaxArithmeticSources = 256;  // inputs and constants
+// Converts operand i to `operands[i]`, computes, and converts to `result`.
+struct ArithmeticInstruction {
+  kernels::ArithmeticOp op = {};
+  bool mixed_signs = false;
+  DType result = DType::kNone;
+  DType operands[3] = {DType::kNone, DType::kNone, DType::kNone};
+  uint8_t num_operands = 0;
+  uint8_t to = 0;  // the register of the result
+  ArithmeticSource sources[3] = {};
+};
+struct ArithmeticInput {
+  const void* data = nullptr;
+  int64_t stride[kMaxAxes] = {};  // in elements; 0 where it repeats
+};
+// An expression: the last instruction's result is stored in the dense output.
+struct ArithmeticTask : TaskBase {
+  int ndim = 0;
+  int num_instructions = 0;
+  int64_t extent[kMaxAxes] = {};
+  BlobOffset instructions = 0, inputs = 0;
+  BlobOffset constants = 0;  // uint64: the bytes
+};
+struct ArithmeticKernel : Kernel<ArithmeticTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
+    const auto* program = list<ArithmeticInstruction>(task.instructions);
     int64_t index[kMaxAxes];
     Unravel unravel(i);
     for (int a = task.ndim - 1; a > 0; --a) index[a] = unravel.axis(task.extent[a]);
@@ -33,12 +62,12 @@ struct ArithmeticGrid {
         const ArithmeticSource& source = step.sources[j];
         uint64_t bits;
         if (source.kind == ArithmeticSource::Kind::kInput) {
-          const auto& input = list_of<ArithmeticInput>(blob, task.inputs)[source.index];
+          const auto& input = list<ArithmeticInput>(task.inputs)[source.index];
           int64_t at = 0;
           for (int a = 0; a < task.ndim; ++a) at += index[a] * input.stride[a];
           bits = load(input.data, source.dtype, at);
         } else if (source.kind == ArithmeticSource::Kind::kConstant) {
-          bits = load(list_of<uint64_t>(blob, task.constants) + source.index, source.dtype, 0);
+          bits = load(list<uint64_t>(task.constants) + source.index, source.dtype, 0);
         } else {
           bits = results[source.index];
         }
@@ -49,7 +78,7 @@ struct ArithmeticGrid {
       else if (!is_floating(step.result)) value = narrow(value, step.result);
       results[step.to] = value;
     }
-    store(task.out, program[task.num_instructions - 1].result, i, value);
+    store_bytes(task.out, size_of(program[task.num_instructions - 1].result), i, value);
   }
 
  private:
@@ -69,7 +98,7 @@ struct ArithmeticGrid {
     else return std::bit_cast<double>(bits);
   }
   static constexpr bool has_sign(DType t) { return t >= DType::kInt8 && t <= DType::kInt64; }
-  // An integer of a type, out of its low bits.
+  // An integer of a type, from its low bits.
   static constexpr uint64_t narrow(uint64_t bits, DType t) {
     const int unused = 64 - 8 * static_cast<int>(itemsize(t));
     const uint64_t high = bits << unused;
@@ -94,14 +123,6 @@ struct ArithmeticGrid {
     uint64_t bits = 0;
     with_type(dtype, [&]<class T>() { bits = bits_of(static_cast<const T*>(data)[i]); });
     return bits;
-  }
-  static TORCHDALI_HOST_DEVICE void store(void* data, DType dtype, int64_t i, uint64_t bits) {
-    switch (itemsize(dtype)) {
-      case 1: static_cast<uint8_t*>(data)[i] = static_cast<uint8_t>(bits); break;
-      case 2: static_cast<uint16_t*>(data)[i] = static_cast<uint16_t>(bits); break;
-      case 4: static_cast<uint32_t*>(data)[i] = static_cast<uint32_t>(bits); break;
-      default: static_cast<uint64_t*>(data)[i] = bits;
-    }
   }
 
   static TORCHDALI_HOST_DEVICE uint64_t compute(const ArithmeticInstruction& step, uint64_t a,
@@ -132,7 +153,7 @@ struct ArithmeticGrid {
       default: return CmpGreaterEqual::run(a, b);
     }
   }
-  // By amounts that depend on the width.
+  // Which amounts are valid depends on the width.
   static TORCHDALI_HOST_DEVICE uint64_t shift(Op op, DType t, uint64_t a, uint64_t b) {
     uint64_t bits = 0;
     with_type(t, [&]<class T>() {
@@ -147,7 +168,7 @@ struct ArithmeticGrid {
     return bits;
   }
 
-  // What every type has.
+  // Operations on every type.
   template <class T>
   static TORCHDALI_HOST_DEVICE uint64_t of_any(Op op, T a, T b, T c) {
     using namespace kernels::scalar;
@@ -168,7 +189,7 @@ struct ArithmeticGrid {
       default: return 0;
     }
   }
-  // Of T: what depends on the sign. The rest wraps around, without one.
+  // In T where the sign matters, else modulo 2^64.
   template <class T>
   static TORCHDALI_HOST_DEVICE uint64_t of_integers(Op op, T a, T b, T c) {
     using namespace kernels::scalar;
@@ -221,5 +242,6 @@ struct ArithmeticGrid {
     }
   }
 };
+TORCHDALI_GPU_KERNEL(ArithmeticKernel)
 
 }  // namespace torchdali::gpu

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: a thread for each part of a result, then one for each result. How many parts there
-// are and their order depend on shapes only, so results are the same on every device.
+// Reductions on the GPU: one thread for each part of a result, then one thread for each result. The
+// number of parts and their order depend on shapes only, so results are the same on every device.
 #pragma once
 
 #include <limits>
 
-#include "kernels/gpu/functor.h"
+#include "kernels/gpu/kernel.h"
+#include "kernels/math/reduce.h"
 #include "kernels/math/reduce_finish.h"
 
 namespace torchdali::gpu {
@@ -16,7 +17,7 @@ struct Accumulate {
   static constexpr bool kMin = kReduction == Reduction::kMin;
   static constexpr bool kExtreme = kMin || kReduction == Reduction::kMax;
   static constexpr bool kDeviations = kReduction == Reduction::kSumOfSquaredDeviations;
-  // As kernels::accumulator_dtype() has it.
+  // The type of kernels::accumulator_dtype().
   static constexpr bool kSquares = kReduction == Reduction::kSumOfSquares;
   static constexpr bool kExact =
       std::is_integral_v<T> && !kDeviations &&
@@ -38,7 +39,7 @@ struct Accumulate {
   }
   // Integers modulo 2^64.
   TORCHDALI_HOST_DEVICE static Type merge(Type a, Type b) {
-    if constexpr (kExtreme) {  // passes NaN over
+    if constexpr (kExtreme) {  // ignores NaN
       const bool better = kMin ? b < a : b > a;
       return better ? b : a;
     } else if constexpr (kExact) {
@@ -79,12 +80,30 @@ TORCHDALI_HOST_DEVICE inline void with_reduction(kernels::Reduction reduction, F
   }
 }
 
-struct ReduceGrid {
-  const ReduceTask* tasks;
-  const void* blob;
+// Thread (result, part) reduces every `parts`-th value of a result and stores the accumulator, of 8
+// bytes, in out[part * results + result]. Strides are in elements, the innermost axis is the last.
+struct ReduceTask : TaskBase {
+  kernels::Reduction reduction = kernels::Reduction::kSum;
+  DType in_dtype = DType::kNone;
+  int num_kept = 0, num_reduced = 0;
+  int64_t kept_extent[kMaxAxes] = {}, kept_stride[kMaxAxes] = {};  // without `inner`
+  int64_t reduced_extent[kMaxAxes] = {}, reduced_stride[kMaxAxes] = {};
+  int64_t inner = 1;  // adjacent results, along the last axis
+  int64_t count = 0;  // values of a result
+  int64_t parts = 1, results = 0;
+  // Of kSumOfSquaredDeviations. Where it is null, float[...] in the blob.
+  const void* mean = nullptr;
+  BlobOffset mean_list = 0;
+  DType mean_dtype = DType::kFloat;
+  int64_t mean_step = 0;  // from one result to the next
 
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const ReduceTask& task = tasks[t];
+  template <class Fn>
+  void for_each_address(Fn&& fn) {
+    fn(mean);
+  }
+};
+struct ReduceKernel : Kernel<ReduceTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     Unravel index(i);
     const int64_t inner = index.axis(task.inner), part = index.axis(task.parts);
     const int64_t result = index.rest() * task.inner + inner;
@@ -94,7 +113,7 @@ struct ReduceGrid {
       from += kept.axis(task.kept_extent[a]) * task.kept_stride[a];
     double mean = 0;
     if (task.reduction == kernels::Reduction::kSumOfSquaredDeviations) {
-      const void* means = task.mean == nullptr ? list_of<char>(blob, task.mean_list) : task.mean;
+      const void* means = task.mean == nullptr ? list<char>(task.mean_list) : task.mean;
       with_type(task.mean_dtype, [&]<class T>() {
         mean = static_cast<double>(static_cast<const T*>(means)[result * task.mean_step]);
       });
@@ -103,15 +122,14 @@ struct ReduceGrid {
     with_type(task.in_dtype, [&]<class T>() {
       with_reduction<T>(task.reduction, [&]<class Acc>() {
         *reinterpret_cast<typename Acc::Type*>(out) =
-            reduce<T, Acc>(task, static_cast<const T*>(task.in) + from, part, mean);
+            reduce<T, Acc>(static_cast<const T*>(task.in) + from, part, mean);
       });
     });
   }
 
  private:
   template <class T, class Acc>
-  TORCHDALI_HOST_DEVICE static typename Acc::Type reduce(const ReduceTask& task, const T* in,
-                                                         int64_t part, double mean) {
+  TORCHDALI_HOST_DEVICE typename Acc::Type reduce(const T* in, int64_t part, double mean) const {
     typename Acc::Type sum = Acc::start();
     const bool plain = task.num_reduced == 1;  // no divisions
     const int64_t stride = task.reduced_stride[0];
@@ -128,20 +146,30 @@ struct ReduceGrid {
     return sum;
   }
 };
+TORCHDALI_GPU_KERNEL(ReduceKernel)
 
-struct FoldGrid {
-  const FoldTask* tasks;
-
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
+// Combines the parts of a result in their order and finishes it (kernels/math/reduce_finish.h).
+// `in` is [parts, size] accumulators.
+enum class ReduceResult : int8_t { kElement, kSum, kMean, kRoot, kVariance, kDeviation, kFactor };
+struct FoldTask : TaskBase {
+  kernels::Reduction reduction = kernels::Reduction::kSum;
+  ReduceResult result = ReduceResult::kSum;
+  DType accumulator = DType::kNone, out_dtype = DType::kNone;
+  int64_t parts = 0;
+  int64_t values = 0;  // that were reduced to one result
+  int ddof = 0;
+  float epsilon = 0, scale = 1;  // of kFactor
+};
+struct FoldKernel : Kernel<FoldTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     using kernels::Finish;
     using kernels::Reduction;
-    const FoldTask& task = tasks[t];
-    if (task.reduction == Reduction::kMin) return extreme<Reduction::kMin>(task, i);
-    if (task.reduction == Reduction::kMax) return extreme<Reduction::kMax>(task, i);
-    if (task.accumulator == DType::kInt64) return sum(task, i, folded<int64_t>(task, i));
-    if (task.accumulator == DType::kUInt64) return sum(task, i, folded<uint64_t>(task, i));
-    const auto total = folded<double>(task, i);
-    if (task.reduction != Reduction::kSumOfSquaredDeviations) return sum(task, i, total);
+    if (task.reduction == Reduction::kMin) return extreme<Reduction::kMin>(i);
+    if (task.reduction == Reduction::kMax) return extreme<Reduction::kMax>(i);
+    if (task.accumulator == DType::kInt64) return sum(i, folded<int64_t>(i));
+    if (task.accumulator == DType::kUInt64) return sum(i, folded<uint64_t>(i));
+    const auto total = folded<double>(i);
+    if (task.reduction != Reduction::kSumOfSquaredDeviations) return sum(i, total);
     const double divisor = static_cast<double>(task.values) - task.ddof;
     if (task.result == ReduceResult::kFactor) {
       static_cast<float*>(task.out)[i] =
@@ -157,7 +185,7 @@ struct FoldGrid {
  private:
   // Sums of T.
   template <class T, class Acc = Accumulate<kernels::Reduction::kSum, T>>
-  TORCHDALI_HOST_DEVICE static typename Acc::Type folded(const FoldTask& task, int64_t i) {
+  TORCHDALI_HOST_DEVICE typename Acc::Type folded(int64_t i) const {
     using Type = typename Acc::Type;
     Type total = Acc::start();
     for (int64_t p = 0; p < task.parts; ++p)
@@ -166,16 +194,16 @@ struct FoldGrid {
     return total;
   }
   template <kernels::Reduction kReduction>
-  TORCHDALI_HOST_DEVICE static void extreme(const FoldTask& task, int64_t i) {
+  TORCHDALI_HOST_DEVICE void extreme(int64_t i) const {
     with_type(task.out_dtype, [&]<class T>() {
       using Acc = Accumulate<kReduction, T>;
-      T value = T(folded<T, Acc>(task, i));
+      T value = T(folded<T, Acc>(i));
       if (task.values == 0) value = kernels::limit_of_nothing<T>(Acc::kMin);
       static_cast<T*>(task.out)[i] = value;
     });
   }
   template <class Sum>
-  TORCHDALI_HOST_DEVICE static void sum(const FoldTask& task, int64_t i, Sum total) {
+  TORCHDALI_HOST_DEVICE void sum(int64_t i, Sum total) const {
     using kernels::Finish;
     with_type(task.out_dtype, [&]<class Out>() {
       Out* to = static_cast<Out*>(task.out) + i;
@@ -187,5 +215,6 @@ struct FoldGrid {
     });
   }
 };
+TORCHDALI_GPU_KERNEL(FoldKernel)
 
 }  // namespace torchdali::gpu

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Noise by the words that the CPU draws, in its order: a thread makes four of them, which belong to
-// elements that lie a quarter of a block apart, so that neighbours read and write neighbours.
+// Noise on the GPU, from the random words that the CPU draws. A thread draws four words, which
+// belong to elements a quarter of a block apart, so that adjacent threads access adjacent elements.
 #pragma once
 
+#include <array>
+
 #include "core/random.h"
-#include "kernels/gpu/functor.h"
+#include "kernels/gpu/kernel.h"
 #include "kernels/noise/byte_draws.h"
 #include "kernels/noise/poisson.h"
 #include "kernels/noise/random_block.h"
@@ -12,10 +14,17 @@
 
 namespace torchdali::gpu {
 
+// `size` counts draws of four words, in the order of kernels/noise/random_block.h.
+struct NoiseTask : TaskBase {
+  DType dtype = DType::kNone;
+  int64_t count = 0;  // elements or pixels
+  uint64_t seed = 0, sample = 0;
+};
+
 struct NoiseDraw {
   static constexpr int64_t kStep = kernels::kRandomBlock / 4;
   std::array<uint32_t, 4> words;
-  int64_t first;  // element of the first word; the others follow kStep apart
+  int64_t first;  // element of the first word; those of the others follow, kStep apart
 
   static constexpr NoiseDraw at(const NoiseTask& task, int64_t i) {
     const auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };
@@ -27,10 +36,11 @@ struct NoiseDraw {
   }
 };
 
-struct GaussianNoiseGrid {
-  const GaussianNoiseTask* tasks;
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const GaussianNoiseTask& task = tasks[t];
+struct GaussianNoiseTask : NoiseTask {
+  float mean = 0, stddev = 0;
+};
+struct GaussianNoiseKernel : Kernel<GaussianNoiseTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     const NoiseDraw draw = NoiseDraw::at(task, i);
     float noise[4];
     kernels::normal_pair(draw.words[0], draw.words[1], noise[0], noise[1]);
@@ -46,11 +56,16 @@ struct GaussianNoiseGrid {
     });
   }
 };
+TORCHDALI_GPU_KERNEL(GaussianNoiseKernel)
 
-struct SaltAndPepperGrid {
-  const SaltAndPepperTask* tasks;
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const SaltAndPepperTask& task = tasks[t];
+// Pixels are [count / inner, channels, inner] elements.
+struct SaltAndPepperTask : NoiseTask {
+  int64_t channels = 1, inner = 1;
+  float salt_below = 0, either_below = 0;  // of a draw
+  uint64_t salt = 0, pepper = 0;           // the bytes of an element
+};
+struct SaltAndPepperKernel : Kernel<SaltAndPepperTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     const NoiseDraw draw = NoiseDraw::at(task, i);
     const int64_t size = size_of(task.dtype);
     int64_t pixel = draw.first;
@@ -68,13 +83,16 @@ struct SaltAndPepperGrid {
     }
   }
 };
+TORCHDALI_GPU_KERNEL(SaltAndPepperKernel)
 
-struct ShotNoiseGrid {
-  const ShotNoiseTask* tasks;
-  const void* blob;
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const ShotNoiseTask& task = tasks[t];
-    if (task.by_tables) return bytes(task, i);
+struct ShotNoiseTask : NoiseTask {
+  float factor = 1;
+  bool by_tables = false;  // kernels::ByteDraws in the blob
+  BlobOffset rows = 0, ends = 0, results = 0;
+};
+struct ShotNoiseKernel : Kernel<ShotNoiseTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
+    if (task.by_tables) return draw_bytes(i);
     const NoiseDraw draw = NoiseDraw::at(task, i);
     with_type(task.dtype, [&]<class T>() {
       int64_t at = draw.first;
@@ -88,10 +106,10 @@ struct ShotNoiseGrid {
   }
 
  private:
-  TORCHDALI_HOST_DEVICE void bytes(const ShotNoiseTask& task, int64_t i) const {
-    const kernels::ByteDraws draws{.rows = list_of<kernels::ByteDraws::Row>(blob, task.rows),
-                                   .ends = list_of<uint32_t>(blob, task.ends),
-                                   .results = list_of<uint8_t>(blob, task.results)};
+  TORCHDALI_HOST_DEVICE void draw_bytes(int64_t i) const {
+    const kernels::ByteDraws draws{.rows = list<kernels::ByteDraws::Row>(task.rows),
+                                   .ends = list<uint32_t>(task.ends),
+                                   .results = list<uint8_t>(task.results)};
     const NoiseDraw draw = NoiseDraw::at(task, i);
     int64_t at = draw.first;
     TORCHDALI_UNROLL
@@ -101,5 +119,6 @@ struct ShotNoiseGrid {
             draws(static_cast<const uint8_t*>(task.in)[at], draw.words[k]);
   }
 };
+TORCHDALI_GPU_KERNEL(ShotNoiseKernel)
 
 }  // namespace torchdali::gpu

@@ -1,28 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warping, a pixel at a time: where it comes from, and what is there. As kernels::WarpSampler,
-// whose arithmetic it shares.
+// Warping on the GPU, a pixel at a time: its position in the source, and the value there. Shares
+// the arithmetic of kernels::WarpSampler.
 #pragma once
 
+#include <array>
+
 #include "core/random.h"
-#include "kernels/gpu/functor.h"
+#include "kernels/gpu/kernel.h"
+#include "kernels/warp/warp.h"
 #include "kernels/warp/warp_position.h"
 
 namespace torchdali::gpu {
 
-struct WarpGrid {
-  const WarpTask* tasks;
-  const void* blob;
-
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const WarpTask& task = tasks[t];
+// How the positions in the source are computed.
+enum class WarpMap : uint8_t { kAffine, kPerspective, kLists, kWaves, kSphere, kJitter };
+// kernels/warp/warp.h. `size` counts pixels. Extents are D, H, W.
+struct WarpTask : TypedTask {
+  WarpMap map = WarpMap::kAffine;
+  kernels::WarpFilter filter = kernels::WarpFilter::kLinear;
+  kernels::Border border = kernels::Border::kClamp;
+  bool volume = false, fixed_point = false, empty = false;
+  int64_t in_extents[3] = {}, out_extents[3] = {}, channels = 1;
+  // Outside the source: float[num_fills] before conversion, and uint64[channels], the bytes of an
+  // element of the output.
+  BlobOffset fills = 0, fill_bytes = 0;
+  int64_t num_fills = 1;
+  float matrix[12] = {};      // kAffine: rows; kPerspective: its first column
+  double columns[6] = {};     // kPerspective: the others, row by row
+  const void* lists[2] = {};  // kLists: x and y of each pixel, to which `shift` is added
+  DType list_dtypes[2] = {DType::kFloat, DType::kFloat};
+  float shift = 0;
+  BlobOffset waves[2] = {};       // kWaves: float[H] is added to x, float[W] to y
+  uint64_t seed = 0, sample = 0;  // kJitter
+  int64_t degree = 0;
+};
+struct WarpKernel : Kernel<WarpTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t first = i * task.channels;  // of the output's elements
-    if (task.empty) return fill(task, first);
-    const Point at = point(task, i);
-    if (task.fixed_point) return sample_fixed(task, at, first);
+    if (task.empty) return fill(first);
+    const Point at = point(i);
+    if (task.fixed_point) return sample_fixed(at, first);
     with_type(task.in_dtype, [&]<class In>() {
-      if (task.filter == kernels::WarpFilter::kNearest) copy_nearest<In>(task, at, first);
-      else if (task.filter == kernels::WarpFilter::kLinear) blend<In>(task, at, first);
-      else blend_window<In>(task, at, first);
+      if (task.filter == kernels::WarpFilter::kNearest) copy_nearest<In>(at, first);
+      else if (task.filter == kernels::WarpFilter::kLinear) blend<In>(at, first);
+      else blend_window<In>(at, first);
     });
   }
 
@@ -31,12 +52,12 @@ struct WarpGrid {
     float x = 0, y = 0, z = 0;
   };
 
-  TORCHDALI_HOST_DEVICE Point point(const WarpTask& task, int64_t i) const {
+  TORCHDALI_HOST_DEVICE Point point(int64_t i) const {
     Unravel index(i);
     const int64_t w = index.axis(task.out_extents[2]), h = index.axis(task.out_extents[1]);
     const int64_t d = index.rest();
     const auto middle = [](int64_t at) { return static_cast<float>(at) + 0.5f; };
-    // As in blocks of the CPU's rows, whose positions are sums.
+    // The CPU computes positions in blocks of a row, as sums.
     const int64_t block = w / kernels::kWarpBlock * kernels::kWarpBlock;
     const auto in_block = static_cast<int32_t>(w - block);
     switch (task.map) {
@@ -65,8 +86,8 @@ struct WarpGrid {
         return {load_float(task.lists[0], task.list_dtypes[0], i) + task.shift,
                 load_float(task.lists[1], task.list_dtypes[1], i) + task.shift, 0};
       case WarpMap::kWaves:
-        return {static_cast<float>(w) + list_of<float>(blob, task.waves[0])[h],
-                static_cast<float>(h) + list_of<float>(blob, task.waves[1])[w], 0};
+        return {static_cast<float>(w) + list<float>(task.waves[0])[h],
+                static_cast<float>(h) + list<float>(task.waves[1])[w], 0};
       case WarpMap::kSphere: {
         const kernels::SphereMap map(task.in_extents[1], task.in_extents[2]);
         const float x = map.from_middle(w, map.middle_x), y = map.from_middle(h, map.middle_y);
@@ -74,7 +95,7 @@ struct WarpGrid {
         return {x * scale + map.middle_x, y * scale + map.middle_y, 0};
       }
       case WarpMap::kJitter: {
-        // Two draws a pixel, of four that come at once.
+        // Two draws a pixel, of the four in a block of the generator.
         const auto draws = draw_block(task.seed, task.sample, static_cast<uint64_t>(i) / 2);
         const bool second = i % 2 == 1;
         return {middle(w + kernels::jitter_shift(second ? draws[2] : draws[0], task.degree)),
@@ -84,7 +105,7 @@ struct WarpGrid {
     return {};
   }
 
-  // As RandomStream makes them.
+  // The draws of RandomStream.
   static constexpr std::array<uint32_t, 4> draw_block(uint64_t seed, uint64_t sample,
                                                       uint64_t number) {
     const auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };
@@ -92,39 +113,31 @@ struct WarpGrid {
                       {low(seed), low(seed >> 32)});
   }
 
-  TORCHDALI_HOST_DEVICE void fill(const WarpTask& task, int64_t first) const {
-    for (int64_t c = 0; c < task.channels; ++c) fill_element(task, first, c);
+  TORCHDALI_HOST_DEVICE void fill(int64_t first) const {
+    for (int64_t c = 0; c < task.channels; ++c) fill_element(first, c);
   }
-  TORCHDALI_HOST_DEVICE void fill_element(const WarpTask& task, int64_t first, int64_t c) const {
-    const uint64_t bytes = list_of<uint64_t>(blob, task.fill_bytes)[c];
-    const int64_t i = first + c;
-    switch (itemsize(task.out_dtype)) {
-      case 1: static_cast<uint8_t*>(task.out)[i] = static_cast<uint8_t>(bytes); break;
-      case 2: static_cast<uint16_t*>(task.out)[i] = static_cast<uint16_t>(bytes); break;
-      case 4: static_cast<uint32_t*>(task.out)[i] = static_cast<uint32_t>(bytes); break;
-      default: static_cast<uint64_t*>(task.out)[i] = bytes;
-    }
+  TORCHDALI_HOST_DEVICE void fill_element(int64_t first, int64_t c) const {
+    store_bytes(task.out, size_of(task.out_dtype), first + c, list<uint64_t>(task.fill_bytes)[c]);
   }
-  TORCHDALI_HOST_DEVICE float fill_value(const WarpTask& task, int64_t c) const {
-    return list_of<float>(blob, task.fills)[task.num_fills == 1 ? 0 : c];
+  TORCHDALI_HOST_DEVICE float fill_value(int64_t c) const {
+    return list<float>(task.fills)[task.num_fills == 1 ? 0 : c];
   }
 
-  static TORCHDALI_HOST_DEVICE kernels::WarpTap tap(const WarpTask& task, float at, int axis) {
+  TORCHDALI_HOST_DEVICE kernels::WarpTap tap(float at, int axis) const {
     const int64_t extent = task.in_extents[axis];
     if (!kernels::repeats(task.border)) return kernels::mapped_tap(at, extent, task.border);
     return kernels::AxisTaps(static_cast<int32_t>(extent),
                              task.border == kernels::Border::kClamp)(at);
   }
-  static TORCHDALI_HOST_DEVICE int64_t nearest(const WarpTask& task, float at, int axis) {
+  TORCHDALI_HOST_DEVICE int64_t nearest(float at, int axis) const {
     const int64_t extent = task.in_extents[axis];
     if (!kernels::repeats(task.border)) return kernels::mapped_nearest(at, extent, task.border);
     const kernels::AxisNearest index(static_cast<int32_t>(extent));
     return task.border == kernels::Border::kClamp ? index.clamped(at) : index.inside(at);
   }
 
-  TORCHDALI_HOST_DEVICE void sample_fixed(const WarpTask& task, const Point& at,
-                                          int64_t first) const {
-    const kernels::WarpTap x = tap(task, at.x, 2), y = tap(task, at.y, 1);
+  TORCHDALI_HOST_DEVICE void sample_fixed(const Point& at, int64_t first) const {
+    const kernels::WarpTap x = tap(at.x, 2), y = tap(at.y, 1);
     const kernels::FixedWeight w = kernels::fixed_weight(x.w0, x.w1, y.w0, y.w1);
     const int64_t row = task.in_extents[2] * task.channels;
     const uint8_t* upper = static_cast<const uint8_t*>(task.in) + y.i0 * row;
@@ -133,18 +146,17 @@ struct WarpGrid {
     for (int64_t c = 0; c < task.channels; ++c) {
       const int32_t sum = upper[left + c] * w.w00 + upper[right + c] * w.w01 +
                           lower[left + c] * w.w10 + lower[right + c] * w.w11 +
-                          static_cast<int32_t>(fill_value(task, c)) * w.fill;
+                          static_cast<int32_t>(fill_value(c)) * w.fill;
       static_cast<uint8_t*>(task.out)[first + c] = static_cast<uint8_t>(
           (sum + (1 << (kernels::kWarpWeightBits - 1))) >> kernels::kWarpWeightBits);
     }
   }
 
   template <class In>
-  TORCHDALI_HOST_DEVICE void copy_nearest(const WarpTask& task, const Point& at,
-                                          int64_t first) const {
-    const int64_t x = nearest(task, at.x, 2), y = nearest(task, at.y, 1);
-    const int64_t z = task.volume ? nearest(task, at.z, 0) : 0;
-    if (x < 0 || y < 0 || z < 0) return fill(task, first);
+  TORCHDALI_HOST_DEVICE void copy_nearest(const Point& at, int64_t first) const {
+    const int64_t x = nearest(at.x, 2), y = nearest(at.y, 1);
+    const int64_t z = task.volume ? nearest(at.z, 0) : 0;
+    if (x < 0 || y < 0 || z < 0) return fill(first);
     const In* from = static_cast<const In*>(task.in) +
                      ((z * task.in_extents[1] + y) * task.in_extents[2] + x) * task.channels;
     with_type(task.out_dtype, [&]<class Out>() {
@@ -154,10 +166,10 @@ struct WarpGrid {
   }
 
   template <class In>
-  TORCHDALI_HOST_DEVICE void blend(const WarpTask& task, const Point& at, int64_t first) const {
-    const kernels::WarpTap x = tap(task, at.x, 2), y = tap(task, at.y, 1);
+  TORCHDALI_HOST_DEVICE void blend(const Point& at, int64_t first) const {
+    const kernels::WarpTap x = tap(at.x, 2), y = tap(at.y, 1);
     kernels::WarpTap z{0, 0, 1, 0};
-    if (task.volume) z = tap(task, at.z, 0);
+    if (task.volume) z = tap(at.z, 0);
     const int64_t row = task.in_extents[2] * task.channels, slice = task.in_extents[1] * row;
     const int64_t left = x.i0 * task.channels, right = x.i1 * task.channels;
     const int rows = task.volume ? 4 : 2;
@@ -175,7 +187,7 @@ struct WarpGrid {
       w1[k] = w * x.w1;
       inside += w0[k] + w1[k];
     }
-    // A sum of 1 may come out as one of its neighbours.
+    // A sum of 1 may be rounded to an adjacent number.
     const float outside = 1 - inside;
     const bool filled = task.border == kernels::Border::kConstant && std::fabs(outside) > 1e-6f;
     for (int64_t c = 0; c < task.channels; ++c) {
@@ -183,14 +195,13 @@ struct WarpGrid {
       for (int k = 0; k < rows; ++k)
         sum += static_cast<float>(from[k][left + c]) * w0[k] +
                static_cast<float>(from[k][right + c]) * w1[k];
-      if (filled) sum += outside * fill_value(task, c);
+      if (filled) sum += outside * fill_value(c);
       store_float(task.out, task.out_dtype, first + c, sum);
     }
   }
 
   template <class In>
-  TORCHDALI_HOST_DEVICE void blend_window(const WarpTask& task, const Point& at,
-                                          int64_t first) const {
+  TORCHDALI_HOST_DEVICE void blend_window(const Point& at, int64_t first) const {
     const kernels::AxisWindow x(at.x, task.in_extents[2], task.border, task.filter);
     const kernels::AxisWindow y(at.y, task.in_extents[1], task.border, task.filter);
     const int taps = task.filter == kernels::WarpFilter::kCubic ? 4 : 6;
@@ -201,7 +212,7 @@ struct WarpGrid {
         const float w = y.weight[k / taps] * x.weight[k % taps];
         if (w == 0) continue;
         if (row < 0 || column < 0) {
-          sum += w * fill_value(task, c);
+          sum += w * fill_value(c);
         } else {
           const int64_t pixel = row * task.in_extents[2] + column;
           sum += w * static_cast<float>(static_cast<const In*>(task.in)[pixel * task.channels + c]);
@@ -211,5 +222,6 @@ struct WarpGrid {
     }
   }
 };
+TORCHDALI_GPU_KERNEL(WarpKernel)
 
 }  // namespace torchdali::gpu

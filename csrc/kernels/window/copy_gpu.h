@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies with strides, windows and fill: pad, flip, transpose, cat, stack, subscripts.
+// Copies with strides, windows and fill values on the GPU: pad, flip, transpose, cat, stack,
+// subscripts.
 #pragma once
 
+#include <type_traits>
+
+#include "kernels/gpu/kernel.h"
 #include "kernels/gpu/runs.h"
 
 namespace torchdali::gpu {
 
-struct CopyGrid {
-  const CopyTask* tasks;
+// How many elements of so many bytes one call copies: 16 bytes or fewer.
+constexpr int copy_run(int itemsize) {
+  return itemsize == 3 ? 4 : itemsize > 8 ? 1 : 16 / itemsize;
+}
 
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const CopyTask& task = tasks[t];
+// out[i...] = in[i...]. Strides are in bytes and may be negative. With a window, an element whose
+// index is outside [low, high) along an axis is `fill` instead. `size` counts runs of elements
+// along the last axis.
+struct CopyTask : TaskBase {
+  int ndim = 0;
+  int itemsize = 1;  // up to 16
+  int64_t runs = 1;  // of a row: copy_run() elements each, or fewer in the last
+  bool windowed = false;
+  int64_t extent[kMaxAxes] = {}, in_stride[kMaxAxes] = {}, out_stride[kMaxAxes] = {};
+  int64_t low[kMaxAxes] = {}, high[kMaxAxes] = {};
+  uint64_t fill = 0;  // the element's bytes
+};
+struct CopyKernel : Kernel<CopyTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     Run run{static_cast<const char*>(task.in), static_cast<char*>(task.out)};
     Unravel index(i);
     const int last = task.ndim - 1;
@@ -25,15 +43,15 @@ struct CopyGrid {
       if (task.windowed) run.inside = run.inside && at >= task.low[a] && at < task.high[a];
     }
     switch (task.itemsize) {
-      case 1: return copy<1>(task, run);
-      case 2: return copy<2>(task, run);
-      case 3: return copy<3>(task, run);
-      case 4: return copy<4>(task, run);
-      case 6: return copy<6>(task, run);
-      case 8: return copy<8>(task, run);
-      case 12: return copy<12>(task, run);
-      case 16: return copy<16>(task, run);
-      default: return copy<0>(task, run);
+      case 1: return copy<1>(run);
+      case 2: return copy<2>(run);
+      case 3: return copy<3>(run);
+      case 4: return copy<4>(run);
+      case 6: return copy<6>(run);
+      case 8: return copy<8>(run);
+      case 12: return copy<12>(run);
+      case 16: return copy<16>(run);
+      default: return copy<0>(run);
     }
   }
 
@@ -45,7 +63,7 @@ struct CopyGrid {
     bool inside = true;
   };
 
-  // One element, by the widest type that its address allows.
+  // Loads one element, by the widest type that its alignment allows.
   template <int kBytes>
   TORCHDALI_HOST_DEVICE static void load(const char* from, uint8_t* x) {
     if constexpr (kBytes == 2 || kBytes % 4 == 0) {
@@ -65,9 +83,9 @@ struct CopyGrid {
     for (int k = 0; k < kBytes; ++k) x[k] = static_cast<uint8_t>(from[k]);
   }
 
-  // kBytes: of an element; 0: any number.
+  // kBytes: size of an element; 0: any size.
   template <int kBytes>
-  TORCHDALI_HOST_DEVICE static void copy(const CopyTask& task, const Run& run) {
+  TORCHDALI_HOST_DEVICE void copy(const Run& run) const {
     const int last = task.ndim - 1;
     const int64_t in_stride = last < 0 ? 0 : task.in_stride[last];
     const int64_t out_stride = last < 0 ? 0 : task.out_stride[last];
@@ -77,7 +95,7 @@ struct CopyGrid {
       if (out_stride == kBytes && run.first + kRun <= run.end) {
         uint8_t bytes[kAll];
         if constexpr (kBytes % 4 != 0 && kAll % 4 == 0) {
-          // Pixels in turn, forward or mirrored: as words.
+          // Consecutive pixels, forward or mirrored: as words.
           if ((in_stride == kBytes || in_stride == -kBytes) && !task.windowed) {
             const bool back = in_stride < 0;
             const char* first = run.from + (run.first + (back ? kRun - 1 : 0)) * in_stride;
@@ -87,9 +105,9 @@ struct CopyGrid {
             for (int k = 0; k < kRun; ++k) {
               TORCHDALI_UNROLL
               for (int b = 0; b < kBytes; ++b) {
-                const uint8_t ahead = read[k * kBytes + b];
-                const uint8_t behind = read[(kRun - 1 - k) * kBytes + b];
-                bytes[k * kBytes + b] = back ? behind : ahead;
+                const uint8_t forward = read[k * kBytes + b];
+                const uint8_t mirrored = read[(kRun - 1 - k) * kBytes + b];
+                bytes[k * kBytes + b] = back ? mirrored : forward;
               }
             }
             store_bytes_run(reinterpret_cast<uint8_t*>(run.to + run.first * out_stride), bytes);
@@ -99,11 +117,11 @@ struct CopyGrid {
         TORCHDALI_UNROLL
         for (int k = 0; k < kRun; ++k) {
           const int64_t at = run.first + k;
-          if (is_inside(task, run, at)) {
+          if (is_inside(run, at)) {
             load<kBytes>(run.from + at * in_stride, bytes + k * kBytes);
           } else {
             TORCHDALI_UNROLL
-            for (int b = 0; b < kBytes; ++b) bytes[k * kBytes + b] = fill_byte(task, b);
+            for (int b = 0; b < kBytes; ++b) bytes[k * kBytes + b] = fill_byte(b);
           }
         }
         store_bytes_run(reinterpret_cast<uint8_t*>(run.to + run.first * out_stride), bytes);
@@ -113,20 +131,21 @@ struct CopyGrid {
     for (int64_t at = run.first; at < run.first + count && at < run.end; ++at) {
       const char* from = run.from + at * in_stride;
       char* to = run.to + at * out_stride;
-      const bool inside = is_inside(task, run, at);
+      const bool inside = is_inside(run, at);
       for (int b = 0; b < task.itemsize; ++b)
-        to[b] = inside ? from[b] : static_cast<char>(fill_byte(task, b));
+        to[b] = inside ? from[b] : static_cast<char>(fill_byte(b));
     }
   }
-  TORCHDALI_HOST_DEVICE static bool is_inside(const CopyTask& task, const Run& run, int64_t at) {
+  TORCHDALI_HOST_DEVICE bool is_inside(const Run& run, int64_t at) const {
     if (!task.windowed) return true;
     const int last = task.ndim - 1;
     return run.inside && (last < 0 || (at >= task.low[last] && at < task.high[last]));
   }
   // Elements with a window have 8 bytes or less.
-  TORCHDALI_HOST_DEVICE static uint8_t fill_byte(const CopyTask& task, int b) {
+  TORCHDALI_HOST_DEVICE uint8_t fill_byte(int b) const {
     return static_cast<uint8_t>(task.fill >> (8 * (b % 8)));
   }
 };
+TORCHDALI_GPU_KERNEL(CopyKernel)
 
 }  // namespace torchdali::gpu

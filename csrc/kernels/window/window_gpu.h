@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of the input: crop and slice, and with mirror and normalisation crop_mirror_normalize.
+// Windows of the input on the GPU: crop and slice, and crop_mirror_normalize.
 #pragma once
 
+#include <type_traits>
+
+#include "kernels/gpu/kernel.h"
 #include "kernels/gpu/runs.h"
 
 namespace torchdali::gpu {
+
+// A dense output whose axes are windows of the input's axes, in any order: index i along an axis is
+// inside the input where it is in [low, high). Elements outside have a fill value for their
+// channel. Conversion is that of fn.crop: to uint8 by truncation, to float16 with saturation.
+struct WindowTask : TypedTask {
+  int ndim = 0;
+  int channel_axis = -1;                                    // -1: one value serves all
+  int64_t extent[kMaxAxes] = {}, in_stride[kMaxAxes] = {};  // in elements
+  int64_t low[kMaxAxes] = {}, high[kMaxAxes] = {};
+  BlobOffset fill = 0;  // uint64[channels]: the bytes of an element of the output
+};
 
 // Where element `i` of a window comes from.
 struct WindowElement {
@@ -24,11 +38,8 @@ struct WindowElement {
   }
 };
 
-struct WindowGrid {
-  const WindowTask* tasks;
-  const void* blob;
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const WindowTask& task = tasks[t];
+struct WindowKernel : Kernel<WindowTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
     const WindowElement at(task, i);
     if (!at.inside) return at.fill(task, blob, i);
     with_type(task.in_dtype, [&]<class From>() {
@@ -51,29 +62,34 @@ struct WindowGrid {
     }
   }
 };
+TORCHDALI_GPU_KERNEL(WindowKernel)
 
-struct NormalizeGrid {
-  const NormalizeTask* tasks;
-  const void* blob;
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const NormalizeTask& task = tasks[t];
-    if (task.planes) return planes(task, i);
+// The same with (x - mean) * scale + shift: kernels/window/normalize_box.h.
+struct NormalizeTask : WindowTask {
+  float shift = 0;
+  // Whether this is the common case: interleaved uint8 RGB to planes of float32, all inside the
+  // input. Then `size` counts runs of up to 4 pixels of a row.
+  bool planes = false;
+  BlobOffset mean = 0, scale = 0;  // float[channels of the input]
+};
+struct NormalizeKernel : Kernel<NormalizeTask> {
+  TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
+    if (task.planes) return planes(i);
     const WindowElement at(task, i);
     if (!at.inside) return at.fill(task, blob, i);
     const float x = load_float(task.in, task.in_dtype, at.from);
-    store_float(task.out, task.out_dtype, i, normalized(task, at.channel, x));
+    store_float(task.out, task.out_dtype, i, normalized(at.channel, x));
   }
 
   static constexpr int kPixels = 4;
 
  private:
-  TORCHDALI_HOST_DEVICE float normalized(const NormalizeTask& task, int64_t channel,
-                                         float x) const {
-    const float mean = list_of<float>(blob, task.mean)[channel];
-    const float scale = list_of<float>(blob, task.scale)[channel];
+  TORCHDALI_HOST_DEVICE float normalized(int64_t channel, float x) const {
+    const float mean = list<float>(task.mean)[channel];
+    const float scale = list<float>(task.scale)[channel];
     return (x - mean) * scale + task.shift;
   }
-  TORCHDALI_HOST_DEVICE void planes(const NormalizeTask& task, int64_t i) const {
+  TORCHDALI_HOST_DEVICE void planes(int64_t i) const {
     const int64_t height = task.extent[1], width = task.extent[2];
     Unravel index(i);
     const int64_t x = index.axis((width + kPixels - 1) / kPixels) * kPixels, y = index.rest();
@@ -83,7 +99,7 @@ struct NormalizeGrid {
     if (x + kPixels > width) {
       for (int k = 0; x + k < width; ++k)
         for (int c = 0; c < 3; ++c)
-          to[c * height * width + k] = normalized(task, c, static_cast<float>(from[k * step + c]));
+          to[c * height * width + k] = normalized(c, static_cast<float>(from[k * step + c]));
       return;
     }
     const bool back = step < 0;
@@ -94,12 +110,13 @@ struct NormalizeGrid {
       float line[kPixels];
       TORCHDALI_UNROLL
       for (int k = 0; k < kPixels; ++k) {
-        const uint8_t ahead = bytes[3 * k + c], behind = bytes[3 * (kPixels - 1 - k) + c];
-        line[k] = normalized(task, c, static_cast<float>(back ? behind : ahead));
+        const uint8_t forward = bytes[3 * k + c], mirrored = bytes[3 * (kPixels - 1 - k) + c];
+        line[k] = normalized(c, static_cast<float>(back ? mirrored : forward));
       }
       store_run(to + c * height * width, DType::kFloat, 0, kPixels, line);
     }
   }
 };
+TORCHDALI_GPU_KERNEL(NormalizeKernel)
 
 }  // namespace torchdali::gpu

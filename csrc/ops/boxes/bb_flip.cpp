@@ -6,6 +6,7 @@
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/boxes/flip_boxes.h"
+#include "kernels/boxes/points_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -64,7 +65,7 @@ class BbFlip final : public Operator {
   BbFlipArgs args_;
 };
 
-class BbFlipGpu final : public gpu::TaskOperator<gpu::FlipBoxesTask, &gpu::GpuKernels::flip_boxes> {
+class BbFlipGpu final : public gpu::KernelOperator<gpu::FlipBoxesKernel> {
  public:
   explicit BbFlipGpu(const OpSpec& spec) : args_(spec) {}
 

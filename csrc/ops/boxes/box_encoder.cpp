@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/boxes/box_match.h"
+#include "kernels/boxes/box_match_gpu.h"
 #include "kernels/convert.h"
 
 namespace torchdali {
@@ -153,80 +155,77 @@ class BoxEncoder final : public Operator {
   Anchors anchors_;
 };
 
-// The steps of a sample, each a launch for the whole batch; the last two are one.
-class BoxEncoderGpu final : public gpu::GpuOperator {
+struct BoxEncoderSteps final : gpu::TaskBatch {
+  gpu::Tasks<gpu::ScanAnchorsKernel> scans{*this};
+  gpu::Tasks<gpu::TakeAnchorKernel> takes{*this};
+  gpu::Tasks<gpu::MatchBoxesKernel> matches{*this};
+  gpu::Tasks<gpu::EncodeBoxesKernel> boxes{*this};
+  gpu::Tasks<gpu::LabelAnchorsKernel> labels{*this};
+};
+
+class BoxEncoderGpu final : public gpu::StepsOperator<BoxEncoderSteps> {
  public:
   explicit BoxEncoderGpu(const OpSpec& spec) : args_(spec) {}
-
-  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
-    return std::make_unique<State>();
-  }
 
   void run(SampleContext& ctx) const override {
     // Threads that look for the anchor of a box.
     constexpr int64_t kParts = 64;
     const auto boxes = static_cast<int64_t>(args_(ctx));
     const auto count = static_cast<int64_t>(args_.anchors.size());
-    auto& state = ctx.batch_state<State>();
-    gpu::BoxTask task;
-    task.in = ctx.input(0).data;
-    task.boxes = boxes;
-    task.anchors = count;
-    task.parts = std::min(kParts, count);
-    task.label_dtype = ctx.input(1).dtype;
-    task.labels = ctx.input(1).data;
-    task.criteria = args_.criteria;
-    task.offset = args_.offset;
-    task.scale = args_.by.scale;
-    std::copy_n(args_.by.means, 4, task.means);
-    std::copy_n(args_.by.stds, 4, task.stds);
-    const auto add = [&](size_t number, gpu::BoxStep step, const void* in, void* out,
-                         int64_t size) {
-      gpu::BoxTask one = task;
-      one.step = step;
-      one.in = in;
-      one.out = out;
-      one.size = size;
-      if (step != gpu::BoxStep::kTake)
-        one.anchor_list = state.steps[number].keep_once(std::span(args_.anchors));
-      return one;
+    BoxEncoderSteps& steps = this->steps(ctx);
+    const gpu::BlobOffset anchors = steps.blob.keep_once(std::span(args_.anchors));
+    const auto reserve = [&]<class T>(std::type_identity<T>, int64_t n) {
+      return static_cast<T*>(steps.workspace.reserve(n * static_cast<int64_t>(sizeof(T))));
     };
-    const auto bytes = [](int64_t n, size_t size) { return n * static_cast<int64_t>(size); };
-    gpu::Workspace& workspace = state.workspace;
-    void* candidates = workspace.reserve(bytes(boxes * task.parts, sizeof(kernels::BoxCandidate)));
-    void* taken = workspace.reserve(bytes(boxes, sizeof(int32_t)));
-    void* matches = workspace.reserve(bytes(count, sizeof(int32_t)));
-    task.taken = taken;
-    task.matches = matches;
-    using Step = gpu::BoxStep;
-    const void* in = task.in;
-    state.steps[0].add_intermediate(add(0, Step::kScan, in, candidates, boxes * task.parts));
-    state.steps[1].add_intermediate(add(1, Step::kTake, candidates, taken, boxes));
-    state.steps[2].add_intermediate(add(2, Step::kMatch, in, matches, count));
-    state.steps[3].add(ctx, add(3, Step::kBoxes, in, ctx.output_view(0).data, count), 0);
-    state.steps[3].add(ctx, add(3, Step::kLabels, in, ctx.output_view(1).data, count), 1);
-  }
 
-  void launch(BatchContext& ctx, BatchState& batch) const override {
-    auto& state = static_cast<State&>(batch);
-    state.workspace.allocate(ctx);
-    for (auto& step : state.steps) {
-      step.for_each([&](gpu::BoxTask& task) {
-        state.workspace.move(task.in);
-        state.workspace.move(task.out);
-        state.workspace.move(task.taken);
-        state.workspace.move(task.matches);
-      });
-      step.launch(ctx, gpu::kernels_of(ctx).boxes);
-    }
+    gpu::ScanAnchorsTask scan;
+    scan.in = ctx.input(0).data;
+    scan.anchors = count;
+    scan.parts = std::min(kParts, count);
+    scan.size = boxes * scan.parts;
+    scan.out = reserve(std::type_identity<kernels::BoxCandidate>{}, scan.size);
+    scan.anchor_list = anchors;
+    steps.scans.add_intermediate(scan);
+
+    auto* taken = reserve(std::type_identity<int32_t>{}, boxes);
+    gpu::TakeAnchorTask take;
+    take.in = scan.out;
+    take.out = taken;
+    take.size = boxes;
+    take.parts = scan.parts;
+    steps.takes.add_intermediate(take);
+
+    auto* matches = reserve(std::type_identity<int32_t>{}, count);
+    gpu::MatchBoxesTask match;
+    match.in = scan.in;
+    match.out = matches;
+    match.size = count;
+    match.boxes = boxes;
+    match.taken = taken;
+    match.anchor_list = anchors;
+    match.criteria = args_.criteria;
+    steps.matches.add_intermediate(match);
+
+    gpu::EncodeBoxesTask encode;
+    encode.in = scan.in;
+    encode.out = ctx.output_view(0).data;
+    encode.size = count;
+    encode.offset = args_.offset;
+    encode.by = args_.by;
+    encode.matches = matches;
+    encode.anchor_list = anchors;
+    steps.boxes.add(ctx, encode, 0);
+
+    gpu::LabelAnchorsTask label;
+    label.in = ctx.input(1).data;
+    label.out = ctx.output_view(1).data;
+    label.size = count;
+    label.in_dtype = ctx.input(1).dtype;
+    label.matches = matches;
+    steps.labels.add(ctx, label, 1);
   }
 
  private:
-  struct State final : BatchState {
-    gpu::Workspace workspace;
-    gpu::Tasks<gpu::BoxTask> steps[4];
-  };
-
   BoxEncoderArgs args_;
 };
 

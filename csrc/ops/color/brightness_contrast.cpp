@@ -7,6 +7,7 @@
 #include "core/operator.h"
 #include "gpu/chain.h"
 #include "kernels/math/linear.h"
+#include "kernels/math/linear_gpu.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {
@@ -83,9 +84,8 @@ class BrightnessContrast final : public Operator {
   LinearArgs args_;
 };
 
-class BrightnessContrastGpu final
-    : public gpu::TaskOperator<gpu::LinearTask, &gpu::GpuKernels::linear>,
-      public gpu::MapsPixels {
+class BrightnessContrastGpu final : public gpu::KernelOperator<gpu::LinearKernel>,
+                                    public gpu::MapsPixels {
  public:
   explicit BrightnessContrastGpu(const OpSpec& spec) : args_(spec) {}
   void run(SampleContext& ctx) const override {
@@ -101,7 +101,7 @@ class BrightnessContrastGpu final
     task.offset = offset;
     tasks(ctx).add(ctx, task);
   }
-  gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& /*lists*/) const override {
+  gpu::PixelStep step(const SampleContext& ctx, gpu::Blob& /*lists*/) const override {
     const auto [dtype, layout, factor, offset] = args_(ctx);
     return {.kind = gpu::PixelStep::Kind::kLinear,
             .dtype = dtype,

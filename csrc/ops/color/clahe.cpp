@@ -9,6 +9,7 @@
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"
 #include "kernels/color/clahe.h"
+#include "kernels/color/clahe_gpu.h"
 #include "kernels/color/clahe_scalar.h"
 #include "kernels/color/color_matrix.h"
 #include "ops/input_layout.h"
@@ -109,19 +110,21 @@ class Clahe final : public Operator {
   ClaheArgs args_;
 };
 
-// Four steps: zeros, histograms of the tiles, their tables, and what pixels become by them.
-class ClaheGpu final : public gpu::GpuOperator {
+struct ClaheSteps final : gpu::TaskBatch {
+  gpu::Tasks<gpu::CopyKernel> zeros{*this};
+  gpu::Tasks<gpu::ClaheCountKernel> counts{*this};
+  gpu::Tasks<gpu::ClaheTableKernel> tables{*this};
+  gpu::Tasks<gpu::ClaheApplyKernel> results{*this};
+};
+
+class ClaheGpu final : public gpu::StepsOperator<ClaheSteps> {
  public:
   explicit ClaheGpu(const OpSpec& spec) : args_(spec) {}
-
-  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
-    return std::make_unique<State>();
-  }
 
   void run(SampleContext& ctx) const override {
     const SampleView &out = args_(ctx), &in = ctx.input(0);
     if (in.volume() == 0) return;
-    auto& state = ctx.batch_state<State>();
+    ClaheSteps& steps = this->steps(ctx);
     gpu::ClaheTask task;
     task.in = in.data;
     task.tiles = kernels::clahe_tiles(in.shape[0], in.shape[1], args_.options());
@@ -133,44 +136,20 @@ class ClaheGpu final : public gpu::GpuOperator {
     const int64_t tables = task.planes * task.tiles.count();
     const int64_t entries = tables * task.tiles.options.bins;
     const int64_t bytes = entries * static_cast<int64_t>(sizeof(uint32_t));
-    task.counts = static_cast<uint32_t*>(state.workspace.reserve(bytes));
-    task.tables = static_cast<uint8_t*>(state.workspace.reserve(entries));
-    state.zeros.add_intermediate(gpu::make_fill(task.counts, bytes, sizeof(uint32_t), 0));
+    task.counts = static_cast<uint32_t*>(steps.workspace.reserve(bytes));
+    task.tables = static_cast<uint8_t*>(steps.workspace.reserve(entries));
+    steps.zeros.add_intermediate(gpu::make_fill(task.counts, bytes, sizeof(uint32_t), 0));
 
-    task.step = gpu::ClaheStep::kCount;
     task.size = tables * area;
-    state.counts.add_intermediate(task);
-    task.step = gpu::ClaheStep::kTables;
+    steps.counts.add_intermediate(task);
     task.size = tables;
-    state.tables.add_intermediate(task);
-    task.step = gpu::ClaheStep::kApply;
+    steps.tables.add_intermediate(task);
     task.size = in.shape[0] * in.shape[1];
     task.out = out.data;
-    state.results.add(ctx, task);
-  }
-
-  void launch(BatchContext& ctx, BatchState& batch) const override {
-    auto& state = static_cast<State&>(batch);
-    state.workspace.allocate(ctx);
-    const gpu::GpuKernels& kernels = gpu::kernels_of(ctx);
-    state.zeros.for_each([&](gpu::CopyTask& task) { state.workspace.move(task.out); });
-    state.zeros.launch(ctx, kernels.copy);
-    for (auto* tasks : {&state.counts, &state.tables, &state.results}) {
-      tasks->for_each([&](gpu::ClaheTask& task) {
-        state.workspace.move(task.counts);
-        state.workspace.move(task.tables);
-      });
-      tasks->launch(ctx, kernels.clahe);
-    }
+    steps.results.add(ctx, task);
   }
 
  private:
-  struct State final : BatchState {
-    gpu::Workspace workspace;
-    gpu::Tasks<gpu::CopyTask> zeros;
-    gpu::Tasks<gpu::ClaheTask> counts, tables, results;
-  };
-
   ClaheArgs args_;
 };
 

@@ -5,6 +5,7 @@
 #include "core/operator.h"
 #include "gpu/chain.h"
 #include "kernels/color/color_matrix.h"
+#include "kernels/color/color_matrix_gpu.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {
@@ -159,10 +160,9 @@ class ColorSpaceConversion final : public Operator, private ColorArgs {
   }
 };
 
-class ColorSpaceConversionGpu final
-    : public gpu::TaskOperator<gpu::ColorTask, &gpu::GpuKernels::color>,
-      public gpu::MapsPixels,
-      private ColorArgs {
+class ColorSpaceConversionGpu final : public gpu::KernelOperator<gpu::ColorMatrixKernel>,
+                                      public gpu::MapsPixels,
+                                      private ColorArgs {
  public:
   explicit ColorSpaceConversionGpu(const OpSpec& spec) : ColorArgs(spec), linear_(matrix_) {
     const bool ycbcr = from_ == ImageType::kYCbCr || to_ == ImageType::kYCbCr;
@@ -188,7 +188,7 @@ class ColorSpaceConversionGpu final
     set_matrix(task);
     tasks(ctx).add(ctx, task);
   }
-  gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& /*lists*/) const override {
+  gpu::PixelStep step(const SampleContext& ctx, gpu::Blob& /*lists*/) const override {
     (void)check(ctx.input(0));
     gpu::PixelStep step{.dtype = DType::kUInt8, .channels = channels_of(to_)};
     if (from_ == to_) return step;

@@ -11,6 +11,7 @@
 #include "core/operator.h"
 #include "gpu/chain.h"
 #include "kernels/color/color_matrix.h"
+#include "kernels/color/color_matrix_gpu.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {
@@ -120,7 +121,7 @@ class ColorTwist final : public Operator {
   ColorArgs args_;
 };
 
-class ColorTwistGpu final : public gpu::TaskOperator<gpu::ColorTask, &gpu::GpuKernels::color>,
+class ColorTwistGpu final : public gpu::KernelOperator<gpu::ColorMatrixKernel>,
                             public gpu::MapsPixels {
  public:
   explicit ColorTwistGpu(const OpSpec& spec) : args_(spec) {}
@@ -136,7 +137,7 @@ class ColorTwistGpu final : public gpu::TaskOperator<gpu::ColorTask, &gpu::GpuKe
     set(matrix, task);
     tasks(ctx).add(ctx, task);
   }
-  gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& /*lists*/) const override {
+  gpu::PixelStep step(const SampleContext& ctx, gpu::Blob& /*lists*/) const override {
     const auto [dtype, layout, matrix] = args_(ctx);
     gpu::PixelStep step{.kind = gpu::PixelStep::Kind::kColor, .dtype = dtype, .channels = 3};
     set(matrix, step);

@@ -10,6 +10,7 @@
 #include "gpu/operator.h"
 #include "kernels/color/byte_table.h"
 #include "kernels/color/equalize_scalar.h"
+#include "kernels/color/histogram_gpu.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {
@@ -92,55 +93,30 @@ class Equalize final : public Operator {
   EqualizeArgs args_;
 };
 
-// Four steps: zeros, histograms, tables, and the lookup.
-class EqualizeGpu final : public gpu::GpuOperator {
+struct EqualizeSteps final : gpu::TaskBatch {
+  gpu::Tasks<gpu::CopyKernel> zeros{*this};
+  gpu::Tasks<gpu::CountBytesKernel> counts{*this};
+  gpu::Tasks<gpu::EqualizeKernel> tables{*this};
+  gpu::Tasks<gpu::ByteTableKernel> lookups{*this};
+};
+
+class EqualizeGpu final : public gpu::StepsOperator<EqualizeSteps> {
  public:
   explicit EqualizeGpu(const OpSpec& spec) : args_(spec) {}
 
-  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
-    return std::make_unique<State>();
-  }
-
   void run(SampleContext& ctx) const override {
     const EqualizePlan plan = args_(ctx);
-    auto& state = ctx.batch_state<State>();
     const auto* in = ctx.input(0).as<const uint8_t>();
     auto* out = ctx.output_view(0).as<uint8_t>();
     const int64_t step = plan.pixels * plan.channels;
     for (int64_t i = 0; i < plan.images; ++i)
-      add(state, ctx, out + i * step, in + i * step, plan.pixels, plan.channels);
-  }
-
-  void launch(BatchContext& ctx, BatchState& batch) const override {
-    auto& state = static_cast<State&>(batch);
-    gpu::Workspace& workspace = state.workspace;
-    workspace.allocate(ctx);
-    const auto move = [&](auto& task) {
-      workspace.move(task.in);
-      workspace.move(task.out);
-    };
-    state.zeros.for_each(move);
-    state.counts.for_each(move);
-    state.tables.for_each(move);
-    state.lookups.for_each([&](gpu::ByteTableTask& task) { workspace.move(task.tables); });
-    const gpu::GpuKernels& kernels = gpu::kernels_of(ctx);
-    state.zeros.launch(ctx, kernels.copy);
-    state.counts.launch(ctx, kernels.count_bytes);
-    state.tables.launch(ctx, kernels.equalize);
-    state.lookups.launch(ctx, kernels.byte_table);
+      add(ctx, out + i * step, in + i * step, plan.pixels, plan.channels);
   }
 
  private:
-  struct State final : BatchState {
-    gpu::Workspace workspace;
-    gpu::Tasks<gpu::CopyTask> zeros;
-    gpu::Tasks<gpu::CountBytesTask> counts;
-    gpu::Tasks<gpu::EqualizeTask> tables;
-    gpu::Tasks<gpu::ByteTableTask> lookups;
-  };
-
-  static void add(State& state, const SampleContext& ctx, uint8_t* out, const uint8_t* in,
-                  int64_t pixels, int64_t channels) {
+  static void add(const SampleContext& ctx, uint8_t* out, const uint8_t* in, int64_t pixels,
+                  int64_t channels) {
+    EqualizeSteps& steps = StepsOperator::steps(ctx);
     constexpr int64_t kFewChannels = 4, kCopies = 8;
     gpu::CountBytesTask count;
     count.in = in;
@@ -148,18 +124,18 @@ class EqualizeGpu final : public gpu::GpuOperator {
     count.channels = channels;
     count.copies = channels <= kFewChannels ? kCopies : 1;
     const int64_t bytes = count.copies * channels * 256 * static_cast<int64_t>(sizeof(uint32_t));
-    count.out = state.workspace.reserve(bytes);
-    state.counts.add_intermediate(count);
-    state.zeros.add_intermediate(gpu::make_fill(count.out, bytes, sizeof(uint32_t), 0));
+    count.out = steps.workspace.reserve(bytes);
+    steps.counts.add_intermediate(count);
+    steps.zeros.add_intermediate(gpu::make_fill(count.out, bytes, sizeof(uint32_t), 0));
 
     gpu::EqualizeTask table;
     table.in = count.out;
-    table.out = state.workspace.reserve(channels * 256);
+    table.out = steps.workspace.reserve(channels * 256);
     table.size = channels * 256;
     table.channels = channels;
     table.copies = count.copies;
     table.pixels = pixels;
-    state.tables.add_intermediate(table);
+    steps.tables.add_intermediate(table);
 
     gpu::ByteTableTask lookup;
     lookup.in = in;
@@ -167,7 +143,7 @@ class EqualizeGpu final : public gpu::GpuOperator {
     lookup.size = pixels * channels;
     lookup.tables = static_cast<const uint8_t*>(table.out);
     lookup.channels = channels;
-    state.lookups.add(ctx, lookup);
+    steps.lookups.add(ctx, lookup);
   }
 
   EqualizeArgs args_;

@@ -10,6 +10,7 @@
 #include "gpu/chain.h"
 #include "kernels/color/byte_table.h"
 #include "kernels/convert.h"
+#include "kernels/math/lookup_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -103,8 +104,7 @@ class LookupTable final : public Operator {
   LookupArgs args_;
 };
 
-class LookupTableGpu final : public gpu::TaskOperator<gpu::LookupTask, &gpu::GpuKernels::lookup>,
-                             public gpu::MapsPixels {
+class LookupTableGpu final : public gpu::KernelOperator<gpu::LookupKernel>, public gpu::MapsPixels {
  public:
   explicit LookupTableGpu(const OpSpec& spec) : args_(spec) {}
 
@@ -118,10 +118,10 @@ class LookupTableGpu final : public gpu::TaskOperator<gpu::LookupTask, &gpu::Gpu
     task.in_dtype = in.dtype;
     task.out_dtype = out.dtype;
     task.entries = args_.keys();
-    task.table = tasks(ctx).keep_once(std::span(args_.table()));
+    task.table = blob(ctx).keep_once(std::span(args_.table()));
     tasks(ctx).add(ctx, task);
   }
-  gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& lists) const override {
+  gpu::PixelStep step(const SampleContext& ctx, gpu::Blob& lists) const override {
     const SampleView& in = ctx.input(0);
     LookupArgs::check(in);
     return {.kind = gpu::PixelStep::Kind::kLookup,

@@ -48,10 +48,9 @@ DeviceImage read_device_image(const SampleContext& ctx, int input) {
 
 namespace {
 
-struct DecodingTasks final : BatchState {
-  gpu::Workspace samples;
-  gpu::Tasks<gpu::JpegBlocksTask> blocks;
-  gpu::Tasks<gpu::JpegPixelsTask> pixels;
+struct DecodingTasks final : gpu::TaskBatch {
+  gpu::Tasks<gpu::JpegBlocksKernel> blocks{*this};
+  gpu::Tasks<gpu::JpegPixelsKernel> pixels{*this};
   std::vector<gpu::NvJpegImage> files;
   std::vector<int> samples_of_files;  // by index in the batch
 };
@@ -99,15 +98,7 @@ class DevicePart final : public gpu::GpuOperator {
   }
   void launch(BatchContext& ctx, BatchState& state) const override {
     auto& tasks = static_cast<DecodingTasks&>(state);
-    tasks.samples.allocate(ctx);
-    tasks.blocks.for_each([&](gpu::JpegBlocksTask& task) {
-      for (uint8_t*& samples : task.samples) tasks.samples.move(samples);
-    });
-    tasks.pixels.for_each([&](gpu::JpegPixelsTask& task) {
-      for (gpu::JpegSamples& component : task.component) tasks.samples.move(component.samples);
-    });
-    tasks.blocks.launch(ctx, gpu::kernels_of(ctx).jpeg_blocks);
-    tasks.pixels.launch(ctx, gpu::kernels_of(ctx).jpeg_pixels);
+    tasks.TaskBatch::launch(ctx);
     if (!tasks.files.empty()) decode_files(ctx, tasks);
   }
 
@@ -176,8 +167,8 @@ void DevicePart::add(const SampleContext& ctx, const DeviceImage& image, const v
   auto& tasks = ctx.batch_state<DecodingTasks>();
   const JpegTasks made = make_jpeg_tasks(
       image, in, out,
-      [&](int64_t size) { return static_cast<uint8_t*>(tasks.samples.reserve(size)); },
-      [&](std::span<const int16_t> quant) { return tasks.blocks.keep(quant); });
+      [&](int64_t size) { return static_cast<uint8_t*>(tasks.workspace.reserve(size)); },
+      [&](std::span<const int16_t> quant) { return tasks.blob.keep(quant); });
   tasks.blocks.add_intermediate(made.blocks);
   tasks.pixels.add(ctx, made.pixels);
 }

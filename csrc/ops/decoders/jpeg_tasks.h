@@ -7,7 +7,7 @@
 #include <functional>
 #include <span>
 
-#include "kernels/gpu/tasks.h"
+#include "kernels/jpeg/jpeg_gpu.h"
 #include "ops/decoders/device_image.h"
 
 namespace torchdali {

@@ -12,18 +12,12 @@ bool is_identity(const kernels::HalfWindow& window) {
 
 }  // namespace
 
-gpu::BlobOffset ConvolutionTasks::keep(const kernels::HalfWindow& window) {
-  const auto at = static_cast<gpu::BlobOffset>(weights_.size() * sizeof(float));
-  weights_.insert(weights_.end(), window.begin(), window.end());
-  return at;
+ConvolutionSteps::Pass& ConvolutionSteps::pass(size_t number) {
+  while (passes_.size() <= number) passes_.push_back(std::make_unique<Pass>(*this));
+  return *passes_[number];
 }
 
-void ConvolutionTasks::add_pass(size_t number, const Pass& pass) {
-  if (passes_.size() <= number) passes_.resize(number + 1);
-  passes_[number].push_back(pass);
-}
-
-void ConvolutionTasks::add(const SampleContext& ctx, const ConvolutionAxes& axes,
+void ConvolutionSteps::add(const SampleContext& ctx, const ConvolutionAxes& axes,
                            std::span<const kernels::SeparableFilter> filters, const SampleView& in,
                            const SampleView& out) {
   const int64_t volume = out.volume();
@@ -31,11 +25,11 @@ void ConvolutionTasks::add(const SampleContext& ctx, const ConvolutionAxes& axes
   std::array<int64_t, 3> strides{};
   int64_t stride = axes.channels;
   for (size_t a = 3; a-- > 0; stride *= axes.extents[a]) strides[a] = stride;
-  // Two in turn, and one for the sum over the filters; made when they are needed.
+  // Two that take turns, and one for the sum over the filters. Reserved when they are needed.
   float *buffers[2] = {}, *sum = nullptr;
   const auto buffer = [&](float*& at) {
     const auto bytes = volume * static_cast<int64_t>(sizeof(float));
-    if (at == nullptr) at = static_cast<float*>(workspace_.reserve(bytes));
+    if (at == nullptr) at = static_cast<float*>(workspace.reserve(bytes));
     return at;
   };
   size_t number = 0;
@@ -50,51 +44,23 @@ void ConvolutionTasks::add(const SampleContext& ctx, const ConvolutionAxes& axes
       const size_t axis = windows[k];
       const kernels::HalfWindow& window = filters[f][axis];
       const bool ends = k + 1 == windows.size();
-      Pass pass;
-      pass.sample = ctx.index_in_batch();
-      pass.to_output = ends && last;
-      pass.task.in = from;
-      pass.task.out = pass.to_output ? out.data : ends ? buffer(sum) : buffer(buffers[k % 2]);
-      if (ends && !first) pass.task.sum = buffer(sum);
-      pass.task.in_dtype = k == 0 ? in.dtype : DType::kFloat;
-      pass.task.out_dtype = pass.to_output ? out.dtype : DType::kFloat;
-      pass.task.size = volume;
-      pass.task.extent = axes.extents[axis];
-      pass.task.stride = strides[axis];
-      pass.task.radius = static_cast<int64_t>(window.size()) - 1;
-      pass.task.weights = keep(window);
-      add_pass(number, pass);
-      from = pass.task.out;
+      const bool to_output = ends && last;
+      gpu::ConvolveTask task;
+      task.in = from;
+      task.out = to_output ? out.data : ends ? buffer(sum) : buffer(buffers[k % 2]);
+      if (ends && !first) task.sum = buffer(sum);
+      task.in_dtype = k == 0 ? in.dtype : DType::kFloat;
+      task.out_dtype = to_output ? out.dtype : DType::kFloat;
+      task.size = volume;
+      task.extent = axes.extents[axis];
+      task.stride = strides[axis];
+      task.radius = static_cast<int64_t>(window.size()) - 1;
+      task.weights = blob.keep(std::span<const float>(window));
+      if (to_output) pass(number).add(ctx, task);
+      else pass(number).add_intermediate(task);
+      from = task.out;
     }
   }
-}
-
-void ConvolutionTasks::launch(const BatchContext& ctx) {
-  if (passes_.empty()) return;
-  workspace_.allocate(ctx);
-  std::vector<gpu::ConvolveTask> all;
-  for (const auto& passes : passes_)
-    for (const Pass& pass : passes) {
-      gpu::ConvolveTask& task = all.emplace_back(pass.task);
-      workspace_.move(task.in);
-      workspace_.move(task.sum);
-      if (pass.to_output) task.out = ctx.address(0, pass.sample, task.out);
-      else workspace_.move(task.out);
-    }
-  gpu::queue_tasks(
-      ctx, std::as_bytes(std::span(all)), std::as_bytes(std::span(weights_)),
-      [&](const void* tasks, const void* blob, void* stream) {
-        const auto* next = static_cast<const gpu::ConvolveTask*>(tasks);
-        for (const auto& passes : passes_) {
-          int64_t most = 0;
-          for (const Pass& pass : passes) most = std::max(most, pass.task.size);
-          const int count = static_cast<int>(passes.size());
-          if (const int error = gpu::kernels_of(ctx).convolve(next, count, most, blob, stream))
-            return error;
-          next += count;
-        }
-        return 0;
-      });
 }
 
 }  // namespace torchdali

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Separable filters on the GPU: a launch for each axis that has a window, with results in float
-// between them.
+// Separable filters on the GPU: one launch for each axis that has a window, with intermediate
+// results in float.
 #pragma once
 
 #include <memory>
@@ -9,46 +9,25 @@
 
 #include "core/batch_context.h"
 #include "gpu/operator.h"
+#include "kernels/filter/convolve_gpu.h"
 #include "ops/filter/convolution_axes.h"
 
 namespace torchdali {
 
-class ConvolutionTasks final : public BatchState {
+class ConvolutionSteps final : public gpu::TaskBatch {
  public:
-  // As run_convolution(): `out` is the output that was made.
+  // As run_convolution(). `out` is output 0.
   void add(const SampleContext& ctx, const ConvolutionAxes& axes,
            std::span<const kernels::SeparableFilter> filters, const SampleView& in,
            const SampleView& out);
-  void launch(const BatchContext& ctx);
 
  private:
-  struct Pass {
-    gpu::ConvolveTask task;  // its memory is the sample's, or of the workspace
-    int sample = 0;
-    bool to_output = false;
-  };
-  void add_pass(size_t number, const Pass& pass);
-  gpu::BlobOffset keep(const kernels::HalfWindow& window);
-
-  std::vector<std::vector<Pass>> passes_;  // by launch
-  std::vector<float> weights_;
-  gpu::Workspace workspace_;
+  using Pass = gpu::Tasks<gpu::ConvolveKernel>;
+  Pass& pass(size_t number);
+  std::vector<std::unique_ptr<Pass>> passes_;
 };
 
-// run() calls add().
-class ConvolutionGpuOperator : public gpu::GpuOperator {
- public:
-  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const final {
-    return std::make_unique<ConvolutionTasks>();
-  }
-  void launch(BatchContext& ctx, BatchState& tasks) const final {
-    static_cast<ConvolutionTasks&>(tasks).launch(ctx);
-  }
-
- protected:
-  static ConvolutionTasks& tasks(const SampleContext& ctx) {
-    return ctx.batch_state<ConvolutionTasks>();
-  }
-};
+// Its run() calls steps(ctx).add().
+using ConvolutionGpuOperator = gpu::StepsOperator<ConvolutionSteps>;
 
 }  // namespace torchdali

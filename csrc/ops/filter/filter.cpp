@@ -8,6 +8,7 @@
 #include "gpu/operator.h"
 #include "kernels/convert.h"
 #include "kernels/filter/correlate.h"
+#include "kernels/filter/correlate_gpu.h"
 #include "ops/filter/convolution_axes.h"
 
 namespace torchdali {
@@ -131,7 +132,7 @@ class Filter final : public Operator {
   FilterArgs args_;
 };
 
-class FilterGpu final : public gpu::TaskOperator<gpu::CorrelateTask, &gpu::GpuKernels::correlate> {
+class FilterGpu final : public gpu::KernelOperator<gpu::CorrelateKernel> {
  public:
   explicit FilterGpu(const OpSpec& spec) : args_(spec) {}
 
@@ -152,7 +153,7 @@ class FilterGpu final : public gpu::TaskOperator<gpu::CorrelateTask, &gpu::GpuKe
     task.fill = job.fill;
     const std::vector<gpu::CorrelateTap> taps = taps_of(job);
     task.num_taps = static_cast<int64_t>(taps.size());
-    task.taps = tasks(ctx).keep(std::span(taps));
+    task.taps = blob(ctx).keep(std::span(taps));
     tasks(ctx).add(ctx, task);
   }
 

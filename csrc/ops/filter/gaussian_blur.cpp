@@ -91,7 +91,7 @@ class GaussianBlurGpu final : public ConvolutionGpuOperator {
     const SampleView& in = ctx.input(0);
     const auto [axes, dtype, filter] = args_(ctx);
     const SampleView& out = ctx.output(0, dtype, in.shape, in.layout);
-    tasks(ctx).add(ctx, axes, {&filter, 1}, in, out);
+    steps(ctx).add(ctx, axes, {&filter, 1}, in, out);
   }
 
  private:

@@ -124,7 +124,7 @@ class LaplacianGpu final : public ConvolutionGpuOperator {
     const SampleView& in = ctx.input(0);
     const auto d = args_(ctx);
     const SampleView& out = ctx.output(0, d.dtype, in.shape, in.layout);
-    tasks(ctx).add(ctx, d.axes, d.filters(), in, out);
+    steps(ctx).add(ctx, d.axes, d.filters(), in, out);
   }
 
  private:

@@ -7,6 +7,7 @@
 
 #include "core/operator.h"
 #include "gpu/operator.h"
+#include "kernels/math/arithmetic_gpu.h"
 #include "ops/math/arithmetic_evaluation.h"
 
 namespace torchdali {
@@ -132,8 +133,7 @@ void set_axes(const Shape& shape, std::span<const Shape> inputs, gpu::Arithmetic
   }
 }
 
-class ArithmeticGpu final
-    : public gpu::TaskOperator<gpu::ArithmeticTask, &gpu::GpuKernels::arithmetic> {
+class ArithmeticGpu final : public gpu::KernelOperator<gpu::ArithmeticKernel> {
  public:
   explicit ArithmeticGpu(const OpSpec& spec)
       : program_(program_of(spec)), registers_(assign_registers(program_)) {
@@ -168,11 +168,11 @@ class ArithmeticGpu final
     set_axes(result.shape, shapes, task, inputs);
     const std::vector<gpu::ArithmeticInstruction> instructions = compile(ctx, values);
     task.num_instructions = static_cast<int>(instructions.size());
-    auto& all = tasks(ctx);
-    task.instructions = all.keep(std::span(instructions));
-    task.inputs = all.keep(std::span<const gpu::ArithmeticInput>(inputs));
-    task.constants = all.keep(std::span(constants_));
-    all.add(ctx, task);
+    gpu::Blob& blob = this->blob(ctx);
+    task.instructions = blob.keep(std::span(instructions));
+    task.inputs = blob.keep(std::span<const gpu::ArithmeticInput>(inputs));
+    task.constants = blob.keep_once(std::span(constants_));
+    tasks(ctx).add(ctx, task);
   }
 
  private:

@@ -3,6 +3,7 @@
 #include "core/operator.h"
 #include "gpu/chain.h"
 #include "kernels/convert.h"
+#include "kernels/convert_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -25,8 +26,7 @@ class Cast final : public Operator {
   DType dtype_;
 };
 
-class CastGpu final : public gpu::TaskOperator<gpu::ConvertTask, &gpu::GpuKernels::convert>,
-                      public gpu::MapsPixels {
+class CastGpu final : public gpu::KernelOperator<gpu::ConvertKernel>, public gpu::MapsPixels {
  public:
   explicit CastGpu(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {}
 
@@ -44,7 +44,7 @@ class CastGpu final : public gpu::TaskOperator<gpu::ConvertTask, &gpu::GpuKernel
     task.out_dtype = dtype_;
     tasks(ctx).add(ctx, task);
   }
-  gpu::PixelStep step(const SampleContext& ctx, gpu::ChainTasks& /*lists*/) const override {
+  gpu::PixelStep step(const SampleContext& ctx, gpu::Blob& /*lists*/) const override {
     return {.dtype = dtype_, .channels = static_cast<int>(ctx.input(0).shape[2])};
   }
 

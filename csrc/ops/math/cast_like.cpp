@@ -3,6 +3,7 @@
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
+#include "kernels/convert_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -23,7 +24,7 @@ class CastLike final : public Operator {
   }
 };
 
-class CastLikeGpu final : public gpu::TaskOperator<gpu::ConvertTask, &gpu::GpuKernels::convert> {
+class CastLikeGpu final : public gpu::KernelOperator<gpu::ConvertKernel> {
  public:
   explicit CastLikeGpu(const OpSpec&) {}
 

@@ -10,6 +10,8 @@
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
+#include "kernels/convert_gpu.h"
+#include "kernels/window/copy_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -128,7 +130,7 @@ class UniformLike final : public Operator {
 };
 
 template <int kValue>
-class UniformLikeGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+class UniformLikeGpu final : public gpu::KernelOperator<gpu::CopyKernel> {
  public:
   explicit UniformLikeGpu(const OpSpec& spec) : like_(spec) {}
   void run(SampleContext& ctx) const override {
@@ -178,14 +180,15 @@ class FullLike final : public Operator {
 };
 
 // Converts the value, then repeats it.
-class FullLikeGpu final : public gpu::GpuOperator {
+struct FullLikeSteps final : gpu::TaskBatch {
+  gpu::Tasks<gpu::ConvertKernel> converted{*this};
+  gpu::Tasks<gpu::CopyKernel> repeated{*this};
+};
+class FullLikeGpu final : public gpu::StepsOperator<FullLikeSteps> {
  public:
   explicit FullLikeGpu(const OpSpec&) {}
-  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
-    return std::make_unique<State>();
-  }
   void run(SampleContext& ctx) const override {
-    auto& state = ctx.batch_state<State>();
+    FullLikeSteps& steps = this->steps(ctx);
     const SampleView &like = ctx.input(0), &value = ctx.input(1);
     const SampleView& out = make(ctx, like.dtype, like.shape, like.layout);
     const int shift = check_fits(out, value), ndim = out.shape.ndim();
@@ -193,14 +196,14 @@ class FullLikeGpu final : public gpu::GpuOperator {
     const int64_t size = itemsize(out.dtype);
     const void* from = value.data;
     if (value.dtype != out.dtype) {
-      gpu::ConvertTask task;
+      gpu::TypedTask task;
       task.in = value.data;
-      task.out = state.workspace.reserve(value.volume() * size);
+      task.out = steps.workspace.reserve(value.volume() * size);
       task.size = value.volume();
       task.in_dtype = value.dtype;
       task.out_dtype = out.dtype;
       from = task.out;
-      state.converted.add_intermediate(task);
+      steps.converted.add_intermediate(task);
     }
     auto axes = gpu::dense_axes(out.shape, size);
     const auto value_axes = gpu::dense_axes(value.shape, size);
@@ -209,23 +212,8 @@ class FullLikeGpu final : public gpu::GpuOperator {
       axes[static_cast<size_t>(i)].in_stride =
           repeated ? 0 : value_axes[static_cast<size_t>(i - shift)].in_stride;
     }
-    state.repeated.add(ctx, gpu::make_copy(from, out.data, out.size_bytes(), size, axes));
+    steps.repeated.add(ctx, gpu::make_copy(from, out.data, out.size_bytes(), size, axes));
   }
-  void launch(BatchContext& ctx, BatchState& batch) const override {
-    auto& state = static_cast<State&>(batch);
-    state.workspace.allocate(ctx);
-    state.converted.for_each([&](gpu::ConvertTask& task) { state.workspace.move(task.out); });
-    state.repeated.for_each([&](gpu::CopyTask& task) { state.workspace.move(task.in); });
-    state.converted.launch(ctx, gpu::kernels_of(ctx).convert);
-    state.repeated.launch(ctx, gpu::kernels_of(ctx).copy);
-  }
-
- private:
-  struct State final : BatchState {
-    gpu::Workspace workspace;
-    gpu::Tasks<gpu::ConvertTask> converted;
-    gpu::Tasks<gpu::CopyTask> repeated;
-  };
 };
 
 SchemaBuilder& add_shape_args(SchemaBuilder& schema) {

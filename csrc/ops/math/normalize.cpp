@@ -11,6 +11,7 @@
 #include "kernels/math/reduce.h"
 #include "kernels/math/reduce_finish.h"
 #include "kernels/math/standardize.h"
+#include "kernels/math/standardize_gpu.h"
 #include "ops/math/moments.h"
 #include "ops/math/reduced_axes.h"
 #include "ops/math/reduction_tasks.h"
@@ -210,38 +211,35 @@ class Normalize final : public Operator, private NormalizeArgs {
   }
 };
 
-// Three steps on the device: means, deviations from them, and what is made of both. Each takes what
-// the one before left in the workspace.
-class NormalizeGpu final : public gpu::GpuOperator, private NormalizeArgs {
+// The mean and the factor of some samples, in the workspace; null where the value is given.
+struct NormalizeMoments {
+  void *mean = nullptr, *factor = nullptr;
+  DType mean_dtype = DType::kFloat;
+};
+struct NormalizeSteps final : gpu::TaskBatch {
+  gpu::Reductions means{*this}, deviations{*this};
+  gpu::Tasks<gpu::StandardizeKernel> results{*this};
+  NormalizeMoments batch;  // of all samples, where they are normalized together
+};
+
+class NormalizeGpu final : public gpu::StepsOperator<NormalizeSteps>, private NormalizeArgs {
  public:
   explicit NormalizeGpu(const OpSpec& spec) : NormalizeArgs(spec) {}
 
   std::unique_ptr<BatchState> make_tasks(BatchContext& ctx) const override {
-    auto state = std::make_unique<State>();
-    if (!batch_wide()) return state;
+    auto steps = std::make_unique<NormalizeSteps>();
+    if (!batch_wide()) return steps;
     const auto parts = batch_parts<gpu::ReducedSample>(ctx);
     const std::vector<float> mean(1, mean_.constant);
-    state->batch = moments(*state, parts, mean);
-    return state;
-  }
-
-  void launch(BatchContext& ctx, BatchState& batch) const override {
-    auto& state = static_cast<State&>(batch);
-    state.workspace.allocate(ctx);
-    state.means.launch(ctx, state.workspace);
-    state.deviations.launch(ctx, state.workspace);
-    state.tasks.for_each([&](gpu::StandardizeTask& task) {
-      state.workspace.move(task.mean);
-      state.workspace.move(task.scale);
-    });
-    state.tasks.launch(ctx, gpu::kernels_of(ctx).standardize);
+    steps->batch = moments(*steps, parts, mean);
+    return steps;
   }
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
     const SampleView& out = ctx.output(0, dtype_, in.shape, in.layout);
     if (out.volume() == 0) return;
-    auto& state = ctx.batch_state<State>();
+    NormalizeSteps& steps = this->steps(ctx);
     const kernels::AxisMask axes = axes_of(ctx);
     const auto count = static_cast<size_t>(ReducedCounts(in.shape, axes).results);
     std::vector<float> mean(count, mean_.constant), factor(count);
@@ -253,7 +251,7 @@ class NormalizeGpu final : public gpu::GpuOperator, private NormalizeArgs {
       std::fill(factor.begin(), factor.end(), factor_of(stddev_.constant));
     }
     const gpu::ReducedSample part{&in, axes};
-    const Lists lists = batch_wide() ? state.batch : moments(state, {&part, 1}, mean);
+    const NormalizeMoments given = batch_wide() ? steps.batch : moments(steps, {&part, 1}, mean);
     gpu::StandardizeTask task;
     task.in = in.data;
     task.out = out.data;
@@ -261,50 +259,38 @@ class NormalizeGpu final : public gpu::GpuOperator, private NormalizeArgs {
     task.in_dtype = in.dtype;
     task.out_dtype = dtype_;
     task.shift = shift_;
-    task.mean = lists.mean;
-    task.mean_dtype = lists.mean_dtype;
-    task.scale = lists.factor;
-    if (lists.mean == nullptr) task.mean_list = state.tasks.keep(std::span<const float>(mean));
-    if (lists.factor == nullptr) task.scale_list = state.tasks.keep(std::span<const float>(factor));
+    task.mean = given.mean;
+    task.mean_dtype = given.mean_dtype;
+    task.scale = given.factor;
+    if (given.mean == nullptr) task.mean_list = steps.blob.keep(std::span<const float>(mean));
+    if (given.factor == nullptr) task.scale_list = steps.blob.keep(std::span<const float>(factor));
     set_axes(task, in.shape, axes);
-    state.tasks.add(ctx, task);
+    steps.results.add(ctx, task);
   }
 
  private:
-  // Of the workspace; null where the value is given.
-  struct Lists {
-    void *mean = nullptr, *factor = nullptr;
-    DType mean_dtype = DType::kFloat;
-  };
-  struct State final : BatchState {
-    gpu::Workspace workspace;
-    gpu::Reductions means, deviations;
-    gpu::Tasks<gpu::StandardizeTask> tasks;
-    Lists batch;
-  };
-
   // Adds what computes mean and factor of all `parts` together. `given`: the mean, a value for all
   // or one for each, where it is not computed.
-  Lists moments(State& state, std::span<const gpu::ReducedSample> parts,
-                std::span<const float> given) const {
-    Lists lists;
+  NormalizeMoments moments(NormalizeSteps& steps, std::span<const gpu::ReducedSample> parts,
+                           std::span<const float> given) const {
+    NormalizeMoments result;
     const SampleView& first = *parts.front().sample;
     const int64_t count = ReducedCounts(first.shape, parts.front().axes).results;
     if (mean_.computed) {
       // The CPU's sums of 8 and 16 bits are exact, and so are deviations from this mean.
       const bool narrow = !is_floating(first.dtype) && itemsize(first.dtype) <= 2;
-      lists.mean_dtype = narrow ? DType::kFloat64 : DType::kFloat;
-      lists.mean = state.workspace.reserve(count * itemsize(lists.mean_dtype));
+      result.mean_dtype = narrow ? DType::kFloat64 : DType::kFloat;
+      result.mean = steps.workspace.reserve(count * itemsize(result.mean_dtype));
       gpu::FoldTask fold;
       fold.reduction = kernels::Reduction::kMean;
       fold.result = gpu::ReduceResult::kMean;
-      fold.out = lists.mean;
-      fold.out_dtype = lists.mean_dtype;
-      state.means.add_intermediate(state.workspace, parts, fold);
+      fold.out = result.mean;
+      fold.out_dtype = result.mean_dtype;
+      steps.means.add_intermediate(parts, fold);
     }
     if (stddev_.computed) {
-      lists.factor = state.workspace.reserve(count * itemsize(DType::kFloat));
-      gpu::GivenMean mean{.data = lists.mean, .dtype = lists.mean_dtype, .step = 1};
+      result.factor = steps.workspace.reserve(count * itemsize(DType::kFloat));
+      gpu::GivenMean mean{.data = result.mean, .dtype = result.mean_dtype, .step = 1};
       if (!mean_.computed) {
         mean.values = given;
         mean.step = given.size() == 1 ? 0 : 1;
@@ -312,14 +298,14 @@ class NormalizeGpu final : public gpu::GpuOperator, private NormalizeArgs {
       gpu::FoldTask fold;
       fold.reduction = kernels::Reduction::kSumOfSquaredDeviations;
       fold.result = gpu::ReduceResult::kFactor;
-      fold.out = lists.factor;
+      fold.out = result.factor;
       fold.out_dtype = DType::kFloat;
       fold.ddof = ddof_;
       fold.epsilon = epsilon_;
       fold.scale = scale_;
-      state.deviations.add_intermediate(state.workspace, parts, fold, mean);
+      steps.deviations.add_intermediate(parts, fold, mean);
     }
-    return lists;
+    return result;
   }
   // Neighbouring axes that are all normalized along, or all not, are one.
   static void set_axes(gpu::StandardizeTask& task, const Shape& shape, kernels::AxisMask axes) {

@@ -11,6 +11,7 @@
 #include "gpu/operator.h"
 #include "kernels/convert.h"
 #include "kernels/math/one_hot.h"
+#include "kernels/math/one_hot_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -132,17 +133,17 @@ class OneHot final : public Operator {
   OneHotArgs args_;
 };
 
-class OneHotGpu final : public gpu::TaskOperator<gpu::OneHotTask, &gpu::GpuKernels::one_hot> {
+class OneHotGpu final : public gpu::KernelOperator<gpu::OneHotKernel> {
  public:
   explicit OneHotGpu(const OpSpec& spec) : args_(spec) {}
 
-  std::unique_ptr<BatchState> survey(BatchContext& ctx) const override {
+  std::unique_ptr<BatchState> inspect_batch(BatchContext& ctx) const override {
     return args_.batch_wide() ? OneHotArgs::batch(ctx) : nullptr;
   }
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
     const auto plan =
-        args_.make_output(ctx, args_.batch_wide() ? &tasks(ctx).survey<OneHotBatch>() : nullptr);
+        args_.make_output(ctx, args_.batch_wide() ? &inspection<OneHotBatch>(ctx) : nullptr);
     Task task;
     task.in = in.data;
     task.out = plan.out.data;

@@ -51,11 +51,11 @@ ReduceTask make_reduce(const ReducedSample& part) {
 
 }  // namespace
 
-void Reductions::add_parts(Workspace& workspace, std::span<const ReducedSample> samples,
-                           const GivenMean& mean, FoldTask& fold) {
+void Reductions::add_parts(std::span<const ReducedSample> samples, const GivenMean& mean,
+                           FoldTask& fold) {
   const DType dtype = samples.front().sample->dtype;
   BlobOffset mean_list = 0;
-  if (mean.data == nullptr && !mean.values.empty()) mean_list = parts_.keep(mean.values);
+  if (mean.data == nullptr && !mean.values.empty()) mean_list = batch_.blob.keep(mean.values);
   std::vector<ReduceTask> tasks;
   for (const ReducedSample& sample : samples) {
     ReduceTask& task = tasks.emplace_back(make_reduce(sample));
@@ -73,7 +73,7 @@ void Reductions::add_parts(Workspace& workspace, std::span<const ReducedSample> 
   constexpr int64_t kAccumulator = 8;  // bytes
   fold.size = tasks.front().results;
   fold.accumulator = kernels::accumulator_dtype(fold.reduction, dtype);
-  fold.in = workspace.reserve(fold.parts * fold.size * kAccumulator);
+  fold.in = batch_.workspace.reserve(fold.parts * fold.size * kAccumulator);
   char* partials = static_cast<char*>(const_cast<void*>(fold.in));
   for (ReduceTask& task : tasks) {
     task.out = partials;
@@ -82,29 +82,16 @@ void Reductions::add_parts(Workspace& workspace, std::span<const ReducedSample> 
   }
 }
 
-void Reductions::add(const SampleContext& ctx, Workspace& workspace, const ReducedSample& sample,
-                     FoldTask fold, const GivenMean& mean) {
-  add_parts(workspace, {&sample, 1}, mean, fold);
+void Reductions::add(const SampleContext& ctx, const ReducedSample& sample, FoldTask fold,
+                     const GivenMean& mean) {
+  add_parts({&sample, 1}, mean, fold);
   folds_.add(ctx, fold);
 }
 
-void Reductions::add_intermediate(Workspace& workspace, std::span<const ReducedSample> samples,
-                                  FoldTask fold, const GivenMean& mean) {
-  add_parts(workspace, samples, mean, fold);
+void Reductions::add_intermediate(std::span<const ReducedSample> samples, FoldTask fold,
+                                  const GivenMean& mean) {
+  add_parts(samples, mean, fold);
   folds_.add_intermediate(fold);
-}
-
-void Reductions::launch(const BatchContext& ctx, const Workspace& workspace) {
-  parts_.for_each([&](ReduceTask& task) {
-    workspace.move(task.out);
-    workspace.move(task.mean);
-  });
-  folds_.for_each([&](FoldTask& task) {
-    workspace.move(task.in);
-    workspace.move(task.out);
-  });
-  parts_.launch(ctx, kernels_of(ctx).reduce);
-  folds_.launch(ctx, kernels_of(ctx).fold);
 }
 
 }  // namespace torchdali::gpu

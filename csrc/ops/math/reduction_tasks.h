@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of samples, and of several together, as tasks of the two kernels that make them.
+// Reductions of samples, and of several samples together, as tasks of two kernels.
 #pragma once
 
 #include <span>
@@ -7,6 +7,7 @@
 #include "core/batch_context.h"
 #include "core/view.h"
 #include "gpu/operator.h"
+#include "kernels/math/reduce_gpu.h"
 
 namespace torchdali::gpu {
 
@@ -15,7 +16,7 @@ struct ReducedSample {
   const SampleView* sample;
   kernels::AxisMask axes;
 };
-// Device memory of one mean a result (`step` 1) or one for all (0), or values that the host has.
+// Device memory with one mean for each result (`step` 1) or for all (0), or values on the host.
 struct GivenMean {
   const void* data = nullptr;
   DType dtype = DType::kFloat;
@@ -23,49 +24,37 @@ struct GivenMean {
   std::span<const float> values = {};
 };
 
+// Two launches: the parts of all results, and the results.
 class Reductions {
  public:
-  // `fold` says what becomes of the accumulators: reduction, result, out (in an output of the
-  // sample in hand), out_dtype, and what belongs to the result.
-  void add(const SampleContext& ctx, Workspace& workspace, const ReducedSample& sample,
-           FoldTask fold, const GivenMean& mean = {});
-  // Over all `samples` together, which agree in the axes that are kept; `fold.out` is of the
+  explicit Reductions(TaskBatch& batch) : batch_(batch), parts_(batch), folds_(batch) {}
+  // `fold` says how the accumulators are finished: reduction, result, out (in an output of the
+  // current sample), out_dtype, and what else the result needs.
+  void add(const SampleContext& ctx, const ReducedSample& sample, FoldTask fold,
+           const GivenMean& mean = {});
+  // Reduces all `samples` together, which agree in the axes that are kept. `fold.out` is in the
   // workspace.
-  void add_intermediate(Workspace& workspace, std::span<const ReducedSample> samples, FoldTask fold,
+  void add_intermediate(std::span<const ReducedSample> samples, FoldTask fold,
                         const GivenMean& mean = {});
-  // The workspace is allocated.
-  void launch(const BatchContext& ctx, const Workspace& workspace);
 
  private:
-  // Completes `fold`, and adds what it folds.
-  void add_parts(Workspace& workspace, std::span<const ReducedSample> samples,
-                 const GivenMean& mean, FoldTask& fold);
-  Tasks<ReduceTask> parts_;
-  Tasks<FoldTask> folds_;
+  // Completes `fold`, and adds the parts that it combines.
+  void add_parts(std::span<const ReducedSample> samples, const GivenMean& mean, FoldTask& fold);
+  TaskBatch& batch_;
+  Tasks<ReduceKernel> parts_;
+  Tasks<FoldKernel> folds_;
 };
 
-// The state of an operator that is a reduction.
-struct ReductionTasks final : BatchState {
-  Workspace workspace;
-  Reductions reductions;
+struct ReductionSteps final : TaskBatch {
+  Reductions reductions{*this};
 };
-class ReductionOperator : public GpuOperator {
- public:
-  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const final {
-    return std::make_unique<ReductionTasks>();
-  }
-  void launch(BatchContext& ctx, BatchState& state) const final {
-    auto& tasks = static_cast<ReductionTasks&>(state);
-    tasks.workspace.allocate(ctx);
-    tasks.reductions.launch(ctx, tasks.workspace);
-  }
-
+// Base class of GPU operators that are a reduction.
+class ReductionOperator : public StepsOperator<ReductionSteps> {
  protected:
   // Reduces input 0.
   static void add(const SampleContext& ctx, kernels::AxisMask axes, const FoldTask& fold,
                   const GivenMean& mean = {}) {
-    auto& tasks = ctx.batch_state<ReductionTasks>();
-    tasks.reductions.add(ctx, tasks.workspace, {&ctx.input(0), axes}, fold, mean);
+    steps(ctx).reductions.add(ctx, {&ctx.input(0), axes}, fold, mean);
   }
 };
 

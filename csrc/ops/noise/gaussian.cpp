@@ -4,6 +4,7 @@
 
 #include "core/argument.h"
 #include "core/operator.h"
+#include "kernels/noise/noise_gpu.h"
 #include "kernels/noise/random_block.h"
 #include "kernels/noise/random_scalar.h"
 #include "ops/noise/noise_gpu.h"
@@ -43,8 +44,7 @@ class GaussianNoise final : public Operator {
   Arg<float> mean_, stddev_;
 };
 
-class GaussianNoiseGpu final
-    : public gpu::TaskOperator<gpu::GaussianNoiseTask, &gpu::GpuKernels::gaussian_noise> {
+class GaussianNoiseGpu final : public gpu::KernelOperator<gpu::GaussianNoiseKernel> {
  public:
   explicit GaussianNoiseGpu(const OpSpec& spec) : mean_(spec, "mean"), stddev_(spec, "stddev") {}
 

@@ -9,6 +9,8 @@
 #include "gpu/operator.h"
 #include "io/jpeg_distortion.h"
 #include "kernels/jpeg/jpeg_distortion.h"
+#include "kernels/jpeg/jpeg_distortion_gpu.h"
+#include "kernels/jpeg/jpeg_gpu.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {
@@ -57,21 +59,22 @@ class JpegCompressionDistortion final : public Operator {
   JpegDistortionArgs args_;
 };
 
-// Three steps: samples of the components, their blocks there and back, and pixels as a decoder
-// makes them. Codes lose nothing, so none are made.
-class JpegCompressionDistortionGpu final : public gpu::GpuOperator {
+// Codes lose nothing, so none are made.
+struct JpegDistortionSteps final : gpu::TaskBatch {
+  gpu::Tasks<gpu::JpegComponentsKernel> components{*this};
+  gpu::Tasks<gpu::JpegRequantizeKernel> blocks{*this};
+  gpu::Tasks<gpu::JpegPixelsKernel> pixels{*this};
+};
+
+class JpegCompressionDistortionGpu final : public gpu::StepsOperator<JpegDistortionSteps> {
  public:
   explicit JpegCompressionDistortionGpu(const OpSpec& spec) : args_(spec) {}
-
-  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
-    return std::make_unique<State>();
-  }
 
   void run(SampleContext& ctx) const override {
     const int quality = args_(ctx);
     const SampleView &in = ctx.input(0), &out = ctx.output_view(0);
     if (in.volume() == 0) return;
-    auto& state = ctx.batch_state<State>();
+    JpegDistortionSteps& steps = this->steps(ctx);
     const int64_t height = in.shape[0], width = in.shape[1];
     gpu::JpegDistortionTask task;
     gpu::JpegPixelsTask pixels;
@@ -90,7 +93,7 @@ class JpegCompressionDistortionGpu final : public gpu::GpuOperator {
       plane.rows = (rows + 7) / 8 * 8;
       plane.columns = (columns + 7) / 8 * 8;
       const int64_t size = plane.rows * plane.columns;
-      plane.samples = static_cast<uint8_t*>(state.workspace.reserve(size));
+      plane.samples = static_cast<uint8_t*>(steps.workspace.reserve(size));
       task.size += size;
       // libjpeg does not smooth pictures of few columns.
       pixels.component[c] = {.samples = plane.samples,
@@ -102,41 +105,18 @@ class JpegCompressionDistortionGpu final : public gpu::GpuOperator {
                              .down = chroma ? 2 : 1,
                              .smooth = chroma && columns > 2};
     }
-    state.samples.add_intermediate(task);
-    task.blocks = true;
+    steps.components.add_intermediate(task);
     task.size /= 64;
-    state.blocks.add_intermediate(task);
+    steps.blocks.add_intermediate(task);
     pixels.out = out.data;
     pixels.width = width;
     pixels.region_width = static_cast<int>(width);
     pixels.region_height = static_cast<int>(height);
     pixels.size = height * ((width + gpu::kJpegRun - 1) / gpu::kJpegRun);
-    state.pixels.add(ctx, pixels);
-  }
-
-  void launch(BatchContext& ctx, BatchState& batch) const override {
-    auto& state = static_cast<State&>(batch);
-    state.workspace.allocate(ctx);
-    const gpu::GpuKernels& kernels = gpu::kernels_of(ctx);
-    for (auto* tasks : {&state.samples, &state.blocks}) {
-      tasks->for_each([&](gpu::JpegDistortionTask& task) {
-        for (auto& plane : task.planes) state.workspace.move(plane.samples);
-      });
-      tasks->launch(ctx, kernels.jpeg_distortion);
-    }
-    state.pixels.for_each([&](gpu::JpegPixelsTask& task) {
-      for (auto& component : task.component) state.workspace.move(component.samples);
-    });
-    state.pixels.launch(ctx, kernels.jpeg_pixels);
+    steps.pixels.add(ctx, pixels);
   }
 
  private:
-  struct State final : BatchState {
-    gpu::Workspace workspace;
-    gpu::Tasks<gpu::JpegDistortionTask> samples, blocks;
-    gpu::Tasks<gpu::JpegPixelsTask> pixels;
-  };
-
   JpegDistortionArgs args_;
 };
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tasks of all noise have in common.
+// What the tasks of all noise operators have in common.
 #pragma once
 
 #include "gpu/operator.h"
+#include "kernels/noise/noise_gpu.h"
 #include "kernels/noise/random_block.h"
 
 namespace torchdali {
 
-// `out` is the output that was made of input 0; `count`: its elements or pixels, a word each.
+// `out` is output 0. `count` is the number of its elements or pixels, each of which takes a word.
 inline void set_noise(gpu::NoiseTask& task, const SampleContext& ctx, const SampleView& out,
                       int64_t count) {
   const RandomStream random = ctx.random();

@@ -8,6 +8,7 @@
 #include "core/operator.h"
 #include "kernels/color/color_matrix.h"
 #include "kernels/convert.h"
+#include "kernels/noise/noise_gpu.h"
 #include "kernels/noise/random_block.h"
 #include "ops/noise/noise_gpu.h"
 
@@ -150,8 +151,7 @@ class SaltAndPepper final : public Operator {
   SaltAndPepperArgs args_;
 };
 
-class SaltAndPepperGpu final
-    : public gpu::TaskOperator<gpu::SaltAndPepperTask, &gpu::GpuKernels::salt_and_pepper> {
+class SaltAndPepperGpu final : public gpu::KernelOperator<gpu::SaltAndPepperKernel> {
  public:
   explicit SaltAndPepperGpu(const OpSpec& spec) : args_(spec) {}
 

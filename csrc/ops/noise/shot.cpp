@@ -158,54 +158,45 @@ class ShotNoise final : public Operator {
   ShotNoiseArgs args_;
 };
 
-class ShotNoiseGpu final : public gpu::GpuOperator {
+struct ShotNoiseSteps final : gpu::TaskBatch {
+  struct Tables {
+    gpu::BlobOffset rows = 0, ends = 0, results = 0;
+  };
+  gpu::Tasks<gpu::ShotNoiseKernel> tasks{*this};
+  std::map<std::pair<DType, float>, Tables> tables;
+};
+
+class ShotNoiseGpu final : public gpu::StepsOperator<ShotNoiseSteps> {
  public:
   explicit ShotNoiseGpu(const OpSpec& spec) : args_(spec) {}
-
-  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
-    return std::make_unique<State>();
-  }
 
   void run(SampleContext& ctx) const override {
     const float factor = args_(ctx);
     if (factor == 0) return;
     const SampleView& in = ctx.input(0);
-    auto& state = ctx.batch_state<State>();
+    ShotNoiseSteps& steps = this->steps(ctx);
     gpu::ShotNoiseTask task;
     set_noise(task, ctx, ctx.output_view(0), in.volume());
     task.factor = factor;
     task.by_tables = by_tables(in, factor);
     if (task.by_tables) {
-      const Tables& tables = tables_of(state, in.dtype, factor);
+      const auto& tables = tables_of(steps, in.dtype, factor);
       task.rows = tables.rows;
       task.ends = tables.ends;
       task.results = tables.results;
     }
-    state.tasks.add(ctx, task);
-  }
-
-  void launch(BatchContext& ctx, BatchState& state) const override {
-    static_cast<State&>(state).tasks.launch(ctx, gpu::kernels_of(ctx).shot_noise);
+    steps.tasks.add(ctx, task);
   }
 
  private:
-  // In the blob.
-  struct Tables {
-    gpu::BlobOffset rows = 0, ends = 0, results = 0;
-  };
-  struct State final : BatchState {
-    gpu::Tasks<gpu::ShotNoiseTask> tasks;
-    std::map<std::pair<DType, float>, Tables> tables;
-  };
-
-  // Made once a batch for all samples of one factor.
-  const Tables& tables_of(State& state, DType dtype, float factor) const {
-    const auto [at, is_new] = state.tables.try_emplace({dtype, factor});
+  // Made once a batch for all samples with the same factor.
+  static const ShotNoiseSteps::Tables& tables_of(ShotNoiseSteps& steps, DType dtype, float factor) {
+    const auto [at, is_new] = steps.tables.try_emplace({dtype, factor});
     if (is_new) {
       const ByteDistributions made = make_tables(dtype, factor);
-      at->second = {.rows = state.tasks.keep(made.rows()),
-                    .ends = state.tasks.keep(made.ends()),
-                    .results = state.tasks.keep(made.results())};
+      at->second = {.rows = steps.blob.keep(made.rows()),
+                    .ends = steps.blob.keep(made.ends()),
+                    .results = steps.blob.keep(made.results())};
     }
     return at->second;
   }

@@ -13,6 +13,7 @@
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
+#include "kernels/window/paste_gpu.h"
 #include "kernels/window/window.h"
 #include "ops/input_layout.h"
 #include "ops/paste/paste_regions.h"
@@ -211,16 +212,16 @@ class MultiPaste final : public Operator {
   MultiPasteArgs args_;
 };
 
-class MultiPasteGpu final : public gpu::TaskOperator<gpu::PasteTask, &gpu::GpuKernels::paste> {
+class MultiPasteGpu final : public gpu::KernelOperator<gpu::PasteKernel> {
  public:
   explicit MultiPasteGpu(const OpSpec& spec) : args_(spec) {}
 
-  std::unique_ptr<BatchState> survey(BatchContext& ctx) const override {
+  std::unique_ptr<BatchState> inspect_batch(BatchContext& ctx) const override {
     return args_.sees_batch() ? WholeBatch::of(ctx, 0) : nullptr;
   }
 
   void run(SampleContext& ctx) const override {
-    args_(ctx, args_.sees_batch() ? &tasks(ctx).survey<WholeBatch>() : nullptr,
+    args_(ctx, args_.sees_batch() ? &inspection<WholeBatch>(ctx) : nullptr,
           [&](const SampleView& out, std::span<const PastedPart> parts) {
             static thread_local std::vector<gpu::PastedRegion> regions;
             regions.clear();
@@ -234,7 +235,7 @@ class MultiPasteGpu final : public gpu::TaskOperator<gpu::PasteTask, &gpu::GpuKe
             task.width = out.shape[1];
             task.channels = out.shape[2];
             task.regions = static_cast<int64_t>(regions.size());
-            task.list = tasks(ctx).keep(std::span<const gpu::PastedRegion>(regions));
+            task.list = blob(ctx).keep(std::span<const gpu::PastedRegion>(regions));
             tasks(ctx).add(ctx, task);
           });
   }

@@ -9,6 +9,7 @@
 #include "core/operator.h"
 #include "kernels/convert.h"
 #include "kernels/window/window.h"
+#include "kernels/window/window_gpu.h"
 #include "ops/input_layout.h"
 #include "ops/window/window_task.h"
 
@@ -118,7 +119,7 @@ class Paste final : public Operator {
 };
 
 // The canvas is a window of the image that reaches outside.
-class PasteGpu final : public gpu::TaskOperator<gpu::WindowTask, &gpu::GpuKernels::window> {
+class PasteGpu final : public gpu::KernelOperator<gpu::WindowKernel> {
  public:
   explicit PasteGpu(const OpSpec& spec) : args_(spec) {}
 
@@ -135,7 +136,7 @@ class PasteGpu final : public gpu::TaskOperator<gpu::WindowTask, &gpu::GpuKernel
         std::memcpy(&color[c], &value, sizeof(T));
       }
     });
-    task.fill = tasks(ctx).keep(std::span<const uint64_t>(color));
+    task.fill = blob(ctx).keep(std::span<const uint64_t>(color));
     tasks(ctx).add(ctx, task);
   }
 

@@ -6,6 +6,7 @@
 #include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
+#include "kernels/host_bytes_gpu.h"
 #include "ops/input_layout.h"
 #include "ops/resize/resize_attr.h"
 #include "ops/resize/resize_filter.h"
@@ -64,41 +65,32 @@ class Resize final : public CpuResampler {
   bool save_attrs_;
 };
 
-class ResizeGpu final : public gpu::GpuOperator, public ResamplesOnGpu {
+struct ResizeSteps final : ResampleSteps {
+  gpu::Tasks<gpu::HostBytesKernel> attrs{*this};
+};
+
+class ResizeGpu final : public gpu::StepsOperator<ResizeSteps>, public ResamplesOnGpu {
  public:
   explicit ResizeGpu(const OpSpec& spec) : task_(spec), save_attrs_(spec.get<bool>("save_attrs")) {}
 
-  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const override {
-    return std::make_unique<Both>();
-  }
   void run(SampleContext& ctx) const override {
-    auto& tasks = ctx.batch_state<Both>();
     const SampleView& in = ctx.input(0);
-    if (save_attrs_) add_attrs(ctx, tasks.attrs, task_.attrs(in));
-    resample_on_gpu(ctx, tasks.resample, task(ctx, in));
+    if (save_attrs_) add_attrs(ctx, task_.attrs(in));
+    resample_on_gpu(ctx, steps(ctx), task(ctx, in));
   }
   ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
     return task_(ctx, in);
   }
-  void launch(BatchContext& ctx, BatchState& tasks) const override {
-    auto& both = static_cast<Both&>(tasks);
-    both.attrs.launch(ctx, gpu::kernels_of(ctx).bytes);
-    both.resample.launch(ctx);
-  }
 
  private:
-  struct Both : BatchState {
-    ResampleTasks resample;
-    gpu::Tasks<gpu::BytesTask> attrs;
-  };
-  static void add_attrs(SampleContext& ctx, gpu::Tasks<gpu::BytesTask>& tasks, const Attrs& attrs) {
+  static void add_attrs(SampleContext& ctx, const Attrs& attrs) {
     const SampleView& out = attrs.make_output(ctx);
     const std::span<const int32_t> extents(attrs.extents);
-    gpu::BytesTask task;
+    gpu::HostBytesTask task;
     task.out = out.data;
     task.size = out.size_bytes();
-    task.bytes = tasks.keep(extents.first(static_cast<size_t>(attrs.count)));
-    tasks.add(ctx, task, 1);
+    task.bytes = steps(ctx).blob.keep(extents.first(static_cast<size_t>(attrs.count)));
+    steps(ctx).attrs.add(ctx, task, 1);
   }
 
   ResizeTask task_;

@@ -135,11 +135,10 @@ void set_axes(gpu::ResampleTask& task, const kernels::ResampleJob& job, const Ta
         .out = tables.axes[a].out, .taps = tables.axes[a].taps, .in_stride = strides[a]};
   task.outer_stride = strides[0] * source.extents[0];
 }
-// Sets the tables, where the task can be done by strips.
-bool set_strips(const gpu::KeepBytes& keep, gpu::ResampleTask& task,
-                const kernels::ResampleJob& job, const Tables& tables, const Stored& source,
-                bool pixels, int batch) {
-  return gpu::set_strips(keep, task,
+// Sets the tables of a task that can go by strips.
+bool set_strips(gpu::Blob* blob, gpu::ResampleTask& task, const kernels::ResampleJob& job,
+                const Tables& tables, const Stored& source, bool pixels, int batch) {
+  return gpu::set_strips(blob, task,
                          {.rows = tables.axes[kRows],
                           .columns = tables.axes[kColumns],
                           .height = source.extents[kRows],
@@ -148,23 +147,18 @@ bool set_strips(const gpu::KeepBytes& keep, gpu::ResampleTask& task,
                           .first_row = job.axes[kRows].stored},
                          pixels, batch);
 }
-// Sets them otherwise.
-template <class Tasks>
-void set_boxes(Tasks& tasks, gpu::ResampleTask& task, const kernels::ResampleJob& job,
+// Sets the tables of any other task.
+void set_boxes(gpu::Blob& blob, gpu::ResampleTask& task, const kernels::ResampleJob& job,
                const Tables& tables) {
   for (size_t a = 0; a < 3; ++a) {
     const kernels::AxisTable& table = tables.axes[a];
     const auto count = static_cast<size_t>(table.out),
                all = count * static_cast<size_t>(table.taps);
-    task.axes[a].start = tasks.keep(std::span<const int32_t>(table.start, count));
-    task.axes[a].weights = tasks.keep(std::span<const float>(table.weights, all));
+    task.axes[a].start = blob.keep(std::span<const int32_t>(table.start, count));
+    task.axes[a].weights = blob.keep(std::span<const float>(table.weights, all));
   }
   task.size = job.outer * task.axes[0].out * task.axes[1].out *
               ((task.axes[2].out + gpu::kResampleRun - 1) / gpu::kResampleRun);
-}
-template <class Tasks>
-gpu::KeepBytes keeper(Tasks& tasks) {
-  return [&tasks](std::span<const std::byte> bytes) { return tasks.keep(bytes); };
 }
 
 class ResamplingInChain final : public gpu::ChainResampling {
@@ -176,8 +170,7 @@ class ResamplingInChain final : public gpu::ChainResampling {
     if (image().volume() == 0) return;
     gpu::ResampleTask alone;
     set_axes(alone, task_.job, tables_, source_);
-    const auto forget = [](std::span<const std::byte>) { return gpu::BlobOffset{0}; };
-    by_strips_ = set_strips(forget, alone, task_.job, tables_, source_, /*pixels=*/true, 1);
+    by_strips_ = set_strips(nullptr, alone, task_.job, tables_, source_, /*pixels=*/true, 1);
   }
   SampleView image() const override {
     SampleView image{.dtype = task_.job.out_type, .shape = task_.out_shape, .layout = task_.layout};
@@ -187,16 +180,16 @@ class ResamplingInChain final : public gpu::ChainResampling {
   }
   void narrow(const ImagePart& part) override { part_ = part_.of(part); }
   bool by_strips() const override { return by_strips_; }
-  bool describe(const SampleContext& ctx, gpu::Tasks<gpu::ChainTask>& tasks, gpu::ChainTask& task,
+  bool describe(const SampleContext& ctx, gpu::Blob& blob, gpu::ChainTask& task,
                 int64_t row_stride) override {
     source_.row_stride = row_stride;
     tables_.narrow(kRows, part_.rows);
     tables_.narrow(kColumns, part_.columns);
     set_axes(task, task_.job, tables_, source_);
     if (by_strips_)
-      return set_strips(keeper(tasks), task, task_.job, tables_, source_, /*pixels=*/true,
+      return set_strips(&blob, task, task_.job, tables_, source_, /*pixels=*/true,
                         ctx.batch_size());
-    set_boxes(tasks, task, task_.job, tables_);
+    set_boxes(blob, task, task_.job, tables_);
     return true;
   }
 
@@ -288,12 +281,7 @@ ResampleArgs::Task ResampleArgs::plan(const SampleContext& ctx, const SampleView
   return {job, shape, layout};
 }
 
-void ResampleTasks::launch(const BatchContext& ctx) {
-  strips.launch(ctx, gpu::kernels_of(ctx).resample_strips);
-  boxes.launch(ctx, gpu::kernels_of(ctx).resample);
-}
-
-void resample_on_gpu(SampleContext& ctx, ResampleTasks& tasks, const ResampleArgs::Task& what) {
+void resample_on_gpu(SampleContext& ctx, ResampleSteps& steps, const ResampleArgs::Task& what) {
   const SampleView& in = ctx.input(0);
   const kernels::ResampleJob& job = what.job;
   const SampleView& out = ctx.output(0, job.out_type, what.out_shape, what.layout);
@@ -309,13 +297,12 @@ void resample_on_gpu(SampleContext& ctx, ResampleTasks& tasks, const ResampleArg
   task.in = in.data;
   task.out = out.data;
   set_axes(task, job, tables, source);
-  if (set_strips(keeper(tasks.strips), task, job, tables, source, /*pixels=*/false,
-                 ctx.batch_size())) {
-    tasks.strips.add(ctx, task);
+  if (set_strips(&steps.blob, task, job, tables, source, /*pixels=*/false, ctx.batch_size())) {
+    steps.strips.add(ctx, task);
     return;
   }
-  set_boxes(tasks.boxes, task, job, tables);
-  tasks.boxes.add(ctx, task);
+  set_boxes(steps.blob, task, job, tables);
+  steps.boxes.add(ctx, task);
 }
 
 std::unique_ptr<gpu::ChainResampling> ResamplesOnGpu::plan(SampleContext& ctx,

@@ -10,6 +10,7 @@
 #include "core/image_part.h"
 #include "gpu/chain.h"
 #include "kernels/resample/resample.h"
+#include "kernels/resample/resample_gpu.h"
 #include "ops/resize/resize_attr.h"
 
 namespace torchdali {
@@ -56,15 +57,15 @@ class ResampleArgs {
   DType dtype_ = DType::kNone;
 };
 
-// What GPU operators that resample have to do for a batch: what goes by strips, and the rest.
-struct ResampleTasks : BatchState {
-  gpu::Tasks<gpu::ResampleTask> strips, boxes;
-  void launch(const BatchContext& ctx);
+// The steps of GPU operators that resample.
+struct ResampleSteps : gpu::TaskBatch {
+  gpu::Tasks<gpu::ResampleStripsKernel> strips{*this};
+  gpu::Tasks<gpu::ResampleKernel> boxes{*this};
 };
 // Adds the task that makes output 0 of input 0.
-void resample_on_gpu(SampleContext& ctx, ResampleTasks& tasks, const ResampleArgs::Task& what);
+void resample_on_gpu(SampleContext& ctx, ResampleSteps& steps, const ResampleArgs::Task& what);
 
-// What operators that resample derive from: they say what there is to do. On the CPU:
+// Base classes of operators that resample, which say what there is to do. On the CPU:
 class CpuResampler : public Operator, public ResamplesImage {
  public:
   // For a sample like `in`, which stands for input 0.
@@ -72,23 +73,17 @@ class CpuResampler : public Operator, public ResamplesImage {
   void run(SampleContext& ctx) const override;
   std::unique_ptr<ImageResampling> plan(SampleContext& ctx, const SampleView& in) const override;
 };
-// On the GPU, with other outputs beside, and with none.
+// On the GPU, with other outputs too, and without.
 class ResamplesOnGpu : public gpu::ResamplesInChain {
  public:
   virtual ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const = 0;
   std::unique_ptr<gpu::ChainResampling> plan(SampleContext& ctx,
                                              const SampleView& in) const override;
 };
-class GpuResampler : public gpu::GpuOperator, public ResamplesOnGpu {
+class GpuResampler : public gpu::StepsOperator<ResampleSteps>, public ResamplesOnGpu {
  public:
-  std::unique_ptr<BatchState> make_tasks(BatchContext& /*ctx*/) const final {
-    return std::make_unique<ResampleTasks>();
-  }
   void run(SampleContext& ctx) const override {
-    resample_on_gpu(ctx, ctx.batch_state<ResampleTasks>(), task(ctx, ctx.input(0)));
-  }
-  void launch(BatchContext& ctx, BatchState& tasks) const final {
-    static_cast<ResampleTasks&>(tasks).launch(ctx);
+    resample_on_gpu(ctx, steps(ctx), task(ctx, ctx.input(0)));
   }
 };
 

@@ -109,8 +109,8 @@ class Rows {
 };
 
 // Of how many rows a strip is made: all of them have as many.
-int64_t rows_of_strip(int64_t lanes, int64_t rows, int64_t outer, int batch) {
-  const int64_t all = lanes * rows * outer * batch / kThreads;
+int64_t rows_of_strip(int64_t threads, int64_t rows, int64_t outer, int batch) {
+  const int64_t all = threads * rows * outer * batch / kThreads;
   return std::clamp(all, kLeastRows, kMostRows);
 }
 
@@ -164,8 +164,8 @@ std::vector<GatherRow> gather_rows(const Rows& rows, int taps, int64_t first_row
 }
 
 template <class T>
-BlobOffset keep_list(const KeepBytes& keep, const std::vector<T>& values) {
-  return keep(std::as_bytes(std::span<const T>(values)));
+BlobOffset keep_list(Blob* blob, const std::vector<T>& values) {
+  return blob == nullptr ? 0 : blob->keep(std::span<const T>(values));
 }
 
 bool all_positive(const AxisTable& table) {
@@ -175,8 +175,7 @@ bool all_positive(const AxisTable& table) {
 
 }  // namespace
 
-bool set_strips(const KeepBytes& keep, ResampleTask& task, const StripSource& source, bool pixels,
-                int batch) {
+bool set_strips(Blob* blob, ResampleTask& task, const StripSource& source, bool pixels, int batch) {
   const auto& [row_table, column_table, height, width, outer, first_row] = source;
   const int taps = (column_table.taps + 1) / 2 * 2;
   const int64_t stride = task.axes[1].in_stride;
@@ -196,10 +195,10 @@ bool set_strips(const KeepBytes& keep, ResampleTask& task, const StripSource& so
   strips.columns = column_table.out;
   if (!words.empty())
     strips.columns = (strips.words + kWarp * kStripWords - 1) / (kWarp * kStripWords) * kWarp;
-  strips.lanes = (strips.columns + kWarp - 1) / kWarp * kWarp;
+  strips.threads = (strips.columns + kWarp - 1) / kWarp * kWarp;
 
   const Rows rows(row_table);
-  const int64_t each = rows_of_strip(strips.lanes, rows.count(), outer, batch);
+  const int64_t each = rows_of_strip(strips.threads, rows.count(), outer, batch);
   std::vector<StripRows> all;
   for (int64_t j = 0; j < rows.count(); j += each) {
     const auto begin = static_cast<int32_t>(j);
@@ -213,22 +212,22 @@ bool set_strips(const KeepBytes& keep, ResampleTask& task, const StripSource& so
     std::vector<SpreadRow> steps;
     strips.spreads = true;
     if (!spread_rows(rows, height, all, steps, strips.first_source)) return false;
-    strips.steps = keep_list(keep, steps);
+    strips.steps = keep_list(blob, steps);
   } else {
-    strips.steps = keep_list(keep, gather_rows(rows, row_table.taps, first_row));
+    strips.steps = keep_list(blob, gather_rows(rows, row_table.taps, first_row));
   }
-  strips.rows = keep_list(keep, all);
+  strips.rows = keep_list(blob, all);
 
   if (words.empty()) {
     std::vector<int32_t> starts = columns.starts;
     for (int32_t& start : starts) start *= static_cast<int32_t>(task.channels);
-    strips.starts = keep_list(keep, starts);
-    strips.weights = keep_list(keep, columns.weights);
+    strips.starts = keep_list(blob, starts);
+    strips.weights = keep_list(blob, columns.weights);
   } else {
-    strips.starts = keep_list(keep, words);
+    strips.starts = keep_list(blob, words);
   }
   task.strips = strips;
-  task.size = strips.lanes * strips.count * outer;
+  task.size = strips.threads * strips.count * outer;
   return true;
 }
 

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of resamplings that go by strips: kernels/resample/strips_gpu.h.
+// Tables of resamplings that go by strips: kernels/resample/strip_resampling.h.
 #pragma once
 
 #include "gpu/operator.h"
 #include "kernels/resample/resample_table.h"
+#include "kernels/resample/resample_task.h"
 
 namespace torchdali::gpu {
 
-// Tasks::keep().
-using KeepBytes = std::function<BlobOffset(std::span<const std::byte>)>;
-
-// What a resampling reads: its tables of rows and columns, and the source there is.
+// The tables of rows and columns of a resampling, and its source.
 struct StripSource {
   const kernels::AxisTable& rows;
   const kernels::AxisTable& columns;
   int64_t height = 1, width = 1;  // in memory
-  int64_t outer = 1;              // images, of `task.outer_stride`
-  int64_t first_row = 0;          // the number of the first row in memory in the whole source
+  int64_t outer = 1;              // images, `task.outer_stride` apart
+  int64_t first_row = 0;          // which row of the whole source is the first in memory
 };
 
-// Sets `task.strips` and `task.size`, where the task can be done so: bytes to bytes, one or three
-// channels, weights that are positive. `channels` and strides are set. `pixels`: columns are to be
-// pixels, since what becomes of them is no row of bytes. `batch`: tasks that run at the same time.
-bool set_strips(const KeepBytes& keep, ResampleTask& task, const StripSource& source, bool pixels,
-                int batch);
+// Sets `task.strips` and `task.size` where the task can go by strips: bytes to bytes, one or three
+// channels, positive weights. Otherwise returns false. `channels` and strides are set before.
+// `blob`: takes the tables; null: they are not kept. `pixels`: whether columns must be pixels,
+// since the sink does not store bytes. `batch`: number of tasks that run at the same time.
+bool set_strips(Blob* blob, ResampleTask& task, const StripSource& source, bool pixels, int batch);
 
 }  // namespace torchdali::gpu

@@ -7,6 +7,7 @@
 #include "core/operator.h"
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"
+#include "kernels/window/copy_gpu.h"
 #include "ops/axes.h"
 
 namespace torchdali {
@@ -72,7 +73,7 @@ class Join : public Operator {
               });
   }
 };
-class JoinGpu : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+class JoinGpu : public gpu::KernelOperator<gpu::CopyKernel> {
  protected:
   static void join(SampleContext& ctx, const SampleView& out, int axis) {
     each_part(ctx, out, axis,

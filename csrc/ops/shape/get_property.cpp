@@ -5,6 +5,7 @@
 
 #include "core/operator.h"
 #include "gpu/operator.h"
+#include "kernels/host_bytes_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -39,7 +40,7 @@ class GetProperty final : public Operator {
   Property property_;
 };
 
-class GetPropertyGpu final : public gpu::TaskOperator<gpu::BytesTask, &gpu::GpuKernels::bytes> {
+class GetPropertyGpu final : public gpu::KernelOperator<gpu::HostBytesKernel> {
  public:
   explicit GetPropertyGpu(const OpSpec& spec) : property_(spec) {}
   void run(SampleContext& ctx) const override {
@@ -47,7 +48,7 @@ class GetPropertyGpu final : public gpu::TaskOperator<gpu::BytesTask, &gpu::GpuK
     Task task;
     task.out = ctx.output(0, DType::kUInt8, Shape{std::ssize(text)}).data;
     task.size = std::ssize(text);
-    task.bytes = tasks(ctx).keep(std::span(text));
+    task.bytes = blob(ctx).keep(std::span(text));
     tasks(ctx).add(ctx, task);
   }
 

@@ -11,6 +11,7 @@
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
+#include "kernels/window/copy_gpu.h"
 #include "kernels/window/window.h"
 #include "ops/axes.h"
 
@@ -146,17 +147,17 @@ class Pad final : public Operator {
   PadArgs args_;
 };
 
-class PadGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+class PadGpu final : public gpu::KernelOperator<gpu::CopyKernel> {
  public:
   explicit PadGpu(const OpSpec& spec) : args_(spec) {}
 
-  std::unique_ptr<BatchState> survey(BatchContext& ctx) const override {
+  std::unique_ptr<BatchState> inspect_batch(BatchContext& ctx) const override {
     return args_.batch_wide() ? PadArgs::largest(ctx) : nullptr;
   }
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
     const SampleView* out =
-        args_.make_output(ctx, args_.batch_wide() ? &tasks(ctx).survey<Largest>() : nullptr);
+        args_.make_output(ctx, args_.batch_wide() ? &inspection<Largest>(ctx) : nullptr);
     if (out == nullptr) return;
     const int64_t size = itemsize(in.dtype);
     auto axes = gpu::dense_axes(in.shape, size);

@@ -6,6 +6,7 @@
 
 #include "core/operator.h"
 #include "gpu/operator.h"
+#include "kernels/convert_gpu.h"
 #include "ops/shape/new_shape.h"
 
 namespace torchdali {
@@ -117,7 +118,7 @@ class Reshape final : public Operator {
   ReshapeArgs args_;
 };
 
-class ReshapeGpu final : public gpu::TaskOperator<gpu::ConvertTask, &gpu::GpuKernels::convert> {
+class ReshapeGpu final : public gpu::KernelOperator<gpu::ConvertKernel> {
  public:
   explicit ReshapeGpu(const OpSpec& spec) : args_(spec) {}
   void run(SampleContext& ctx) const override {

@@ -8,6 +8,7 @@
 #include "core/operator.h"
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"
+#include "kernels/window/copy_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -20,7 +21,7 @@ class Rearrange : public Operator {
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
 };
-class RearrangeGpu : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+class RearrangeGpu : public gpu::KernelOperator<gpu::CopyKernel> {
  protected:
   static void copy_frame(SampleContext& ctx, const SampleView& out, char* to, const char* from,
                          int64_t bytes) {

@@ -4,6 +4,7 @@
 
 #include "core/operator.h"
 #include "gpu/operator.h"
+#include "kernels/host_bytes_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -43,7 +44,7 @@ class Shapes final : public Operator {
   Extents extents_;
 };
 
-class ShapesGpu final : public gpu::TaskOperator<gpu::BytesTask, &gpu::GpuKernels::bytes> {
+class ShapesGpu final : public gpu::KernelOperator<gpu::HostBytesKernel> {
  public:
   explicit ShapesGpu(const OpSpec& spec) : extents_(spec) {}
   void run(SampleContext& ctx) const override {
@@ -55,7 +56,7 @@ class ShapesGpu final : public gpu::TaskOperator<gpu::BytesTask, &gpu::GpuKernel
     task.out = out.data;
     task.size = out.size_bytes();
     task.bytes =
-        tasks(ctx).keep(std::span<const std::byte>(bytes).first(static_cast<size_t>(task.size)));
+        blob(ctx).keep(std::span<const std::byte>(bytes).first(static_cast<size_t>(task.size)));
     tasks(ctx).add(ctx, task);
   }
 

@@ -10,6 +10,7 @@
 #include "core/operator.h"
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"
+#include "kernels/window/copy_gpu.h"
 #include "kernels/window/strided_copy.h"
 
 namespace torchdali {
@@ -217,7 +218,7 @@ class TensorSubscript final : public Operator {
   Subscripts subscripts_;
 };
 
-class TensorSubscriptGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+class TensorSubscriptGpu final : public gpu::KernelOperator<gpu::CopyKernel> {
  public:
   explicit TensorSubscriptGpu(const OpSpec& spec) : subscripts_(spec) {}
 

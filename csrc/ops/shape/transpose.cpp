@@ -9,6 +9,7 @@
 #include "core/operator.h"
 #include "gpu/copy_axes.h"
 #include "gpu/operator.h"
+#include "kernels/window/copy_gpu.h"
 #include "kernels/window/transpose.h"
 
 namespace torchdali {
@@ -105,7 +106,7 @@ class Transpose final : public Operator {
   TransposeArgs args_;
 };
 
-class TransposeGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy> {
+class TransposeGpu final : public gpu::KernelOperator<gpu::CopyKernel> {
  public:
   explicit TransposeGpu(const OpSpec& spec) : args_(spec) {}
   void run(SampleContext& ctx) const override {

@@ -6,6 +6,7 @@
 #include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
+#include "kernels/boxes/points_gpu.h"
 
 namespace torchdali {
 namespace {
@@ -79,8 +80,7 @@ class CoordFlip final : public Operator {
   CoordFlipArgs args_;
 };
 
-class CoordFlipGpu final
-    : public gpu::TaskOperator<gpu::FlipPointsTask, &gpu::GpuKernels::flip_points> {
+class CoordFlipGpu final : public gpu::KernelOperator<gpu::FlipPointsKernel> {
  public:
   explicit CoordFlipGpu(const OpSpec& spec) : args_(spec) {}
 

@@ -5,6 +5,7 @@
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/boxes/linear_points.h"
+#include "kernels/boxes/points_gpu.h"
 #include "kernels/convert.h"
 #include "ops/transforms/affine.h"
 
@@ -121,8 +122,7 @@ class CoordTransform final : public Operator {
   CoordTransformArgs args_;
 };
 
-class CoordTransformGpu final
-    : public gpu::TaskOperator<gpu::TransformPointsTask, &gpu::GpuKernels::transform_points> {
+class CoordTransformGpu final : public gpu::KernelOperator<gpu::TransformPointsKernel> {
  public:
   explicit CoordTransformGpu(const OpSpec& spec) : args_(spec) {}
 
@@ -139,8 +139,8 @@ class CoordTransformGpu final
     task.rows = map.rows;
     task.columns = map.columns;
     const auto rows = static_cast<size_t>(map.rows), columns = static_cast<size_t>(map.columns);
-    task.matrix = tasks(ctx).keep(std::span(map.matrix, rows * columns));
-    task.offset = tasks(ctx).keep(std::span(map.offset, rows));
+    task.matrix = blob(ctx).keep(std::span(map.matrix, rows * columns));
+    task.offset = blob(ctx).keep(std::span(map.offset, rows));
     tasks(ctx).add(ctx, task);
   }
 

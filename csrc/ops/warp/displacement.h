@@ -41,17 +41,18 @@ class Displacement {
     const kernels::WarpSampler sampler(std::move(source));
     kernels::warp(sampler, extents, out, start(extents[1], extents[2]));
   }
-  // set(task) says where pixels come from.
+  // set(task) says how positions in the source are computed.
   template <class Set>
-  void run_gpu(SampleContext& ctx, gpu::Tasks<gpu::WarpTask>& tasks, Set&& set) const {
+  void run_gpu(SampleContext& ctx, Set&& set) const {
     kernels::WarpSource source;
     if (!prepare(ctx, source)) return;
     gpu::WarpTask task;
     const auto extents = source.extents;
-    set_warp(tasks, task, kernels::WarpSampler(std::move(source)), extents,
+    auto& step = ctx.batch_state<gpu::SingleStep<gpu::WarpKernel>>();
+    set_warp(step.blob, task, kernels::WarpSampler(std::move(source)), extents,
              ctx.output_view(0).data);
     set(task);
-    tasks.add(ctx, task);
+    step.tasks.add(ctx, task);
   }
 
  private:

@@ -47,7 +47,7 @@ class JitterGpu final : public WarpGpuOperator {
   explicit JitterGpu(const OpSpec& spec) : args_(spec) {}
 
   void run(SampleContext& ctx) const override {
-    args_.displacement.run_gpu(ctx, tasks(ctx), [&](Task& task) {
+    args_.displacement.run_gpu(ctx, [&](Task& task) {
       task.map = gpu::WarpMap::kJitter;
       task.seed = ctx.random().seed();
       task.sample = ctx.random().sample();

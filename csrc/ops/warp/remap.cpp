@@ -98,7 +98,7 @@ class RemapGpu final : public WarpGpuOperator {
     const SampleView& out = ctx.output_view(0);
     if (out.volume() == 0) return;
     Task task;
-    set_warp(tasks(ctx), task, kernels::WarpSampler(std::move(source)), extents, out.data);
+    set_warp(blob(ctx), task, kernels::WarpSampler(std::move(source)), extents, out.data);
     task.map = gpu::WarpMap::kLists;
     task.shift = args_.shift();
     for (int i = 0; i < 2; ++i) {

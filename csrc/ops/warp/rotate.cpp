@@ -165,7 +165,7 @@ class RotateGpu final : public WarpGpuOperator {
     args_.each_frame(ctx, [&](const kernels::WarpSource& source, const float* matrix,
                               const std::array<int64_t, 3>& extents, void* out) {
       Task task;
-      set_warp(tasks(ctx), task, kernels::WarpSampler(source), extents, out);
+      set_warp(blob(ctx), task, kernels::WarpSampler(source), extents, out);
       std::copy(matrix, matrix + std::size(task.matrix), task.matrix);
       tasks(ctx).add(ctx, task);
     });

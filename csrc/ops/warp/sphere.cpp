@@ -34,7 +34,7 @@ class SphereGpu final : public WarpGpuOperator {
  public:
   explicit SphereGpu(const OpSpec& spec) : displacement_(spec) {}
   void run(SampleContext& ctx) const override {
-    displacement_.run_gpu(ctx, tasks(ctx), [](Task& task) { task.map = gpu::WarpMap::kSphere; });
+    displacement_.run_gpu(ctx, [](Task& task) { task.map = gpu::WarpMap::kSphere; });
   }
 
  private:

@@ -91,7 +91,7 @@ class WarpAffineGpu final : public WarpGpuOperator {
     const SampleView& out = ctx.output_view(0);
     if (out.volume() == 0) return;
     Task task;
-    set_warp(tasks(ctx), task, kernels::WarpSampler(warp.source), warp.extents, out.data);
+    set_warp(blob(ctx), task, kernels::WarpSampler(warp.source), warp.extents, out.data);
     std::copy(std::begin(warp.matrix), std::end(warp.matrix), task.matrix);
     tasks(ctx).add(ctx, task);
   }

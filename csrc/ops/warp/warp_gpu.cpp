@@ -6,9 +6,8 @@
 
 namespace torchdali {
 
-void set_warp(gpu::Tasks<gpu::WarpTask>& tasks, gpu::WarpTask& task,
-              const kernels::WarpSampler& sampler, const std::array<int64_t, 3>& extents,
-              void* out) {
+void set_warp(gpu::Blob& blob, gpu::WarpTask& task, const kernels::WarpSampler& sampler,
+              const std::array<int64_t, 3>& extents, void* out) {
   const kernels::WarpSource& source = sampler.source();
   task.in = source.data;
   task.out = out;
@@ -24,12 +23,12 @@ void set_warp(gpu::Tasks<gpu::WarpTask>& tasks, gpu::WarpTask& task,
   std::copy(extents.begin(), extents.end(), task.out_extents);
   task.channels = source.channels;
   task.num_fills = static_cast<int64_t>(source.fill.size());
-  task.fills = tasks.keep(std::span<const float>(source.fill));
+  task.fills = blob.keep(std::span<const float>(source.fill));
   const auto size = static_cast<size_t>(itemsize(source.out_dtype));
   std::vector<uint64_t> bytes(static_cast<size_t>(source.channels));
   for (size_t c = 0; c < bytes.size(); ++c)
     std::memcpy(&bytes[c], sampler.fill_pixel().data() + c * size, size);
-  task.fill_bytes = tasks.keep(std::span<const uint64_t>(bytes));
+  task.fill_bytes = blob.keep(std::span<const uint64_t>(bytes));
 }
 
 }  // namespace torchdali

@@ -7,14 +7,14 @@
 
 #include "gpu/operator.h"
 #include "kernels/warp/warp.h"
+#include "kernels/warp/warp_gpu.h"
 
 namespace torchdali {
 
-class WarpGpuOperator : public gpu::TaskOperator<gpu::WarpTask, &gpu::GpuKernels::warp> {};
+class WarpGpuOperator : public gpu::KernelOperator<gpu::WarpKernel> {};
 
 // Sets all of `task` but where pixels come from. `extents` and `out` are the result's.
-void set_warp(gpu::Tasks<gpu::WarpTask>& tasks, gpu::WarpTask& task,
-              const kernels::WarpSampler& sampler, const std::array<int64_t, 3>& extents,
-              void* out);
+void set_warp(gpu::Blob& blob, gpu::WarpTask& task, const kernels::WarpSampler& sampler,
+              const std::array<int64_t, 3>& extents, void* out);
 
 }  // namespace torchdali

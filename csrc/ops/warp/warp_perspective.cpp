@@ -123,7 +123,7 @@ class WarpPerspectiveGpu final : public WarpGpuOperator {
     args_.each_plane(ctx, [&](const kernels::WarpSource& source, const Matrix& matrix,
                               const std::array<int64_t, 3>& extents, void* out) {
       Task task;
-      set_warp(tasks(ctx), task, kernels::WarpSampler(source), extents, out);
+      set_warp(blob(ctx), task, kernels::WarpSampler(source), extents, out);
       task.map = gpu::WarpMap::kPerspective;
       for (size_t k = 0; k < 3; ++k) {
         task.matrix[k] = static_cast<float>(matrix[3 * k]);

@@ -55,15 +55,14 @@ class WaterGpu final : public WarpGpuOperator {
   explicit WaterGpu(const OpSpec& spec) : displacement_(spec), x_(spec, "x"), y_(spec, "y") {}
 
   void run(SampleContext& ctx) const override {
-    auto& all = tasks(ctx);
-    displacement_.run_gpu(ctx, all, [&](Task& task) {
+    displacement_.run_gpu(ctx, [&](Task& task) {
       task.map = gpu::WarpMap::kWaves;
       std::vector<float> right(static_cast<size_t>(task.out_extents[1]));
       std::vector<float> down(static_cast<size_t>(task.out_extents[2]));
       for (size_t h = 0; h < right.size(); ++h) right[h] = x_.right(static_cast<int64_t>(h));
       for (size_t w = 0; w < down.size(); ++w) down[w] = y_.down(static_cast<int64_t>(w));
-      task.waves[0] = all.keep(std::span<const float>(right));
-      task.waves[1] = all.keep(std::span<const float>(down));
+      task.waves[0] = blob(ctx).keep(std::span<const float>(right));
+      task.waves[1] = blob(ctx).keep(std::span<const float>(down));
     });
   }
 

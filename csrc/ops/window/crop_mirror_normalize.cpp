@@ -10,6 +10,7 @@
 #include "kernels/convert.h"
 #include "kernels/window/normalize_box.h"
 #include "kernels/window/window.h"
+#include "kernels/window/window_gpu.h"
 #include "ops/input_layout.h"
 #include "ops/window/crop_window.h"
 #include "ops/window/out_of_bounds.h"
@@ -232,9 +233,8 @@ class CropMirrorNormalize final : public Operator, public NormalizesRows {
   NormalizeArgs args_;
 };
 
-class CropMirrorNormalizeGpu final
-    : public gpu::TaskOperator<gpu::NormalizeTask, &gpu::GpuKernels::normalize>,
-      public gpu::NormalizesInChain {
+class CropMirrorNormalizeGpu final : public gpu::KernelOperator<gpu::NormalizeKernel>,
+                                     public gpu::NormalizesInChain {
  public:
   explicit CropMirrorNormalizeGpu(const OpSpec& spec) : args_(spec) {}
 
@@ -246,28 +246,27 @@ class CropMirrorNormalizeGpu final
     std::vector<int> order(static_cast<size_t>(layout.size()));
     for (int i = 0; i < layout.size(); ++i)
       order[static_cast<size_t>(i)] = out_layout.find(layout[i]);
-    gpu::Tasks<Task>& all = tasks(ctx);
     Task task;
-    if (!gpu::set_window(all, task, in, out, window.anchor, window.shape, order,
+    if (!gpu::set_window(blob(ctx), task, in, out, window.anchor, window.shape, order,
                          mirror ? layout.find('W') : -1, layout.find('C'),
                          [&](int64_t c, int64_t count) { return args_.fill(c, count); }))
       return;
-    set_values(ctx, plan, all, task);
+    set_values(ctx, plan, blob(ctx), task);
     const int64_t step = task.in_stride[2];
     if (in.dtype == DType::kUInt8 && out.dtype == DType::kFloat && task.ndim == 3 &&
         task.channel_axis == 0 && channels == 3 && plan.whole() && (step == 3 || step == -3)) {
       task.planes = true;
       task.size = task.extent[1] * ((task.extent[2] + 3) / 4);
     }
-    all.add(ctx, task);
+    tasks(ctx).add(ctx, task);
   }
   std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
     return args_.part(ctx, in);
   }
-  void finish(SampleContext& ctx, const SampleView& in, gpu::ChainTasks& tasks,
+  void finish(SampleContext& ctx, const SampleView& in, gpu::Blob& blob,
               gpu::ChainTask& task) const override {
     const NormalizeArgs::Plan plan = args_.whole(in, false);
-    set_values(ctx, plan, tasks, task);
+    set_values(ctx, plan, blob, task);
     const SampleView& out = ctx.output(0, args_.dtype(), plan.out_shape, plan.out_layout);
     task.out = out.data;
     task.final_dtype = out.dtype;
@@ -278,17 +277,18 @@ class CropMirrorNormalizeGpu final
   }
 
  private:
-  template <class Tasks, class Task>
-  void set_values(const SampleContext& ctx, const NormalizeArgs::Plan& plan, Tasks& tasks,
-                  Task& task) const {
+  // Of a NormalizeTask or a ChainTask.
+  template <class SomeTask>
+  void set_values(const SampleContext& ctx, const NormalizeArgs::Plan& plan, gpu::Blob& blob,
+                  SomeTask& task) const {
     static thread_local std::vector<float> values;
     const auto channels = static_cast<size_t>(plan.channels);
     values.assign(2 * channels, 0.0f);
     args_.set_channels(ctx, plan, values);
     const std::span<const float> both = values;
     task.shift = args_.shift();
-    task.mean = tasks.keep(both.first(channels));
-    task.scale = tasks.keep(both.last(channels));
+    task.mean = blob.keep(both.first(channels));
+    task.scale = blob.keep(both.last(channels));
   }
 
   NormalizeArgs args_;

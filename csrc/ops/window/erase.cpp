@@ -9,6 +9,7 @@
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
+#include "kernels/window/erase_gpu.h"
 #include "kernels/window/window.h"
 #include "ops/axes.h"
 #include "ops/window/crop_window.h"
@@ -176,7 +177,7 @@ class Erase final : public Operator {
   EraseArgs args_;
 };
 
-class EraseGpu final : public gpu::TaskOperator<gpu::EraseTask, &gpu::GpuKernels::erase> {
+class EraseGpu final : public gpu::KernelOperator<gpu::EraseKernel> {
  public:
   explicit EraseGpu(const OpSpec& spec) : args_(spec) {}
 
@@ -204,7 +205,7 @@ class EraseGpu final : public gpu::TaskOperator<gpu::EraseTask, &gpu::GpuKernels
         bounds.push_back(region.anchor[i]);
         bounds.push_back(region.anchor[i] + region.shape[i]);
       }
-    task.bounds = tasks(ctx).keep(std::span<const int64_t>(bounds));
+    task.bounds = blob(ctx).keep(std::span<const int64_t>(bounds));
     std::vector<uint64_t> fill(plan.values.size());
     dispatch_dtype(in.dtype, [&]<class T>() {
       for (size_t c = 0; c < fill.size(); ++c) {
@@ -212,7 +213,7 @@ class EraseGpu final : public gpu::TaskOperator<gpu::EraseTask, &gpu::GpuKernels
         std::memcpy(&fill[c], &value, sizeof(T));
       }
     });
-    task.fill = tasks(ctx).keep(std::span<const uint64_t>(fill));
+    task.fill = blob(ctx).keep(std::span<const uint64_t>(fill));
     tasks(ctx).add(ctx, task);
   }
 

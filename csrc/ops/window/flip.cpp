@@ -5,6 +5,7 @@
 #include "core/argument.h"
 #include "gpu/chain.h"
 #include "gpu/copy_axes.h"
+#include "kernels/window/copy_gpu.h"
 #include "kernels/window/mirror.h"
 #include "ops/input_layout.h"
 
@@ -104,8 +105,7 @@ class Flip final : public Operator, public TakesImagePart {
   FlipArgs flips_;
 };
 
-class FlipGpu final : public gpu::TaskOperator<gpu::CopyTask, &gpu::GpuKernels::copy>,
-                      public gpu::TakesPart {
+class FlipGpu final : public gpu::KernelOperator<gpu::CopyKernel>, public gpu::TakesPart {
  public:
   explicit FlipGpu(const OpSpec& spec) : flips_(spec) {}
 

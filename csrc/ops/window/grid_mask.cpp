@@ -8,6 +8,7 @@
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/window/grid_mask.h"
+#include "kernels/window/grid_mask_gpu.h"
 #include "ops/input_layout.h"
 
 namespace torchdali {
@@ -91,7 +92,7 @@ class GridMask final : public Operator {
   GridMaskArgs args_;
 };
 
-class GridMaskGpu final : public gpu::TaskOperator<gpu::GridMaskTask, &gpu::GpuKernels::grid_mask> {
+class GridMaskGpu final : public gpu::KernelOperator<gpu::GridMaskKernel> {
  public:
   explicit GridMaskGpu(const OpSpec& spec) : args_(spec) {}
 

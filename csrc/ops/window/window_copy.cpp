@@ -72,11 +72,12 @@ void WindowCopy::run_gpu(SampleContext& ctx, const Layout& layout, int channel_a
   const SampleView& out = ctx.output(0, dtype, window.shape, layout);
   std::vector<int> order(static_cast<size_t>(in.shape.ndim()));
   std::iota(order.begin(), order.end(), 0);
-  auto& tasks = ctx.batch_state<gpu::Tasks<gpu::WindowTask>>();
+  auto& step = ctx.batch_state<gpu::SingleStep<gpu::WindowKernel>>();
   gpu::WindowTask task;
-  if (gpu::set_window(tasks, task, in, out, window.anchor, window.shape, order, -1, channel_axis,
+  if (gpu::set_window(step.blob, task, in, out, window.anchor, window.shape, order, -1,
+                      channel_axis,
                       [&](int64_t c, int64_t count) { return out_of_bounds_.fill(c, count); }))
-    tasks.add(ctx, task);
+    step.tasks.add(ctx, task);
 }
 
 std::optional<ImagePart> WindowCopy::part(const SampleView& image, Window window) const {

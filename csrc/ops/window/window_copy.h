@@ -6,13 +6,10 @@
 #include "core/image_part.h"
 #include "gpu/chain.h"
 #include "kernels/window/window.h"
+#include "kernels/window/window_gpu.h"
 #include "ops/window/out_of_bounds.h"
 
 namespace torchdali {
-
-// What GPU operators that cut windows out derive from.
-class GpuWindow : public gpu::TaskOperator<gpu::WindowTask, &gpu::GpuKernels::window>,
-                  public gpu::TakesPart {};
 
 // The arguments of WindowCopy, for SchemaBuilder::with().
 SchemaBuilder& add_window_copy_args(SchemaBuilder& schema);
@@ -26,7 +23,7 @@ class WindowCopy {
   void operator()(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
   // The part of an image that it would copy, where that is all it would do.
   std::optional<ImagePart> part(const SampleView& image, Window window) const;
-  // The same on the GPU: adds its task.
+  // The same on the GPU, in an operator that derives from GpuWindow: adds its task.
   void run_gpu(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
 
  private:
@@ -36,5 +33,8 @@ class WindowCopy {
   OutOfBounds out_of_bounds_;
   DType dtype_ = DType::kNone;
 };
+
+// Base class of GPU operators that copy a window.
+class GpuWindow : public gpu::KernelOperator<gpu::WindowKernel>, public gpu::TakesPart {};
 
 }  // namespace torchdali

@@ -2,7 +2,7 @@
 // From a window of a sample to the task of the window kernels.
 #pragma once
 
-#include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -10,6 +10,7 @@
 #include "gpu/operator.h"
 #include "kernels/convert.h"
 #include "kernels/window/window.h"
+#include "kernels/window/window_gpu.h"
 
 namespace torchdali::gpu {
 
@@ -48,8 +49,8 @@ inline bool set_window_place(WindowTask& task, const SampleView& in, const Sampl
 
 // All but what is for normalisation. fill(channel, channels) gives the value outside the input, as
 // a float.
-template <class Task, class Fill>
-bool set_window(Tasks<Task>& tasks, Task& task, const SampleView& in, const SampleView& out,
+template <class Fill>
+bool set_window(Blob& blob, WindowTask& task, const SampleView& in, const SampleView& out,
                 const Shape& anchor, const Shape& shape, const std::vector<int>& order,
                 int reversed, int channel_axis, Fill&& fill) {
   if (!set_window_place(task, in, out, anchor, shape, order, reversed, channel_axis)) return false;
@@ -63,7 +64,7 @@ bool set_window(Tasks<Task>& tasks, Task& task, const SampleView& in, const Samp
         std::memcpy(&values[static_cast<size_t>(c)], &element, sizeof(T));
       }
     });
-  task.fill = tasks.keep(std::span<const uint64_t>(values));
+  task.fill = blob.keep(std::span<const uint64_t>(values));
   return true;
 }
 

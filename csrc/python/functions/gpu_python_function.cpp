@@ -85,25 +85,25 @@ std::unique_ptr<BatchState> GpuPythonFunction::prepare_batch(BatchContext& ctx) 
 
 void GpuPythonFunction::copy_results(BatchContext& ctx, const FunctionResults& results) const {
   BatchState none;
-  gpu::Tasks<gpu::CopyTask> tasks;
+  gpu::SingleStep<gpu::CopyKernel> copies;
   for (int k = 0; k < ctx.size(); ++k) {
     SampleContext& sample = ctx.sample(k, none);
     const int index = ctx.index_in_batch(k);
     try {
       for (int i = 0; i < caller_.num_outputs(); ++i)
         add_copy(sample, i, results.views[static_cast<size_t>(i)][static_cast<size_t>(index)],
-                 tasks);
+                 copies.tasks);
     } catch (Error& e) {
       e.set_sample(index);
       throw;
     }
   }
   ctx.make_outputs();
-  tasks.launch(ctx, gpu::kernels_of(ctx).copy);
+  copies.launch(ctx);
 }
 
 void GpuPythonFunction::add_copy(SampleContext& sample, int output, const ForeignView& from,
-                                 gpu::Tasks<gpu::CopyTask>& tasks) const {
+                                 gpu::Tasks<gpu::CopyKernel>& tasks) const {
   const SampleView& to =
       sample.output(output, from.view.dtype, from.view.shape, caller_.layout(output));
   const int64_t item = itemsize(to.dtype);

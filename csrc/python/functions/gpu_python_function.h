@@ -13,6 +13,7 @@
 #include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
+#include "kernels/window/copy_gpu.h"
 #include "python/functions/function_caller.h"
 
 namespace torchdali {
@@ -47,7 +48,7 @@ class GpuPythonFunction : public Operator {
  private:
   void copy_results(BatchContext& ctx, const FunctionResults& results) const;
   void add_copy(SampleContext& sample, int output, const ForeignView& from,
-                gpu::Tasks<gpu::CopyTask>& tasks) const;
+                gpu::Tasks<gpu::CopyKernel>& tasks) const;
   // Drops results that torch's allocator owns, since it knows which streams use them. Keeps other
   // results until the copy is done.
   void release(BatchContext& ctx, FunctionResults& results);

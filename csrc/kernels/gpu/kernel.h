@@ -1,32 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels are written in: functors that do element `i` of task `t`, on the host and on the
-// device. Compiled by nvcc for the GPU library and by the host's compiler for emulation.
+// What GPU kernels are written in. A kernel is a class whose object serves one task, and whose call
+// operator computes element `i` of it:
+//
+//   struct NegateTask : TaskBase {};
+//   struct NegateKernel : Kernel<NegateTask> {
+//     TORCHDALI_HOST_DEVICE void operator()(int64_t i) const {
+//       static_cast<float*>(task.out)[i] = -static_cast<const float*>(task.in)[i];
+//     }
+//   };
+//   TORCHDALI_GPU_KERNEL(NegateKernel)
+//
+// Such a header, kernels/*/NAME_gpu.h, is compiled three times: by nvcc into the GPU library, by
+// the host's compiler into loops that emulate the GPU, and in each operator that launches the
+// kernel. docs/design/gpu.md.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #ifndef __CUDACC__
 #include <stdexcept>
 #endif
 
 #include "kernels/convert.h"
-#include "kernels/gpu/tasks.h"
+#include "kernels/gpu/task.h"
 
 #ifdef __CUDACC__
 #define TORCHDALI_HOST_DEVICE __host__ __device__
 #else
 #define TORCHDALI_HOST_DEVICE
 #endif
-// What whoever made the task has seen to. Looked at in emulation: on the GPU nobody could be told.
+// States what the host guarantees of a task. Checked by the emulation only: on the GPU there is
+// nobody to tell.
 #ifdef __CUDACC__
-#define TORCHDALI_GRID_CHECK(condition) static_cast<void>(0)
+#define TORCHDALI_KERNEL_CHECK(condition) static_cast<void>(0)
 #else
-#define TORCHDALI_GRID_CHECK(condition)                                               \
-  do {                                                                                \
-    if (!(condition)) [[unlikely]]                                                    \
-      throw std::logic_error("a task of a GPU kernel breaks its rules: " #condition); \
+#define TORCHDALI_KERNEL_CHECK(condition)                                              \
+  do {                                                                                 \
+    if (!(condition)) [[unlikely]]                                                     \
+      throw std::logic_error("a task violates a rule of its GPU kernel: " #condition); \
   } while (false)
 #endif
-// In front of a loop over an array whose elements are to stay in registers.
+// Goes before a loop over an array whose elements should stay in registers.
 #ifdef __CUDA_ARCH__
 #define TORCHDALI_UNROLL _Pragma("unroll")
 #else
@@ -41,16 +55,53 @@
 
 namespace torchdali::gpu {
 
-// How many of a task's elements one call of a grid's operator() does: those from that number of
-// the call on.
-template <class Grid>
+template <class T>
+struct KernelName;
+
+// Names a kernel after its class. In the files that setup.py generates the line also registers the
+// kernel, as an emulation (gpu/emulation.h) or for CUDA (gpu/cuda/launch.cuh); a header with this
+// line is therefore included by no other kernel's header.
+#define TORCHDALI_GPU_KERNEL(kernel)               \
+  template <>                                      \
+  struct KernelName<kernel> {                      \
+    static constexpr const char* kValue = #kernel; \
+  };                                               \
+  TORCHDALI_REGISTER_KERNEL(kernel)
+#ifndef TORCHDALI_REGISTER_KERNEL
+#define TORCHDALI_REGISTER_KERNEL(kernel)
+#endif
+
+// A list in the blob. Unlike the host, the GPU reads only from aligned addresses.
+template <class T>
+TORCHDALI_HOST_DEVICE const T* list_of(const void* blob, BlobOffset at) {
+  const char* list = static_cast<const char*>(blob) + at;
+  TORCHDALI_KERNEL_CHECK(reinterpret_cast<uintptr_t>(list) % alignof(T) == 0);
+  return reinterpret_cast<const T*>(list);
+}
+
+// The base class of kernels.
+template <class T>
+struct Kernel {
+  using Task = T;
+  const Task& task;
+  const void* blob;
+
+  template <class Element>
+  TORCHDALI_HOST_DEVICE const Element* list(BlobOffset at) const {
+    return list_of<Element>(blob, at);
+  }
+};
+
+// How many of a task's elements one call computes: elements i * kElementsPerCall and following of
+// call i.
+template <class K>
 constexpr int64_t elements_per_call() {
-  if constexpr (requires { Grid::kPerCall; }) return Grid::kPerCall;
+  if constexpr (requires { K::kElementsPerCall; }) return K::kElementsPerCall;
   else return 1;
 }
-template <class Grid>
+template <class K>
 TORCHDALI_HOST_DEVICE constexpr int64_t count_calls(int64_t size) {
-  return (size + elements_per_call<Grid>() - 1) / elements_per_call<Grid>();
+  return (size + elements_per_call<K>() - 1) / elements_per_call<K>();
 }
 
 // Calls fn.template operator()<T>() for the type `t`; like dispatch_dtype(), which throws.
@@ -73,7 +124,7 @@ TORCHDALI_HOST_DEVICE inline void with_type(DType t, Fn&& fn) {
   }
 }
 
-// Rounded once on the device, where that is one instruction.
+// a * b + c, rounded once on the device, where that is one instruction.
 TORCHDALI_HOST_DEVICE inline float multiply_add(float a, float b, float c) {
 #ifdef __CUDA_ARCH__
   return __fmaf_rn(a, b, c);
@@ -86,14 +137,6 @@ TORCHDALI_HOST_DEVICE inline bool is_aligned(const void* address, uintptr_t to) 
   return reinterpret_cast<uintptr_t>(address) % to == 0;
 }
 
-// A list of the blob. Unlike the host, the GPU reads nothing that is not aligned.
-template <class T>
-TORCHDALI_HOST_DEVICE const T* list_of(const void* blob, BlobOffset at) {
-  const char* list = static_cast<const char*>(blob) + at;
-  TORCHDALI_GRID_CHECK(is_aligned(list, alignof(T)));
-  return reinterpret_cast<const T*>(list);
-}
-
 TORCHDALI_HOST_DEVICE inline float load_float(const void* in, DType dtype, int64_t i) {
   float x = 0;
   with_type(dtype, [&]<class T>() { x = kernels::convert<float>(static_cast<const T*>(in)[i]); });
@@ -102,7 +145,8 @@ TORCHDALI_HOST_DEVICE inline float load_float(const void* in, DType dtype, int64
 TORCHDALI_HOST_DEVICE inline void store_float(void* out, DType dtype, int64_t i, float x) {
   with_type(dtype, [&]<class T>() { static_cast<T*>(out)[i] = kernels::convert<T>(x); });
 }
-// itemsize() without a table, which would lie in a thread's memory: a digit each, from the last.
+// itemsize() without a table, which would be in a thread's local memory: one hexadecimal digit for
+// each type, the last one first.
 TORCHDALI_HOST_DEVICE constexpr int64_t size_of(DType t) {
   return static_cast<int64_t>(0x1842'8421'8421 >> (4 * static_cast<int>(t)) & 0xf);
 }
@@ -113,7 +157,7 @@ constexpr bool sizes_agree() {
 }
 static_assert(sizes_agree());
 
-// An element of 1, 2, 4 or 8 bytes from its bytes.
+// Stores an element of 1, 2, 4 or 8 bytes, given as an integer.
 TORCHDALI_HOST_DEVICE inline void store_bytes(void* out, int64_t itemsize, int64_t i,
                                               uint64_t bytes) {
   switch (itemsize) {
@@ -132,8 +176,8 @@ TORCHDALI_HOST_DEVICE inline uint64_t load_bytes(const void* in, int64_t itemsiz
   }
 }
 
-// The index along each axis of element `i` in C order, last axis first: axis(n) returns it and
-// goes on to the next. 32-bit divisions where they do.
+// The index of element `i` along each axis, in C order. axis(n) returns the index along an axis of
+// extent n, from the last axis to the first. Divides in 32 bits where that is enough.
 class Unravel {
  public:
   TORCHDALI_HOST_DEVICE explicit Unravel(int64_t i) : rest_(static_cast<uint64_t>(i)) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batch stage of a GPU operator: describe, make the outputs, launch.
+#include "gpu/operator.h"
+
 #include "core/batch_context.h"
 #include "gpu/device.h"
-#include "gpu/operator.h"
 
 namespace torchdali::gpu {
 namespace {
@@ -38,20 +38,20 @@ class Stage final : public Operator {
 
 }  // namespace
 
-const GpuKernels& kernels_of(const BatchContext& ctx) { return ctx.device().kernels(); }
-
 void Workspace::allocate(const BatchContext& ctx) {
   if (bytes_ > 0) memory_ = ctx.device().workspace(bytes_);
 }
 
-void queue_tasks(const BatchContext& ctx, std::span<const std::byte> tasks,
-                 std::span<const std::byte> blob,
-                 const std::function<int(const void*, const void*, void*)>& queue) {
-  const Device& device = ctx.device();
-  const at::Tensor there = device.upload(tasks, blob);
-  const auto* address = static_cast<const std::byte*>(there.const_data_ptr());
-  device.check(queue(address, address + Device::second_at(tasks.size()), device.stream()),
-               "a kernel");
+void TaskBatch::launch(const BatchContext& ctx) {
+  workspace.allocate(ctx);
+  std::vector<KernelLaunch> launches;
+  for (TaskList* list : lists_)
+    launches.push_back({list->kernel_, list->resolve(ctx, workspace), list->max_size_});
+  queue_kernels(ctx.device(), launches, blob.bytes());
+}
+
+void GpuOperator::launch(BatchContext& ctx, BatchState& tasks) const {
+  static_cast<TaskBatch&>(tasks).launch(ctx);
 }
 
 std::unique_ptr<Operator> make_stage(std::unique_ptr<Operator> op, const GpuOperator& gpu) {

@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a resampling's sums. A sink is called once for each pixel, in any order.
+// The sink of a chain of operators on the GPU: what is done with pixels after they were resampled
+// or loaded.
 #pragma once
 
 #include "kernels/gpu/runs.h"
+#include "kernels/resample/chain_task.h"
 
 namespace torchdali::gpu {
 
-// They are the result.
-struct StoreSums {
-  const ResampleTask& task;
-
-  // Pixels x to x + count of a row of the output, as many as `sums` has room for or fewer; rows are
-  // counted through slices and frames.
-  template <int kChannels, int kSums>
-  TORCHDALI_HOST_DEVICE void pixels(int64_t row, int64_t x, int count,
-                                    const float (&sums)[kSums]) const {
-    const int64_t pixel = row * task.axes[2].out + x;
-    store_run(task.out, task.out_dtype, pixel * kChannels, (pixel + count) * kChannels, sums);
-  }
-  // Channels c to c + count of pixel x.
-  template <int kSums>
-  TORCHDALI_HOST_DEVICE void channels(int64_t row, int64_t x, int64_t c, int count,
-                                      const float (&sums)[kSums]) const {
-    const int64_t first = (row * task.axes[2].out + x) * task.channels + c;
-    for (int k = 0; k < count; ++k) store_float(task.out, task.out_dtype, first + k, sums[k]);
-  }
-};
-
-// Some pixels of a row, three places each, of which the first `channels` count: the channels of the
+// Some pixels of a row. A pixel has three values, of which `channels` are used: the channels of the
 // image from `first` on.
 template <int kPixels>
 struct ChainPixels {
@@ -36,22 +17,22 @@ struct ChainPixels {
   float values[3 * kPixels] = {};
 };
 
-// What a chain does behind its resampling, for some pixels. Values between two operators are kept
-// as floats, rounded to the type that they would have in memory.
+// The steps of a chain after its resampling, for some pixels. Values between two operators are
+// floats, rounded to the type that they would have in memory.
 template <int kPixels>
-class ChainRest {
+class ChainSteps {
  public:
-  // A function of its own on the device, since it is called from many places.
+  // Not inlined on the device, since it is called from many places.
   TORCHDALI_HOST_DEVICE TORCHDALI_NOINLINE static void run(const ChainTask& task, const void* blob,
                                                            ChainPixels<kPixels> pixels) {
-    ChainRest{task, blob, pixels}.run();
+    ChainSteps{task, blob, pixels}.run();
   }
 
  private:
   static constexpr int kColors = 3, kValues = kColors * kPixels;
   using Values = float[kValues];
 
-  TORCHDALI_HOST_DEVICE ChainRest(const ChainTask& t, const void* b, ChainPixels<kPixels>& p)
+  TORCHDALI_HOST_DEVICE ChainSteps(const ChainTask& t, const void* b, ChainPixels<kPixels>& p)
       : task(t), blob(b), at(p), values(p.values) {}
   TORCHDALI_HOST_DEVICE void run() {
     DType dtype = task.resampled ? task.out_dtype : DType::kFloat;  // to be rounded to
@@ -96,7 +77,7 @@ class ChainRest {
           const T* table = list_of<T>(blob, step.table);
           TORCHDALI_UNROLL
           for (float& x : values) {
-            // Negative ones become large ones.
+            // Negative indices become large ones.
             const auto key = static_cast<uint64_t>(static_cast<int64_t>(x));
             const auto end = static_cast<uint64_t>(step.entries);
             x = kernels::convert<float>(table[key < end ? key : end]);
@@ -162,7 +143,7 @@ class ChainRest {
   Values& values;
 };
 
-// They go on through the rest of a chain of operators.
+// The sink of a chain: runs its steps and stores the result.
 struct FinishPixels {
   const ChainTask& task;
   const void* blob;
@@ -178,16 +159,16 @@ struct FinishPixels {
       TORCHDALI_UNROLL
       for (int c = 0; c < kChannels; ++c) pixels.values[3 * p + c] = sums[p * kChannels + c];
     }
-    ChainRest<kPixels>::run(task, blob, pixels);
+    ChainSteps<kPixels>::run(task, blob, pixels);
   }
-  // Of images with so many channels, no step looks at more than one.
+  // Images with another number of channels than 1 or 3 have no step that combines channels.
   template <int kSums>
   TORCHDALI_HOST_DEVICE void channels(int64_t row, int64_t x, int64_t c, int count,
                                       const float (&sums)[kSums]) const {
     TORCHDALI_UNROLL
     for (int k = 0; k < kSums; ++k)
       if (k < count)
-        ChainRest<1>::run(
+        ChainSteps<1>::run(
             task, blob,
             {.row = row, .x = x, .first = c + k, .count = 1, .channels = 1, .values = {sums[k]}});
   }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resampling of bytes in fixed point: a thread walks down a strip of the result, makes the sums of
-// each row of the source once, and adds them to the rows of the result that want them.
-// docs/design/resample.md, "On the GPU".
+// Resampling of bytes on the GPU, in fixed point: a thread walks down a strip of the result,
+// computes the sum of each row of the source once, and adds it to the rows of the result that need
+// it. docs/design/resample.md, "On the GPU".
 #pragma once
 
 #include <bit>
 
-#include "kernels/gpu/finish.h"
 #include "kernels/gpu/words.h"
-#include "kernels/resample/resample_gpu.h"
+#include "kernels/resample/resample_task.h"
+#include "kernels/resample/store_sums.h"
 
 namespace torchdali::gpu {
 
-// The sums of a row are whole numbers, kStripOne for each 1 of a pixel, and so less than 2^23:
-// added to these bits they are a float, 2^23 larger, without a conversion. One more makes halves
-// that rounding has brought down go up.
+// The sum of a row is an integer, kStripOne times a pixel, and so less than 2^23. Added to these
+// bits it is a float that is larger by 2^23, without a conversion. One more makes up for halves
+// that were rounded down.
 inline constexpr uint32_t kStripBias = 0x4b00'0001;
 // The weights of rows are divided by kStripOne, so that such sums become pixels, and 2^23 becomes
-// 2^23 / kStripOne. With this on top the pixel, rounded, is byte 1 of the bits, and a fraction of
-// 1/256 byte 0.
+// 2^23 / kStripOne. With this added, the rounded pixel is byte 1 of the bits, and 1/256 of its
+// fraction byte 0.
 inline constexpr float kStripRound = 0x1p15f - 0x1p23f / kStripOne + 0.5f;
 
-// The weighted sums of kTaps pixels from byte `at` of a row on.
+// Weighted sums of kTaps pixels, from byte `at` of a row on.
 template <int kChannels, int kTaps>
 struct PixelColumns {
   static constexpr int kSums = kChannels, kPairs = kTaps / 2;
@@ -35,7 +35,7 @@ struct PixelColumns {
     TORCHDALI_UNROLL
     for (int p = 0; p < kPairs; ++p) weights[p] = from[p];
   }
-  // `offset`: of a row, and `at` added to it.
+  // `offset` is that of a row plus `at`.
   TORCHDALI_HOST_DEVICE void load(const uint8_t* base, uint32_t offset, Bytes& bytes) const {
     bytes.load(base, offset);
   }
@@ -66,7 +66,7 @@ struct PixelColumns {
   }
 };
 
-// The same for any even number of taps, whose weights are read for each row.
+// The same for any even number of taps; weights are read again for each row.
 template <int kChannels>
 struct WideColumns {
   static constexpr int kSums = kChannels;
@@ -99,8 +99,8 @@ struct WideColumns {
   }
 };
 
-// Words of the result: four bytes in turn, of two taps each, that lie in eight bytes of the source.
-// Where pixels do not become fewer.
+// Words of the result: four consecutive bytes, each a sum of two of the same eight bytes of the
+// source. For images that do not shrink.
 struct WordColumns {
   static constexpr int kWords = kStripWords, kSums = 4 * kWords;
   struct Bytes {
@@ -110,16 +110,16 @@ struct WordColumns {
   int32_t more[kWords];  // from `at`
   uint32_t selectors[kWords][2], weights[kWords][4];
 
-  // The word that is number k of a column: neighbours are those of neighbouring threads.
+  // Word k of a column. Adjacent threads have adjacent words.
   TORCHDALI_HOST_DEVICE static int64_t word(int64_t column, int k) {
-    constexpr int kLanes = 32;
-    return column / kLanes * (kLanes * kWords) + column % kLanes + k * kLanes;
+    constexpr int kWarp = 32;
+    return column / kWarp * (kWarp * kWords) + column % kWarp + k * kWarp;
   }
   TORCHDALI_HOST_DEVICE WordColumns(const ResampleTask& task, const void* blob, int64_t column) {
     TORCHDALI_UNROLL
     for (int k = 0; k < kWords; ++k) {
       int64_t number = word(column, k);
-      if (number >= task.strips.words) number = task.strips.words - 1;  // made and not stored
+      if (number >= task.strips.words) number = task.strips.words - 1;  // computed and not stored
       const StripWord from = list_of<StripWord>(blob, task.strips.starts)[number];
       if (k == 0) at = from.at;
       more[k] = from.at - at;
@@ -149,8 +149,8 @@ struct WordColumns {
   }
 };
 
-// Where a column's results go, from row to row; put() gets floats with pixels in byte 1. To any
-// sink: as pixels that are rounded.
+// Takes the results of a column, row after row: put() gets floats with pixels in byte 1. The
+// general one passes rounded pixels to a sink.
 template <class Columns, class Sink>
 class StripOutput {
  public:
@@ -173,7 +173,7 @@ class StripOutput {
   int64_t row_, x_;
   int step_;
 };
-// Into the result, bytes that are a pixel.
+// Stores pixels of bytes.
 template <class Columns>
 class StripOutput<Columns, StoreSums> {
  public:
@@ -194,7 +194,7 @@ class StripOutput<Columns, StoreSums> {
   uint8_t* to_;
   int64_t step_;
 };
-// Words; the last of a row may be cut off.
+// Stores words, of which the last one of a row may be incomplete.
 template <>
 class StripOutput<WordColumns, StoreSums> {
  public:
@@ -251,7 +251,7 @@ struct StripResampling {
     const ResampleStrips& strips = task.strips;
     Unravel index(i);
     Place at;
-    at.column = index.axis(strips.lanes);
+    at.column = index.axis(strips.threads);
     at.strip = index.axis(strips.count);
     at.outer = index.rest();
     if (at.column >= strips.columns) return;
@@ -282,7 +282,7 @@ struct StripResampling {
     const int64_t row = at.outer * task.axes[1].out + strips.first_row +
                         static_cast<int64_t>(rows.made) * strips.row_step;
     StripOutput<Columns, Sink> output(task, sink, row, at.column);
-    // Offsets from an aligned address in 32 bits.
+    // 32-bit offsets from an aligned address.
     const uint8_t* in = static_cast<const uint8_t*>(task.in) + at.outer * task.outer_stride;
     const auto beyond = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(in)) % 4;
     const uint8_t* base = device_memory(in - beyond);
@@ -291,7 +291,7 @@ struct StripResampling {
     if (strips.spreads) spread(columns, base, offset, stride, rows, output);
     else gather(columns, base, offset, stride, rows, output);
   }
-  // Rows of the source are parts of two rows of the result at most: they become fewer.
+  // For images that shrink: a row of the source is part of at most two rows of the result.
   template <class Columns>
   TORCHDALI_HOST_DEVICE void spread(const Columns& columns, const uint8_t* base, uint32_t offset,
                                     uint32_t stride, const StripRows& rows,
@@ -307,7 +307,7 @@ struct StripResampling {
       const SpreadRow row = steps[step];
       const typename Columns::Bytes now = bytes;
       if (step + 1 < rows.end) offset += stride;
-      columns.load(base, offset, bytes);  // ahead of the sums, which hide how long it takes
+      columns.load(base, offset, bytes);  // before the sums, which hide its latency
       uint32_t line[kSums];
       columns.sum(now, line);
       TORCHDALI_UNROLL
@@ -330,7 +330,7 @@ struct StripResampling {
       }
     }
   }
-  // Rows of the result are made of two rows of the source at most.
+  // A row of the result is a sum of at most two rows of the source.
   template <class Columns>
   TORCHDALI_HOST_DEVICE void gather(const Columns& columns, const uint8_t* base, uint32_t offset,
                                     uint32_t stride, const StripRows& rows,
@@ -360,16 +360,6 @@ struct StripResampling {
       output.put(sums);
       output.next();
     }
-  }
-};
-
-struct ResampleStripsGrid {
-  static constexpr int kBlocks = 4;
-  const ResampleTask* tasks;
-  const void* blob;
-  TORCHDALI_HOST_DEVICE void operator()(int t, int64_t i) const {
-    const StoreSums sink{tasks[t]};
-    StripResampling<StoreSums>{tasks[t], blob, sink}(i);
   }
 };
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tasks of a chain, for the kernels that resample by boxes (or not at all) and by strips.
+#pragma once
+
+#include "gpu/operator.h"
+#include "kernels/resample/chain_gpu.h"
+
+namespace torchdali::gpu {
+
+struct ChainTasks final : TaskBatch {
+  Tasks<ChainKernel> boxes{*this};
+  Tasks<ChainStripsKernel> strips{*this};
+};
+
+}  // namespace torchdali::gpu
