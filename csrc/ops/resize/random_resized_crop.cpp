@@ -41,11 +41,12 @@ class RandomResize {
   int64_t height_, width_;
 };
 
-// The operator of whole images.
-class RandomResizedCropArgs {
+// The operator on whole images. Base: CpuResampler or GpuResampler.
+template <class Base>
+class RandomResizedCrop final : public Base {
  public:
-  explicit RandomResizedCropArgs(const OpSpec& spec) : layout_(spec, 0), resize_(spec) {}
-  ResampleArgs::Task operator()(const SampleContext& ctx, const SampleView& in) const {
+  explicit RandomResizedCrop(const OpSpec& spec) : layout_(spec, 0), resize_(spec) {}
+  ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
     const Layout layout = layout_(in);
     const int axis = layout.find('H');
     return resize_.resample.plan(ctx, in, layout,
@@ -55,28 +56,6 @@ class RandomResizedCropArgs {
  private:
   InputLayout layout_;
   RandomResize resize_;
-};
-
-class RandomResizedCrop final : public CpuResampler {
- public:
-  explicit RandomResizedCrop(const OpSpec& spec) : args_(spec) {}
-  ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
-    return args_(ctx, in);
-  }
-
- private:
-  RandomResizedCropArgs args_;
-};
-
-class RandomResizedCropGpu final : public GpuResampler {
- public:
-  explicit RandomResizedCropGpu(const OpSpec& spec) : args_(spec) {}
-  ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
-    return args_(ctx, in);
-  }
-
- private:
-  RandomResizedCropArgs args_;
 };
 
 // A node does the work of two operators and has the arguments of both: those of one.
@@ -187,8 +166,8 @@ TORCHDALI_OPERATOR("random_resized_crop")
     .sequences()
     .image_role(ImageRole::kResampler)
     .parts("host_part.random_resized_crop", "device_part.random_resized_crop")
-    .cpu<RandomResizedCrop>()
-    .gpu<RandomResizedCropGpu>();
+    .cpu<RandomResizedCrop<CpuResampler>>()
+    .gpu<RandomResizedCrop<GpuResampler>>();
 
 TORCHDALI_OPERATOR("host_part.random_resized_crop")
     .doc("The host's part of decoding with device=\"mixed\", of what random_resized_crop reads.")

@@ -13,14 +13,14 @@ namespace {
 // Bits of `mirror`.
 constexpr int kHorizontal = 1, kVertical = 2, kDepthwise = 4;
 
-// The arguments, as what is resampled to what.
-class ResizeCropMirrorArgs {
+// Base: CpuResampler or GpuResampler.
+template <class Base>
+class ResizeCropMirror final : public Base {
  public:
-  explicit ResizeCropMirrorArgs(const OpSpec& spec)
+  explicit ResizeCropMirror(const OpSpec& spec)
       : layout_(spec, 0), size_(spec), crop_(spec), mirror_(spec, "mirror"), resample_(spec) {}
 
-  // `in` stands for input 0.
-  ResampleArgs::Task operator()(const SampleContext& ctx, const SampleView& in) const {
+  ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
     const Layout layout = layout_(in);
     const SpatialAxes axes = SpatialAxes::of(layout);
     const ResizeGeometry geometry = size_(ctx, in.shape.span().subspan(axes.first, axes.ndim));
@@ -46,28 +46,6 @@ class ResizeCropMirrorArgs {
   ResampleArgs resample_;
 };
 
-class ResizeCropMirror final : public CpuResampler {
- public:
-  explicit ResizeCropMirror(const OpSpec& spec) : args_(spec) {}
-  ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
-    return args_(ctx, in);
-  }
-
- private:
-  ResizeCropMirrorArgs args_;
-};
-
-class ResizeCropMirrorGpu final : public GpuResampler {
- public:
-  explicit ResizeCropMirrorGpu(const OpSpec& spec) : args_(spec) {}
-  ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const override {
-    return args_(ctx, in);
-  }
-
- private:
-  ResizeCropMirrorArgs args_;
-};
-
 TORCHDALI_OPERATOR("resize_crop_mirror")
     .doc(
         "Resizes, crops and mirrors in one operation: the result of resize, crop and flip one "
@@ -84,8 +62,8 @@ TORCHDALI_OPERATOR("resize_crop_mirror")
     .sequences()
     .volumes()
     .image_role(ImageRole::kResampler)
-    .cpu<ResizeCropMirror>()
-    .gpu<ResizeCropMirrorGpu>();
+    .cpu<ResizeCropMirror<CpuResampler>>()
+    .gpu<ResizeCropMirror<GpuResampler>>();
 
 }  // namespace
 }  // namespace torchdali

@@ -9,32 +9,15 @@
 namespace torchdali {
 namespace {
 
-class Crop final : public Operator, public TakesImagePart {
+template <class Base>
+class Crop final : public Base {
  public:
   explicit Crop(const OpSpec& spec) : layout_(spec, 0), crop_(spec), copy_(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
-    copy_(ctx, layout, layout.find('C'), crop_(ctx, in.shape, layout));
-  }
-  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
-    return copy_.part(in, crop_(ctx, in.shape, in.layout));
-  }
-
- private:
-  InputLayout layout_;
-  CropArgs crop_;
-  WindowCopy copy_;
-};
-
-class CropGpu final : public GpuWindow {
- public:
-  explicit CropGpu(const OpSpec& spec) : layout_(spec, 0), crop_(spec), copy_(spec) {}
-  void run(SampleContext& ctx) const override {
-    const SampleView& in = ctx.input(0);
-    const Layout layout = layout_(in);
-    copy_.run_gpu(ctx, layout, layout.find('C'), crop_(ctx, in.shape, layout));
+    this->copy_window(copy_, ctx, layout, layout.find('C'), crop_(ctx, in.shape, layout));
   }
   std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
     return copy_.part(in, crop_(ctx, in.shape, in.layout));
@@ -59,8 +42,8 @@ TORCHDALI_OPERATOR("crop")
     .sequences()
     .volumes()
     .image_role(ImageRole::kWindow)
-    .cpu<Crop>()
-    .gpu<CropGpu>();
+    .cpu<Crop<CpuWindowOperator>>()
+    .gpu<Crop<GpuWindowOperator>>();
 
 }  // namespace
 }  // namespace torchdali

@@ -13,29 +13,14 @@ int channel_axis(const SampleView& in) {
   return in.layout.empty() && ndim >= 3 ? ndim - 1 : in.layout.find('C');
 }
 
-class Slice final : public Operator, public TakesImagePart {
+template <class Base>
+class Slice final : public Base {
  public:
   explicit Slice(const OpSpec& spec) : slice_(spec), copy_(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
-    copy_(ctx, in.layout, channel_axis(in), slice_(ctx, in.shape, in.layout));
-  }
-  std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
-    return copy_.part(in, slice_(ctx, in.shape, in.layout));
-  }
-
- private:
-  SliceArgs slice_;
-  WindowCopy copy_;
-};
-
-class SliceGpu final : public GpuWindow {
- public:
-  explicit SliceGpu(const OpSpec& spec) : slice_(spec), copy_(spec) {}
-  void run(SampleContext& ctx) const override {
-    const SampleView& in = ctx.input(0);
-    copy_.run_gpu(ctx, in.layout, channel_axis(in), slice_(ctx, in.shape, in.layout));
+    this->copy_window(copy_, ctx, in.layout, channel_axis(in), slice_(ctx, in.shape, in.layout));
   }
   std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
     return copy_.part(in, slice_(ctx, in.shape, in.layout));
@@ -62,8 +47,8 @@ TORCHDALI_OPERATOR("slice")
     .sequences()
     .volumes()
     .image_role(ImageRole::kWindow)
-    .cpu<Slice>()
-    .gpu<SliceGpu>()
+    .cpu<Slice<CpuWindowOperator>>()
+    .gpu<Slice<GpuWindowOperator>>()
     .host_input(1)
     .host_input(2);
 

@@ -23,7 +23,7 @@ class WindowCopy {
   void operator()(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
   // The part of an image that it would copy, where that is all it would do.
   std::optional<ImagePart> part(const SampleView& image, Window window) const;
-  // The same on the GPU, in an operator that derives from GpuWindow: adds its task.
+  // The same on the GPU, in an operator that derives from GpuWindowOperator: adds its task.
   void run_gpu(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
 
  private:
@@ -34,7 +34,20 @@ class WindowCopy {
   DType dtype_ = DType::kNone;
 };
 
-// Base class of GPU operators that copy a window.
-class GpuWindow : public gpu::KernelOperator<gpu::WindowKernel>, public gpu::TakesPart {};
+// Base classes of operators that copy a window, which differ in nothing else.
+class CpuWindowOperator : public Operator, public TakesImagePart {
+ protected:
+  static void copy_window(const WindowCopy& copy, SampleContext& ctx, const Layout& layout,
+                          int channel_axis, const Window& window) {
+    copy(ctx, layout, channel_axis, window);
+  }
+};
+class GpuWindowOperator : public gpu::KernelOperator<gpu::WindowKernel>, public gpu::TakesPart {
+ protected:
+  static void copy_window(const WindowCopy& copy, SampleContext& ctx, const Layout& layout,
+                          int channel_axis, const Window& window) {
+    copy.run_gpu(ctx, layout, channel_axis, window);
+  }
+};
 
 }  // namespace torchdali
