@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An array seen as groups of neighbouring axes that are all reduced (or broadcast along), or all
-// kept: what loops over any set of axes have to tell apart.
+// Adjacent axes of an array, grouped into those that are all reduced (or broadcast along) and those
+// that are all kept. For loops over any set of axes.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ class AxisGroups {
   AxisGroups(const Shape& shape, AxisMask reduced) {
     for (int i = 0; i < shape.ndim(); ++i) {
       const bool is_reduced = (reduced >> i & 1) != 0;
-      if (shape[i] == 1) continue;  // either
+      if (shape[i] == 1) continue;  // belongs to any group
       if (count_ > 0 && groups_[count_ - 1].reduced == is_reduced)
         groups_[count_ - 1].extent *= shape[i];
       else groups_[count_++] = {shape[i], is_reduced};
     }
     if (count_ == 0) groups_[count_++] = {1, true};
   }
-  // The innermost two groups; `before` the last is 1 where there is no other.
+  // Extents of the innermost two groups. before_last() is 1 if there is only one group.
   int64_t last() const { return groups_[count_ - 1].extent; }
   int64_t before_last() const { return count_ > 1 ? groups_[count_ - 2].extent : 1; }
   bool last_reduced() const { return groups_[count_ - 1].reduced; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies outside an axis: the element that stands for one before its beginning or behind its
-// end.
+// Border handling: which element is read at an index before the beginning or after the end of an
+// axis.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 namespace torchdali::kernels {
 
 enum class Border : int8_t {
-  kConstant,     // a value of its own
+  kConstant,     // a fill value
   kClamp,        // aaa|abcd|ddd
   kReflect1001,  // cba|abcd|dcb
   kReflect101,   // dcb|abcd|cba
   kWrap,         // bcd|abcd|abc
 };
 
-// The index in [0, extent) that stands for `i`; -1 outside with kConstant. extent > 0.
+// The index in [0, extent) that is read at index `i`; -1 outside with kConstant. extent > 0.
 constexpr int64_t border_index(int64_t i, int64_t extent, Border border) {
   if (i >= 0 && i < extent) return i;
   switch (border) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Array conversions between any two types. The pairs with float are compiled per instruction set,
-// in convert_cpu.cpp; the rest is rare.
+// Array conversions between any two types. The pairs with float are in convert_cpu.cpp, compiled
+// per instruction set; other pairs are rare.
 #include "kernels/convert.h"
 
 #include "kernels/convert_float.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversion between element types, of one value and of arrays. Integers saturate, fractions round
-// to the nearest with halves away from zero, NaN becomes 0. Source: what DALI 1.35 does on the CPU,
-// found by running it; where that is undefined (NaN to 32 and 64 bits) or its binary16 rounding
-// differs from IEEE 754's (ties away from zero), see docs/guide/from_dali_operators.md. What is
-// constexpr here runs on the GPU too.
+// to the nearest with halves away from zero, NaN becomes 0. Source: the behavior of DALI 1.35 on
+// the CPU, found by running it. For the cases where it is undefined (NaN to 32 and 64 bits) or its
+// binary16 rounding differs from IEEE 754 (ties away from zero), see
+// docs/guide/from_dali_operators.md. constexpr functions run on the GPU too.
 #pragma once
 
 #include <algorithm>
@@ -21,21 +21,22 @@ namespace torchdali::kernels {
 template <class T>
 using Arithmetic = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// Rounds to an integral value, halves away from zero, for all that is then converted by cutting
-// off: the largest value below 0.5 keeps 0.49999997 from becoming 1. std::round does not vectorise.
+// Prepares a value for conversion by truncation, so that the result is rounded with halves away
+// from zero. Adds the largest value below 0.5, so that 0.49999997 does not become 1. std::round is
+// not vectorized.
 template <class F>
 constexpr F round_before_truncation(F x) {
   constexpr F kBelowHalf = std::is_same_v<F, float> ? F(0x1.fffffep-2) : F(0x1.fffffffffffffp-2);
   return x + std::copysign(kBelowHalf, x);
 }
 
-// Cuts off the fraction; NaN becomes 0.
+// Truncates the fraction; NaN becomes 0.
 template <class To, class F>
 constexpr To truncate_saturating(F x) {
   using Limits = std::numeric_limits<To>;
   constexpr F kLow = static_cast<F>(Limits::min());  // exact: 0 or a power of two
   constexpr F kEnd = static_cast<F>(uint64_t{1} << (Limits::digits - 1)) * F(2);
-  if constexpr (sizeof(To) <= 2) {  // both limits are exact, and the loop vectorises
+  if constexpr (sizeof(To) <= 2) {  // both limits are exact, and the loop is vectorized
     constexpr F kHigh = static_cast<F>(Limits::max());
     x = x == x ? x : F(0);
     x = x > kLow ? x : kLow;
@@ -49,8 +50,8 @@ constexpr To truncate_saturating(F x) {
   }
 }
 
-// convert<uint8_t>(x) in fewer steps: what is negative becomes 0 anyway. The sum comes first: GCC
-// 12 vectorises no other order.
+// convert<uint8_t>(x) in fewer steps, since negative values become 0 anyway. The sum is computed
+// first: GCC 12 vectorizes no other order.
 constexpr uint8_t round_to_byte(float x) {
   constexpr float kBelowHalf = 0x1.fffffep-2f;
   x = x + kBelowHalf;
@@ -85,14 +86,14 @@ constexpr To convert(From x) {
   }
 }
 
-// `count` elements; `out` and `in` do not overlap. Look it up once a sample.
+// `count` elements; `out` and `in` do not overlap. Look it up once per sample.
 using ConvertFn = void (*)(void* out, const void* in, int64_t count);
 ConvertFn converter(DType to, DType from);
-// To uint8 from any type, cutting off fractions instead of rounding; what DALI's crop does.
+// To uint8 from any type, truncating instead of rounding, as DALI's crop does.
 ConvertFn truncating_converter_to_uint8(DType from);
 
 // Arithmetic in float between any two types: fn(x, n) changes n values in place, which are then
-// converted. Blocks of whole multiples of `unit` elements, short enough for the first cache.
+// converted. In blocks of a multiple of `unit` elements that fit the first-level cache.
 template <class Fn>
 void in_float_blocks(void* out, DType to, const void* in, DType from, int64_t count, int64_t unit,
                      Fn&& fn) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pairs of convert.h that are compiled once per instruction set: float with everything.
+// The pairs of convert.h that are compiled once per instruction set: float with every type.
 #pragma once
 
 #include "kernels/convert.h"

@@ -27,20 +27,20 @@
 // the instruction set: the build has -ffp-contract=off, so a multiplication and an addition are
 // fused only where the code says std::fma (slow in the baseline, which has no such instruction).
 //
-// No include guard: it is read once per file and once more in each pass.
+// No include guard: the header is read once per file and again in each pass.
 
 #ifndef TORCHDALI_ISA_FILE
 #error "define TORCHDALI_ISA_FILE to the including file before including kernels/foreach_isa.h"
 #endif
 
 #ifndef TORCHDALI_ISA_PASSES
-// First reading: run the passes of the wider instruction sets, then let the file itself go on as
-// the baseline.
+// First reading: run the passes of the wider instruction sets, then continue with the file itself
+// as the baseline.
 #include "core/cpu_features.h"
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-// Intrinsics must be declared outside the target pragmas. GCC 12 takes the deliberately undefined
-// registers in its own headers for mistakes.
+// Intrinsics must be declared outside the target pragmas. GCC 12 warns about deliberately undefined
+// registers in its own headers.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #ifndef __clang__

@@ -9,7 +9,7 @@ namespace {
 
 struct Run {
   int64_t label, begin, end;  // along the last axis
-  size_t parent;              // a run before it, or itself; of the same blob
+  size_t parent;              // an earlier run of the same blob, or the run itself
 };
 
 size_t find_root(std::vector<Run>& runs, size_t i) {
@@ -34,7 +34,7 @@ void find_runs(const T* row, int64_t width, int64_t background, std::vector<Run>
   }
 }
 
-// Runs [a, a_end) and [b, b_end) of two neighbouring rows.
+// Joins runs [a, a_end) and [b, b_end) of two adjacent rows.
 void join_rows(std::vector<Run>& runs, size_t a, size_t a_end, size_t b, size_t b_end) {
   while (a < a_end && b < b_end) {
     const Run &first = runs[a], &second = runs[b];
@@ -45,7 +45,7 @@ void join_rows(std::vector<Run>& runs, size_t a, size_t a_end, size_t b, size_t 
   }
 }
 
-// Of an array without axes of extent 1 but the last.
+// Runs of an array without axes of extent 1, except the last.
 std::vector<Blob> find_dense_blobs(const void* data, DType dtype, const Shape& shape,
                                    int64_t background) {
   const int rows_ndim = shape.ndim() - 1;
@@ -59,7 +59,7 @@ std::vector<Blob> find_dense_blobs(const void* data, DType dtype, const Shape& s
         const size_t at = static_cast<size_t>(row);
         find_runs(static_cast<const T*>(data) + row * width, width, background, runs);
         first[at + 1] = runs.size();
-        // The row before it along each axis.
+        // The previous row along each axis.
         int64_t step = 1;
         for (int axis = rows_ndim - 1; axis >= 0; step *= shape[axis--]) {
           if (index[axis] == 0) continue;
@@ -107,7 +107,7 @@ std::vector<Blob> find_dense_blobs(const void* data, DType dtype, const Shape& s
 std::vector<Blob> find_blobs(const void* data, DType dtype, const Shape& shape,
                              int64_t background) {
   if (shape.ndim() == 0 || shape.volume() == 0) return {};
-  // Axes of extent 1 say nothing, and a last one (HWC) would make every element a run.
+  // Axes of extent 1 have no effect, and as the last axis (HWC) would make every element a run.
   Shape dense;
   for (const int64_t extent : shape)
     if (extent != 1) dense.push_back(extent);

@@ -14,12 +14,12 @@ namespace torchdali::kernels {
 
 struct Blob {
   int64_t label;
-  std::array<int64_t, kMaxDims> start, end;  // bounding box; the end is one past
+  std::array<int64_t, kMaxDims> start, end;  // bounding box; `end` is exclusive
 };
 
-// All blobs but those of `background`, in the order of their first elements. `data` holds integers
-// or bool; labels of uint64 beyond int64 wrap around. Time and memory go with the runs of equal
-// elements along the last axis, which are joined by union and find.
+// All blobs except those of `background`, in the order of their first elements. `data` holds
+// integers or bool; labels of uint64 beyond int64 wrap around. Time and memory are proportional to
+// the number of runs of equal elements along the last axis, which are joined with union-find.
 std::vector<Blob> find_blobs(const void* data, DType dtype, const Shape& shape, int64_t background);
 
 }  // namespace torchdali::kernels

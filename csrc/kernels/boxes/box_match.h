@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes against anchors, as SSD matches and encodes them (Liu et al., "SSD: Single Shot MultiBox
+// Matching and encoding of boxes by anchors, as in SSD (Liu et al., "SSD: Single Shot MultiBox
 // Detector", 2016); for the host and the GPU.
 #pragma once
 
@@ -17,7 +17,7 @@ struct BoxCandidate {
   float overlap;
   int32_t anchor;
 };
-// x and y of the centre, width, height.
+// x and y of the center, width, height.
 struct CenterSize {
   float x[4];
 };
@@ -27,9 +27,9 @@ constexpr CenterSize center_size(const Box& b) {
       {0.5f * (b.left + b.right), 0.5f * (b.top + b.bottom), b.right - b.left, b.bottom - b.top}};
 }
 
-// Intersection over union, of what two boxes have in common along both axes and the sum of their
-// areas; 0 where they do not overlap, or where a number is NaN. Numbers and no boxes: so the loop
-// over anchors is vectorised.
+// Intersection over union, from the overlap of two boxes along both axes and the sum of their
+// areas. 0 if they do not overlap, or if a number is NaN. Takes numbers instead of boxes so that
+// the loop over anchors is vectorized.
 [[gnu::always_inline]] constexpr float box_overlap(float width, float height, float areas) {
   const float common = (width > 0 ? width : 0.0f) * (height > 0 ? height : 0.0f);
   const float value = common / (areas - common);
@@ -40,7 +40,7 @@ constexpr float box_overlap(const Box& a, const Box& b) {
                      std::min(a.bottom, b.bottom) - std::max(a.top, b.top), a.area() + b.area());
 }
 
-// Whether an anchor leaves the box that it has for another; the later one wins where it is as good.
+// Whether another box replaces the current box of an anchor. Of equal boxes, the later one wins.
 // Without branches, for the same reason.
 [[gnu::always_inline]] constexpr int is_better_box(float overlap, float best, int has_box) {
   const int more = overlap > best, equal = overlap == best;

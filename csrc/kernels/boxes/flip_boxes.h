@@ -4,8 +4,7 @@
 
 namespace torchdali::kernels {
 
-// One axis of a box in an image whose extent is 1: from `begin` to `end`, or (not `is_end`) so many
-// from `begin` on.
+// One axis of a box in an image of extent 1. `end` is its end or, if not `is_end`, its size.
 struct BoxSide {
   float begin, end;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = M x + T for many vectors, one after the other in memory. In float, in the order of the
-// columns and then T, whatever the instruction set.
+// y = M x + T for many vectors that are consecutive in memory. Computed in float, in the order of
+// the columns and then T, with every instruction set.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ void any_points(float* __restrict out, const float* __restrict in, int64_t count
     }
 }
 
-// Numbers of components that the compiler knows: the matrix lies in registers.
+// Numbers of components that are known to the compiler, so that the matrix is in registers.
 template <int kRows, int kColumns>
 void small_points(float* __restrict out, const float* __restrict in, int64_t count,
                   const LinearMap& map) {

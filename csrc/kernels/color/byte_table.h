@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes through a table of 256 entries, and how often each byte value occurs.
+// Lookups of bytes in tables of 256 entries, and histograms of bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ using ByteTable = uint8_t[256];
 // overlap.
 void look_up_bytes(uint8_t* out, const uint8_t* in, int64_t count, const ByteTable* tables,
                    int channels);
-// Adds to counts[i % channels][in[i]].
+// Adds 1 to counts[i % channels][in[i]] for each i.
 void count_bytes(uint32_t (*counts)[256], const uint8_t* in, int64_t count, int channels);
 
 }  // namespace torchdali::kernels

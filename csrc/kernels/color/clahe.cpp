@@ -69,7 +69,7 @@ class Equalizer {
 
 ClaheTiles clahe_tiles(int64_t height, int64_t width, const ClaheOptions& options) {
   const int64_t down = options.tiles_y, across = options.tiles_x;
-  // Where the image is no multiple of the tiles, OpenCV enlarges both of its axes.
+  // If an axis is not a multiple of the number of tiles, OpenCV extends both axes.
   const bool whole = height % down == 0 && width % across == 0;
   return {.options = options,
           .height = height,

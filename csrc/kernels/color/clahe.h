@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contrast limited adaptive histogram equalization of one channel. Source: K. Zuiderveld, "Contrast
-// Limited Adaptive Histogram Equalization", Graphics Gems IV, 1994, in the form of OpenCV's CLAHE:
-// its borders, clipping and rounding.
+// Limited Adaptive Histogram Equalization", Graphics Gems IV, 1994, with the borders, clipping and
+// rounding of OpenCV's CLAHE.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct ClaheTiles {
 };
 ClaheTiles clahe_tiles(int64_t height, int64_t width, const ClaheOptions& options);
 
-// A column of the image: the tiles whose middles are left and right of it.
+// A column of the image: the tiles whose centers are left and right of it.
 struct ClaheColumn {
   int64_t left, right;
   float weight;  // of the right one

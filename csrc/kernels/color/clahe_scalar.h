@@ -17,18 +17,18 @@ constexpr uint8_t luma(const uint8_t* pixel) {
   for (int c = 0; c < 3; ++c) sum += pixel[c] * kLuma[c];
   return static_cast<uint8_t>(sum >> 15);
 }
-// What luma gains all channels gain: color differences stay as they are.
+// Adds the change of luma to a channel, so that color differences stay the same.
 constexpr uint8_t gained(uint8_t x, int gain) {
   return static_cast<uint8_t>(std::clamp(x + gain, 0, 255));
 }
 
-// To the nearest, halves to even, for 0 <= x < 256: such a sum has no fraction.
+// Rounds to the nearest, halves to even, for 0 <= x < 256: the sum has no fraction bits.
 constexpr uint8_t round_to_even(float x) {
   constexpr float kNoFraction = 0x1p23f;
   return static_cast<uint8_t>(std::min((x + kNoFraction) - kNoFraction, 255.0f));
 }
 
-// Index of what lies `i` from the beginning of `n` elements that go on mirrored around the last.
+// Index of element `i` of `n` elements that continue mirrored at the last one.
 constexpr int64_t reflect(int64_t i, int64_t n) {
   if (i < n) return i;
   if (n == 1) return 0;
@@ -36,7 +36,7 @@ constexpr int64_t reflect(int64_t i, int64_t n) {
   return at < n ? at : period - at;
 }
 
-// Along one axis: where between the middles of its tiles, `extent` long, a pixel lies.
+// Along one axis: the position of a pixel between the centers of tiles of length `extent`.
 constexpr ClaheColumn place(int64_t i, int64_t tiles, int64_t extent) {
   const float at = static_cast<float>(i) * (1.0f / static_cast<float>(extent)) - 0.5f;
   const float low = std::floor(at);
@@ -46,7 +46,7 @@ constexpr ClaheColumn place(int64_t i, int64_t tiles, int64_t extent) {
 
 constexpr int bin_of(uint8_t value, int bins) { return value * bins / 256; }
 
-// Cuts off what is above the limit and spreads it over all bins.
+// Clips the counts and distributes the excess over all bins.
 template <class Count>
 constexpr void clip(Count* counts, int bins, float clip_limit, int64_t area) {
   const double wanted = static_cast<double>(clip_limit) * static_cast<double>(area) / bins;
@@ -65,7 +65,7 @@ constexpr void clip(Count* counts, int bins, float clip_limit, int64_t area) {
   for (int64_t i = 0, left = rest; i < bins && left > 0; i += step, --left) ++counts[i];
 }
 
-// The table of a tile from its histogram, which it changes.
+// Computes the table of a tile from its histogram, which it changes.
 template <class Count>
 constexpr void make_table(uint8_t* table, Count* counts, const ClaheTiles& tiles) {
   const int64_t area = tiles.rows * tiles.columns;
@@ -79,7 +79,7 @@ constexpr void make_table(uint8_t* table, Count* counts, const ClaheTiles& tiles
   }
 }
 
-// A pixel from what the tables of the four tiles around it have for it.
+// Interpolates between the entries of the four tiles around a pixel.
 constexpr uint8_t blend(uint8_t above_left, uint8_t above_right, uint8_t below_left,
                         uint8_t below_right, float row_weight, float column_weight) {
   const float b = column_weight, a = 1.0f - b;

@@ -52,14 +52,14 @@ void triple_plain(uint8_t* __restrict out, const uint8_t* __restrict in, int64_t
 }
 
 #if TORCHDALI_ISA_LEVEL > 0
-// Some pixels at a time, four in each 128-bit lane: a byte shuffle then widens one channel of them
-// to 32 bits, and another packs the results.
+// Several pixels at a time, four per 128-bit lane: a byte shuffle widens one of their channels to
+// 32 bits, and another one packs the results.
 #if TORCHDALI_ISA_LEVEL > 1
 using Ints = __m512i;
 using Floats = __m512;
 constexpr int64_t kStep = 16;  // pixels
-// Two loads and two stores: with one masked one of 48 bytes each, what comes from memory takes
-// three times as long.
+// Two loads and two stores. A single masked load and store of 48 bytes take three times as long for
+// data in memory.
 inline Ints load(const uint8_t* in) {
   const Ints lanes = _mm512_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11);
   const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in));
@@ -99,7 +99,8 @@ inline Floats max(Floats a, Floats b) { return _mm512_max_ps(a, b); }
 using Ints = __m256i;
 using Floats = __m256;
 constexpr int64_t kStep = 8;
-inline Ints load(const uint8_t* in) {  // two overlapping halves: not a byte past the pixels
+inline Ints load(
+    const uint8_t* in) {  // two overlapping halves, which read no byte after the pixels
   const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in));
   const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + 8));
   return _mm256_set_m128i(_mm_srli_si128(high, 4), low);
@@ -177,7 +178,7 @@ void color_matrix_bytes(uint8_t* out, const uint8_t* in, int64_t pixels,
   };
   int64_t p = 0;
   for (; p + kStep <= pixels; p += kStep) step(p);
-  if (p < pixels) step(pixels - kStep);  // overlaps the step before: the same values again
+  if (p < pixels) step(pixels - kStep);  // overlaps the previous step and writes the same values
 }
 
 void weighted_sum(uint8_t* out, const uint8_t* in, int64_t pixels, const int16_t (&weights)[3]) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equalisation of a histogram, in OpenCV's (equalizeHist) order of operations, so that results
-// equal DALI's; for the host and the GPU.
+// Histogram equalization in the order of operations of OpenCV's equalizeHist, so that results equal
+// DALI's; for the host and the GPU.
 #pragma once
 
 #include <algorithm>
@@ -9,19 +9,18 @@
 
 namespace torchdali::kernels {
 
-// The darkest value that occurs, given how often each does; 255 where none does.
+// The darkest value with a count above 0; 255 if there is none.
 template <class Counts>
 constexpr int darkest_value(Counts&& count_of) {
   int first = 0;
   while (first < 255 && count_of(first) == 0) ++first;
   return first;
 }
-// What sums of counts are multiplied by; `darkest`: how often the darkest value occurs, which is
-// not all of the pixels.
+// The factor of cumulative counts. `darkest`: the count of the darkest value, less than `pixels`.
 constexpr float equalize_scale(int64_t pixels, uint32_t darkest) {
   return 255.0f / static_cast<float>(pixels - darkest);
 }
-// What becomes of a value; `sum`: how often those behind the darkest occur, up to this one.
+// The result for a value. `sum`: the count of all values after the darkest one, up to this one.
 constexpr uint8_t equalized(int64_t sum, float scale) {
   return static_cast<uint8_t>(std::min(std::nearbyint(static_cast<float>(sum) * scale), 255.0f));
 }

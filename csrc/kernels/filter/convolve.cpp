@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Separable convolution: slices are blended along D, rows along H, and what lies shifted by pixels
-// in a row along W; all three are sums of rows.
+// Separable convolution: sums of slices along D, of rows along H, and of shifted copies of a row
+// along W. All three are sums of rows.
 #include "kernels/filter/convolve.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct Neighbours {
 struct Sizes {
   int64_t row, slice, middle_radius;  // elements; the widest window along W
   bool whole_input;                   // the input is converted to float first
-  bool slices;                        // a filter blends slices
+  bool slices;                        // whether a filter sums slices
   explicit Sizes(const ConvolveJob& job)
       : row(job.extents[2] * job.channels), slice(job.extents[1] * row), middle_radius(0) {
     slices = false;
@@ -51,7 +51,7 @@ struct Sizes {
   }
 };
 
-// A slice of `height` rows: blends rows, then pixels of the blended row.
+// Filters a slice of `height` rows: along H, then along W.
 class SliceFilter {
  public:
   SliceFilter(const ConvolveJob& job, const Sizes& sizes, float* buffer)
@@ -62,7 +62,7 @@ class SliceFilter {
         margin_(padded(sizes.middle_radius * job.channels)),
         buffer_(buffer) {}
 
-  // Row `h` of the slice, filtered, is added to or put in `sum`.
+  // Adds the filtered row `h` of the slice to `sum`, or stores it there.
   template <class In>
   void run(const In* slice, int64_t h, const HalfWindow& along_h, const HalfWindow& along_w,
            Neighbours<In>& rows, Neighbours<float>& pixels, bool add, float* sum) const {
@@ -105,7 +105,7 @@ void convolve_slices(const ConvolveJob& job, const Sizes& sizes, const In* in, c
   scratch += SliceFilter::buffer_size(job, sizes);
   float* sum = scratch;
   scratch += padded(sizes.row);
-  // Slices that were blended along D, one a filter.
+  // Slices filtered along D, one per filter.
   std::vector<const float*> blended(job.filters.size(), nullptr);
   const ConvertFn convert = converter(job.out_type, DType::kFloat);
   struct Rows {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Separable convolution of images and volumes with symmetric windows, and sums of such; borders are
-// reflected (dcb|abcd|cba). Arithmetic is float. docs/design/warp.md tells how.
+// Separable convolution of images and volumes with symmetric windows, and sums of several; borders
+// are reflected (dcb|abcd|cba). Arithmetic is float. See docs/design/warp.md.
 #pragma once
 
 #include <array>
@@ -13,9 +13,10 @@
 
 namespace torchdali::kernels {
 
-// weights[0] is the middle, weights[k] that of both elements at distance k. {1}: nothing is done.
+// weights[0] is that of the center, weights[k] that of both elements at distance k. {1} changes
+// nothing.
 using HalfWindow = std::vector<float>;
-// One window an axis: D, H, W.
+// One window per axis: D, H, W.
 using SeparableFilter = std::array<HalfWindow, 3>;
 
 struct ConvolveJob {

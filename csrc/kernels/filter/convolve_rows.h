@@ -12,7 +12,7 @@ template <class In>
 using SymmetricSum = void (*)(const In* middle, const In* const* before, const In* const* after,
                               const float* weights, int64_t radius, int64_t n, bool add,
                               float* sum);
-// Of active_isa(). In: uint8_t, float.
+// For active_isa(). In: uint8_t, float.
 template <class In>
 SymmetricSum<In> symmetric_sum();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// convolve_rows.h, once per instruction set. Products are added in the order of the distance, with
-// one rounding a step, so that all give the same bytes.
+// convolve_rows.h, once per instruction set. Products are added in the order of their distance,
+// with one rounding per step, so that results are bit-identical.
 #include "kernels/filter/convolve_rows.h"
 
 #define TORCHDALI_ISA_FILE "kernels/filter/convolve_rows_cpu.cpp"
@@ -15,7 +15,7 @@ inline float pair(uint8_t a, uint8_t b) {  // one conversion instead of two
   return static_cast<float>(static_cast<int32_t>(a) + static_cast<int32_t>(b));
 }
 
-// Pairs that are added while the sum stays in a register.
+// Pairs that are added while the sum is in a register.
 constexpr int kPairs = 4;
 
 template <int kCount, bool kAdd, bool kMiddle, class In>
@@ -71,7 +71,7 @@ void sum_rows(const In* middle, const In* const* before, const In* const* after,
                        weights + 1 + k, 0.0f, n, sum);
 }
 
-// Taps that are added while the sum stays in a register.
+// Taps that are added while the sum is in a register.
 constexpr int kTaps = 9;
 
 template <int kCount, bool kAdd>

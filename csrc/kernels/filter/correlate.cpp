@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Correlation: rows are brought into float and given their borders once, each as long as it is in
-// reach; a row of the result is a weighted sum of shifted rows.
+// Correlation: each row is converted to float and extended by its borders once, and kept while it
+// is in reach. A row of the result is a weighted sum of shifted rows.
 #include "kernels/filter/correlate.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 int64_t padded(int64_t floats) { return (floats + 15) / 16 * 16; }
 
-// How many rows (slices) along an axis are kept. Those in reach of a position lie within the
-// filter's extent, but for a border that wraps.
+// Number of rows (slices) to keep along an axis. Those in reach of a position are within the
+// filter's extent, except with a border that wraps.
 int64_t kept(const CorrelateJob& job, int axis) {
   if (job.border == Border::kWrap) return job.in[axis];
   return std::min(job.in[axis], job.filter_extents[axis]);
@@ -25,7 +25,7 @@ int64_t bordered_row(const CorrelateJob& job) {
   return padded((job.out[2] + job.filter_extents[2] - 1) * job.channels);
 }
 
-// Rows of the input in float, with what the filter reaches on both sides.
+// Rows of the input in float, extended by the reach of the filter on both sides.
 class Rows {
  public:
   Rows(const CorrelateJob& job, const void* in, float* memory)
@@ -39,7 +39,7 @@ class Rows {
         held_(static_cast<size_t>(kept(job, 0) * kept(job, 1)), -1) {
     std::fill(filled_, filled_ + length_, job.fill);
   }
-  // Row `h` of slice `d`, both anywhere.
+  // Row `h` of slice `d`; both may be outside the input.
   const float* operator()(int64_t d, int64_t h) {
     d = border_index(d, job_.in[0], job_.border);
     h = border_index(h, job_.in[1], job_.border);
@@ -79,7 +79,7 @@ class Rows {
 };
 
 struct Tap {
-  int64_t d, h, row, shift;  // row: of the filter's; shift: elements
+  int64_t d, h, row, shift;  // row: of the filter; shift: in elements
   float weight;
 };
 

@@ -28,8 +28,8 @@ struct CorrelateJob {
 size_t correlate_scratch(const CorrelateJob& job);
 
 // Rounds halves away from zero and saturates where the result is an integer. `scratch` is aligned
-// to 64 bytes. Any thread; the result does not depend on the instruction set. Taps of 0 are left
-// out.
+// to 64 bytes. Any thread; the result does not depend on the instruction set. Taps of 0 are
+// skipped.
 void correlate(const CorrelateJob& job, const void* in, void* out, float* scratch);
 
 }  // namespace torchdali::kernels

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What JPEG compression does to samples, without the codes, which lose nothing: RGB to YCbCr with
-// chroma of half the resolution, forward DCT and quantisation, each as libjpeg-turbo rounds by
-// default. For the GPU; the way back is that of the decoder. Source: ITU-T T.81, JFIF 1.02, and the
-// DCT of C. Loeffler, A. Ligtenberg, G. Moschytz (ICASSP 1989).
+// What JPEG compression does to samples, without entropy coding, which is lossless: RGB to YCbCr
+// with chroma at half the resolution, forward DCT and quantization, with the default rounding of
+// libjpeg-turbo. For the GPU; the inverse is that of the decoder. Source: ITU-T T.81, JFIF 1.02,
+// and the DCT of C. Loeffler, A. Ligtenberg, G. Moschytz (ICASSP 1989).
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ inline constexpr uint8_t kQuant[2][64] = {
      99, 99, 47, 66, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
      99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99}};
 
-// An entry of a table at a quality of 1 to 100, the scale of the IJG.
+// An entry of a table at a quality of 1 to 100, on the scale of the IJG.
 constexpr uint8_t scaled_quant(uint8_t entry, int quality) {
   const int percent = quality < 50 ? 5000 / quality : 200 - 2 * quality;
   return static_cast<uint8_t>(std::clamp((entry * percent + 50) / 100, 1, 255));
 }
 
-// Component 0 (Y), 1 (Cb) or 2 (Cr) of a pixel. Factors in 65536ths; chroma is 128 for grey, and
-// its halves go down.
+// Component 0 (Y), 1 (Cb) or 2 (Cr) of a pixel. Factors in 65536ths; chroma is 128 for gray, and
+// its halves are rounded down.
 constexpr uint8_t component_of(const uint8_t* rgb, int component) {
   constexpr int kFactors[3][3] = {
       {19595, 38470, 7471}, {-11059, -21709, 32768}, {32768, -27439, -5329}};
@@ -36,7 +36,7 @@ constexpr uint8_t component_of(const uint8_t* rgb, int component) {
   return static_cast<uint8_t>(sum >> 16);
 }
 
-// Sample (x, y) of a component, which may lie beside the picture: its last row and column go on.
+// Sample (x, y) of a component. Outside the picture its last row and column are repeated.
 constexpr uint8_t sample_of(const uint8_t* rgb, int64_t height, int64_t width, int component,
                             int64_t x, int64_t y) {
   const auto at = [&](int64_t row, int64_t column) {
@@ -44,16 +44,16 @@ constexpr uint8_t sample_of(const uint8_t* rgb, int64_t height, int64_t width, i
     return component_of(rgb + (r * width + c) * 3, component);
   };
   if (component == 0) return at(y, x);
-  // Rows go on below the last one of chroma. Halves go up and down in turns.
+  // The last row of chroma is repeated. Halves are alternately rounded up and down.
   const int64_t row = 2 * std::min(y, (height + 1) / 2 - 1), column = 2 * x;
   const int sum =
       at(row, column) + at(row, column + 1) + at(row + 1, column) + at(row + 1, column + 1);
   return static_cast<uint8_t>((sum + 1 + x % 2) >> 2);
 }
 
-// Bits of fraction: of the constants, and more between the passes.
+// Fraction bits: of the constants, and additional ones between the passes.
 inline constexpr int kFraction = 13, kBetween = 2;
-inline constexpr double kToNearest = 0.5;  // of what is positive
+inline constexpr double kToNearest = 0.5;  // of positive numbers
 constexpr int fix(double x) { return static_cast<int>(x * (1 << kFraction) + kToNearest); }
 constexpr int descale(int x, int bits) { return (x + (1 << (bits - 1))) >> bits; }
 
@@ -75,7 +75,7 @@ constexpr void forward_one(int32_t* p, int step) {
   const int both = (near + far) * fix(0.541196100);
   p[2 * step] = descale(both + far * fix(0.765366865), kShift);
   p[6 * step] = descale(both - near * fix(1.847759065), kShift);
-  // Of differences 3, 2, 1 and 0.
+  // Of the differences 3, 2, 1 and 0.
   const int a = difference[3], b = difference[2], c = difference[1], d = difference[0];
   const int turn = (a + c + b + d) * fix(1.175875602);
   const int ad = -(a + d) * fix(0.899976223), bc = -(b + c) * fix(2.562915447);
@@ -86,7 +86,7 @@ constexpr void forward_one(int32_t* p, int step) {
   p[step] = descale(d * fix(1.501321110) + ad + bd, kShift);
 }
 
-// A number of the block, quantised and multiplied again: to the nearest, halves away from 0.
+// A coefficient, quantized and dequantized: rounded to the nearest, halves away from 0.
 constexpr int16_t requantised(int32_t x, uint8_t quant) {
   const int divisor = 8 * quant, size = ((x < 0 ? -x : x) + divisor / 2) / divisor;
   return static_cast<int16_t>((x < 0 ? -size : size) * quant);

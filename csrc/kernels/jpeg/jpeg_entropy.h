@@ -11,8 +11,8 @@
 
 namespace torchdali::kernels {
 
-// Coefficients lie in groups of four blocks that are neighbours in a row, one row of every block
-// after the other: [8 rows][4 blocks][8 columns]. So a wide register holds a row of all four.
+// Coefficients are in groups of four adjacent blocks of a row, ordered as [8 rows][4 blocks][8
+// columns], so that a wide register holds a row of all four.
 inline constexpr int kJpegGroup = 4, kJpegGroupSize = 64 * kJpegGroup;
 inline constexpr int64_t jpeg_block_offset(int64_t block) {
   return (block >> 2) * kJpegGroupSize + (block & 3) * 8;
@@ -32,7 +32,7 @@ inline constexpr auto kJpegPlaces = [] {
   return places;
 }();
 
-// Where in a byte string without stuffing the decoder stands. The top `count` bits of `bits` are
+// The decoder's position in a byte string without stuffing. The top `count` bits of `bits` are
 // those before `next`.
 struct JpegBits {
   const uint8_t* next = nullptr;
@@ -47,31 +47,30 @@ struct JpegMcuBlock {
   int16_t* coefficients = nullptr;  // groups of the wanted blocks of this row; zero before
   uint8_t* last = nullptr;          // zigzag position of the last coefficient of each wanted block
   int* predictor = nullptr;         // DC of the component's previous block
-  int per_mcu = 1;                  // blocks of this component beside each other in an MCU
+  int per_mcu = 1;                  // blocks of this component side by side in an MCU
   int column = 0;                   // which of them this is
-  int first = 0;                    // column of blocks where the wanted ones begin, and how many
+  int first = 0;                    // first column of wanted blocks, and their number
   int wanted = 0;
-  bool dc_only = false;  // what follows the DC coefficient is skipped in wanted blocks too
+  bool dc_only = false;  // whether AC coefficients are skipped in wanted blocks too
 };
 
 inline constexpr int kJpegMaxBlocksPerMcu = 10;  // T.81, B.2.3
-// An MCU never reads more bytes than this, so as many behind the end of the bytes must be readable:
-// 64 symbols of 16 bits of code and a value each, and what is read ahead.
+// An MCU never reads more bytes than this: 64 symbols of a code of 16 bits and a value, and the
+// bytes that are read ahead. That many bytes must be readable after the end of the data.
 inline constexpr size_t kJpegMcuBytes = 4096;
 static_assert(kJpegMcuBytes > kJpegMaxBlocksPerMcu * 64 * (16 + kJpegMaxDcBits) / 8 + 32);
 
-// Decodes MCUs [begin, end) of a row until bits.next passes `limit`, at least one. Returns the MCU
-// that comes next; -1 where the codes are broken.
+// Decodes MCUs [begin, end) of a row until bits.next passes `limit`, at least one. Returns the next
+// MCU, or -1 if a code is invalid.
 int decode_jpeg_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
                      const uint8_t* limit);
 
-// Coefficients as they are sent to a GPU: of each block its DC, then a unit for each coefficient
-// that is not zero. A unit has the coefficient's place, in natural order, in its low 6 bits, and a
-// value above them. A coefficient is the sum of its units: one that 10 bits do not hold has
-// several.
+// Coefficients as they are sent to a GPU: the DC of each block, then a unit for each nonzero
+// coefficient. The low 6 bits of a unit are the coefficient's place in natural order, the others a
+// value. A coefficient is the sum of its units; one that does not fit 10 bits has several.
 using JpegUnit = uint16_t;
 inline constexpr int kJpegUnitPlaceBits = 6;
-// Most that a block has, and those that may be written behind them: three for a value of
+// The most units of a block, and the number that may be written after the end: three for a value of
 // kJpegMaxAcBits, one for each run of 16 zeros, DC and end.
 inline constexpr int kJpegMaxUnits = 63 * 3 + 8;
 // Where the units of a block begin: starts[block], counted from bases[block / kJpegBlocksPerBase].
@@ -79,14 +78,14 @@ inline constexpr int kJpegBlocksPerBase = 256;
 static_assert(kJpegBlocksPerBase * kJpegMaxUnits < 1 << 16);
 struct JpegPacking {
   JpegUnit* begin = nullptr;  // of all units
-  JpegUnit* end = nullptr;    // of those that there are; kJpegMaxUnits may be written behind them
+  JpegUnit* end = nullptr;    // of the units so far; kJpegMaxUnits may be written after it
   uint32_t* bases = nullptr;
   uint16_t* starts = nullptr;
   size_t blocks = 0;
 };
 
-// The same, but blocks of MCUs [first, first + wanted) of the row are packed, where they are
-// `wanted` at all; of `blocks`, tables and predictors are used besides.
+// The same, but packs the blocks of MCUs [first, first + wanted) of the row, if `wanted` is not 0.
+// Of `blocks`, only tables and predictors are used.
 int pack_jpeg_mcus(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int begin, int end,
                    const uint8_t* limit, int first, int wanted, JpegPacking& to);
 

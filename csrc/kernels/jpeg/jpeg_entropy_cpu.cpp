@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counts here is the chain from symbol to symbol: shift, load, shift. Everything else runs
-// beside it, and hardly a branch depends on the bits but the end of a block.
+// The critical path is the dependency from symbol to symbol: shift, load, shift. Everything else
+// runs in parallel, and hardly any branch depends on the bits, except for the end of a block.
 #include "kernels/jpeg/jpeg_entropy.h"
 
 #include <algorithm>
@@ -17,15 +17,15 @@
 namespace torchdali::kernels {
 namespace {
 
-// Places in a group, and beyond: what moves past the end goes to the place of the DC coefficient,
-// which is written last.
+// Places in a group, and after it: coefficients past the end are written to the place of the DC
+// coefficient, which is written last.
 constexpr auto kPlaces = [] {
   std::array<uint8_t, 64 + kJpegEndOfBlock> places{};
   for (size_t k = 0; k < 64; ++k) places[k] = kJpegPlaces[k];
   return places;
 }();
 
-// The same for units: what moves past the end is dropped.
+// The same for units: coefficients past the end are dropped.
 constexpr auto kUnitPlaces = [] {
   std::array<uint8_t, 64 + kJpegEndOfBlock> places{};
   std::copy(kJpegZigzag.begin(), kJpegZigzag.end(), places.begin());
@@ -54,14 +54,14 @@ inline bool read_dc(Reader& in, const JpegMcuBlock& b, int& dc) {
   dc = *b.predictor + in.value(s);
   in.drop(s);
   *b.predictor = dc;
-  // Only a broken file has a DC that does not fit a coefficient.
+  // Only in an invalid file a DC does not fit a coefficient.
   return dc == static_cast<int16_t>(dc);
 }
 
-// A run of zeros may leave the block; nothing else may.
+// Only a run of zeros may extend past the block.
 inline bool is_end(unsigned k) { return k == 63 || k >= kJpegEndOfBlock; }
 
-// One block. False where its codes are broken.
+// Decodes one block. Returns false if a code is invalid.
 inline bool decode_block(Reader& in, const JpegMcuBlock& b, int16_t* block, uint8_t* last) {
   int dc;
   if (!read_dc(in, b, dc)) return false;
@@ -85,7 +85,7 @@ inline bool decode_block(Reader& in, const JpegMcuBlock& b, int16_t* block, uint
   return is_end(k);
 }
 
-// The same for a block of which nobody wants more than the DC: several symbols at once.
+// The same for a block of which only the DC is wanted: several symbols at once.
 inline bool skip_block(Reader& in, const JpegMcuBlock& b, int& dc) {
   if (!read_dc(in, b, dc)) return false;
   const JpegAcTable& ac = *b.ac;
@@ -95,8 +95,8 @@ inline bool skip_block(Reader& in, const JpegMcuBlock& b, int& dc) {
     for (int i = 0; i < 2 && k < 63; ++i) {
       const unsigned several = ac.skip[in.bits >> (64 - kJpegSkipLookup)];
       const unsigned next = k + (several >> 6);
-      // One at a time where the block may end among them: at its last coefficient it does so
-      // without a code.
+      // One at a time if the block may end within them: after its last coefficient there is no code
+      // for the end.
       if (several == 0 || next % kJpegSkipsEnd >= 63) [[unlikely]] {
         JpegSymbol s;
         if (!read_symbol(in, ac, s)) return false;
@@ -111,7 +111,7 @@ inline bool skip_block(Reader& in, const JpegMcuBlock& b, int& dc) {
   return is_end(k);
 }
 
-// A block that is wanted, or not.
+// Decodes a block that is wanted, or skips it.
 inline bool next_block(Reader& in, const JpegMcuBlock& b, int at) {
   int dc;
   if (static_cast<unsigned>(at) >= static_cast<unsigned>(b.wanted)) return skip_block(in, b, dc);
@@ -123,7 +123,7 @@ inline bool next_block(Reader& in, const JpegMcuBlock& b, int at) {
   return true;
 }
 
-// A block with values that need several units: rare, so it is read again. Where that ended.
+// A block with values that need several units. It is rare, so it is read again. Returns the end.
 struct Packed {
   Reader in;
   JpegUnit* to;
@@ -156,7 +156,7 @@ inline bool pack_block(Reader& in, const JpegMcuBlock& b, JpegUnit*& to) {
   JpegUnit* const first = to;
   JpegSymbol s;
   unsigned k = 0, large = 0;
-  // Sixteen zeros have a unit too: one that adds nothing.
+  // Sixteen zeros have a unit too, which adds 0.
   const auto put = [&] {
     k += advance(s);
     const int value = in.value(s);

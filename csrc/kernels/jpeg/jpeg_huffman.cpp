@@ -22,7 +22,7 @@ bool make(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
   int32_t index = 0;
   for (int length = 1; length <= 16; ++length, code <<= 1) {
     const uint32_t count = counts[static_cast<size_t>(length - 1)];
-    // No code may be all ones (T.81, C.2); libjpeg refuses it too.
+    // No code may be all ones (T.81, C.2); libjpeg rejects it too.
     if (count && code + count >= uint32_t{1} << length) return false;
     table.first[static_cast<size_t>(length)] = index - static_cast<int32_t>(code);
     for (uint32_t i = 0; i < count; ++i, ++code, ++index) {
@@ -56,8 +56,8 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
   return make(counts, symbols, table);
 }
 
-// What follows the first symbol looks the same whatever its value is: with n known bits, the
-// entries of a symbol are copies of those for the bits that it leaves, plus the symbol.
+// What follows the first symbol does not depend on its value: with n known bits, the entries of a
+// symbol are copies of those for the remaining bits, plus the symbol.
 void add_jpeg_skip(JpegAcTable& table) {
   struct Code {
     unsigned begin, length, total, step;  // begin: left aligned in kJpegAcLookup bits

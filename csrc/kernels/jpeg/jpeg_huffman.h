@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Huffman tables of JPEG (ITU-T T.81, annexes C and F.2.2), made for looking up: one entry tells
-// the length of a code, the length of the value that follows it, and how far it moves in the block.
+// Huffman tables of JPEG (ITU-T T.81, annexes C and F.2.2), as lookup tables. An entry has the
+// length of a code, the length of the value that follows it, and the distance that it moves in the
+// block.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ constexpr JpegSymbol make_jpeg_symbol(int code, int advance, int value) {
 
 // An end of block moves past every position that a real coefficient can have.
 inline constexpr int kJpegEndOfBlock = 128;
-// Values that 8-bit sequential JPEG can have; more is broken, or meant for another process.
+// Bits of values in 8-bit sequential JPEG; more are invalid, or belong to another process.
 inline constexpr int kJpegMaxDcBits = 11, kJpegMaxAcBits = 10;
 inline constexpr int kJpegDcLookup = 9, kJpegBandLookup = 10, kJpegAcLookup = 11;
 
@@ -36,13 +37,14 @@ struct JpegHuffmanTable {
   std::array<uint8_t, 256> symbols;
 };
 using JpegDcTable = JpegHuffmanTable<kJpegDcLookup>;
-// AC of progressive files: the value of an end of band is how many blocks it ends besides (T.81,
-// G.1.2.2).
+// AC of progressive files: the value of an end of band is the number of further blocks that it ends
+// (T.81, G.1.2.2).
 using JpegBandTable = JpegHuffmanTable<kJpegBandLookup>;
 
-// For blocks that nobody wants: as many symbols as the lookup shows, at once. The low 6 bits are
-// their bits (at most 22), the others what they advance, and kJpegSkipsEnd where the last is an end
-// of block. 0 where the first symbol is not to be seen, everywhere before add_jpeg_skip().
+// For blocks that are skipped: all symbols that fit the lookup, at once. The low 6 bits are their
+// length in bits (at most 22), the others the distance that they advance, plus kJpegSkipsEnd if the
+// last one is an end of block. 0 if the first symbol does not fit, and everywhere before
+// add_jpeg_skip().
 inline constexpr int kJpegSkipLookup = 12;
 inline constexpr unsigned kJpegSkipsEnd = 512;
 struct JpegAcTable : JpegHuffmanTable<kJpegAcLookup> {
@@ -51,8 +53,8 @@ struct JpegAcTable : JpegHuffmanTable<kJpegAcLookup> {
 };
 void add_jpeg_skip(JpegAcTable& table);
 
-// `counts`: codes of 1 to 16 bits; `symbols` in the order of their codes, at most 256. False where
-// the counts describe no prefix code, or one of another number of symbols.
+// `counts`: codes of 1 to 16 bits; `symbols` in the order of their codes, at most 256. Returns
+// false if the counts do not describe a prefix code, or one with another number of symbols.
 bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
                      JpegDcTable& table);
 bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
@@ -60,20 +62,20 @@ bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_
 bool make_jpeg_table(std::span<const uint8_t, 16> counts, std::span<const uint8_t> symbols,
                      JpegBandTable& table);
 
-// What a symbol means, for a code of `length` bits. 0 where it has no meaning here.
+// The entry of a symbol with a code of `length` bits. 0 if the symbol is invalid here.
 template <int kLookup>
 inline JpegSymbol jpeg_symbol(uint8_t symbol, int length) {
   constexpr bool kDc = kLookup == kJpegDcLookup;
   const int bits = kDc ? symbol : symbol & 15, run = kDc ? 0 : symbol >> 4;
   if (bits > (kDc ? kJpegMaxDcBits : kJpegMaxAcBits)) return 0;
-  // A run without a value: 15 is sixteen zeros, everything else ends the block.
+  // A run without a value: 15 is sixteen zeros, all others end the block.
   if (!kDc && bits == 0 && run < 15)
     return make_jpeg_symbol(length, kJpegEndOfBlock, kLookup == kJpegBandLookup ? run : 0);
   return make_jpeg_symbol(length, kDc ? 0 : run + 1, bits);
 }
 
-// The symbol at the top of `bits`, whatever its length; 0 where there is none. Inline: a call would
-// cost the loops around it their registers.
+// The symbol at the top of `bits`, of any length; 0 if there is none. Inline, because a call would
+// spill the registers of the surrounding loops.
 template <int kLookup>
 inline JpegSymbol jpeg_long_symbol(const JpegHuffmanTable<kLookup>& table, uint64_t bits) {
   const auto top = static_cast<uint32_t>(bits >> 48);

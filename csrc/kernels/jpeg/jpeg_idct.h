@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dequantisation and the inverse DCT of JPEG, to the bit what libjpeg-turbo's JDCT_ISLOW gives on
-// x86, also where a broken file makes 16 bits overflow.
+// Dequantization and inverse DCT of JPEG, bit-identical to libjpeg-turbo's JDCT_ISLOW on x86, even
+// if an invalid file makes 16 bits overflow.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace torchdali::kernels {
 
-// Transforms `groups` groups of coefficients (jpeg_entropy.h) and leaves them zero. Each makes 8
-// rows of 32 samples at `out`, one group beside the other, rows `stride` bytes apart. `quant`: 64
-// numbers in natural order. `last`: for each block, the last coefficient that may be other than
-// zero; 4 a group. Alignment: coefficients 64 bytes.
+// Transforms `groups` groups of coefficients (jpeg_entropy.h) and leaves them zero. Each results in
+// 8 rows of 32 samples at `out`, groups side by side, rows `stride` bytes apart. `quant`: 64
+// numbers in natural order. `last`: for each block, the last coefficient that may be nonzero; 4 per
+// group. Alignment: coefficients 64 bytes.
 void jpeg_idct(int16_t* coefficients, const uint8_t* last, int64_t groups, const int16_t* quant,
                uint8_t* out, int64_t stride);
 

@@ -2,8 +2,8 @@
 // The transform of C. Loeffler, A. Ligtenberg, G. Moschytz, "Practical fast 1-D DCT algorithms with
 // 11 multiplications" (ICASSP 1989), on columns, then on rows, with 13 bits of fraction in the
 // constants and 2 more bits between the passes. Sums of two products are one pmaddwd: a rotation
-// (x, y) -> (x a + y b, x c + y d). Of additions before a product 16 bits are kept, results of a
-// pass saturate: that decides what overflows become.
+// (x, y) -> (x a + y b, x c + y d). Sums before a product are truncated to 16 bits, and results of
+// a pass saturate, which determines the results of overflows.
 #include <cstring>
 
 #include "kernels/jpeg/jpeg_idct.h"
@@ -19,12 +19,11 @@ namespace {
 
 using namespace jpeg_idct_scalar;  // NOLINT(google-build-using-namespace)
 
-// One block of a group, one number at a time: where there are no vectors, and for numbers that
-// overflow.
+// One block of a group, one number at a time: without vectors, and for numbers that overflow.
 void one_block(const int16_t* in, const int16_t* quant, uint8_t* out, int64_t stride) {
   constexpr int kRow = kJpegGroup * 8;
   int16_t work[64];
-  bool flat = true;  // only the first row holds anything
+  bool flat = true;  // whether only the first row has coefficients
   for (int i = 0; i < 64; ++i) {
     const int16_t c = in[i / 8 * kRow + i % 8];
     work[i] = wrap(c * quant[i]);
@@ -85,7 +84,7 @@ inline void clear(int16_t* p) {
 }
 inline V zero() { return _mm256_setzero_si256(); }
 inline bool any_beyond(V x, int16_t bound) {
-  // -32768 has no absolute value in 16 bits: both sides are asked.
+  // -32768 has no absolute value in 16 bits, so both signs are compared.
   const V b = _mm256_set1_epi16(bound);
   const V beyond =
       _mm256_or_si256(_mm256_cmpgt_epi16(x, b), _mm256_cmpgt_epi16(_mm256_sub_epi16(zero(), b), x));
@@ -216,7 +215,7 @@ inline void store(const V c[8], uint8_t* out, int64_t stride) {
 
 inline void transform_group(int16_t* in, const int16_t* quant, uint8_t* out, int64_t stride) {
   constexpr int kBlocks = sizeof(V) / 16, kRow = kJpegGroup * 8;
-  // Beyond this the first row overflows between the passes, where short cuts matter.
+  // Above this the first row overflows between the passes, and shortcuts change results.
   constexpr int16_t kBound = 32767 >> kBetween;
   for (int b = 0; b < kJpegGroup; b += kBlocks) {
     V r[8];

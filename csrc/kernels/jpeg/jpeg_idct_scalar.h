@@ -9,13 +9,14 @@
 
 namespace torchdali::kernels::jpeg_idct_scalar {
 
-// Bits of fraction: of the constants, and more between the passes.
+// Fraction bits: of the constants, and additional ones between the passes.
 inline constexpr int kFraction = 13, kBetween = 2;
 constexpr int16_t fix(double x) {
   constexpr double kToNearest = 0.5;  // of positive numbers
   return static_cast<int16_t>(x * (1 << kFraction) + kToNearest);
 }
-// cos and sin of multiples of pi/16, times sqrt(2), and their sums, as the algorithm wants them.
+// cos and sin of multiples of pi/16, times sqrt(2), and their sums, in the form that the algorithm
+// uses.
 inline constexpr int16_t k0298 = fix(0.298631336), k0390 = fix(0.390180644),
                          k0541 = fix(0.541196100), k0765 = fix(0.765366865),
                          k0899 = fix(0.899976223), k1175 = fix(1.175875602),
@@ -32,7 +33,7 @@ inline constexpr Rotation kOdd = {k1175 - k1961, k1175, k1175, k1175 - k0390};
 inline constexpr Rotation kOdd71 = {k0298 - k0899, -k0899, -k0899, k1501 - k0899};
 inline constexpr Rotation kOdd53 = {k2053 - k2562, -k2562, -k2562, k3072 - k2562};
 
-// Sums may overflow 32 bits where a file is broken; they wrap, as those of vectors do.
+// Sums may overflow 32 bits in an invalid file; they wrap, like those of vectors.
 struct Int {
   uint32_t v;
   friend constexpr Int operator+(Int a, Int b) { return {a.v + b.v}; }
@@ -73,12 +74,12 @@ constexpr void transform_one(int16_t* p, int step) {
 }
 inline constexpr int kColumnShift = kFraction - kBetween, kRowShift = kFraction + kBetween + 3;
 
-// A column of a block whose rows but the first are zero: libjpeg-turbo's short cut, which does not
-// saturate.
+// A column of a block in which all rows but the first are zero: libjpeg-turbo's shortcut, which
+// does not saturate.
 constexpr int16_t flat_column(int16_t first) { return wrap(first * (1 << kBetween)); }
 constexpr uint8_t to_sample(int x) { return static_cast<uint8_t>(std::clamp(x, -128, 127) + 128); }
 
-// A block without AC is one grey: the transform's two roundings in a row.
+// A block without AC is uniform: both roundings of the transform, one after the other.
 constexpr uint8_t dc_sample(int16_t dc, int16_t quant) {
   constexpr int kHalf = 1 << (kBetween + 2);
   return to_sample((flat_column(wrap(dc * quant)) + kHalf) >> (kBetween + 3));

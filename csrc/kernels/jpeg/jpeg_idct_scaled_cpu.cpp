@@ -39,7 +39,7 @@ constexpr int kColumnShift = kFraction - kBetween + log2_of(8 / kSize);
 template <int kSize>
 constexpr int kRowShift = kFraction + kBetween + 3 + log2_of(8 / kSize);
 
-// Sums may overflow 32 bits where a file is broken; they wrap, as those of vectors do.
+// Sums may overflow 32 bits in an invalid file; they wrap, like those of vectors.
 inline uint32_t product(int a, int b) {
   return static_cast<uint32_t>(a) * static_cast<uint32_t>(b);
 }
@@ -75,10 +75,10 @@ inline void transform_one(int first, const int16_t* p, int step, uint32_t* out) 
 
 inline uint8_t to_sample(int x) { return static_cast<uint8_t>(std::clamp(x, -128, 127) + 128); }
 
-// One block of a group, one number at a time: where there are no vectors, and for numbers that
-// overflow. What becomes of those is what libjpeg-turbo's SIMD code makes of them: 16 bits are kept
-// between the passes, but for the first column of the smaller transform; a block whose other rows
-// are zero takes a short cut in the larger one, which wraps.
+// One block of a group, one number at a time: without vectors, and for numbers that overflow.
+// Overflows have the results of libjpeg-turbo's SIMD code: numbers are truncated to 16 bits between
+// the passes, except in the first column of the smaller transform. In the larger one, a block whose
+// other rows are zero takes a shortcut, which wraps.
 template <int kSize>
 void one_block(const int16_t* in, const int16_t* quant, uint8_t* out, int64_t stride) {
   int16_t work[64], between[kSize * 8];
@@ -105,8 +105,8 @@ void one_block(const int16_t* in, const int16_t* quant, uint8_t* out, int64_t st
   }
 }
 
-// The mean of a block is its DC coefficient. What is too large for a picture wraps in 10 bits, as
-// it does in libjpeg-turbo's table.
+// The mean of a block is its DC coefficient. A value that is too large wraps in 10 bits, as in
+// libjpeg-turbo's table.
 inline uint8_t mean_sample(int16_t dc, int16_t quant) {
   const int mean = (dc * quant + 4) >> 3;
   return to_sample(((mean + 512) & 1023) - 512);
@@ -235,7 +235,7 @@ inline void two_blocks(const int16_t* in, const int16_t* quant, uint8_t* out, in
   std::memcpy(out + stride, &rows[1], 4);
 }
 
-// Beyond this the first row overflows between the passes, where short cuts matter.
+// Above this the first row overflows between the passes, and shortcuts change results.
 inline bool overflows(const int16_t* in, const int16_t* quant) {
   const V r0 = load_row(in, quant, 0), bound = _mm256_set1_epi16(32767 >> kBetween);
   const V negative = _mm256_sub_epi16(_mm256_setzero_si256(), bound);

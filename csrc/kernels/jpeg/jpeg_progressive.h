@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entropy decoding of progressive JPEG (ITU-T T.81, annex G): one scan adds bits to coefficients of
-// the whole picture.
+// Entropy decoding of progressive JPEG (ITU-T T.81, annex G): each scan adds bits to the
+// coefficients of the whole picture.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace torchdali::kernels {
 
-// Of one component: blocks of one row, in groups.
+// Blocks of one row of a component, in groups.
 struct JpegBlockRow {
   int16_t* coefficients = nullptr;
   uint64_t* present = nullptr;  // for each block, bit k: AC coefficient k is not zero
@@ -20,13 +20,13 @@ struct JpegBlockRow {
 struct JpegBand {
   const JpegBandTable* table = nullptr;
   int first = 1, last = 63, low = 0;
-  int run = 0;  // blocks still to come of an end-of-band run
+  int run = 0;  // remaining blocks of an end-of-band run
 };
 
 // Each decodes blocks (DC: MCUs) [begin, end) of a row until bits.next passes `limit`, at least
-// one. Returns the one that comes next; -1 where the codes are broken. First for coefficients of
-// which nothing is known, then for their next lower bit. Of JpegMcuBlock, `first` is 0 and what is
-// about AC or about blocks that are wanted is not used.
+// one. Returns the next one, or -1 if a code is invalid. The first pair is for the first scan of
+// coefficients, the second pair for their next lower bit. Of JpegMcuBlock, `first` is 0, and
+// members about AC and wanted blocks are not used.
 int decode_jpeg_dc(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int low, int begin,
                    int end, const uint8_t* limit);
 int refine_jpeg_dc(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int low, int begin,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which coefficients are not zero is kept as 64 bits a block: a refining scan goes from one such
-// bit to the next and does not look at the others.
+// A mask of 64 bits per block has the nonzero coefficients: a refining scan goes from one set bit
+// to the next and skips the others.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -28,7 +28,7 @@ int decode_dc(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int low, int
       *b.predictor += in.value(s);
       in.drop(s);
       const int dc = *b.predictor * (1 << low);
-      // Only a broken file has a DC that does not fit a coefficient.
+      // Only in an invalid file a DC does not fit a coefficient.
       if (dc != static_cast<int16_t>(dc) || *b.predictor != static_cast<int16_t>(*b.predictor))
         return -1;
       b.coefficients[jpeg_block_offset(mcu * b.per_mcu + b.column)] = static_cast<int16_t>(dc);
@@ -56,7 +56,7 @@ int refine_dc(JpegBits& bits, std::span<const JpegMcuBlock> blocks, int low, int
   return mcu;
 }
 
-// Blocks that an end of band stands for, this one included.
+// Blocks that an end of band covers, including this one.
 inline int band_run(Reader& in, JpegSymbol s) {
   const int length = static_cast<int>(s >> 16 & 0xFF), more = static_cast<int>(s & 0xFF) - length;
   const int low = more ? static_cast<int>(in.bits << length >> (64 - more)) : 0;
@@ -101,7 +101,7 @@ int decode_band(JpegBits& bits, JpegBand& band, const JpegBlockRow& row, int beg
   return at;
 }
 
-// Each of these coefficients gets a bit more, away from zero (T.81, G.1.2.3).
+// Adds a bit to each of these coefficients, away from zero (T.81, G.1.2.3).
 inline void correct(Reader& in, int16_t* block, uint64_t which, int low) {
   while (which) {
     in.refill();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How jpeg_entropy_cpu.cpp and jpeg_progressive_cpu.cpp take bits and symbols, included in each
-// instruction set's pass: no include guard, and it includes nothing.
+// The bit reader of jpeg_entropy_cpu.cpp and jpeg_progressive_cpu.cpp. Included in the pass of each
+// instruction set, so it has no include guard and includes nothing.
 
 struct Reader {
   const uint8_t* next;
@@ -24,9 +24,9 @@ struct Reader {
     bits <<= n;
     count -= n;
   }
-  // The value behind the code of `s` (T.81, F.2.2.1: EXTEND). No branch: its bits are random. A
-  // value whose top bit is 0 is negative: with the inverse of that bit as its sign it is one too
-  // small.
+  // The value after the code of `s` (T.81, F.2.2.1: EXTEND). Without a branch, since the bits are
+  // random. A value whose top bit is 0 is negative: with the inverse of that bit as its sign it is
+  // too small by one.
   int value(JpegSymbol s) const {
     const uint64_t after = bits << (s >> 16 & 63);
     const int64_t sign = std::numeric_limits<int64_t>::min();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upsampling in loops that compilers vectorise; color with intrinsics, for the sake of storing
-// three bytes a pixel. AVX-512 has the AVX2 code: shuffles across 512 bits would gain nothing.
+// Upsampling in loops that compilers vectorize; color with intrinsics, which store three bytes per
+// pixel. AVX-512 uses the AVX2 code: shuffles across 512 bits would not be faster.
 #include <algorithm>
 #include <cstring>
 
@@ -41,7 +41,7 @@ void upsample(const JpegUpsampling& how, const uint8_t* __restrict near,
       out[2 * i + 1] = static_cast<uint8_t>((x + near[i + 1] + 2) >> 2);
     }
   } else if (how.across == 1) {
-    // Halves go up and down in turns, so that nothing drifts.
+    // Halves are alternately rounded up and down, so that there is no bias.
     const int bias = above ? 1 : 2;
     for (int64_t i = 0; i < n; ++i)
       out[i] = static_cast<uint8_t>((3 * near[i] + far[i] + bias) >> 2);

@@ -8,7 +8,7 @@
 namespace torchdali::kernels::jpeg_rows_scalar {
 
 // R = Y + 1.402 Cr, G = Y - 0.34414 Cb - 0.71414 Cr, B = Y + 1.772 Cb; each sum of products is
-// rounded once. What is left of a factor beside a whole number fits 16 bits.
+// rounded once. The factors less an integer fit 16 bits.
 inline constexpr int kBits = 16;
 constexpr int fix(double x) {
   constexpr double kToNearest = 0.5;  // of positive numbers
@@ -29,15 +29,15 @@ constexpr void ycc_pixel(int y, int cb, int cr, uint8_t* out) {
   out[kBgr ? 0 : 2] = clamp_byte(y + ((kCbB * cb + kHalf) >> kBits));
 }
 
-// Each new sample lies a quarter of the way to its neighbour; halves go up and down in turns, so
-// that nothing drifts. `second`: which of the two that a sample becomes.
+// Each new sample is a quarter of the way to the adjacent one. Halves are alternately rounded up
+// and down, so that there is no bias. `second`: which of the two new samples.
 constexpr uint8_t smooth_across(int near, int neighbour, bool second) {
   return static_cast<uint8_t>((3 * near + neighbour + (second ? 2 : 1)) >> 2);
 }
 constexpr uint8_t smooth_down(int near, int far, bool above) {
   return static_cast<uint8_t>((3 * near + far + (above ? 1 : 2)) >> 2);
 }
-// Both: of sums 3 near + far of rows.
+// Both directions, from the sums 3 near + far of rows.
 constexpr uint8_t smooth_sums(int near, int neighbour, bool second) {
   return static_cast<uint8_t>((3 * near + neighbour + (second ? 7 : 8)) >> 4);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of arithmetic.h that no instruction set makes faster: division of integers, powers, and
-// the functions of the C library, whose results are those of DALI to the bit.
+// The loops of arithmetic.h that do not gain from wider instruction sets: integer division, powers,
+// and functions of the C library, whose results are bit-identical to DALI's.
 #include "kernels/math/arithmetic.h"
 
 #include <type_traits>

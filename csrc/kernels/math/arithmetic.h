@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of expressions on arrays: one operation on operands of one type, and the conversions
-// between types that promotion needs. Which types an expression takes is said in
-// ops/math/arithmetic_rules.h.
+// Loops of expressions on arrays: one operation on operands of one type, and the conversions for
+// type promotion. ops/math/arithmetic_rules.h has the types that expressions accept.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ enum class ArithmeticOp : uint8_t {
   kAdd,
   kSub,
   kMul,
-  kDiv,  // integers: the quotient's fraction is cut off; x / 0 is 0
+  kDiv,  // integers: the quotient is truncated; x / 0 is 0
   kMod,  // sign of the dividend; integers: x % 0 is 0
   kPow,  // integers: wraps; 0 for negative exponents
   kMin,  // a < b ? a : b, also for NaN
@@ -60,26 +59,27 @@ enum class ArithmeticOp : uint8_t {
   kAtanh,
 };
 
-// `count` elements; `out` overlaps no operand. Operands beyond those of the operation are not read.
+// `count` elements; `out` does not overlap with operands. Only the operands of the operation are
+// read.
 using ArithmeticFn = void (*)(void* out, const void* a, const void* b, const void* c,
                               int64_t count);
 
-// The loops of one operation on one type. Where an operand may be a single number, there is one
-// more loop for that; null where not.
+// The loops of one operation on one type. scalar_a and scalar_b are loops for an operand that is a
+// single number; they may be null.
 struct ArithmeticKernel {
   ArithmeticFn arrays = nullptr;
   ArithmeticFn scalar_a = nullptr;
   ArithmeticFn scalar_b = nullptr;
 };
 
-// `type` is an integer type, float or float64, of all operands. The result is of the same type, of
-// comparisons it is bool. An empty kernel where the operation does not take the type.
+// `type` is an integer type, float or float64, of all operands. The result has the same type, or
+// bool for comparisons. Returns an empty kernel if the operation does not support the type.
 ArithmeticKernel arithmetic_kernel(ArithmeticOp op, DType type);
 // Comparison of a uint64 with an int64 by value.
 ArithmeticKernel mixed_sign_comparison(ArithmeticOp op);
 
-// Conversion as promotion needs it: to float and float64 from every type, from float to float16,
-// and between integers by wrapping around. Null where the bytes stay as they are.
+// Conversions for type promotion: to float and float64 from every type, from float to float16, and
+// between integers by wrapping around. Null if the bytes do not change.
 using ArithmeticConvertFn = void (*)(void* out, const void* in, int64_t count);
 ArithmeticConvertFn arithmetic_converter(DType to, DType from);
 

@@ -17,7 +17,7 @@ void for_itemsize(int64_t itemsize, Fn fn) {
   }
 }
 
-// Each of `count` elements `kTimes` times: runs so short that a loop for each is dear.
+// Repeats each of `count` elements `kTimes` times, for runs that are too short for a loop each.
 template <int kTimes, class T>
 T* repeat(T* __restrict out, const T* __restrict from, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
@@ -29,7 +29,7 @@ T* repeat(T* __restrict out, const T* __restrict from, int64_t count) {
 
 Broadcast::Broadcast(const Shape& from, const Shape& to) {
   int64_t stride = 1;
-  // Innermost first, merged with the axis inside where both repeat or both do not.
+  // Innermost first, merged with the inner axis if both repeat or neither does.
   Axis merged[kMaxDims];
   int count = 0;
   for (int i = 1; i <= to.ndim(); ++i) {
@@ -76,7 +76,7 @@ void Broadcast::fill_as(T* out, const T* from, int64_t begin, int64_t count) con
       ++at[i - 1];
     }
   };
-  // Runs shorter than this are repeated by loops of known length, over the axis outside.
+  // Runs shorter than this are repeated by loops of known length, over the outer axis.
   constexpr int64_t kShortRun = 4;
   const bool short_runs = inner.stride == 0 && last > 0 && inner.extent <= kShortRun;
   while (count > 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcasting: the elements of a small array as they repeat in a larger shape, as NumPy has it.
+// NumPy's broadcasting: the elements of a small array, repeated to fill a larger shape.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace torchdali::kernels {
 
-// How an operand of shape `from` lies in the shape `to` that it is broadcast to: axes are merged as
-// far as they go, outermost first; in some the operand stays where it is.
+// How an operand of shape `from` is broadcast to the shape `to`. Axes are merged as far as
+// possible, outermost first; along some the operand repeats.
 class Broadcast {
  public:
   Broadcast(const Shape& from, const Shape& to);
-  // After how many elements of `to` the pattern begins again.
+  // Period of the pattern, in elements of `to`.
   int64_t period() const { return period_; }
   // Writes elements [begin, begin + count) of the operand, seen in the shape `to`.
   void fill(void* out, const void* from, int64_t itemsize, int64_t begin, int64_t count) const;

@@ -93,8 +93,8 @@ ArithmeticKernel for_all(DType type, Fn fn) {
   return is_floating(type) ? for_floating(type, fn) : for_integers(type, fn);
 }
 
-// Loops with a scalar on the left are there where the caller cannot turn the operands round and it
-// pays.
+// Loops with a scalar on the left exist for operations whose operands cannot be swapped, if they
+// are worth it.
 template <class F>
 struct Unary {
   template <class T>
@@ -150,7 +150,7 @@ ArithmeticKernel vectorised_kernel(ArithmeticOp op, DType type) {
     case ArithmeticOp::kNeq: return for_wrapping(type, WithScalar<Neq>());
     case ArithmeticOp::kLt: return for_all(type, WithScalar<Lt>());
     case ArithmeticOp::kLeq: return for_all(type, WithScalar<Leq>());
-    // The caller turns round those without a scalar.
+    // The caller swaps the operands if there is no scalar.
     case ArithmeticOp::kGt: return for_all(type, ScalarOnly<Gt>());
     case ArithmeticOp::kGeq: return for_all(type, ScalarOnly<Geq>());
     case ArithmeticOp::kClamp: return for_all(type, Clamped());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of arithmetic.h that compilers vectorise, compiled once per instruction set.
+// The loops of arithmetic.h that compilers vectorize, compiled once per instruction set.
 #pragma once
 
 #include "kernels/math/arithmetic.h"
 
 namespace torchdali::kernels {
 
-// Empty for what arithmetic.cpp has: what calls a function of the C library or divides integers.
+// Empty for the operations of arithmetic.cpp.
 ArithmeticKernel vectorised_kernel(ArithmeticOp op, DType type);
 ArithmeticConvertFn vectorised_converter(DType to, DType from);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each operation of arithmetic.h does to one element; for the loops of the CPU and for the
-// GPU, where the functions of the C library round in their own way.
+// The operations of arithmetic.h on one element, for the loops of the CPU and for the GPU, where
+// functions of the C library may differ in the last bits.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace torchdali::kernels::scalar {
 
-// What a small unsigned type computes in: int would overflow for 65535 * 65535.
+// The type that a small type computes in: int would overflow for 65535 * 65535.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, uint32_t, T>;
 
@@ -182,7 +182,7 @@ struct LogicalNot {
     return a == 0;
   }
 };
-struct Abs {  // -0.0 stays; so does the least integer
+struct Abs {  // -0.0 and the smallest integer stay the same
   template <class T>
   static constexpr T run(T a) {
     if constexpr (std::is_unsigned_v<T>) return a;

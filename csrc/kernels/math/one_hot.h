@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class that a number means; on the CPU and on the GPU.
+// The class of a number, for the host and the GPU.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace torchdali::kernels {
 
-// Of `classes`, fractions cut off; -1 where there is none.
+// One of `classes`, after truncation; -1 if it is out of range.
 template <class T>
 constexpr int64_t class_of(T number, int64_t classes) {
   if constexpr (is_floating_type<T>) {
     const auto x = static_cast<double>(number);
     return classes > 0 && x > -1 && x < static_cast<double>(classes) ? static_cast<int64_t>(x) : -1;
   } else {
-    const auto c = static_cast<int64_t>(number);  // past the limit it is negative
+    const auto c = static_cast<int64_t>(number);  // negative if it does not fit
     return c >= 0 && c < classes ? c : -1;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over the axes of reduce(); the inner loops are in reduce_sums_cpu.cpp and
+// The loop over the axes of reduce(). The inner loops are in reduce_sums_cpu.cpp and
 // reduce_extremes_cpu.cpp.
 #include "kernels/math/reduce.h"
 
@@ -53,7 +53,7 @@ void reduce(const Reduce& work) {
   const bool extreme = work.reduction == Reduction::kMin || work.reduction == Reduction::kMax;
   const ReduceFns fns = extreme ? extreme_functions(work.reduction, work.dtype)
                                 : sum_functions(work.reduction, work.dtype);
-  // The innermost two groups are the work of one call.
+  // One call processes the innermost two groups.
   const AxisGroups groups(work.shape, work.axes);
   const int64_t last = groups.last(), before = groups.before_last();
   const bool last_reduced = groups.last_reduced();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce.h's least and greatest values, once per instruction set.
+// The minima and maxima of reduce.h, once per instruction set.
 #include <limits>
 #include <type_traits>
 
@@ -25,7 +25,7 @@ struct Extreme {
     if constexpr (Limits::has_infinity) return kMin ? Limits::infinity() : -Limits::infinity();
     else return kMin ? Limits::max() : Limits::lowest();
   }
-  // NaN compares false and is passed over.
+  // NaN compares false and is ignored.
   static Lane pick(Lane a, Lane b) { return (kMin ? b < a : b > a) ? b : a; }
   static Lane add(Lane lane, T x, double) { return pick(lane, static_cast<Lane>(x)); }
   static T fold(T acc, Lane lane) { return T(pick(static_cast<Lane>(acc), lane)); }

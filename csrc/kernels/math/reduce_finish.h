@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the accumulators of a reduction (reduce.h); on the CPU and on the GPU.
+// The results of a reduction from its accumulators (reduce.h), for the host and the GPU.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace torchdali::kernels {
 
 enum class Finish : int8_t { kSum, kMean, kRoot };
 
-// Of `values` values. Integers: sums modulo 2^bits, means cut off.
+// The result for `values` values. Integers: sums modulo 2^bits, truncated means.
 template <Finish kFinish, class Out, class Acc>
 constexpr Out finished(Acc sum, int64_t values) {
   constexpr bool kExact =
@@ -32,7 +32,7 @@ constexpr Out finished(Acc sum, int64_t values) {
   }
 }
 
-// As DALI has it for floats too: the limit of nothing is the greatest finite number.
+// The minimum or maximum of no values. As in DALI, it is finite for floats too.
 template <class T>
 constexpr T limit_of_nothing(bool is_min) {
   if constexpr (std::is_same_v<T, Half>) {
@@ -43,8 +43,7 @@ constexpr T limit_of_nothing(bool is_min) {
   }
 }
 
-// What fn.normalize multiplies by, of a sum of squared deviations. Where nothing varies there is
-// nothing to scale.
+// The factor of fn.normalize, from a sum of squared deviations. 0 if there is no variance.
 constexpr float deviation_factor(double sum, double divisor, float epsilon, float scale) {
   const double variance = divisor > 0 ? sum / divisor + epsilon : 0;
   return variance == 0 ? 0.0f : static_cast<float>(scale / std::sqrt(variance));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops that reduce_sums_cpu.cpp and reduce_extremes_cpu.cpp share, included in each
-// instruction set's pass: no include guard, and it includes nothing. F says what is folded:
+// The loops of reduce_sums_cpu.cpp and reduce_extremes_cpu.cpp. Included in the pass of each
+// instruction set, so it has no include guard and includes nothing. F is the reduction:
 //   Element, Lane (of the inner loop), Accumulator; kFlush, after how many values a lane is full;
 //   start(), add(lane, element, mean) and fold(accumulator, lane); kUsesMean.
 // A lane takes every kLanes-th value, so that the loop over lanes is a vector.
 
-// `lanes` of them get the values of `count` blocks that lie `stride` elements apart.
+// Adds `count` blocks, `stride` elements apart, to `lanes` lanes.
 template <class F, int kLanes>
 void add_blocks(typename F::Lane* __restrict lane, const typename F::Element* __restrict x,
                 int64_t count, int64_t stride, const double* __restrict mean, int64_t lanes) {
@@ -15,7 +15,8 @@ void add_blocks(typename F::Lane* __restrict lane, const typename F::Element* __
       lane[j] = F::add(lane[j], x[j], F::kUsesMean ? mean[j] : 0.0);
 }
 
-// [rows, columns], where `columns` divides the kLanes (or so many `lanes`) that are worth a loop.
+// Reduces the rows of [rows, columns]. The number of lanes, kLanes or `lanes`, is a multiple of
+// `columns`.
 template <class F, int kLanes>
 void narrow_columns(typename F::Accumulator* acc, const typename F::Element* x, int64_t rows,
                     int64_t columns, const double* mean, int64_t lanes) {
@@ -71,7 +72,7 @@ void reduce_columns(void* accumulators, const void* data, int64_t rows, int64_t 
   }
 }
 
-// Short rows, one after the other: kLength is `length` where that is known.
+// Short rows, one after the other. kLength is `length` if it is known at compile time.
 template <class F, int kLength>
 void short_rows(typename F::Accumulator* __restrict acc, const typename F::Element* __restrict x,
                 int64_t length, int64_t count, const double* __restrict mean) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce.h's sums, once per instruction set.
+// The sums of reduce.h, once per instruction set.
 #include <type_traits>
 
 #include "kernels/math/reduce.h"

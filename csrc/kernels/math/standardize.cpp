@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk of standardize() over an array, in pieces that stay in the first cache.
+// The loop of standardize() over an array, in pieces that fit the first-level cache.
 #include "kernels/math/standardize.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ namespace torchdali::kernels {
 namespace {
 
 constexpr int64_t kPiece = 2048;   // elements
-constexpr int64_t kShortRun = 64;  // elements with one mean; longer ones are worth a call
+constexpr int64_t kShortRun = 64;  // elements with one mean; longer runs are worth a call
 
-// Writes pieces of the output: straight, or through float where that is another type.
+// Writes pieces of the output, through a buffer of floats if it has another type.
 class Writer {
  public:
   explicit Writer(const Standardize& work)
@@ -63,7 +63,7 @@ class Writer {
   float buffer_[kPiece];
 };
 
-// `repeats` times the same `count` means and scales, one an element.
+// `repeats` times the same `count` means and scales, one per element.
 void repeat(Writer& writer, int64_t repeats, int64_t count, const float* mean, const float* scale) {
   if (count > kPiece / 2) {
     for (int64_t i = 0; i < repeats; ++i) writer.pattern(count, mean, scale);

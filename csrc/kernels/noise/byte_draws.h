@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws of 256 distributions, one for each byte, with a word each: the host's tables, for the host
-// and the GPU.
+// Draws from 256 distributions, one for each byte, that take one word each. Tables for the host and
+// the GPU.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct ByteDraws {
   static constexpr uint32_t kGuides = 64, kGuideShift = 26;
   struct Row {
     uint32_t first;            // in `ends` and `results`
-    uint16_t guides[kGuides];  // where to begin, by the first bits of the word
+    uint16_t guides[kGuides];  // where to begin the search, by the first bits of the word
   };
   const Row* rows;       // 256
   const uint32_t* ends;  // the last word of each result

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Poisson distribution of any mean, one draw at a time. What is constexpr here runs on the GPU too,
-// where the functions of the C library round in their own way.
+// Poisson distribution of any mean, one draw at a time. constexpr functions run on the GPU too,
+// where functions of the C library may differ in the last bits.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace torchdali {
 
-// ln(k!), for whole k >= 0, within 1e-9 (Stirling's series from 10 on). std::lgamma may write to a
-// global variable.
+// ln(k!), for integers k >= 0, within 1e-9 (Stirling's series from 10 on). std::lgamma may write to
+// a global variable.
 constexpr double log_factorial(double k) {
   constexpr double kSmall[10] = {0,
                                  0,
@@ -30,7 +30,8 @@ constexpr double log_factorial(double k) {
          inverse * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680)));
 }
 
-// Uniform numbers of one element: a stream of its own, so that how many it takes changes no other.
+// Uniform numbers of one element. Each element has its own stream, so the number of draws does not
+// affect other elements.
 class PoissonDraws {
  public:
   constexpr PoissonDraws(uint64_t seed, uint64_t sample, uint64_t element)
@@ -41,7 +42,7 @@ class PoissonDraws {
   constexpr double next() {
     if (used_ == 4) {
       block_ = philox4x32(counter_, key_);
-      counter_[3] += 1u << 16;  // behind all elements that fit into memory
+      counter_[3] += 1u << 16;  // after all elements that fit into memory
       used_ = 0;
     }
     return block_[static_cast<size_t>(used_++)] * 0x1p-32;
@@ -54,7 +55,7 @@ class PoissonDraws {
   int used_ = 4;
 };
 
-// A draw with mean `lambda`: 0 where that is not positive, NaN where it is NaN.
+// A draw with mean `lambda`: 0 if it is not positive, NaN if it is NaN.
 constexpr double poisson(double lambda, PoissonDraws& draws) {
   if (!(lambda > 0)) return lambda != lambda ? lambda : 0.0;
   if (lambda < 10) {
@@ -70,7 +71,7 @@ constexpr double poisson(double lambda, PoissonDraws& draws) {
     return k;
   }
   if (lambda > 1e9) {
-    // The normal distribution differs by less than a double shows.
+    // The difference from a normal distribution is below the precision of a double.
     const double radius = std::sqrt(-2 * std::log(1 - draws.next()));
     const double z = radius * std::cos(6.28318530717958648 * draws.next());
     return std::isinf(lambda) ? lambda : std::nearbyint(lambda + std::sqrt(lambda) * z);

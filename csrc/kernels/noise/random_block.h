@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random values by the hundred: Philox4x32-10 with the same key and counter as core/random.h, in an
-// order that suits vectors. Values do not depend on the instruction set.
+// Blocks of random values: Philox4x32-10 with the key and counter of core/random.h, in an order
+// that suits vectors. Values do not depend on the instruction set.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ constexpr int64_t kRandomBlock = 256;  // values; word j of counter i is value j
 
 // Block `block` of the words of (seed, sample), kRandomBlock of them.
 void random_words(uint32_t* out, uint64_t seed, uint64_t sample, uint64_t block);
-// The same as numbers of a standard normal distribution (Box and Muller, 1958); at most 6.6 from 0.
+// The same as draws from a standard normal distribution (Box and Muller, 1958); at most 6.6 from 0.
 void random_normals(float* out, uint64_t seed, uint64_t sample, uint64_t block);
 // out[i] = in[i] + (mean + stddev * noise[i]), rounded and saturated.
 void add_noise(uint8_t* out, const uint8_t* in, const float* noise, int64_t count, float mean,
                float stddev);
-// out[i] = 0, or where the word is below the probability of each (which is exact in 24 bits), 1 for
-// `first`, 2 for `second`.
+// out[i] = 1 with probability `first`, 2 with probability `second`, else 0. Probabilities are exact
+// in 24 bits.
 void choose(uint8_t* out, const uint32_t* words, int64_t count, float first, float either);
 
 }  // namespace torchdali::kernels

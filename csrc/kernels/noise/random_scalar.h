@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What random_block.h makes of words, one at a time, for the loops of the CPU and for the GPU.
+// The functions of random_block.h on one word, for the loops of the CPU and for the GPU.
 #pragma once
 
 #include <bit>
@@ -33,14 +33,14 @@ namespace torchdali::kernels {
   return f + y + e * 0.693359375f;
 }
 
-// Two numbers of a standard normal distribution from two words (Box and Muller, 1958); at most 6.6
+// Two draws from a standard normal distribution, from two words (Box and Muller, 1958); at most 6.6
 // from 0.
 [[gnu::always_inline]] constexpr void normal_pair(uint32_t radius_word, uint32_t angle_word,
                                                   float& first, float& second) {
   // In [2^-31, 1]: the logarithm is finite.
   const float u = (static_cast<float>(static_cast<int32_t>(radius_word >> 1)) + 1.0f) * 0x1p-31f;
   const float radius = std::sqrt(std::abs(-2.0f * log_of(u)));
-  // The angle is 2 pi * word / 2^32: the nearest quarter turn, and what is left of it.
+  // The angle is 2 pi * word / 2^32: the nearest quarter turn, and the rest.
   const uint32_t quarter = (angle_word + (1u << 29)) >> 30;
   const int32_t rest = static_cast<int32_t>(angle_word - (quarter << 30));
   const float x = static_cast<float>(rest) * (3.14159265358979f * 0x1p-31f), z = x * x;
@@ -58,15 +58,15 @@ namespace torchdali::kernels {
   second = radius * std::bit_cast<float>(sin_bits);
 }
 
-// 0, or where the word is below the probability of each (which is exact in 24 bits), 1 for `first`,
-// 2 for `second`.
+// 1 with probability `first`, 2 with probability `second`, else 0. Probabilities are exact in 24
+// bits.
 [[gnu::always_inline]] constexpr uint8_t choice_of(uint32_t word, float first, float either) {
   const float u = static_cast<float>(static_cast<int32_t>(word >> 8)) * 0x1p-24f;
   const int is_first = u < first, is_either = u < either;
   return static_cast<uint8_t>(2 * is_either - is_first);
 }
 
-// What noise is added in: float has too few digits for wide integers.
+// The type in which noise is added: float is not precise enough for wide integers.
 template <class T>
 using WideForNoise =
     std::conditional_t<(sizeof(T) >= 4 && !std::is_same_v<T, float>), double, float>;

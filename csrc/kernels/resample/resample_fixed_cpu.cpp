@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The horizontal pass of resampling in fixed point, for pixels of up to 4 channels; compiled once
-// per instruction set, with the same result to the bit.
+// per instruction set, with bit-identical results.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -15,8 +15,8 @@ namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 namespace {
 
-// Pixels are handled as 4 elements, whatever follows in the row included; each store runs over the
-// next pixel, which is written afterwards.
+// Pixels are processed as 4 elements, including the start of the next pixel; each store overwrites
+// the next pixel, which is written afterwards.
 constexpr int kSlots = 4;
 // Pixels that one step makes.
 constexpr int kPixelGroup = 4;
@@ -45,7 +45,7 @@ HorizontalTable<uint16_t> prepare_groups(const int32_t* offset, const uint16_t* 
 #endif
 
 // The plain loop below takes 180 us for this pass of 300 x 300 -> 224 x 224, 3 channels, on Zen 5,
-// whatever the instruction set: the compiler does not vectorise it. By groups: SSE2 47, AVX2 37 us.
+// with every instruction set: the compiler does not vectorize it. In groups: SSE2 47, AVX2 37 us.
 #if TORCHDALI_RESAMPLE_SSE
 // 4 elements, from and to any address.
 inline __m128i load_pixel(const uint16_t* from) {
@@ -86,7 +86,7 @@ struct Group {
   __m128i low() const { return sum0; }
   __m128i high() const { return sum1; }
 #endif
-  // To the nearest, halves to even: 127 or, before odd numbers, 128 are added.
+  // Rounds to the nearest, halves to even: adds 127 or, before odd numbers, 128.
   static __m128i rounded(__m128i v) {
     const __m128i odd = _mm_and_si128(_mm_srli_epi16(v, 8), _mm_set1_epi16(1));
     return _mm_srli_epi16(_mm_add_epi16(v, _mm_add_epi16(odd, _mm_set1_epi16(127))), 8);
@@ -140,7 +140,7 @@ void horizontal_groups(const uint16_t* row, const HorizontalTable<uint16_t>& t, 
       store_mid<kChannels>(g, result + at);
     } else if (at + 16 <= size) {
       store_bytes<kChannels>(g, result + at);
-    } else {  // the end of the row belongs to someone else
+    } else {  // bytes after the end of the row must not change
       uint8_t last[16 + kSlots];
       store_bytes<kChannels>(g, last);
       std::memcpy(result + at, last, std::min<int64_t>(size - at, kPixelGroup * kChannels));
@@ -171,13 +171,13 @@ void horizontal_groups(const uint16_t* row, const HorizontalTable<uint16_t>& t, 
 #endif  // TORCHDALI_RESAMPLE_SSE
 
 #if TORCHDALI_ISA_LEVEL >= 2
-// AVX-512: a block of neighbouring elements is gathered from two registers by one permutation a
-// tap. All taps use the same indices, each one pixel further.
-// This pass of 300 x 300 -> 224 x 224, 3 channels, on Zen 5: 37 us by groups, 15 us by blocks.
+// AVX-512: a block of adjacent elements is gathered from two registers by one permutation per tap.
+// All taps use the same indices, each one pixel further. This pass of 300 x 300 -> 224 x 224, 3
+// channels, on Zen 5: 37 us in groups, 15 us in blocks.
 constexpr int kBlock = 32, kSmallestBlock = 8, kSource = 64;
 
-// Indices of blocks of `size` elements. Returns the largest index: kSource or more means that the
-// blocks are too large.
+// Indices of blocks of `size` elements. Returns the largest index; the blocks are too large if it
+// is kSource or more.
 int index_blocks(const int32_t* offset, int64_t out, int64_t channels, int size, int32_t* base,
                  uint16_t* index) {
   const int64_t elements = out * channels;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of resampling, over rows of elements, one set per instruction set. A row goes
-// through "middle" elements between the two passes: float, or for uint8 with filters that have no
-// negative weights uint16 fixed point (256 times the value; weights are 65536 times theirs).
+// The inner loops of resampling, over rows of elements, one set per instruction set. Between the
+// two passes, a row has "middle" elements: float, or for uint8 with filters that have no negative
+// weights uint16 fixed point (256 times the value; weights are 65536 times theirs).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct HorizontalTable {
   const Mid* weights = nullptr;
   const uint16_t* index = nullptr;  // where the elements of a block come from, after its offset
   int block = 0;                    // elements of a block; 0: pixel by pixel
-  int taps_a_load = 0;              // taps that one load of a block's source serves
+  int taps_a_load = 0;              // taps per load of a block's source
 };
 
 // Elements that may be read past the end of a middle row, and written past its end.
@@ -30,7 +30,7 @@ inline constexpr int kMaxFixedTaps = 64;
 template <class In, class Mid, class Out>
 struct RowKernels {
   // result[i] = start + sum over k of rows[k][i] * weights[k], for n elements. `buffer`, n
-  // elements, is used where the taps do not fit in registers.
+  // elements, is used if the taps do not fit in registers.
   void (*blend_to_mid)(const In* const* rows, const Mid* weights, int taps, Mid start, int64_t n,
                        Mid* result);
   void (*blend)(const In* const* rows, const Mid* weights, int taps, Mid start, int64_t n,
@@ -43,9 +43,9 @@ struct RowKernels {
 // Weighted sums of pixels of a row: the horizontal pass.
 template <class Mid, class Out>
 struct HorizontalKernels {
-  // Orders the weights for the loop: [out, taps], in fixed point [out, 1 + taps], with what the sum
-  // starts with in front. `offset`: [out + 4], of the first tap of each
-  // pixel; lives as long as the result. `memory`: prepared_size() elements.
+  // Orders the weights for the loop: [out, taps], in fixed point [out, 1 + taps], starting with the
+  // initial value of the sum. `offset`: [out + 4], of the first tap of each pixel; lives as long as
+  // the result. `memory`: prepared_size() elements.
   HorizontalTable<Mid> (*prepare)(const int32_t* offset, const Mid* weights, int64_t out, int taps,
                                   int64_t channels, Mid* memory);
   // Enough for any number of taps up to `taps`.
@@ -57,7 +57,7 @@ struct HorizontalKernels {
                  Out* result);
 };
 
-// Of active_isa(). uint8 -> uint8 in fixed point; uint8, uint16, int16, float -> same or float in
+// For active_isa(). uint8 -> uint8 in fixed point; uint8, uint16, int16, float -> same or float in
 // float.
 template <class In, class Mid, class Out>
 const RowKernels<In, Mid, Out>& row_kernels();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row loops of resampling, compiled once per instruction set. Sums run over the taps in order, one
-// rounding a step, so that all instruction sets give the same bytes.
+// Row loops of resampling, compiled once per instruction set. Sums are over the taps in order, with
+// one rounding per step, so that results are bit-identical with all instruction sets.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "kernels/resample/resample_rows.h"
 
-// The loop reads and writes the same element of memory that may be the same.
+// Tells the compiler that arrays may be the same, but do not overlap otherwise.
 #undef TORCHDALI_INDEPENDENT_ITERATIONS
 #ifdef __clang__
 #define TORCHDALI_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
@@ -44,10 +44,9 @@ inline Out finish(Mid mid) {
   } else if constexpr (std::is_same_v<Mid, uint16_t>) {
     return static_cast<Out>((mid + 127 + (mid >> 8 & 1)) >> 8);
   } else {
-    // 1.5 * 2^23 leaves no bits for a fraction: the addition rounds, and the low bits of the sum
-    // are the whole number. Middle values of integers stay far below 2^22. Bounded as integers,
-    // because GCC does not vectorise the comparison of floats that might be NaN before AVX-512 (6
-    // times slower in all).
+    // 1.5 * 2^23 leaves no fraction bits: the addition rounds, and the low bits of the sum are the
+    // integer. Middle values of integers stay far below 2^22. Bounded as integers, because GCC does
+    // not vectorize comparisons of floats that may be NaN before AVX-512 (6 times slower overall).
     constexpr float kRound = 0x1.8p23f;
     const int32_t whole = std::bit_cast<int32_t>(mid + kRound) - std::bit_cast<int32_t>(kRound);
     constexpr int32_t kLow = std::numeric_limits<Out>::min(),
@@ -58,8 +57,8 @@ inline Out finish(Mid mid) {
 
 constexpr int kTapsAtOnce = 4;
 
-// `Out` is Mid (an unfinished sum) or the result type. Adds to `sums` where it is not null; `sums`
-// may be `result`.
+// `Out` is Mid (an unfinished sum) or the result type. Adds to `sums` if it is not null; `sums` may
+// be `result`.
 template <int kTaps, bool kAdd, class In, class Mid, class Out>
 void blend_some(const In* const* rows, const Mid* weights, Mid start, int64_t n, const Mid* sums,
                 Out* result) {
@@ -117,8 +116,8 @@ void to_mid(const In* row, int64_t n, Mid* result) {
   for (int64_t i = 0; i < n; ++i) result[i] = load_mid(row[i], Mid());
 }
 
-// Horizontal pass in float. Pixels of up to 4 channels are handled as 4 elements, whatever follows
-// in the row included; each store runs over the next pixel, which is written afterwards.
+// Horizontal pass in float. Pixels of up to 4 channels are processed as 4 elements, including the
+// start of the next pixel; each store overwrites the next pixel, which is written afterwards.
 HorizontalTable<float> prepare(const int32_t* offset, const float* weights, int64_t out, int taps,
                                int64_t, float*) {
   return {.out = out, .taps = taps, .offset = offset, .weights = weights};
@@ -130,7 +129,7 @@ void finish_row(const Mid* row, int64_t n, Out* result) {
   for (int64_t i = 0; i < n; ++i) result[i] = finish<Out>(row[i]);
 }
 
-// Many channels: the compiler vectorises over them.
+// Many channels: the compiler vectorizes over them.
 template <class Mid>
 void horizontal_wide(const Mid* row, const HorizontalTable<Mid>& t, int64_t channels,
                      Mid* __restrict result) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters and their tables. Positions are computed in float and filters are read from tables of 32
-// steps a pixel, because DALI does: results agree to the last bits of a float only so.
-// Filters: Keys, "Cubic Convolution Interpolation", 1981 (a = -0.5); Duchon, "Lanczos Filtering in
-// One and Two Dimensions", 1979. Gaussian: exp(-4 x^2) on [-1, 1), measured on DALI 1.35.0.
+// Filters and their tables. Positions are computed in float and filters are read from tables with
+// 32 steps per pixel, as in DALI, so that results agree to the last bits of a float. Filters: Keys,
+// "Cubic Convolution Interpolation", 1981 (a = -0.5); Duchon, "Lanczos Filtering in One and Two
+// Dimensions", 1979. Gaussian: exp(-4 x^2) on [-1, 1), measured on DALI 1.35.0.
 #include "kernels/resample/resample_table.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kStepsPerPixel = 32;
 constexpr float kMaxScale = 0x1p24f;
-// An empty region is widened to this, around its centre.
+// An empty region is widened to this, around its center.
 constexpr float kMinRegion = 1e-3f;
 constexpr double kPi = 3.14159265358979323846;
 
@@ -27,7 +27,7 @@ double cubic(double x) {
   if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
   return x < 2 ? ((-0.5 * x + 2.5) * x - 4) * x + 2 : 0;
 }
-// Exactly 0 at whole numbers, so that copies are found to be copies.
+// Exactly 0 at integers, so that copies are detected.
 double sinc(double x) {
   if (x == std::floor(x)) return x == 0 ? 1 : 0;
   return std::sin(kPi * x) / (kPi * x);
@@ -84,20 +84,20 @@ float axis_radius(const ResampleAxis& axis) {
   return support_radius(axis_filter(axis)) * (axis.antialias && scale > 1 ? scale : 1.0f);
 }
 
-// The distance between the centres of neighbouring result pixels, in source pixels.
+// The distance between the centers of adjacent result pixels, in source pixels.
 float axis_step(const ResampleAxis& axis) {
   const Region region = region_of(axis);
   return (region.high - region.low) / static_cast<float>(full_extent(axis));
 }
 
-// Where pixel i of the whole result is written in the window.
+// The index in the window of pixel i of the whole result.
 int64_t place_of(const ResampleAxis& axis, int64_t i) {
   return axis.mirror ? axis.out - 1 - (i - axis.begin) : i - axis.begin;
 }
 
 int64_t to_index(float x) { return static_cast<int64_t>(std::clamp(x, -0x1p40f, 0x1p40f)); }
 
-// std::ceil, which is a call in a baseline x86-64 build; x is less than 2^31 in size.
+// Replaces std::ceil, which is a call in a baseline x86-64 build. |x| < 2^31.
 float ceiling(float x) {
   const float whole = static_cast<float>(static_cast<int32_t>(x));
   return whole < x ? whole + 1 : whole;
@@ -118,7 +118,7 @@ void fill_nearest(const ResampleAxis& axis, bool add_up, AxisTable& table) {
   }
 }
 
-// Finds out what the filled table reads; counts from the first pixel in memory.
+// Determines the range that the table reads, and counts from the first pixel in memory.
 void summarize(const ResampleAxis& axis, AxisTable& table) {
   const int32_t stored = static_cast<int32_t>(axis.stored);
   if (stored != 0)
@@ -139,7 +139,7 @@ void fill_table(const ResampleAxis& axis, float bias, Filter filter, AxisTable& 
   const Region region = region_of(axis);
   const float radius = axis_radius(axis);
   const float step = axis_step(axis);
-  // Positions count from a pixel near the region, where floats are finest.
+  // Positions are relative to a pixel near the region, where floats are most precise.
   const int64_t base = to_index(std::clamp(std::floor(std::min(region.low, region.high) - radius),
                                            0.0f, static_cast<float>(axis.in)));
   const float origin = 0.5f * step + (region.low - static_cast<float>(base)) - 0.5f - radius + bias;
@@ -162,7 +162,7 @@ void fill_table(const ResampleAxis& axis, float bias, Filter filter, AxisTable& 
         weights[k] = w;
         sum += w;
       }
-    } else {  // at a border: pixels outside count as the border pixel
+    } else {  // at a border: pixels outside are the border pixel
       std::fill(weights, weights + taps, 0.0f);
       for (int64_t k = 0; k < count; ++k) {
         const float w = filter(distance + static_cast<float>(k));
@@ -175,7 +175,7 @@ void fill_table(const ResampleAxis& axis, float bias, Filter filter, AxisTable& 
   }
 }
 
-// Drops the taps that no result pixel uses: most supports are not whole numbers.
+// Drops taps that no result pixel uses: most supports are not integers.
 void trim(AxisTable& table) {
   const int taps = table.taps;
   int used = 1;
@@ -251,8 +251,8 @@ AxisTable build_table(const ResampleAxis& axis, bool add_up, ScratchArena& arena
     }
     case ResampleFilter::kCubic: fill_sampled(SampledFilter<2, cubic>::get(), 0); break;
     case ResampleFilter::kLanczos3: fill_sampled(SampledFilter<3, lanczos3>::get(), 0); break;
-    // The Gaussian is cut off at exp(-4), so a tap right on the edge shows. DALI's radius is a hair
-    // too small, which drops that tap in the first pixels, where a float still resolves it.
+    // The Gaussian is cut off at exp(-4), so a tap exactly on the edge is visible. DALI's radius is
+    // slightly too small, which drops that tap in the first pixels, as far as a float resolves it.
     case ResampleFilter::kGaussian:
       fill_sampled(SampledFilter<1, gaussian>::get(), 0x1p-23f);
       break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filter tables of one axis: which source pixels make each result pixel, with which weights.
+// Filter tables of one axis: the source pixels of each result pixel, and their weights.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace torchdali::kernels {
 
-// Hands out pieces of a scratch buffer. With a null base it only counts.
+// Allocates from a scratch buffer. With a null base it only counts.
 class ScratchArena {
  public:
   explicit ScratchArena(void* base) : base_(static_cast<std::byte*>(base)) {}
@@ -42,23 +42,23 @@ struct AxisTable {
   bool positive = false;      // no weight is negative
 };
 
-// Extent of the whole result, of which the axis may want a window.
+// Extent of the whole result, of which the axis may be a window.
 int64_t full_extent(const ResampleAxis& axis);
-// Source pixels that one result pixel stands for.
+// Source pixels per result pixel.
 float axis_scale(const ResampleAxis& axis);
-// What the axis uses: min_filter or mag_filter.
+// The filter in use: min_filter or mag_filter.
 ResampleFilter axis_filter(const ResampleAxis& axis);
 // Upper bound of AxisTable::taps, known without the table.
 int max_taps(const ResampleAxis& axis);
 // Raises a value error unless the axis can be resampled.
 void check_axis(const ResampleAxis& axis);
 
-// Takes the memory for max_taps() from the arena; fills nothing in when the arena only counts.
-// `add_up` matters to nearest neighbours: their positions are found by adding the step again and
-// again, as DALI does for rows and slices, instead of by multiplication, as it does for columns.
-// The two differ where a position falls right between two pixels.
+// Takes the memory for max_taps() from the arena; without filling it if the arena only counts.
+// `add_up` is for nearest neighbors: their positions are computed by repeated addition of the step,
+// as DALI does for rows and slices, instead of by multiplication, as it does for columns. The
+// results differ if a position is exactly between two pixels.
 AxisTable build_table(const ResampleAxis& axis, bool add_up, ScratchArena& arena);
-// The same for nearest neighbours, whatever filter the axis names.
+// The same for nearest neighbors, ignoring the filter of the axis.
 AxisTable build_nearest_table(const ResampleAxis& axis, bool add_up, ScratchArena& arena);
 
 }  // namespace torchdali::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampling of blocks: any types and borders in float; what is common goes to warp_rows.h.
+// Sampling of blocks: all types and borders, in float. Common cases are in warp_rows.h.
 #include "kernels/warp/warp.h"
 
 #include <algorithm>
@@ -44,8 +44,8 @@ struct Taps {
   WarpTaps x, y, z;
 };
 
-// Weighted sums of the taps of `n` pixels, for `count` channels from `first` on. kCount: `count`
-// where the compiler may know it, or 0.
+// Weighted sums of the taps of `n` pixels, for `count` channels from `first` on. kCount: `count` if
+// it is a compile-time constant, or 0.
 template <class In, int kCount>
 void blend_pixels(const WarpSource& s, const Taps& taps, int64_t n, int64_t first, int64_t count,
                   float* out) {
@@ -73,7 +73,7 @@ void blend_pixels(const WarpSource& s, const Taps& taps, int64_t n, int64_t firs
             static_cast<float>(from[left + c]) * w0 + static_cast<float>(from[right + c]) * w1;
     }
     if (s.border != Border::kConstant) continue;
-    // A sum of 1 may come out as one of its neighbours.
+    // A sum of 1 may be rounded to an adjacent number.
     if (const float outside = 1 - inside; std::fabs(outside) > 1e-6f)
       for (int64_t c = 0; c < c_end; ++c)
         out[c] += outside * s.fill[static_cast<size_t>(one_fill ? 0 : first + c)];
@@ -91,7 +91,7 @@ void blend_any(const WarpSource& s, const Taps& taps, int64_t n, int64_t first, 
   }
 }
 
-// Where pixels come from: offsets in elements, -1 outside.
+// Offsets of the source pixels in elements; -1 outside.
 void nearest_offsets(const WarpSource& s, const WarpPoints& points, int64_t n, int64_t* offset) {
   alignas(64) int32_t x[kWarpBlock], y[kWarpBlock], z[kWarpBlock];
   axis_nearest(points.x, n, s.extents[2], s.border, x);
@@ -158,7 +158,7 @@ WarpSampler::WarpSampler(WarpSource source) : source_(std::move(source)) {
                  source_.extents[2] > 1 && bytes <= std::numeric_limits<int32_t>::max();
   copies_ = source_.filter == WarpFilter::kNearest && source_.dtype == source_.out_dtype;
 
-  // What both types can hold, the source's first.
+  // Clamped to both types, that of the source first.
   std::vector<char> in_fill(source_.fill.size() * 8);
   const int64_t count = static_cast<int64_t>(source_.fill.size());
   converter(source_.dtype, DType::kFloat)(in_fill.data(), source_.fill.data(), count);

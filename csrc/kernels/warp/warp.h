@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sampling of images and volumes at arbitrary points, and the points of affine and perspective
-// maps. docs/design/warp.md tells conventions and precision.
+// maps. See docs/design/warp.md for conventions and precision.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace torchdali::kernels {
 
-// Points are made and sampled in blocks of a row.
+// Points are computed and sampled in blocks of a row.
 inline constexpr int kWarpBlock = 128;
 
 // Source positions of the pixels of a block. Pixel i of an axis covers [i, i + 1), so 0.5 is the
-// middle of the first. Any value is a position, NaN and infinities too (outside, or the first or
-// last pixel where the border repeats).
+// center of the first. Any value is a position, NaN and infinities too (outside, or the first or
+// last pixel if the border repeats).
 struct WarpPoints {
   alignas(64) float x[kWarpBlock];
   alignas(64) float y[kWarpBlock];
@@ -33,19 +33,19 @@ struct WarpSource {
   DType dtype = DType::kUInt8;
   std::array<int64_t, 3> extents = {1, 1, 1};  // D, H, W
   int64_t channels = 1;
-  bool volume = false;  // otherwise D is 1 and z is not looked at
+  bool volume = false;  // otherwise D is 1 and z is ignored
   WarpFilter filter = WarpFilter::kLinear;
   Border border = Border::kClamp;
-  // Outside, with kConstant: one for all channels, or one a channel.
+  // Values outside with kConstant: one for all channels, or one per channel.
   std::vector<float> fill = {0.0f};
   DType out_dtype = DType::kUInt8;
 };
 
 // Reads one image. Linear interpolation is done in float; uint8 to uint8 in fixed point with 14
-// bits of fraction. Conversion rounds halves away from zero and saturates. Immutable; any thread.
+// fraction bits. Conversion rounds halves away from zero and saturates. Immutable; any thread.
 class WarpSampler {
  public:
-  // Raises a value error where an axis is longer than 2^31 - 1, or nothing can be read.
+  // Raises a value error if an axis is longer than 2^31 - 1, or if nothing can be read.
   explicit WarpSampler(WarpSource source);
   // `n` pixels from points[0..n) on to `out`, dense. n <= kWarpBlock.
   void sample(const WarpPoints& points, int64_t n, void* out) const;
@@ -68,8 +68,7 @@ class WarpSampler {
 };
 
 // Taps of linear interpolation along one axis, for the pixels of a block: value = w0 * source[i0] +
-// w1 * source[i1]; with kConstant w0 + w1 is less than 1 where the border is reached. Indices are
-// always inside.
+// w1 * source[i1]; with kConstant w0 + w1 is less than 1 at the border. Indices are always inside.
 struct WarpTaps {
   alignas(64) int32_t i0[kWarpBlock];
   alignas(64) int32_t i1[kWarpBlock];
@@ -84,8 +83,8 @@ void affine_points(float step, float base, int64_t first, int64_t n, float* x);
 void perspective_points(const float* steps, const float* bases, int64_t first, int64_t n, float* x,
                         float* y);
 
-// Calls make(points, d, h, w, n) for each block of each row of [D, H, W], and writes what lies
-// there.
+// Calls make(points, d, h, w, n) for each block of each row of [D, H, W], and writes the values at
+// the points.
 template <class Make>
 void warp(const WarpSampler& sampler, const std::array<int64_t, 3>& extents, void* out,
           Make&& make) {
@@ -101,7 +100,7 @@ void warp(const WarpSampler& sampler, const std::array<int64_t, 3>& extents, voi
       }
 }
 
-// The map of a row-major matrix of 2 x 3 or 3 x 4 numbers, from the pixels' middles in the result
+// The map of a row-major matrix of 2 x 3 or 3 x 4 numbers, from the centers of the result's pixels
 // to positions in the source.
 void warp_affine(const WarpSampler& sampler, bool volume, const float* matrix,
                  const std::array<int64_t, 3>& extents, void* out);

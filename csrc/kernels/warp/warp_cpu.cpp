@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// warp_rows.h, once per instruction set, with the same result to the bit.
+// warp_rows.h, once per instruction set, with bit-identical results.
 #include <cmath>
 #include <cstring>
 
@@ -64,7 +64,7 @@ void copy_rgb(const uint8_t* data, int64_t bytes, int32_t row, const uint8_t* fi
     largest = at > largest ? at : largest;
   }
   int32_t i = 0;
-  if (largest + int64_t{4} <= bytes) {  // four bytes a pixel; the next one overwrites the last
+  if (largest + int64_t{4} <= bytes) {  // four bytes per pixel; the next one overwrites the last
     uint8_t padded[4] = {fill[0], fill[1], fill[2], 0};
     for (; i < count - 1; ++i)
       std::memcpy(out + i * 3, offset[i] < 0 ? padded : data + offset[i], 4);
@@ -72,7 +72,7 @@ void copy_rgb(const uint8_t* data, int64_t bytes, int32_t row, const uint8_t* fi
   for (; i < count; ++i) std::memcpy(out + i * 3, offset[i] < 0 ? fill : data + offset[i], 3);
 }
 
-// FixedWeight in pairs, as they are multiplied.
+// FixedWeight in pairs, for multiplication.
 constexpr int kWeightBits = kWarpWeightBits;
 struct FixedWeights {
   alignas(64) int32_t upper[kWarpBlock + 4], lower[kWarpBlock + 4];  // two of 16 bits each
@@ -98,7 +98,7 @@ int32_t fixed_weights(const FixedImage& image, const WarpTaps& x, const WarpTaps
   return largest;
 }
 
-// Any channels, reading nothing but the four taps.
+// Any number of channels. Reads only the four taps.
 void blend_exact(const FixedImage& image, const FixedWeights& w, int32_t n, uint8_t* out) {
   const int32_t channels = image.channels;
   const int64_t row = int64_t{image.width} * channels;
@@ -117,8 +117,8 @@ void blend_exact(const FixedImage& image, const FixedWeights& w, int32_t n, uint
 #if TORCHDALI_ISA_LEVEL >= 1
 constexpr int kLoad = 8;  // bytes that are read from each row
 
-// Four pixels a step: two taps of a row lie in 8 bytes, whatever the number of channels, and a
-// shuffle makes pairs of 16 bits of them. 640 x 480 x 3 on Zen 5: 0.3 ms, the loop above 1.4 ms.
+// Four pixels per step: two taps of a row are within 8 bytes for all numbers of channels, and a
+// shuffle converts them to pairs of 16 bits. 640 x 480 x 3 on Zen 5: 0.3 ms, the loop above 1.4 ms.
 template <int kChannels>
 void blend(const FixedImage& image, const FixedWeights& w, int32_t n, uint8_t* out) {
   constexpr auto at = [](int i, int row) {  // byte i of the pairs of a row
@@ -126,7 +126,7 @@ void blend(const FixedImage& image, const FixedWeights& w, int32_t n, uint8_t* o
     if (channel >= kChannels || part % 2 == 1) return static_cast<char>(-1);
     return static_cast<char>(row * kLoad + channel + (part / 2) * kChannels);
   };
-  constexpr auto dense = [](int i) {  // byte i of four pixels without the slots not used
+  constexpr auto dense = [](int i) {  // byte i of four pixels without unused slots
     return static_cast<char>(i < 4 * kChannels ? i / kChannels * 4 + i % kChannels : -1);
   };
 #define TORCHDALI_16(f)                                                                          \
@@ -142,7 +142,7 @@ void blend(const FixedImage& image, const FixedWeights& w, int32_t n, uint8_t* o
 #undef TORCHDALI_LOWER
 #undef TORCHDALI_UPPER
 #undef TORCHDALI_16
-  // Filling and 1, times its weight and what rounding adds.
+  // Fill value and 1, times its weight and the rounding term.
   const __m256i filling = _mm256_broadcastsi128_si256(
       _mm_setr_epi16(image.fill[0], 1, image.fill[1], 1, image.fill[2], 1, image.fill[3], 1));
   const __m256i each_pixel = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
@@ -174,7 +174,7 @@ void blend(const FixedImage& image, const FixedWeights& w, int32_t n, uint8_t* o
     const __m128i pixels = _mm_shuffle_epi8(
         _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)),
         pack);
-    // 16 bytes where the next pixels overwrite what is too much.
+    // 16 bytes if the next pixels overwrite the excess.
     if ((n - i) * kChannels >= 16) {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out), pixels);
     } else {

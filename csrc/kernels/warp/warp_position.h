@@ -12,24 +12,25 @@
 
 namespace torchdali::kernels {
 
-// The pixel that a position lies in. Far away, infinite or NaN: one that is far outside.
+// The pixel that contains a position. A pixel far outside if the position is far away, infinite or
+// NaN.
 constexpr int64_t whole_position(float position) {
   constexpr float kFar = 0x1p40f;
   if (!(position > -kFar)) return -(int64_t{1} << 40);  // NaN too
   return static_cast<int64_t>(std::floor(position < kFar ? position : kFar));
 }
 
-// Selections of this form are one instruction; NaN becomes `bound`.
+// Selections of this form compile to one instruction; NaN becomes `bound`.
 constexpr float at_least(float x, float bound) { return x > bound ? x : bound; }
 constexpr float at_most(float x, float bound) { return x < bound ? x : bound; }
 
-// The middle of pixel `i` behind pixel `first`, on one axis of an affine map.
+// The center of pixel `i` after pixel `first`, on one axis of an affine map.
 constexpr float affine_position(float step, float base, int64_t first, int32_t i) {
   const float start = static_cast<float>(first) + 0.5f;
   return step * (start + static_cast<float>(i)) + base;
 }
 
-// Whether a position outside is one of the ends, or no pixel at all.
+// Whether a position outside has the index of the nearer end, or none.
 constexpr bool repeats(Border border) {
   return border == Border::kClamp || border == Border::kConstant;
 }
@@ -41,8 +42,8 @@ struct WarpTap {
 };
 
 // Taps along an axis with Border::kClamp or kConstant. The first tap is kept at least one pixel
-// before the last pixel, and weights are the triangle 1 - |distance|. So a pixel outside has
-// weights of 0 and nobody tests for it, and weights inside sum to exactly 1.
+// before the last pixel, and weights are the triangle 1 - |distance|. A pixel outside therefore has
+// weights of 0 without a test, and weights inside sum to exactly 1.
 class AxisTaps {
  public:
   constexpr AxisTaps(int32_t extent, bool clamp)
@@ -63,8 +64,7 @@ class AxisTaps {
   int32_t last_first_, second_;
   float low_, high_;
 };
-// Borders where the second tap need not be beside the first, and those that do not stop at one
-// repetition.
+// The other borders, where taps need not be adjacent.
 constexpr WarpTap mapped_tap(float at, int64_t extent, Border border) {
   const float v = at - 0.5f;
   const int64_t whole = whole_position(v);
@@ -97,7 +97,7 @@ constexpr int32_t mapped_nearest(float at, int64_t extent, Border border) {
   return static_cast<int32_t>(border_index(whole_position(at), extent, border));
 }
 
-// Where fn.sphere finds the pixels of an image.
+// The source positions of fn.sphere.
 struct SphereMap {
   float middle_x, middle_y, unit;
   constexpr SphereMap(int64_t height, int64_t width)
@@ -107,18 +107,18 @@ struct SphereMap {
   constexpr float from_middle(int64_t at, float middle) const {
     return static_cast<float>(at) + 0.5f - middle;
   }
-  // Of a position relative to the middle: what it is multiplied with.
+  // The factor of a position relative to the center.
   constexpr float scale(float x, float y) const { return std::sqrt(x * x + y * y) / unit; }
 };
 
-// How far fn.jitter moves a pixel, by a draw: -degree / 2 to degree / 2; no number of these is more
-// likely by more than range / 2^32.
+// The shift of a pixel in fn.jitter, from a draw: -degree / 2 to degree / 2. Probabilities differ
+// by at most range / 2^32.
 constexpr int64_t jitter_shift(uint32_t draw, int64_t degree) {
   const uint64_t range = static_cast<uint64_t>(degree / 2 * 2 + 1);
   return static_cast<int64_t>(draw * range >> 32) - degree / 2;
 }
 
-// In fixed point: weights of the four taps and of the filling, which sum to 2^14.
+// Weights of the four taps and of the fill value in fixed point, which sum to 2^14.
 inline constexpr int kWarpWeightBits = 14;
 struct FixedWeight {
   int32_t w00, w01, w10, w11, fill;
@@ -126,7 +126,7 @@ struct FixedWeight {
 constexpr FixedWeight fixed_weight(float x0, float x1, float y0, float y1) {
   constexpr int32_t kOne = 1 << kWarpWeightBits;
   constexpr float kScale = static_cast<float>(kOne);
-  // Of a weight, which is never negative; std::lround is a call.
+  // Rounds a weight, which is never negative. std::lround is a call.
   constexpr float kHalf = 0.5f;
   const auto rounded = [](float weight) { return static_cast<int32_t>(weight + kHalf); };
   const float left = x0 * kScale, right = x1 * kScale;

@@ -23,7 +23,7 @@ struct WarpRowKernels {
   // Index of the pixel that a position is in; -1 outside unless `clamp`.
   void (*nearest)(const float* at, int64_t n, int32_t extent, bool clamp, int32_t* index);
   // Pixels of 3 bytes from rows of `row` bytes; `bytes` is the size of the image, less than 2^31.
-  // `fill` stands where an index is negative.
+  // `fill` is written if an index is negative.
   void (*copy_rgb)(const uint8_t* data, int64_t bytes, int32_t row, const uint8_t* fill,
                    const int32_t* x, const int32_t* y, int64_t n, uint8_t* out);
   void (*linear_fixed)(const FixedImage& image, const WarpTaps& x, const WarpTaps& y, int64_t n,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampling with windows of four and six taps along each axis; written for any border and type, not
-// for speed.
+// Sampling with windows of four and six taps along each axis; for all borders and types, not
+// optimized for speed.
 #include <algorithm>
 
 #include "kernels/convert.h"

@@ -7,8 +7,8 @@
 
 namespace torchdali::kernels {
 
-// A row of the grid, in units of its tiles: pixel i lies at (x + i * dx, y + i * dy), and is masked
-// where the fractions of both are below `ratio`.
+// A row of the grid, in units of its tiles: pixel i is at (x + i * dx, y + i * dy), and is masked
+// if the fractions of both are below `ratio`.
 struct GridRow {
   float x, dx, y, dy, ratio;
 };
@@ -16,12 +16,12 @@ struct GridRow {
 constexpr int grid_keeps(const GridRow& g, int32_t i) {
   const auto at = static_cast<float>(i);
   const float x = g.x + at * g.dx, y = g.y + at * g.dy;
-  // What is not a number is masked, as in DALI.
+  // NaN is masked, as in DALI.
   const int keep_x = x - std::floor(x) >= g.ratio, keep_y = y - std::floor(y) >= g.ratio;
   return keep_x | keep_y;
 }
-// Row `h` of a grid whose upper left corner is at (left, top). In this order of operations masks
-// equal DALI's.
+// Row `h` of a grid whose upper left corner is at (left, top). This order of operations results in
+// DALI's masks.
 constexpr GridRow grid_row_at(int64_t h, float left, float top, float cosine, float sine,
                               float ratio) {
   const auto y = static_cast<float>(h);

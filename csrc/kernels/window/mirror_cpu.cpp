@@ -17,7 +17,7 @@ void mirror_elements(void* out, const void* in, int64_t pixels, int64_t) {
   for (int64_t i = 0; i < pixels; ++i) to[i] = from[-i];
 }
 
-// A size known to the compiler: each pixel is one or two moves.
+// With a constant size, each pixel is one or two moves.
 template <int kBytes>
 void mirror_fixed(void* out, const void* in, int64_t pixels, int64_t) {
   char* to = static_cast<char*>(out);
@@ -25,8 +25,8 @@ void mirror_fixed(void* out, const void* in, int64_t pixels, int64_t) {
   int64_t i = 0;
 #if TORCHDALI_ISA_LEVEL > 0
   if constexpr (kBytes == 3) {
-    // Five pixels a shuffle; the sixteenth byte is overwritten by the next store. Plain moves take
-    // five times as long (224x224: 21 us to 4 us).
+    // Five pixels per shuffle; the sixteenth byte is overwritten by the next store. Plain moves
+    // take five times as long (224x224: 21 us to 4 us).
     const __m128i order = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0);
     for (; i + 6 <= pixels; i += 5) {
       const __m128i block =

@@ -34,7 +34,7 @@ bool is_rgb(const NormalizeBox& r) {
 bool is_rgb_to_planes(const NormalizeBox& r) {
   return is_rgb(r) && r.out_dtype == DType::kFloat && r.w.out_stride == 1;
 }
-// Where out_row and out_plane are those of `out`, which need not be the box's.
+// out_row and out_plane are those of `out`, which may differ from the box.
 RgbPlanes rgb_planes(const NormalizeBox& r, const char* in, float* out, int64_t out_row,
                      int64_t out_plane, int64_t height) {
   return {.in = reinterpret_cast<const uint8_t*>(in),
@@ -50,8 +50,8 @@ RgbPlanes rgb_planes(const NormalizeBox& r, const char* in, float* out, int64_t 
           .shift = r.shift};
 }
 
-// Any types and layouts: a row is brought into float, in the channel order of the output,
-// normalised there and converted into its place.
+// Any types and layouts: a row is converted to float, in the channel order of the output,
+// normalized, and converted to its place.
 class RowConverter {
  public:
   RowConverter(const NormalizeBox& r, std::byte* scratch)
@@ -107,7 +107,7 @@ class RowConverter {
   }
 
  private:
-  // Line `c` of values_, which is [c, w], into its place.
+  // Stores line `c` of values_, which is [c, w].
   void store(char* out, int64_t c) {
     const int64_t w = r_.w.extent;
     const float* line = values_ + c * w;
@@ -119,7 +119,7 @@ class RowConverter {
       strided_copy(out_size_, to, r_.w.out_stride, bytes_, 1, w);
     }
   }
-  // Into values_, mirrored: [w, c] where the input is interleaved, else [c, w].
+  // Loads values_, mirrored: [w, c] if the input is interleaved, else [c, w].
   void load(const char* in) {
     const int64_t w = r_.w.extent;
     if (interleaved_in_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation of a box of any element type and any order of axes, row by row; the arithmetic is
+// Normalization of a box of any element type and any order of axes, row by row; the arithmetic is
 // in normalize.h.
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace torchdali::kernels {
 
-// An axis of the input and where it went in the output; strides in elements.
+// An axis of the input, and its stride in the output; strides in elements.
 struct Axis {
   int64_t extent = 1, in_stride = 0, out_stride = 0;
 };
 
-// A box of the input, which has axes W, C, H and any others, and the box of the same extents in the
-// output that it goes to.
+// A box of the input, with axes W, C, H and any others, and the box of the same extents in the
+// output.
 struct NormalizeBox {
   Axis w, c, h, outer[kMaxDims];
   int num_outer = 0;
@@ -26,7 +26,7 @@ struct NormalizeBox {
   char* out;
   DType in_dtype, out_dtype;
   bool mirror;                         // reverse W
-  std::span<const float> mean, scale;  // one a channel
+  std::span<const float> mean, scale;  // one per channel
   float shift;
 };
 

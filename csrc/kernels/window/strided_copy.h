@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs elements that lie at regular distances in memory, as subscripts pick them.
+// Packs elements at regular strides, as selected by subscripts.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace torchdali::kernels {
 
-// Whether elements of `shape` with these distances lie packed, in C order.
+// Whether elements of `shape` with these strides are packed, in C order.
 inline bool is_packed(const Shape& shape, const Shape& strides) {
   int64_t expected = 1;
   for (int i = shape.ndim() - 1; i >= 0; --i) {
@@ -20,8 +20,8 @@ inline bool is_packed(const Shape& shape, const Shape& strides) {
   return true;
 }
 
-// Copies `count` runs of `run` elements; kRun is `run` where that is known, so that a pixel is a
-// move or two.
+// Copies `count` runs of `run` elements; kRun is `run` if it is known at compile time, so that a
+// pixel is one or two moves.
 template <int kRun, class T>
 void copy_runs(T* out, const T* in, int64_t run, int64_t count, int64_t stride) {
   const auto length = kRun > 0 ? kRun : run;
@@ -29,12 +29,12 @@ void copy_runs(T* out, const T* in, int64_t run, int64_t count, int64_t stride) 
     std::memcpy(out + i * length, in + i * stride, static_cast<size_t>(length) * sizeof(T));
 }
 
-// Copies elements of type T, whose first lies at `in` and which are `strides` elements apart (of
-// any sign), to `out`, packed. None of the extents is 0.
+// Copies elements of type T from `in`, which are `strides` elements apart (of any sign), to `out`,
+// packed. No extent is 0.
 template <class T>
 void copy_strided(T* out, const T* in, const Shape& shape, const Shape& strides) {
-  // The packed axes at the end make a run, the axis before them a row of runs, others are walked
-  // over.
+  // The packed axes at the end form a run, the axis before them a row of runs; the others are
+  // loops.
   int axes = shape.ndim();
   int64_t run = 1, count = 1, stride = 0;
   while (axes > 0 && (shape[axes - 1] == 1 || strides[axes - 1] == run)) run *= shape[--axes];
@@ -48,7 +48,7 @@ void copy_strided(T* out, const T* in, const Shape& shape, const Shape& strides)
                     : run == 3 ? copy_runs<3, T>
                     : run == 4 ? copy_runs<4, T>
                                : copy_runs<0, T>;
-  // A row backwards has a kernel of its own; calling it does not pay for the channels of a pixel.
+  // Reversed rows have their own kernel, which is not worth a call for the channels of a pixel.
   constexpr int64_t kWorthACall = 16;
   const int64_t bytes = run * static_cast<int64_t>(sizeof(T));
   const bool backwards = stride == -run && count >= kWorthACall;

@@ -9,8 +9,8 @@
 
 namespace torchdali::kernels {
 
-// Axis i of `out` is axis perm[i] of `in`, which has `shape`; elements of 1, 2, 4 or 8 bytes. None
-// of the extents is 0. The arrays do not overlap.
+// Axis i of `out` is axis perm[i] of `in`, which has `shape`; elements of 1, 2, 4 or 8 bytes. No
+// extent is 0. The arrays do not overlap.
 void transpose_axes(void* out, const void* in, const Shape& shape, std::span<const int> perm,
                     int64_t itemsize);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axes that stay neighbours are taken as one. What is left of an image are pixels taken apart
-// (HWC -> CHW), put together (CHW -> HWC), rows that are copied, or a matrix, block by block.
+// Axes that stay adjacent are merged. The remaining cases are pixels that are split (HWC -> CHW) or
+// joined (CHW -> HWC), rows that are copied, and a matrix, block by block.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "kernels/window/strided_copy.h"
 #include "kernels/window/transpose.h"
 
-#ifndef TORCHDALI_ISA_PASSES  // the first reading: what all instruction sets share
+#ifndef TORCHDALI_ISA_PASSES  // first reading: shared by all instruction sets
 namespace torchdali::kernels {
 namespace {
 
@@ -19,7 +19,7 @@ using PixelsFn = void (*)(void* out, const void* in, int64_t count, int64_t stri
 using MatrixFn = void (*)(void* out, const void* in, int64_t rows, int64_t columns,
                           int64_t in_stride, int64_t out_stride);
 struct Kernels {
-  PixelsFn apart, together;  // null where the pixels have many channels
+  PixelsFn apart, together;  // null for pixels with many channels
   MatrixFn matrix;
 };
 
@@ -34,8 +34,8 @@ namespace torchdali::kernels {
 namespace TORCHDALI_ISA_NAMESPACE {
 
 #if TORCHDALI_ISA_LEVEL > 0
-// Of 16 pixels of 3 bytes, the shuffles that gather byte c of each out of the three registers that
-// hold them; and those that spread planes c over the three registers.
+// For 16 pixels of 3 bytes: the shuffles that gather byte c of each pixel from three registers, and
+// those that distribute plane c over the three registers.
 struct RgbShuffles {
   __m128i gather[3][3], spread[3][3];  // [plane][register]
   RgbShuffles() {
@@ -61,7 +61,7 @@ inline __m128i merge(const __m128i* x, const __m128i (&shuffles)[3][3], int inde
   return _mm_or_si128(_mm_or_si128(shuffled(0), shuffled(1)), shuffled(2));
 }
 
-// As the plain loops below, which take ten times as long with single bytes.
+// Like the plain loops below, which take ten times as long with single bytes.
 int64_t take_rgb_apart(uint8_t* out, const uint8_t* in, int64_t count, int64_t out_stride) {
   const RgbShuffles shuffles;
   int64_t i = 0;
@@ -116,7 +116,7 @@ void put_together(void* to, const void* from, int64_t count, int64_t stride) {
     for (int c = 0; c < kChannels; ++c) out[i * kChannels + c] = in[c * stride + i];
 }
 
-// [rows, columns] -> [columns, rows]; the lines that a block touches stay in the first-level cache.
+// [rows, columns] -> [columns, rows]; the cache lines of a block stay in the first-level cache.
 template <class T>
 void transpose_matrix(void* to, const void* from, int64_t rows, int64_t columns, int64_t in_stride,
                       int64_t out_stride) {
@@ -158,7 +158,7 @@ Kernels transpose_kernels(int64_t itemsize, int64_t channels) {
 #if TORCHDALI_ISA_LAST
 namespace {
 
-// One axis of the output: its extent, and how far apart its elements are in both arrays.
+// One axis of the output: its extent, and its strides in both arrays.
 struct MovedAxis {
   int64_t extent, in_stride, out_stride;
 };
@@ -184,7 +184,7 @@ void for_each_position(const MovedAxis* axes, int count, Body&& body) {
 
 template <class T>
 void transpose_elements(T* out, const T* in, const MovedAxis* axes, int count) {
-  // Of the output's last axis elements lie next to each other in `out`, of `fast` in `in`.
+  // The output's last axis is contiguous in `out`, and `fast` in `in`.
   const MovedAxis last = axes[count - 1];
   if (last.in_stride == 1) {
     Shape shape, strides;
@@ -202,7 +202,7 @@ void transpose_elements(T* out, const T* in, const MovedAxis* axes, int count) {
   const auto each = [&](auto&& body) {
     for_each_position(others, outer, [&](int64_t i, int64_t o) { body(out + o, in + i); });
   };
-  // Pixels: all channels of one lie together on one side.
+  // Pixels: the channels are contiguous on one side.
   const auto kernels = [](int64_t channels) {
     return TORCHDALI_ISA_PICK(transpose_kernels)(sizeof(T), channels);
   };
@@ -227,7 +227,7 @@ void transpose_axes(void* out, const void* in, const Shape& shape, std::span<con
   std::array<int64_t, kMaxDims> in_strides{};
   for (int64_t i = ndim - 1, stride = 1; i >= 0; stride *= shape[static_cast<int>(i--)])
     in_strides[static_cast<size_t>(i)] = stride;
-  // Axes of the output, neighbours in both arrays as one, those of extent 1 left out.
+  // Axes of the output. Axes adjacent in both arrays are merged, those of extent 1 dropped.
   std::array<MovedAxis, kMaxDims> axes{};
   int count = 0;
   for (int i = 0; i < ndim; ++i) {

@@ -11,8 +11,8 @@
 
 namespace torchdali::kernels {
 
-// The part of a window that lies inside an array of shape `in`: where it starts in the array and in
-// the window, and how large it is.
+// The part of a window that is inside an array of shape `in`: its start in the array and in the
+// window, and its extents.
 struct Overlap {
   Shape from, to, shape;
   bool empty = false;
@@ -36,7 +36,7 @@ template <class Run>
 void for_each_run(const Shape& in, const Shape& from, const Shape& out, const Shape& to,
                   const Shape& extent, Run&& run) {
   const int ndim = in.ndim();
-  // Axes behind `split` are whole in both arrays, so they and the split axis make one run.
+  // Axes after `split` are complete in both arrays, so they and the split axis form one run.
   int split = ndim - 1;
   while (split > 0 && extent[split] == in[split] && extent[split] == out[split]) --split;
   int64_t in_stride = 1, out_stride = 1, in_offset = 0, out_offset = 0, count = 1;
@@ -66,8 +66,8 @@ void for_each_run(const Shape& in, const Shape& from, const Shape& out, const Sh
   }
 }
 
-// Fills what lies outside a box in an array of `shape`; axes from `axis` on. `strides` are those of
-// the array, `whole` the first axis from which on the box has all.
+// Fills an array of `shape` outside a box, along axes from `axis` on. `strides` are those of the
+// array; from axis `whole` on the box has all elements.
 template <class T>
 void fill_around(T* out, const Shape& shape, const Shape& strides, const Shape& at,
                  const Shape& extent, int axis, int whole, T value) {
@@ -79,7 +79,7 @@ void fill_around(T* out, const Shape& shape, const Shape& strides, const Shape& 
   std::fill_n(out + end * stride, (shape[axis] - end) * stride, value);
 }
 
-// Fills what lies outside the box of `extent` elements at `at`, in an array of `shape`.
+// Fills an array of `shape` outside the box of `extent` elements at `at`.
 template <class T>
 void fill_outside(T* out, const Shape& shape, const Shape& at, const Shape& extent, T value) {
   int whole = shape.ndim();
@@ -96,7 +96,7 @@ void fill_channels(T* out, int64_t outer, int64_t channels, int64_t inner, Value
   const int64_t total = outer * channels * inner;
   if (total == 0) return;
   for (int64_t c = 0; c < channels; ++c) std::fill_n(out + c * inner, inner, value(c));
-  for (int64_t done = channels * inner; done < total;) {  // what is there, twice as much each time
+  for (int64_t done = channels * inner; done < total;) {  // doubles the filled part each time
     const int64_t count = std::min(done, total - done);
     std::copy_n(out, count, out + done);
     done += count;
