@@ -3,7 +3,7 @@
 // transposition, in buffers of the exact size, with every instruction set of this machine.
 // sources: csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/kernels/window/mirror_cpu.cpp
 // sources: csrc/kernels/window/normalize_cpu.cpp csrc/kernels/window/normalize_box.cpp csrc/core/cpu_features.cpp
-// sources: csrc/kernels/window/transpose_cpu.cpp
+// sources: csrc/kernels/window/transpose_cpu.cpp csrc/kernels/window/fill.cpp
 // sanitizers: address
 #include <algorithm>
 #include <array>
@@ -18,6 +18,7 @@
 
 #include "expect.h"
 #include "kernels/convert.h"
+#include "kernels/window/fill.h"
 #include "kernels/window/mirror.h"
 #include "kernels/window/normalize_box.h"
 #include "kernels/window/transpose.h"
@@ -179,7 +180,7 @@ void runs_cover_a_window_once() {
 void filling_repeats_the_channels() {
   for (int64_t inner : {1, 4}) {
     auto out = exact<int16_t>(5 * 3 * inner);
-    fill_channels(out.get(), 5, 3, inner, [](int64_t c) { return static_cast<int16_t>(c + 1); });
+    fill_channels(out.get(), sizeof(int16_t), 5, inner, std::array<uint64_t, 3>{1, 2, 3});
     for (int64_t i = 0; i < 5 * 3 * inner; ++i) EXPECT(out[i] == i / inner % 3 + 1);
   }
 }
@@ -191,7 +192,7 @@ void filling_outside_leaves_the_box() {
                                    {{0, 0, 0, 0}, {4, 1, 5, 3}},
                                    {{3, 0, 4, 2}, {1, 1, 1, 1}}}) {
     const auto array = exact<int>(static_cast<size_t>(shape.volume()));
-    fill_outside(array.get(), shape, at, extent, 7);
+    fill_outside(array.get(), sizeof(int), shape, at, extent, 7);
     int64_t kept = 0;
     for (int64_t i = 0; i < shape.volume(); ++i) kept += array[static_cast<size_t>(i)] == 0;
     EXPECT(kept == extent.volume());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of a box of an N-dimensional array into another array: the runs that are contiguous in
-// both, and filling by channel.
+// both.
 #pragma once
 
 #include <algorithm>
@@ -63,43 +63,6 @@ void for_each_run(const Shape& in, const Shape& from, const Shape& out, const Sh
       index[axis] = 0;
     }
     if (axis < 0) return;
-  }
-}
-
-// Fills an array of `shape` outside a box, along axes from `axis` on. `strides` are those of the
-// array; from axis `whole` on the box has all elements.
-template <class T>
-void fill_around(T* out, const Shape& shape, const Shape& strides, const Shape& at,
-                 const Shape& extent, int axis, int whole, T value) {
-  if (axis == whole) return;
-  const int64_t stride = strides[axis], end = at[axis] + extent[axis];
-  std::fill_n(out, at[axis] * stride, value);
-  for (int64_t i = at[axis]; i < end; ++i)
-    fill_around(out + i * stride, shape, strides, at, extent, axis + 1, whole, value);
-  std::fill_n(out + end * stride, (shape[axis] - end) * stride, value);
-}
-
-// Fills an array of `shape` outside the box of `extent` elements at `at`.
-template <class T>
-void fill_outside(T* out, const Shape& shape, const Shape& at, const Shape& extent, T value) {
-  int whole = shape.ndim();
-  while (whole > 0 && extent[whole - 1] == shape[whole - 1]) --whole;
-  Shape strides = shape;
-  int64_t stride = 1;
-  for (int i = shape.ndim() - 1; i >= 0; stride *= shape[i--]) strides[i] = stride;
-  fill_around(out, shape, strides, at, extent, 0, whole, value);
-}
-
-// Fills an array that is [outer, channels, inner] with value(channel), given in the array's type.
-template <class T, class Value>
-void fill_channels(T* out, int64_t outer, int64_t channels, int64_t inner, Value&& value) {
-  const int64_t total = outer * channels * inner;
-  if (total == 0) return;
-  for (int64_t c = 0; c < channels; ++c) std::fill_n(out + c * inner, inner, value(c));
-  for (int64_t done = channels * inner; done < total;) {  // doubles the filled part each time
-    const int64_t count = std::min(done, total - done);
-    std::copy_n(out, count, out + done);
-    done += count;
   }
 }
 

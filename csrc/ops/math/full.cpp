@@ -12,6 +12,7 @@
 #include "kernels/convert.h"
 #include "kernels/convert_gpu.h"
 #include "kernels/window/copy_gpu.h"
+#include "kernels/window/fill.h"
 
 namespace torchdali {
 namespace {
@@ -83,9 +84,8 @@ const SampleView& make(SampleContext& ctx, DType dtype, const Shape& shape, cons
 }
 
 void fill(const SampleView& out, float value) {
-  dispatch_dtype(out.dtype, [&]<class T>() {
-    std::fill_n(out.as<T>(), out.volume(), kernels::convert<T>(value));
-  });
+  kernels::fill(out.data, itemsize(out.dtype), out.volume(),
+                kernels::fill_element(out.dtype, value));
 }
 
 template <int kValue>
@@ -135,11 +135,7 @@ class UniformLikeGpu final : public gpu::KernelOperator<gpu::CopyKernel> {
   explicit UniformLikeGpu(const OpSpec& spec) : like_(spec) {}
   void run(SampleContext& ctx) const override {
     const SampleView& out = like_.make_output(ctx);
-    uint64_t bytes = 0;
-    dispatch_dtype(out.dtype, [&]<class T>() {
-      const T value = kernels::convert<T>(kValue);
-      std::memcpy(&bytes, &value, sizeof(T));
-    });
+    const uint64_t bytes = kernels::fill_element(out.dtype, kValue);
     tasks(ctx).add(ctx, gpu::make_fill(out.data, out.size_bytes(), itemsize(out.dtype), bytes));
   }
 

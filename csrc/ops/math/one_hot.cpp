@@ -9,9 +9,9 @@
 #include "core/batch_context.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
-#include "kernels/convert.h"
 #include "kernels/math/one_hot.h"
 #include "kernels/math/one_hot_gpu.h"
+#include "kernels/window/fill.h"
 
 namespace torchdali {
 namespace {
@@ -78,21 +78,11 @@ class OneHotArgs {
     return plan;
   }
   int64_t classes() const { return classes_; }
-  template <class To>
-  To on() const {
-    return element<To>(on_);
-  }
-  template <class To>
-  To off() const {
-    return element<To>(off_);
-  }
+  // The bytes of an element of the output.
+  uint64_t on() const { return kernels::fill_element(dtype_, on_); }
+  uint64_t off() const { return kernels::fill_element(dtype_, off_); }
 
  private:
-  template <class To>
-  static To element(float x) {
-    return kernels::convert<To>(is_floating_type<To> ? x : std::trunc(x));
-  }
-
   int axis_;
   int64_t classes_;
   DType dtype_;
@@ -114,22 +104,30 @@ class OneHot final : public Operator {
     const SampleView& in = ctx.input(0);
     const auto [out, outer, inner] =
         args_.make_output(ctx, args_.batch_wide() ? &ctx.batch_state<OneHotBatch>() : nullptr);
-    dispatch_dtype(out.dtype, [&, &out = out, outer = outer, inner = inner]<class To>() {
-      std::fill_n(out.as<To>(), out.volume(), args_.off<To>());
-      const To on = args_.on<To>();
-      const int64_t classes = args_.classes();
-      dispatch_dtype(in.dtype, [&]<class From>() {
-        const From* from = in.as<const From>();
-        for (int64_t o = 0; o < outer; ++o)
-          for (int64_t i = 0; i < inner; ++i) {
-            const int64_t c = kernels::class_of(from[o * inner + i], classes);
-            if (c >= 0) out.as<To>()[(o * classes + c) * inner + i] = on;
-          }
-      });
-    });
+    kernels::fill(out.data, itemsize(out.dtype), out.volume(), args_.off());
+    switch (itemsize(out.dtype)) {
+      case 1: return set<uint8_t>(in, out, outer, inner);
+      case 2: return set<uint16_t>(in, out, outer, inner);
+      case 4: return set<uint32_t>(in, out, outer, inner);
+      default: return set<uint64_t>(in, out, outer, inner);
+    }
   }
 
  private:
+  // To: an unsigned type of the size of the output's elements.
+  template <class To>
+  void set(const SampleView& in, const SampleView& out, int64_t outer, int64_t inner) const {
+    const To on = static_cast<To>(args_.on());
+    const int64_t classes = args_.classes();
+    dispatch_dtype(in.dtype, [&]<class From>() {
+      const From* from = in.as<const From>();
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t i = 0; i < inner; ++i) {
+          const int64_t c = kernels::class_of(from[o * inner + i], classes);
+          if (c >= 0) out.as<To>()[(o * classes + c) * inner + i] = on;
+        }
+    });
+  }
   OneHotArgs args_;
 };
 
@@ -152,11 +150,8 @@ class OneHotGpu final : public gpu::KernelOperator<gpu::OneHotKernel> {
     task.out_dtype = plan.out.dtype;
     task.classes = args_.classes();
     task.inner = plan.inner;
-    dispatch_dtype(plan.out.dtype, [&]<class To>() {
-      const To on = args_.on<To>(), off = args_.off<To>();
-      std::memcpy(&task.on, &on, sizeof(To));
-      std::memcpy(&task.off, &off, sizeof(To));
-    });
+    task.on = args_.on();
+    task.off = args_.off();
     tasks(ctx).add(ctx, task);
   }
 

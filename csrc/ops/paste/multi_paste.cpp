@@ -13,6 +13,7 @@
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
+#include "kernels/window/fill.h"
 #include "kernels/window/paste_gpu.h"
 #include "kernels/window/window.h"
 #include "ops/input_layout.h"
@@ -190,9 +191,7 @@ class MultiPaste final : public Operator {
       if (out.volume() > 0) std::memset(out.data, 0, static_cast<size_t>(out.size_bytes()));
       return;
     }
-    dispatch_dtype(out.dtype, [&]<class T>() {
-      kernels::fill_outside(out.as<T>(), out.shape, place, extent, T{});
-    });
+    kernels::fill_outside(out.data, itemsize(out.dtype), out.shape, place, extent, 0);
   }
   static void paste(const PastedPart& part, const SampleView& out) {
     const auto& [anchor, extent, place] = part.region;

@@ -8,7 +8,7 @@
 #include "core/argument.h"
 #include "core/operator.h"
 #include "kernels/convert.h"
-#include "kernels/window/window.h"
+#include "kernels/window/fill.h"
 #include "kernels/window/window_gpu.h"
 #include "ops/input_layout.h"
 #include "ops/window/window_task.h"
@@ -54,9 +54,14 @@ class PasteArgs {
     ctx.output(0, in.dtype, shape, layout);
     return at;
   }
-  template <class T>
-  T fill(int64_t channel) const {
-    return kernels::convert<T>(fill_value_[static_cast<size_t>(channel)]);
+  // An element of a type for each channel of the canvas.
+  std::vector<uint64_t> color(DType dtype) const {
+    std::vector<uint64_t> color;
+    dispatch_dtype(dtype, [&]<class T>() {
+      for (const int64_t value : fill_value_)
+        color.push_back(kernels::element_bytes(kernels::convert<T>(value)));
+    });
+    return color;
   }
 
  private:
@@ -94,10 +99,7 @@ class Paste final : public Operator {
     const int64_t row = width * pixel, in_row = in.shape[1] * pixel;
     // One row of the canvas is the pattern of all.
     char* const pattern = ctx.scratch<char>(static_cast<size_t>(row)).data();
-    dispatch_dtype(in.dtype, [&]<class T>() {
-      kernels::fill_channels(reinterpret_cast<T*>(pattern), width, channels, 1,
-                             [&](int64_t c) { return args_.fill<T>(c); });
-    });
+    kernels::fill_channels(pattern, itemsize(in.dtype), width, 1, args_.color(in.dtype));
     const int64_t left = at[1] * pixel;
     for (int64_t y = 0; y < out.shape[0]; ++y) {
       char* const line = to + y * row;
@@ -129,13 +131,7 @@ class PasteGpu final : public gpu::KernelOperator<gpu::WindowKernel> {
     for (int i = 0; i < anchor.ndim(); ++i) anchor[i] = -anchor[i];
     Task task;
     if (!gpu::set_window_place(task, in, out, anchor, out.shape, {0, 1, 2}, -1, 2)) return;
-    std::vector<uint64_t> color(static_cast<size_t>(out.shape[2]));
-    dispatch_dtype(in.dtype, [&]<class T>() {
-      for (size_t c = 0; c < color.size(); ++c) {
-        const T value = args_.fill<T>(static_cast<int64_t>(c));
-        std::memcpy(&color[c], &value, sizeof(T));
-      }
-    });
+    const std::vector<uint64_t> color = args_.color(in.dtype);
     task.fill = blob(ctx).keep(std::span<const uint64_t>(color));
     tasks(ctx).add(ctx, task);
   }

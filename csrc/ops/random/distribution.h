@@ -4,6 +4,11 @@
 // pipeline's stream, number of the draw), element after element in C order.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
 #include "core/argument.h"
 #include "core/operator.h"
 #include "kernels/convert.h"
@@ -59,12 +64,17 @@ class RandomOutput {
   // Makes the output and fills it with draw(), converted as fn.cast does.
   template <class Draw>
   void fill(SampleContext& ctx, Draw&& draw) const {
+    using T = std::invoke_result_t<Draw&>;
     const SampleView& out = ctx.output(0, dtype_, shape(ctx));
-    const int64_t count = out.volume();
-    dispatch_dtype(dtype_, [&]<class T>() {
-      T* to = out.as<T>();
-      for (int64_t i = 0; i < count; ++i) to[i] = kernels::convert<T>(draw());
-    });
+    const int64_t count = out.volume(), size = itemsize(dtype_);
+    const kernels::ConvertFn convert = kernels::converter(dtype_, dtype_of<T>());
+    constexpr int64_t kBlock = 512;
+    T block[kBlock];
+    for (int64_t i = 0; i < count; i += kBlock) {
+      const int64_t n = std::min(kBlock, count - i);
+      for (int64_t k = 0; k < n; ++k) block[k] = draw();
+      convert(out.as<char>() + i * size, block, n);
+    }
   }
   // 24 bits are too few for these: their values are drawn as double.
   bool wants_double() const {

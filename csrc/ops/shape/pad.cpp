@@ -12,6 +12,7 @@
 #include "gpu/operator.h"
 #include "kernels/convert.h"
 #include "kernels/window/copy_gpu.h"
+#include "kernels/window/fill.h"
 #include "kernels/window/window.h"
 #include "ops/axes.h"
 
@@ -64,10 +65,9 @@ class PadArgs {
     const SampleView& out = ctx.output(0, in.dtype, shape, in.layout);
     return out.volume() == 0 ? nullptr : &out;
   }
-  template <class T>
-  T fill(const SampleContext& ctx) const {
-    const float value = fill_value_(ctx);
-    return kernels::convert<T>(is_floating_type<T> ? value : std::trunc(value));
+  // The bytes of an element that is added.
+  uint64_t fill(const SampleContext& ctx, DType dtype) const {
+    return kernels::fill_element(dtype, fill_value_(ctx));
   }
 
  private:
@@ -128,13 +128,10 @@ class Pad final : public Operator {
     const bool empty = in.volume() == 0;
     Shape origin = out.shape;
     for (int i = 0; i < origin.ndim(); ++i) origin[i] = 0;
-    dispatch_dtype(in.dtype, [&]<class T>() {
-      const T fill = args_.fill<T>(ctx);
-      if (empty) std::fill_n(out.as<T>(), out.volume(), fill);
-      else kernels::fill_outside(out.as<T>(), out.shape, origin, in.shape, fill);
-    });
-    if (empty) return;
     const int64_t size = itemsize(in.dtype);
+    const uint64_t fill = args_.fill(ctx, in.dtype);
+    if (empty) return kernels::fill(out.data, size, out.volume(), fill);
+    kernels::fill_outside(out.data, size, out.shape, origin, in.shape, fill);
     kernels::for_each_run(in.shape, origin, out.shape, origin, in.shape,
                           [&](int64_t from, int64_t to, int64_t count) {
                             std::memcpy(out.as<char>() + to * size,
@@ -163,11 +160,7 @@ class PadGpu final : public gpu::KernelOperator<gpu::CopyKernel> {
     auto axes = gpu::dense_axes(in.shape, size);
     for (size_t i = 0; i < axes.size(); ++i) axes[i].extent = out->shape[static_cast<int>(i)];
     gpu::make_dense(axes, size);
-    uint64_t fill = 0;
-    dispatch_dtype(in.dtype, [&]<class T>() {
-      const T value = args_.fill<T>(ctx);
-      std::memcpy(&fill, &value, sizeof(T));
-    });
+    const uint64_t fill = args_.fill(ctx, in.dtype);
     tasks(ctx).add(ctx, gpu::make_copy(in.data, out->data, out->size_bytes(), size, axes, fill));
   }
 

@@ -7,7 +7,7 @@
 #include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/chain.h"
-#include "kernels/convert.h"
+#include "kernels/window/fill.h"
 #include "kernels/window/normalize_box.h"
 #include "kernels/window/window.h"
 #include "kernels/window/window_gpu.h"
@@ -222,12 +222,10 @@ class CropMirrorNormalize final : public Operator, public NormalizesRows {
     const int64_t channels = out.shape[axis];
     for (int i = 0; i < out.shape.ndim(); ++i)
       if (i != axis) (i < axis ? outer : inner) *= out.shape[i];
-    dispatch_dtype(out.dtype, [&]<class T>() {
-      kernels::fill_channels(out.as<T>(), outer, channels, inner, [&](int64_t c) {
-        const float value = args_.fill(c, channels);
-        return kernels::convert<T>(is_floating_type<T> ? value : std::trunc(value));
-      });
-    });
+    std::vector<uint64_t> elements;
+    for (int64_t c = 0; c < channels; ++c)
+      elements.push_back(kernels::fill_element(out.dtype, args_.fill(c, channels)));
+    kernels::fill_channels(out.data, itemsize(out.dtype), outer, inner, elements);
   }
 
   NormalizeArgs args_;

@@ -8,8 +8,8 @@
 #include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
-#include "kernels/convert.h"
 #include "kernels/window/erase_gpu.h"
+#include "kernels/window/fill.h"
 #include "kernels/window/window.h"
 #include "ops/axes.h"
 #include "ops/window/crop_window.h"
@@ -40,10 +40,11 @@ class EraseArgs {
     std::span<const float> values;  // one, or one a channel
     int channel_axis;
 
-    template <class T>
-    T value(int64_t channel) const {
-      const float v = values[values.size() == 1 ? 0 : static_cast<size_t>(channel)];
-      return kernels::convert<T>(is_floating_type<T> ? v : std::trunc(v));
+    // `values` as elements of a type.
+    std::vector<uint64_t> elements(DType dtype) const {
+      std::vector<uint64_t> elements;
+      for (const float value : values) elements.push_back(kernels::fill_element(dtype, value));
+      return elements;
     }
   };
   // Valid until the next call of the thread. Where there are no regions, the output has been made a
@@ -130,41 +131,42 @@ class Erase final : public Operator {
     if (plan.regions.empty()) return;
     const SampleView& out = ctx.output(0, in.dtype, in.shape, in.layout);
     std::memcpy(out.data, in.data, static_cast<size_t>(in.size_bytes()));
-    dispatch_dtype(in.dtype, [&]<class T>() {
-      for (const Window& region : plan.regions) fill(out.as<T>(), in.shape, region, plan);
-    });
+    const std::vector<uint64_t> elements = plan.elements(in.dtype);
+    for (const Window& region : plan.regions)
+      fill(out.as<char>(), itemsize(in.dtype), in.shape, region, plan.channel_axis, elements);
   }
 
  private:
-  template <class T>
-  static void fill(T* out, const Shape& shape, const Window& region, const EraseArgs::Plan& plan) {
-    const auto value = [&](int64_t c) { return plan.value<T>(c); };
-    const int channel_axis = plan.channel_axis;
+  static void fill(char* out, int64_t size, const Shape& shape, const Window& region,
+                   int channel_axis, std::span<const uint64_t> elements) {
     // Runs of one value; where channels are innermost and differ, a row of them is the pattern.
-    if (plan.values.size() == 1) {
-      const T constant = value(0);
-      each_run(shape, region, [&](int64_t at, int64_t n) { std::fill_n(out + at, n, constant); });
+    if (elements.size() == 1) {
+      each_run(shape, region, [&](int64_t at, int64_t n) {
+        kernels::fill(out + at * size, size, n, elements[0]);
+      });
     } else if (channel_axis == shape.ndim() - 1) {
-      const int64_t from = region.anchor[channel_axis], channels = region.shape[channel_axis];
-      const T* pattern = nullptr;
+      const auto channels = elements.subspan(static_cast<size_t>(region.anchor[channel_axis]),
+                                             static_cast<size_t>(region.shape[channel_axis]));
+      const char* pattern = nullptr;
       int64_t length = 0;
       each_run(shape, region, [&](int64_t at, int64_t n) {
-        if (n > length) {
-          kernels::fill_channels(out + at, n / channels, channels, 1,
-                                 [&](int64_t c) { return value(from + c); });
-          pattern = out + at;
-          length = n;
-        } else {
-          std::copy_n(pattern, n, out + at);
+        char* run = out + at * size;
+        if (n <= length) {
+          std::memcpy(run, pattern, static_cast<size_t>(n * size));
+          return;
         }
+        kernels::fill_channels(run, size, n / std::ssize(channels), 1, channels);
+        pattern = run;
+        length = n;
       });
     } else {
       Window one = region;
       one.shape[channel_axis] = 1;
       for (int64_t c = 0; c < region.shape[channel_axis]; ++c) {
         one.anchor[channel_axis] = region.anchor[channel_axis] + c;
-        const T constant = value(one.anchor[channel_axis]);
-        each_run(shape, one, [&](int64_t at, int64_t n) { std::fill_n(out + at, n, constant); });
+        const uint64_t element = elements[static_cast<size_t>(one.anchor[channel_axis])];
+        each_run(shape, one,
+                 [&](int64_t at, int64_t n) { kernels::fill(out + at * size, size, n, element); });
       }
     }
   }
@@ -206,13 +208,7 @@ class EraseGpu final : public gpu::KernelOperator<gpu::EraseKernel> {
         bounds.push_back(region.anchor[i] + region.shape[i]);
       }
     task.bounds = blob(ctx).keep(std::span<const int64_t>(bounds));
-    std::vector<uint64_t> fill(plan.values.size());
-    dispatch_dtype(in.dtype, [&]<class T>() {
-      for (size_t c = 0; c < fill.size(); ++c) {
-        const T value = plan.value<T>(static_cast<int64_t>(c));
-        std::memcpy(&fill[c], &value, sizeof(T));
-      }
-    });
+    const std::vector<uint64_t> fill = plan.elements(in.dtype);
     task.fill = blob(ctx).keep(std::span<const uint64_t>(fill));
     tasks(ctx).add(ctx, task);
   }

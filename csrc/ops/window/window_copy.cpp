@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/window/window_copy.h"
 
-#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "kernels/convert.h"
+#include "kernels/window/fill.h"
 #include "ops/window/window_task.h"
 
 namespace torchdali {
@@ -127,15 +127,15 @@ void WindowCopy::fill(const SampleView& out, int channel_axis,
   const int64_t channels = channel_axis < 0 ? 1 : out.shape[channel_axis];
   for (int i = 0; i < out.shape.ndim(); ++i)
     if (i != channel_axis) (i < channel_axis ? outer : inner) *= out.shape[i];
-  dispatch_dtype(out.dtype, [&]<class T>() {
-    const auto value = [&](int64_t c) {
-      const float fill = out_of_bounds_.fill(c, channels);
-      return kernels::convert<T>(is_floating_type<T> ? fill : std::trunc(fill));
-    };
-    if (out_of_bounds_.uniform() && !overlap.empty)
-      kernels::fill_outside(out.as<T>(), out.shape, overlap.to, overlap.shape, value(0));
-    else kernels::fill_channels(out.as<T>(), outer, channels, inner, value);
-  });
+  const int64_t size = itemsize(out.dtype);
+  const auto element = [&](int64_t channel) {
+    return kernels::fill_element(out.dtype, out_of_bounds_.fill(channel, channels));
+  };
+  if (out_of_bounds_.uniform() && !overlap.empty)
+    return kernels::fill_outside(out.data, size, out.shape, overlap.to, overlap.shape, element(0));
+  std::vector<uint64_t> elements;
+  for (int64_t c = 0; c < channels; ++c) elements.push_back(element(c));
+  kernels::fill_channels(out.data, size, outer, inner, elements);
 }
 
 }  // namespace torchdali

@@ -2,13 +2,11 @@
 // From a window of a sample to the task of the window kernels.
 #pragma once
 
-#include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "core/view.h"
 #include "gpu/operator.h"
-#include "kernels/convert.h"
+#include "kernels/window/fill.h"
 #include "kernels/window/window.h"
 #include "kernels/window/window_gpu.h"
 
@@ -57,13 +55,8 @@ bool set_window(Blob& blob, WindowTask& task, const SampleView& in, const Sample
   const int64_t channels = channel_axis < 0 ? 1 : shape[channel_axis];
   std::vector<uint64_t> values(static_cast<size_t>(channels));
   if (!(kernels::Overlap(in.shape, anchor, shape).shape == shape))
-    dispatch_dtype(out.dtype, [&]<class T>() {
-      for (int64_t c = 0; c < channels; ++c) {
-        const float value = fill(c, channels);
-        const T element = kernels::convert<T>(is_floating_type<T> ? value : std::trunc(value));
-        std::memcpy(&values[static_cast<size_t>(c)], &element, sizeof(T));
-      }
-    });
+    for (int64_t c = 0; c < channels; ++c)
+      values[static_cast<size_t>(c)] = kernels::fill_element(out.dtype, fill(c, channels));
   task.fill = blob.keep(std::span<const uint64_t>(values));
   return true;
 }
