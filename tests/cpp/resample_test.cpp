@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/resample: against a plain double-precision reference, on every instruction set of this
 // machine; buffers of exact size, so that the address sanitizer sees a read or write too far.
-// sources: csrc/kernels/resample/resample.cpp csrc/kernels/resample/resample_table.cpp csrc/kernels/resample/resample_rows_cpu.cpp csrc/kernels/resample/resample_fixed_cpu.cpp csrc/core/cpu_features.cpp
+// sources: csrc/kernels/resample/resample.cpp csrc/kernels/resample/nearest.cpp csrc/kernels/resample/resample_table.cpp csrc/kernels/resample/resample_rows_cpu.cpp csrc/kernels/resample/resample_fixed_cpu.cpp csrc/core/cpu_features.cpp
 // sanitizers: address
 #include "kernels/resample/resample.h"
 
