@@ -118,7 +118,8 @@ struct Field {
   uint32_t max = 0;
 };
 
-// Fills `pixels`, one index a pixel, rows in the file's order. Skipped pixels keep index 0.
+// Fills `pixels` with an index for each pixel, rows in the order of the file. Skipped pixels keep
+// index 0.
 void read_run_lengths(Bytes bytes, const BmpHeader& h, uint8_t* pixels) {
   const int64_t width = h.width, height = h.height;
   const bool half = h.compression == kRle4;
@@ -144,14 +145,14 @@ void read_run_lengths(Bytes bytes, const BmpHeader& h, uint8_t* pixels) {
     } else if (value == 2) {  // step right and up
       x += reader.u8();
       y += reader.u8();
-    } else {  // so many single pixels, padded to 16 bits
+    } else {  // this many single pixels, padded to 16 bits
       const size_t size = half ? (value + 1u) / 2 : value;
       const auto run = reader.take(size);
       for (int i = 0; i < value; ++i)
         put(half ? static_cast<uint8_t>(i % 2 ? run[i / 2] & 15 : run[i / 2] >> 4) : run[i]);
       if (size % 2 && reader.left()) reader.skip(1);
     }
-    // A row that is full needs no end mark where the picture ends with it.
+    // The last row needs no end mark if it is full.
     if (y == height - 1 && x >= width) return;
   }
 }
@@ -177,7 +178,7 @@ void expand_indices(const BmpHeader& h, const uint8_t* row, int bits, int64_t fi
 }  // namespace
 
 ImageInfo peek_bmp(Bytes bytes) {
-  // Two bytes can skip to the end of a picture of any size; nobody writes such files.
+  // Two bytes can skip to the end of a picture of any size, but real files do not do that.
   constexpr uint64_t kRunPixelsPerByte = 16384;
   const BmpHeader h = read_header(bytes);
   ImageInfo info{.format = ImageFormat::kBmp,

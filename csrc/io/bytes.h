@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounded reading of integers from encoded bytes: past the end is an error, never a read.
+// Bounds-checked reading of integers from encoded bytes. Reading past the end raises an error.
 #pragma once
 
 #include <cstdint>

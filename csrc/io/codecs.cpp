@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of codecs; versions are those of the headers torchdali was built with.
+// The table of codecs. Versions are those of the headers at build time.
 #include "io/codecs.h"
 
 #ifdef TORCHDALI_HAVE_JPEG

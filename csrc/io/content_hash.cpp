@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eight chains, each of which multiplies 16 bytes to 128 bits and folds those: one chain waits for
-// its multiplication while the others have theirs.
+// Eight chains, each of which multiplies two 64-bit words to 128 bits and folds the product.
+// Independent chains hide the latency of the multiplications.
 #include "io/content_hash.h"
 
 #include <array>
@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kChains = 8, kStep = 16 * kChains;
 
-// The finaliser of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-// Generators", OOPSLA 2014), which gives the constants of the chains too.
+// The finalizer of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+// Generators", OOPSLA 2014). It also generates the constants of the chains.
 constexpr uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
@@ -40,8 +40,8 @@ uint64_t word(const uint8_t* at) {
   return value;
 }
 
-// A chain adds its words where it multiplies with what came before, so that no word can bring it
-// to a state that forgets those: a product with 0 leaves the second word.
+// A chain adds its words to its previous state before it multiplies, so that no word can erase that
+// state: after a product with 0, the second word remains.
 void absorb(std::array<uint64_t, kChains>& chains, const uint8_t* at) {
   for (size_t i = 0; i < kChains; ++i) {
     const uint64_t a = word(at + 16 * i), b = word(at + 16 * i + 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading whole files: POSIX calls, interrupted ones repeated, each failure with the path in it.
+// Reading whole files with POSIX calls. Interrupted calls are repeated; every error names the path.
 #include "io/file.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 namespace torchdali::io {
 namespace {
 
-// Linux moves at most 0x7ffff000 bytes a call (read(2)).
+// Linux transfers at most 0x7ffff000 bytes per call (read(2)).
 constexpr int64_t kMaxRead = int64_t{1} << 30;
 
 std::string error_text(int error) {
@@ -51,7 +51,7 @@ File::File(const char* path) : path_(path), descriptor_(open_for_reading(path)) 
   int failure = 0;
   if (::fstat(descriptor_, &status) != 0) failure = errno;
   if (failure != 0 || !S_ISREG(status.st_mode)) {
-    ::close(descriptor_);  // the destructor does not run for a half-made object
+    ::close(descriptor_);  // the destructor does not run if the constructor throws
     TORCHDALI_CHECK_KIND(kFile, failure == 0, "cannot read the size of \"", path,
                          "\": ", error_text(failure));
     raise(ErrorKind::kFile, "cannot read \"", path, "\": it is ", kind_name(status.st_mode),

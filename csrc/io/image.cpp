@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises formats by their first bytes and hands over to the decoders.
+// Recognizes formats by their first bytes and calls the decoders.
 #include "io/image.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool is_pnm(Bytes b) {
   return b[2] == '#' || b[2] == ' ' || (b[2] >= '\t' && b[2] <= '\r');
 }
 
-// Formats that are known by sight only; their names, or nullptr.
+// Names of formats that are recognized but not decoded, or nullptr.
 const char* unsupported_format(Bytes b) {
   if (starts_with(b, "II*\0"sv) || starts_with(b, "MM\0*"sv) || starts_with(b, "II+\0"sv) ||
       starts_with(b, "MM\0+"sv))
@@ -40,7 +40,7 @@ const char* unsupported_format(Bytes b) {
   return nullptr;
 }
 
-// "ff d8 ff" and so on, for people who look at files in a hex editor.
+// The first bytes as in a hex editor: "ff d8 ff".
 std::string first_bytes(Bytes bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   constexpr size_t kShown = 12;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoded images: what a file says about itself, and its pixels. BMP, PNM and
-// the usual JPEG are decoded here; PNG and other JPEG through their libraries where the build found
-// them.
+// Encoded images: their headers and pixels. BMP, PNM and common JPEG files are decoded here; PNG
+// and other JPEG files by their libraries, if the build found them.
 #pragma once
 
 #include <cstddef>
@@ -23,20 +22,20 @@ using Bytes = std::span<const uint8_t>;
 enum class ImageFormat : int8_t { kJpeg, kPng, kBmp, kPnm };
 const char* image_format_name(ImageFormat format);  // "JPEG", ...
 
-// What the header says. Sizes are those of the stored pixels, before orientation.
+// The contents of the header. Sizes are those of the stored pixels, before orientation.
 struct ImageInfo {
   ImageFormat format = ImageFormat::kJpeg;
   int64_t height = 0;
   int64_t width = 0;
   int channels = 0;     // of ImageType::kAnyData: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA or CMYK
-  int bit_depth = 8;    // of one stored sample (of an index, where there is a palette)
-  int orientation = 1;  // EXIF 2.32, tag 0x0112; 1 where the file says nothing or nonsense
+  int bit_depth = 8;    // of one stored sample (of an index, with a palette)
+  int orientation = 1;  // EXIF 2.32, tag 0x0112; 1 if missing or invalid
   bool palette = false;
   bool alpha = false;
   bool cmyk = false;
 };
 
-// A rectangle of the image as it is seen: after orientation, where that is applied.
+// A rectangle of the image, after orientation if that is applied.
 struct Region {
   int64_t y = 0;
   int64_t x = 0;
@@ -49,10 +48,11 @@ struct DecodeOptions {
   DType dtype = DType::kUInt8;  // uint8, int8, uint16, int16, uint32, int32 or float32
   bool adjust_orientation = true;
   bool fast_idct = false;  // JPEG: a faster, less exact inverse DCT
-  // JPEG: decode at 1 / scale of the size, 1, 2, 4 or 8; `region` is one of that smaller picture.
-  // Each of its pixels is the mean of scale x scale pixels, taken before upsampling and color.
+  // JPEG: decode at 1 / scale of the size; 1, 2, 4 or 8. `region` is in pixels of that smaller
+  // picture. Each of its pixels is the mean of scale x scale pixels, taken before upsampling and
+  // color.
   int scale = 1;
-  std::optional<Region> region = {};  // whole image where absent
+  std::optional<Region> region = {};  // whole image if absent
   jpeg::Index* jpeg_index = nullptr;  // JPEG: makes regions faster the second time
 };
 
@@ -70,30 +70,29 @@ class ScratchMemory {
   virtual void* allocate(size_t bytes) = 0;
 };
 
-// Reads the header, without decoding. Microseconds; bounded by the size of `bytes`.
-// Raises kData where the bytes are no image or its header is broken or claims a size that so short
-// a file cannot hold; kUnsupported for formats that are recognised but not decoded.
+// Reads the header, without decoding. Microseconds; bounded by the size of `bytes`. Raises kData if
+// the bytes are not an image, or its header is broken or claims a size that a file of this length
+// cannot contain; kUnsupported for formats that are recognized but not decoded.
 ImageInfo peek_image(Bytes bytes);
 
-// What the header would say of the picture at 1 / scale: extents rounded up.
+// The header of the picture at 1 / scale, with extents rounded up.
 ImageInfo scaled_info(ImageInfo info, int scale);
-// Can decode_image() scale this one?
+// Whether decode_image() can scale this image.
 bool can_scale(const ImageInfo& info);
 
 ImageShape decoded_shape(const ImageInfo& info, ImageType type, bool adjust_orientation);
 
 // Writes the pixels of `options.region` as [height, width, channels] of `options.dtype`, rows
-// `row_stride` bytes apart, to `out`. `info` is what peek_image(bytes) gave, whatever the scale.
-// Integers span their
-// type's range (255 becomes the largest value), floats span 0 to 1. Alpha is kept by kAnyData only;
-// CMYK as kAnyData is ink coverage: 0 is none. A region gives exactly the pixels of the whole
-// image, and stops reading after its last row. Any thread.
-// Raises kData where the file is broken or ends before the region does; `out` is then undefined.
-// kUnsupported where the codec was not there when torchdali was built.
+// `row_stride` bytes apart, to `out`. `info` is the result of peek_image(bytes), for any scale.
+// Integers span the range of their type (255 becomes the largest value), floats span 0 to 1. Only
+// kAnyData keeps alpha; CMYK as kAnyData is ink coverage, where 0 is none. The pixels of a region
+// are exactly those of the whole image; decoding stops after its last row. Any thread. Raises kData
+// if the file is broken or ends before the region does; `out` is then undefined. Raises
+// kUnsupported if torchdali was built without the codec.
 void decode_image(Bytes bytes, const ImageInfo& info, const DecodeOptions& options, void* out,
                   int64_t row_stride, ScratchMemory& scratch);
 
-// Raises kType where decode_image() cannot make this dtype.
+// Raises kType if decode_image() cannot produce this dtype.
 void check_decoder_dtype(DType dtype);
 
 }  // namespace torchdali::io

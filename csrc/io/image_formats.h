@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each format implements for io/image.cpp. Inside io/ only. peek_*() gets bytes that begin
-// with the format's signature; decode_*() writes the rows of target.region().
+// The functions of each format, for io/image.cpp. Internal to io/. The bytes for peek_*() begin
+// with the signature of the format; decode_*() writes the rows of target.region().
 #pragma once
 
 #include "io/image.h"
@@ -20,8 +20,8 @@ void decode_png(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_bmp(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_pnm(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 
-// Refuses sizes that are zero, or that `bytes` cannot hold even at the best compression of the
-// format, before any memory is taken for them.
+// Raises an error for sizes that are zero, or too large for `bytes` even at the best compression of
+// the format, before any memory is allocated.
 void check_size(const ImageInfo& info, Bytes bytes, uint64_t max_pixels);
 
 }  // namespace torchdali::io

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG (ITU-T T.81): what data sets hold through our own decoder (io/jpeg_decoder), everything else
-// through libjpeg-turbo: arithmetic coding, CMYK and YCCK, and whatever is broken or incomplete.
-// The header is read here, so that peeking needs no library.
+// JPEG (ITU-T T.81): files that are common in data sets are decoded by io/jpeg_decoder, all others
+// by libjpeg-turbo: arithmetic coding, CMYK and YCCK, and broken or incomplete files. The header is
+// read here, so that peeking needs no library.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
@@ -27,8 +27,8 @@
 namespace torchdali::io {
 namespace {
 
-// Pixels that one byte can stand for. A full-resolution component has a block every 64 pixels, and
-// each block costs a DC code of at least one bit; arithmetic coding gets below one bit.
+// The number of pixels that one byte can encode. A full-resolution component has a block every 64
+// pixels, and each block costs a DC code of at least one bit; arithmetic coding gets below one bit.
 constexpr uint64_t kPixelsPerByte = 64 * 8, kPixelsPerByteArithmetic = kPixelsPerByte * 64;
 
 bool is_start_of_frame(uint8_t marker) {
@@ -93,8 +93,8 @@ struct Decoder {
   std::jmp_buf on_error;
   char message[JMSG_LENGTH_MAX];
   bool in_header;
-  bool past_end;   // the decoder asked for bytes after the last one
-  bool truncated;  // ... and had to invent pixels
+  bool past_end;   // the decoder needed bytes after the last one
+  bool truncated;  // ... and made up pixels
   static Decoder& of(j_common_ptr c) { return *static_cast<Decoder*>(c->client_data); }
   static Decoder& of(j_decompress_ptr c) { return of(reinterpret_cast<j_common_ptr>(c)); }
 };
@@ -110,8 +110,8 @@ void fail(Decoder& d, const char* message) {
   std::longjmp(d.on_error, 1);
 }
 
-// Warnings are tolerated, as DALI and every viewer do: real datasets are full of them. But pixels
-// are not invented for a file that ends too early.
+// Warnings are ignored, as by DALI and by viewers, because many real files cause them. Files that
+// end too early are an error.
 void on_message(j_common_ptr cinfo, int level) {
   if (level >= 0) return;
   ++cinfo->err->num_warnings;
@@ -121,8 +121,8 @@ void on_message(j_common_ptr cinfo, int level) {
 
 void do_nothing(j_decompress_ptr) {}
 
-// After the last byte comes an end marker: the entropy decoder reads ahead, so asking for more is
-// no error by itself. It warns (JWRN_HIT_MARKER) once it needs bits that are not there.
+// After the last byte comes an end marker: the entropy decoder reads ahead, so reading past the end
+// is not an error. It warns (JWRN_HIT_MARKER) when it needs missing bits.
 boolean on_end_of_data(j_decompress_ptr cinfo) {
   static const JOCTET kEnd[2] = {0xFF, JPEG_EOI};
   Decoder& d = Decoder::of(cinfo);
@@ -154,8 +154,7 @@ void on_progress(j_common_ptr cinfo) {
   if (d->input_scan_number > kMaxScans) fail(Decoder::of(cinfo), "it has too many scans");
 }
 
-// A progressive file that ends between two scans needs no bits that are missing, yet lacks some of
-// its detail.
+// A progressive file that ends between two scans causes no such warning, but lacks detail.
 bool lacks_scans(const jpeg_decompress_struct& cinfo) {
   if (!cinfo.progressive_mode || !cinfo.coef_bits) return false;
   for (int c = 0; c < cinfo.num_components; ++c)
@@ -164,8 +163,8 @@ bool lacks_scans(const jpeg_decompress_struct& cinfo) {
   return false;
 }
 
-// Reads the header and starts decompression with region columns [x, x + width) (rounded outwards
-// by libjpeg). False with d.message on error.
+// Reads the header and starts decompression with region columns [x, x + width) (rounded outwards by
+// libjpeg). Returns false and sets d.message on error.
 struct Plan {
   const Region* region;
   J_COLOR_SPACE color;
@@ -211,18 +210,17 @@ bool start(Decoder& d, Bytes bytes, Plan& plan) {
   cinfo.scale_denom = plan.scale;
   jpeg_start_decompress(&cinfo);
 
-  // Smooth chroma upsampling looks at neighbours; in a cropped decode the first and last pixels
-  // have none, so a margin is decoded around the region.
+  // Smooth chroma upsampling reads neighbors, so a margin is decoded around the region.
   constexpr JDIMENSION kMarginX = 2, kMarginY = 2;
   const bool subsampled_x = cinfo.max_h_samp_factor > 1, subsampled_y = cinfo.max_v_samp_factor > 1;
   const auto x = static_cast<JDIMENSION>(plan.region->x);
   const auto y = static_cast<JDIMENSION>(plan.region->y);
   const auto end = static_cast<JDIMENSION>(plan.region->x + plan.region->width);
-  // Where scans are missing, libjpeg smooths over the borders of blocks, with neighbours that a
-  // partial decode has not: everything above and beside the region is decoded too. So it is at a
-  // smaller scale, where libjpeg's cropping rounds to other columns.
+  // If scans are missing, libjpeg smooths across the borders of blocks, and needs neighbors that a
+  // partial decode does not have. Everything above and beside the region is decoded, too. The same
+  // at a smaller scale, where libjpeg's cropping rounds to other columns.
   const bool partial = !lacks_scans(cinfo) && plan.scale == 1;
-  // libjpeg does not upsample smoothly where a cropped component has less than three columns.
+  // libjpeg does not upsample smoothly if a cropped component has fewer than three columns.
   const auto max_h = static_cast<JDIMENSION>(cinfo.max_h_samp_factor);
   const JDIMENSION margin_x = max_h > 2 ? 3 * max_h : subsampled_x ? kMarginX : 0;
   plan.first_x = partial && x > margin_x ? x - margin_x : 0;
@@ -240,7 +238,7 @@ bool skip_rows(Decoder& d, JDIMENSION count) {
   return true;
 }
 
-// Decodes rows until `rows` of them, or the library has no more at hand; their number, or -1.
+// Decodes up to `rows` rows, as many as the library has ready; returns their number, or -1.
 int read_rows(Decoder& d, JSAMPARRAY rows, int count) {
   if (setjmp(d.on_error)) return -1;
   int done = 0;
@@ -253,9 +251,9 @@ int read_rows(Decoder& d, JSAMPARRAY rows, int count) {
   return done;
 }
 
-// CMYK samples to RGB or gray: what each ink leaves is multiplied by what black leaves, rounded
-// down, and so is gray, as DALI does. `inverted` says that samples are what is left (Adobe's files)
-// and not the ink.
+// CMYK samples to RGB or gray: the light that each ink leaves is multiplied by the light that black
+// leaves, rounded down, as in DALI. `inverted`: samples are the remaining light (Adobe's files),
+// not the ink.
 void mix_inks(const uint8_t* in, uint8_t* out, int64_t count, bool inverted, bool to_gray) {
   constexpr float kLuma[3] = {0.299f, 0.587f, 0.114f};  // ITU-R BT.601-7, 2.5.1
   const uint8_t flip = inverted ? 0 : 255;
@@ -280,7 +278,7 @@ void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model,
   const bool ink = model == PixelModel::kCMYK;
   const bool bgr = model == PixelModel::kBGR;
 
-  // jpeg_destroy() is safe from here on, also where jpeg_create_decompress() never ran.
+  // jpeg_destroy() is safe from here on, even if jpeg_create_decompress() was not called.
   struct Guard {
     Decoder d = {};
     ~Guard() { jpeg_destroy_decompress(&d.cinfo); }
@@ -310,7 +308,7 @@ void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model,
   check(true);
   if (plan.skip_y) check(skip_rows(d, plan.skip_y));
 
-  // One row more than the library makes at a time costs nothing and saves calls.
+  // One row more than the library decodes at a time costs nothing and saves calls.
   constexpr int kMaxRows = 4;
   const int rows_at_once = std::clamp(d.cinfo.rec_outbuf_height, 1, kMaxRows);
   const int samples = d.cinfo.out_color_components;
@@ -321,7 +319,7 @@ void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model,
           ? static_cast<uint8_t*>(target.scratch().allocate(static_cast<size_t>(region.width) * 3))
           : nullptr;
   const size_t left = (static_cast<size_t>(region.x) - plan.first_x) * samples;
-  // In place where the library decodes just the columns that are wanted.
+  // In place if the library decodes exactly the required columns.
   const bool whole_rows = d.cinfo.output_width == static_cast<JDIMENSION>(region.width);
   JSAMPROW rows[kMaxRows];
 
@@ -337,7 +335,7 @@ void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model,
     TORCHDALI_CHECK_KIND(kData, got > 0, "the JPEG file is broken: it has too few rows");
     for (int i = 0; row >= 0 && i < got; ++i) {
       uint8_t* pixels = rows[i] + left;
-      if (rows[i] != buffer + i * row_bytes) continue;  // already where it belongs
+      if (rows[i] != buffer + i * row_bytes) continue;  // already in place
       if (mixed) {
         mix_inks(pixels, mixed, region.width, plan.adobe, gray);
         pixels = mixed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG through libjpeg-turbo and back, with the library's default settings, which are those of
-// OpenCV and so of DALI: 4:2:0, the exact integer DCT, smooth upsampling of chroma.
+// Encodes and decodes with libjpeg-turbo and its default settings, which are also those of OpenCV
+// and DALI: 4:2:0, the exact integer DCT, smooth upsampling of chroma.
 #include "io/jpeg_distortion.h"
 
 #include <csetjmp>
@@ -89,7 +89,7 @@ bool decode(Codec& codec, uint8_t* out, JDIMENSION height, JDIMENSION width) {
 }  // namespace
 
 void distort_jpeg(uint8_t* out, const uint8_t* in, int64_t height, int64_t width, int quality) {
-  // Both jpeg_destroy functions are safe where nothing was created.
+  // Both jpeg_destroy functions are safe if nothing was created.
   struct Guard {
     Codec codec = {};
     ~Guard() {

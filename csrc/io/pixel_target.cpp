@@ -12,7 +12,7 @@ namespace torchdali::io {
 namespace {
 
 // Luma weights 0.299, 0.587, 0.114 (ITU-R BT.601-7, 2.5.1) in fixed point. Their sum is exactly 1,
-// so that gray stays what it is.
+// so that gray is unchanged.
 struct Luma {
   uint32_t r, g, b;
   int bits;
@@ -26,7 +26,7 @@ constexpr float kYcbcr[3][3] = {{65.481f / 255, 128.553f / 255, 24.966f / 255},
                                 {-37.797f / 255, -74.203f / 255, 112.f / 255},
                                 {112.f / 255, -93.786f / 255, -18.214f / 255}};
 
-// The largest value of T stands for full intensity; 1 for floats.
+// Full intensity: the largest value of T, or 1 for floats.
 template <class T>
 constexpr double full_scale() {
   return std::is_integral_v<T> ? static_cast<double>(std::numeric_limits<T>::max()) : 1.0;
@@ -121,7 +121,7 @@ void PixelTarget::to_gray(const PixelTarget& target, const void* from, void* to)
   const bool libpng = target.format_.gray_rule == GrayRule::kLibpng;
   const Luma luma = libpng ? kLumaLibpng : kLumaNearest;
   const uint32_t half = libpng && sizeof(S) == 1 ? 0 : 1u << (luma.bits - 1);
-  // 8-bit gray comes from 8-bit colors, as in DALI; the low byte is cut off by the next step.
+  // 8-bit gray comes from 8-bit colors, as in DALI; the next step drops the low byte.
   const int low = sizeof(S) == 2 && !libpng && target.dtype_ == DType::kUInt8 ? 8 : 0;
   for (int64_t i = 0, n = target.region_.width; i < n; ++i, in += stride) {
     const uint32_t red = in[r] >> low, green = in[g] >> low, blue = in[b] >> low;
@@ -130,7 +130,7 @@ void PixelTarget::to_gray(const PixelTarget& target, const void* from, void* to)
   }
 }
 
-// One range to another, rounded to nearest.
+// Converts one range to another, rounded to nearest.
 template <class S, class T>
 void PixelTarget::scale(const PixelTarget& target, const void* from, void* to) {
   const S* in = static_cast<const S*>(from);
@@ -138,7 +138,7 @@ void PixelTarget::scale(const PixelTarget& target, const void* from, void* to) {
   const int64_t n = target.region_.width * (target.pixel_bytes_ / static_cast<int64_t>(sizeof(T)));
   constexpr uint64_t kFull = std::numeric_limits<S>::max();
   if constexpr (std::is_same_v<S, uint16_t> && std::is_same_v<T, uint8_t>) {
-    // DALI cuts the low byte off, except where kAnyData asks for the values themselves.
+    // DALI drops the low byte, except for kAnyData.
     if (target.type_ != ImageType::kAnyData) {
       for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(in[i] >> 8);
       return;
@@ -159,8 +159,8 @@ void PixelTarget::to_ycbcr(const PixelTarget& target, const void* from, void* to
   T* out = static_cast<T*>(to);
   const int stride = channels_of(target.format_.model);
   const auto [r, g, b] = positions_of(target.format_.model);
-  // Black is 16 and no color is 128, of 255 where results have one byte, of 256 where they have
-  // more, as DALI does.
+  // Black is 16 and zero chroma is 128; of 255 if results have one byte, of 256 if they have more,
+  // as in DALI.
   constexpr double kSteps = sizeof(T) == 1 ? 255 : 256;
   constexpr double kScale = full_scale<T>();
   constexpr float kOffset[3] = {static_cast<float>(16 / kSteps * kScale),
@@ -174,8 +174,8 @@ void PixelTarget::to_ycbcr(const PixelTarget& target, const void* from, void* to
     const float green = static_cast<float>(kCut ? in[g] >> 8 : in[g]) * kUnit;
     const float blue = static_cast<float>(kCut ? in[b] >> 8 : in[b]) * kUnit;
     for (int c = 0; c < 3; ++c) {
-      // Limited range is positive and stays well inside T: rounding is adding a half, and needs
-      // no clamp.
+      // Limited range is positive and well inside T, so adding a half rounds, and no clamp is
+      // needed.
       const float half = std::is_integral_v<T> ? 0.5f : 0.0f;
       const float value =
           kOffset[c] + kYcbcr[c][0] * red + kYcbcr[c][1] * green + kYcbcr[c][2] * blue + half;
@@ -230,7 +230,7 @@ void PixelTarget::choose_steps() {
   } else {
     bool same = from == to;
     for (int c = 0; c < to; ++c) same &= order_[c] == c;
-    // Two channels are only ever kept as they are.
+    // Two channels are only copied.
     if (!same) *next++ = remap_step<S>(from, to);
   }
   if (dtype_ != dtype_of<S>())
@@ -277,7 +277,7 @@ void PixelTarget::write(int64_t row, const void* pixels) {
   }
 }
 
-// A stored row becomes output row `line`, or column `line` where axes are swapped.
+// A stored row becomes output row `line`, or column `line` if the axes are swapped.
 void PixelTarget::place(int64_t line, const uint8_t* pixels) {
   const int64_t n = region_.width;
   int64_t stride = transpose_ ? row_stride_ : pixel_bytes_;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where decoders put rows of stored pixels: converts color and type, applies orientation, writes
-// each output pixel once. Inside io/ only.
+// The destination of rows of stored pixels: converts color and type, applies the orientation,
+// writes each output pixel once. Internal to io/.
 #pragma once
 
 #include "io/image.h"
 
 namespace torchdali::io {
 
-// Samples of one pixel as a decoder delivers them, in this order.
+// The samples of a pixel, in the order of the decoder.
 enum class PixelModel : int8_t { kGray, kGrayAlpha, kRGB, kBGR, kRGBA, kBGRA, kCMYK };
 
-// How RGB becomes gray; both are BT.601 in fixed point, and give the very values that DALI gives
-// for the formats that use them.
+// How RGB becomes gray. Both are BT.601 in fixed point, and equal DALI's results for the formats
+// that use them.
 enum class GrayRule : int8_t {
   kNearest,  // 14 bits, rounded to nearest: BMP, PNM
   kLibpng,   // 15 bits, 8-bit samples rounded down, wider ones to nearest: PNG
@@ -24,26 +24,27 @@ struct PixelFormat {
 };
 int channels_of(PixelModel model);
 
-// One decode. Not thread-safe; owns nothing.
+// Used for one decode. Not thread-safe; owns nothing.
 class PixelTarget {
  public:
   PixelTarget(const ImageInfo& info, const DecodeOptions& options, void* out, int64_t row_stride,
               ScratchMemory& scratch);
 
-  // What has to be decoded, in stored pixels.
+  // The region to decode, in stored pixels.
   const Region& region() const { return region_; }
   ImageType type() const { return type_; }
-  // From stored pixels to those of the output: the axes change places, then each may be reversed.
+  // The orientation: from stored pixels to the output, the axes may be swapped, then each may be
+  // reversed.
   bool transposes() const { return transpose_; }
   bool flips_rows() const { return flip_y_; }
   bool flips_columns() const { return flip_x_; }
   ScratchMemory& scratch() const { return scratch_; }
 
-  // Once, before any row.
+  // Called once, before any row.
   void open(const PixelFormat& format);
   // Row `row` of the region (0: its first), region().width pixels. Any order, each once.
   void write(int64_t row, const void* pixels);
-  // Where `row` can be decoded in place, instead of write(); nullptr where it must be converted.
+  // The address to decode `row` to in place, instead of write(); nullptr if it must be converted.
   void* direct(int64_t row);
 
  private:

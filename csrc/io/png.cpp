@@ -48,7 +48,7 @@ ImageInfo peek_png(Bytes bytes) {
   info.channels = type == kGray ? 1 : type == kGrayAlpha ? 2 : type == kRgba ? 4 : 3;
   const int bits = (info.palette ? 1 : info.channels) * depth;
   check_size(info, bytes, bytes.size() * kBytesPerByte * 8 / static_cast<unsigned>(bits));
-  // The camera's orientation may stand anywhere outside the image data.
+  // The orientation of the camera may be anywhere outside the image data.
   while (reader.left() >= 12) {
     const uint32_t length = reader.u32();
     const auto name = reader.take(4);
@@ -125,7 +125,7 @@ bool start(Decoder& d, const ImageInfo& expected, bool* interlaced) {
   return true;
 }
 
-// The next row, or where `row` is null one that nobody needs.
+// Reads the next row; skips it if `row` is null.
 bool read_row(Decoder& d, uint8_t* row) {
   if (setjmp(png_jmpbuf(d.png))) return false;
   png_read_row(d.png, row, nullptr);
@@ -140,7 +140,7 @@ bool read_image(Decoder& d, uint8_t* pixels, size_t row_bytes, size_t rows) {
   return true;
 }
 
-// What follows the pixels: checksum of the image data and the end marker.
+// Reads what follows the pixels: the checksum of the image data and the end marker.
 bool finish(Decoder& d) {
   if (setjmp(png_jmpbuf(d.png))) return false;
   png_read_end(d.png, nullptr);

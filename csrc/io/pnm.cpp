@@ -33,7 +33,7 @@ class PnmReader {
     }
     return value;
   }
-  // One pixel of a plain bitmap; they may stand without blanks between them.
+  // One pixel of a plain bitmap. There may be no blanks between pixels.
   bool bit() {
     skip_blanks();
     check(position_ < bytes_.size());
@@ -100,7 +100,7 @@ PnmHeader read_header(Bytes bytes) {
   return h;
 }
 
-// Value -> full range of T, rounded to nearest; larger values than the header allows are cut.
+// Value -> full range of T, rounded to nearest; values larger than the header allows are clamped.
 template <class T>
 T to_full_range(uint32_t value, uint32_t max) {
   constexpr uint64_t kFull = std::is_same_v<T, uint8_t> ? 255 : 65535;

@@ -22,19 +22,21 @@
 namespace torchdali::io {
 namespace {
 
-// A read that waited moves the share of those this far; so about eight in a row switch it on.
+// The weight of one read in the average; about eight reads in a row that wait switch reading ahead
+// on.
 constexpr double kWeight = 1.0 / 32;
 constexpr double kOn = 0.2, kOff = 0.02;
-// Closing waits so long for reads that are under way.
+// How long closing waits for reads in progress.
 constexpr auto kGrace = std::chrono::milliseconds(500);
 
-// More than reading a file of 200 KB from the page cache takes.
+// Longer than reading a file of 200 KB from the page cache.
 constexpr auto kSlow = std::chrono::microseconds(100);
-// So many reads are looked at more closely after a slow one.
+// The number of reads that are checked exactly after a slow one.
 constexpr int kSuspects = 16;
 thread_local int suspicion = 0;
 
-// Numbers that lie so far behind one that is taken will not be taken any more: their batch failed.
+// Reads whose numbers are this much smaller than one that was taken will not be taken anymore:
+// their batch failed.
 constexpr int64_t kBehind = 4096;
 
 int64_t voluntary_switches() {
@@ -64,20 +66,21 @@ struct ReadAhead::State {
   enum class Step { kReading, kDone };
   struct Read {
     Step step = Step::kReading;
-    bool wanted = true;    // nobody forgot it
+    bool wanted = true;    // not dropped
     bool awaited = false;  // a worker is in take()
-    ReadBytes bytes;       // none where it failed
+    ReadBytes bytes;       // null if it failed
   };
 
   const ReadAheadOptions options;
-  // Of reads, those that waited lately. At first so much that a hundred have to prove otherwise.
+  // The share of recent reads that waited. Initially so large that it takes a hundred fast reads to
+  // fall below the limit.
   std::atomic<double> share = 3 * kOn;
   std::atomic<bool> active = true;
-  // What is here besides is under it.
+  // Protects the other members.
   mutable std::mutex mutex;
   std::condition_variable work, done, room;
   std::deque<std::pair<int64_t, ReadRequest>> queue;  // sorted by number
-  std::map<int64_t, std::shared_ptr<Read>> reads;     // begun, and not taken
+  std::map<int64_t, std::shared_ptr<Read>> reads;     // started, and not taken
   std::atomic<size_t> pending = 0;                    // of both; read without the mutex
   int64_t bytes = 0;                                  // of the buffers in `reads`
   int threads = 0, idle = 0;
@@ -91,9 +94,9 @@ struct ReadAhead::State {
     if (next > kOn) active.store(true, std::memory_order_relaxed);
     else if (next < kOff) active.store(false, std::memory_order_relaxed);
   }
-  // Holds the mutex.
+  // The caller holds the mutex.
   void count() { pending.store(queue.size() + reads.size(), std::memory_order_relaxed); }
-  // Holds the mutex. Gives back what a read that nobody takes has reserved.
+  // Releases what a read that is never taken has reserved. The caller holds the mutex.
   void drop(Read& read) {
     read.wanted = false;
     bytes -= read.bytes.size_;
@@ -121,7 +124,7 @@ void ReadAhead::start_thread(const std::shared_ptr<State>& state) {
     std::thread thread([state] { loop(state); });
     pthread_setname_np(thread.native_handle(), "torchdali-read");
     thread.detach();
-  } catch (const std::system_error&) {  // no more to be had: workers read by themselves
+  } catch (const std::system_error&) {  // no more threads available: workers read themselves
     --state->threads;
   }
 }
@@ -147,7 +150,7 @@ void ReadAhead::clear() {
 
 ReadBytes ReadAhead::take(int64_t number) {
   State& s = *state_;
-  // What was told about this number was told before.
+  // This number was announced before.
   if (s.pending.load(std::memory_order_relaxed) == 0) return {};
   std::unique_lock lock(s.mutex);
   while (!s.queue.empty() && s.queue.front().first < number - kBehind) s.queue.pop_front();
@@ -205,14 +208,14 @@ void ReadAhead::loop(const std::shared_ptr<State>& state) {
 
     ReadBytes bytes;
     int64_t reserved = 0;
-    bool waited = false;  // for storage; waiting for room is something else
+    bool waited = false;  // for storage, not for free memory
     try {
       const WaitProbe opening(true);
       const File file(request.path.c_str());
       waited = opening.waited();
       const int64_t size = request.size >= 0 ? request.size : file.size_bytes() - request.offset;
       lock.lock();
-      // Until those before it are taken, but not while a worker waits for this one.
+      // Wait until earlier reads are taken, unless a worker waits for this one.
       const auto fits_now = [&] { return size <= s.options.max_bytes - s.bytes; };
       if (size >= 0 && size <= s.options.max_bytes)
         s.room.wait(lock,
@@ -228,7 +231,7 @@ void ReadAhead::loop(const std::shared_ptr<State>& state) {
         bytes.data_ = std::move(data);
         bytes.size_ = size;
       }
-    } catch (const Error&) {  // who wants it reads it again
+    } catch (const Error&) {  // the worker reads it again
       bytes = {};
     } catch (const std::bad_alloc&) {
       bytes = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadAhead: reads files into memory before workers want them, where reading makes threads wait.
+// ReadAhead: reads files into memory before workers need them, if reading blocks threads.
 // docs/design/reading.md.
 #pragma once
 
@@ -18,7 +18,8 @@ struct ReadRequest {
   int64_t size = -1;  // to the end of the file
 };
 
-// Bytes that were read ahead; false where there are none. Goes back to its ReadAhead at the end.
+// Bytes that were read ahead; converts to false if there are none. Returns its memory to its
+// ReadAhead when destroyed.
 class ReadBytes {
  public:
   ReadBytes() = default;
@@ -33,39 +34,40 @@ class ReadBytes {
 };
 
 struct ReadAheadOptions {
-  bool always = false;  // not only while reads are found to wait
+  bool always = false;  // not only while reads block
   int max_threads = 16;
   int64_t max_bytes = int64_t{256} << 20;
 };
 
-// What is read is told by one thread, in the order in which it will be wanted, under numbers that
-// grow. Errors are not told: whoever wants the bytes reads them himself, and meets them.
+// One thread announces the parts to read, in the order in which they will be needed, under
+// increasing numbers. Errors are not reported: a worker whose bytes are missing reads them itself
+// and gets the error.
 //
-// It begins with one thread. While reads block (those of its threads and those that workers
-// report), more are started; once hardly any do, because the files are in the page cache, active()
-// is false, and nothing costs anything.
+// It starts with one thread. While reads block (its own and those that workers report), it starts
+// more. When few reads block, because the files are in the page cache, active() is false, and there
+// is no overhead.
 class ReadAhead {
  public:
   explicit ReadAhead(const ReadAheadOptions& options);
-  // Does not wait for a read that hangs: its thread ends whenever the read does.
+  // Does not wait for a read that hangs; its thread ends when the read does.
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  // Any thread. Whether announce() is of use.
+  // Whether announce() is useful. Any thread.
   bool active() const;
-  // One thread. `number` is larger than all before, unless clear() came in between.
+  // Called by one thread. `number` is larger than all previous ones since clear().
   void announce(int64_t number, ReadRequest request);
-  // Forgets everything. Nobody waits in take().
+  // Drops everything. No thread may be in take().
   void clear();
 
-  // Any thread, once a number, in about the order in which they were told. The bytes, where they
-  // were read or are being read now; otherwise nothing, and nobody will read them ahead any more.
+  // Returns the bytes if they were read or are being read; otherwise nothing, and they will not be
+  // read ahead. Any thread, once per number, in about the order of announce().
   ReadBytes take(int64_t number);
-  // Any thread: a worker has read by itself, and whether it had to wait.
+  // Reports that a worker read a file itself, and whether it blocked. Any thread.
   void report(bool waited);
 
-  // For tests. Threads; bytes that are held for those who have not come yet.
+  // For tests: the number of threads, and of bytes that have not been taken.
   int num_threads() const;
   int64_t held_bytes() const;
 
@@ -73,14 +75,13 @@ class ReadAhead {
   struct State;
   static void loop(const std::shared_ptr<State>& state);
   static void start_thread(const std::shared_ptr<State>& state);
-  // The threads may outlive *this.
+  // Threads may outlive this object.
   std::shared_ptr<State> state_;
 };
 
-// Tells whether the calling thread, since this was made, gave its processor away of its own accord,
-// which is what reading does that has to wait for a disk. Asking the system takes as long as a
-// tenth of reading a small file: unless it has to be `exact`, that is done only for the reads that
-// come after a slow one.
+// Tells whether the calling thread has made a voluntary context switch since construction, as a
+// read that waits for a disk does. The system call takes a tenth of the time of reading a small
+// file. Unless `exact`, it is made only for reads that follow a slow one.
 class WaitProbe {
  public:
   explicit WaitProbe(bool exact = false);

@@ -42,9 +42,9 @@ class Decoder final : public ScanReader {
   }
 
   Planes planes_;
-  const bool skips_;  // there are blocks that the region does not need
+  const bool skips_;  // some blocks are outside the region
 
-  // Blocks of one MCU. Beside each: whose it is, null where nobody wants it, and its row there.
+  // The blocks of one MCU. For each: its plane, null if it is not needed, and its row in the plane.
   std::array<kernels::JpegMcuBlock, kernels::kJpegMaxBlocksPerMcu> blocks_;
   struct Place {
     const Plane* plane;
@@ -104,7 +104,7 @@ bool decode(Bytes bytes, const ImageInfo& info, PixelModel model, int scale, Pix
   if (header.width != info.width || header.height != info.height ||
       header.components != info.channels)
     return false;
-  // What libjpeg makes of it is another formula.
+  // libjpeg uses another formula for these.
   if (header.rgb && model == PixelModel::kGray) return false;
   if (header.several_scans) return decode_several_scans(bytes, header, model, scale, target);
   return read_with_index(

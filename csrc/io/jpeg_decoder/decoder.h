@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own decoder for the JPEG files that data sets hold: 8-bit Huffman, sequential or progressive,
-// gray, YCbCr or RGB. docs/design/jpeg.md.
+// The built-in decoder for the JPEG files that are common in data sets: 8-bit Huffman, sequential
+// or progressive, gray, YCbCr or RGB. docs/design/jpeg.md.
 #pragma once
 
 #include "io/image.h"
@@ -10,10 +10,11 @@ namespace torchdali::io::jpeg {
 
 class Index;
 
-// Writes the rows of target.region() as gray, RGB or BGR; `target` is open for that, of a picture
-// of 1 / `scale` (1, 2, 4 or 8) of the size that `info` says, rounded up. False where the file is
-// none of ours or anything about it is odd, broken or missing: rows may have been written,
-// libjpeg-turbo decides what becomes of them. `index` makes regions faster the next time.
+// Writes the rows of target.region() as gray, RGB or BGR; `target` has been opened for them and
+// describes the picture at 1 / `scale` (1, 2, 4 or 8) of the size in `info`, rounded up. Returns
+// false if the file is of another kind, or anything in it is unusual, broken or missing. Rows may
+// then have been written; the caller decodes with libjpeg-turbo instead. `index` makes regions
+// faster the next time.
 bool decode(Bytes bytes, const ImageInfo& info, PixelModel model, int scale, PixelTarget& target,
             Index* index = nullptr);
 

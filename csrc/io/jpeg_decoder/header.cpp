@@ -30,7 +30,7 @@ enum Marker : uint8_t {
   kApp14 = 0xEE,
   kApp15 = 0xEF,
   kComment = 0xFE,
-  kFill = 0xFF,  // and the first byte of all
+  kFill = 0xFF,  // and the first byte of every marker
 };
 
 int u16(Bytes b, size_t at) { return b[at] << 8 | b[at + 1]; }
@@ -107,8 +107,8 @@ bool read_scan(Bytes b, Header& h) {
   scan.high = b[3 + 2 * n] >> 4;
   scan.low = b[3 + 2 * n] & 15;
   const bool dc = scan.first == 0, ac = scan.last > 0;
-  // Of some components all coefficients or, in progressive files (T.81, G.1.1.1.1), the DC; or a
-  // band of one; with as many bits as there are, or one bit more than is known.
+  // A scan has all coefficients of some components or, in progressive files (T.81, G.1.1.1.1),
+  // their DC coefficients or a band of one component; with all bits, or one bit more than is known.
   const bool whole = dc && scan.last == 63;
   const bool part = dc ? !ac : n == 1 && scan.first <= scan.last && scan.last <= 63;
   const bool bits = scan.high ? scan.low == scan.high - 1 : scan.low <= kMaxLowBit;
@@ -132,8 +132,9 @@ bool starts_with(Bytes b, const char* text, size_t size) {
   return b.size() >= size && std::memcmp(b.data(), text, size) == 0;
 }
 
-// What three components mean: the rules of libjpeg, which every other program follows. JFIF says
-// YCbCr, Adobe's marker says either, otherwise the names of the components decide.
+// The color space of three components, by the rules of libjpeg, which every other program follows.
+// JFIF means YCbCr, Adobe's marker can mean either, and otherwise the names of the components
+// decide.
 bool is_rgb(const Header& h) {
   if (h.components != 3 || h.jfif) return false;
   if (h.adobe >= 0) return h.adobe == 0;
@@ -177,7 +178,7 @@ Next read_segments(Bytes bytes, size_t at, Header& h) {
         h.scan = bytes.subspan(at);
         return read_scan(segment, h) ? Next::kScan : Next::kOdd;
       case kApp0:
-        // The sizes that libjpeg asks for before it believes in a marker.
+        // The sizes that libjpeg requires before it accepts a marker.
         if (segment.size() >= 14 && starts_with(segment, "JFIF", 5)) h.jfif = true;
         break;
       case kApp14:
@@ -202,7 +203,7 @@ bool read_header(Bytes bytes, Header& h) {
 }
 
 Next read_next(Bytes bytes, Header& h) {
-  // Whoever lost the end marker alone has all of the picture.
+  // A file that lacks only the end marker has the whole picture.
   return bytes.empty() ? Next::kEnd : read_segments(bytes, 0, h);
 }
 

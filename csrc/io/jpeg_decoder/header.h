@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The segments of a JPEG file (ITU-T T.81, annex B) before and between its scans, for the files
-// that our decoder takes: 8-bit Huffman, gray, YCbCr or RGB; sequential or progressive.
+// that the built-in decoder reads: 8-bit Huffman, gray, YCbCr or RGB; sequential or progressive.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ struct Component {
   uint8_t quant = 0, dc = 0, ac = 0;  // numbers of its tables
 };
 
-// What the scan in hand holds: coefficients [first, last], in zigzag order, of some components,
-// down to bit `low`; bits from `high` on are known, or nothing where it is 0.
+// What the current scan contains: coefficients [first, last], in zigzag order, of some components,
+// down to bit `low`; bits from `high` on are known; none if it is 0.
 struct Scan {
   int components = 0;
   std::array<uint8_t, 3> component = {};  // numbers of them, ascending
@@ -34,24 +34,24 @@ struct Header {
   // In natural order. Kept modulo 2^16, as libjpeg-turbo multiplies with them.
   std::array<std::array<int16_t, 64>, 4> quant;
   std::array<bool, 4> has_quant = {};
-  // Counts and symbols of DHT segments; empty where there was none.
+  // Counts and symbols of DHT segments; empty if there was none.
   std::array<Bytes, 4> dc, ac;
   bool progressive = false;
   bool several_scans = false;  // progressive, or sequential with components apart
   Scan scan_kind;
   Bytes scan;  // entropy-coded bytes, and all that follows
-  // Markers that say what components mean; -1: Adobe's was not there.
+  // Markers for the color space; -1: the file does not have Adobe's.
   bool jfif = false;
   int adobe = -1;
 };
 
 inline int divide_up(int a, int b) { return (a + b - 1) / b; }
 
-// Up to the first scan. False where the file is none of ours, or anything about it is odd:
-// libjpeg-turbo has the last word on those. Never raises.
+// Reads up to the first scan. Returns false if the file is of another kind or anything in it is
+// unusual: libjpeg-turbo then decides. Never raises.
 bool read_header(Bytes bytes, Header& header);
 
-// What follows one of several scans.
+// Reads what follows one of several scans.
 enum class Next { kScan, kEnd, kOdd };
 Next read_next(Bytes bytes, Header& header);
 

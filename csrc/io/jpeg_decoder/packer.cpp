@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the codes of a JPEG and keeps the coefficients; decoder.cpp goes on to pixels.
+// Reads the codes of a JPEG and packs the coefficients. (decoder.cpp computes pixels from them.)
 #include <algorithm>
 #include <array>
 
@@ -46,7 +46,7 @@ class Packer final : public ScanReader {
   ScratchMemory& scratch_;
   std::array<kernels::JpegMcuBlock, kernels::kJpegMaxBlocksPerMcu> blocks_;
   size_t block_count_ = 0;
-  int wanted_ = 0;  // MCUs of the row in hand that are packed
+  int wanted_ = 0;  // MCUs of the current row that are packed
   kernels::JpegPacking packing_;
 };
 
@@ -105,8 +105,9 @@ void Packer::reserve() {
   }
   const size_t blocks =
       per_mcu * static_cast<size_t>(packed_.mcus_across) * static_cast<size_t>(packed_.mcus_down);
-  // A unit costs two bits of the file, but for a block's DC and its runs of zeros. Only when an MCU
-  // is read it is seen whether its bits were there: where the file ends, one is read of zeros.
+  // A unit takes at least two bits of the file, except for a block's DC and its runs of zeros.
+  // Missing bits are detected after an MCU is read, so one MCU may be read from zeros at the end of
+  // the file.
   const size_t units =
       std::min(blocks * kernels::kJpegMaxUnits, 5 * blocks + 4 * header_.scan.size()) +
       kernels::kJpegMaxBlocksPerMcu * kernels::kJpegMaxUnits;
@@ -117,7 +118,7 @@ void Packer::reserve() {
       static_cast<kernels::JpegUnit*>(scratch_.allocate(units * sizeof(kernels::JpegUnit)));
 }
 
-// Where a block would begin behind the last one.
+// Where a block after the last one would begin.
 void Packer::finish() {
   const auto end = static_cast<uint32_t>(packing_.end - packing_.begin);
   const size_t base = packing_.blocks / kernels::kJpegBlocksPerBase;
@@ -133,7 +134,7 @@ void Packer::finish() {
 
 namespace {
 
-// What pixels are wanted of which picture. False where our decoder does not make them.
+// Determines the pixels to decode. Returns false if the built-in decoder cannot decode them.
 bool read(Bytes bytes, const ImageInfo& info, const DecodeOptions& options, ScratchMemory& scratch,
           PackedJpeg& packed, jpeg::Header& header) {
   if (info.format != ImageFormat::kJpeg || options.dtype != DType::kUInt8 || options.fast_idct ||

@@ -8,8 +8,8 @@
 
 namespace torchdali::io::jpeg {
 
-// The choices of libjpeg: smooth for factors of two, but not for pictures of a few columns, nor
-// where a block has become one pixel.
+// As in libjpeg: smooth for factors of two, but not for pictures with few columns, nor if a block
+// becomes one pixel.
 kernels::JpegUpsampling choose_upsampling(int across, int down, int width, int block) {
   const bool smooth =
       block > 1 && ((across == 2 && down <= 2 && width > 2) || (across == 1 && down == 2));
@@ -21,8 +21,8 @@ Plane::Plane(const Header& header, int component, int scale, bool stored, const 
   const Component& c = header.component[static_cast<size_t>(component)];
   h_ = c.h;
   v_ = c.v;
-  // Pixels that a block of the finest component becomes. A coarser one is transformed to more
-  // samples instead, as far as that goes evenly, and upsampled less.
+  // The width of a block of the finest component in pixels. Blocks of a coarser one are transformed
+  // to more samples if the factor allows it, and upsampled less.
   const int block = 8 / scale;
   size_ = block;
   while (size_ < 8 && header.max_h * block % (h_ * size_ * 2) == 0 &&
@@ -102,7 +102,7 @@ void Plane::transform_stored(int mcu_row, int row, const int16_t* quant, int16_t
   transform_row(row, quant, coefficients + kernels::jpeg_block_offset(first_block_), last_);
 }
 
-// A sample beside the picture is the one at its edge.
+// Samples outside the picture repeat its edge.
 uint8_t* Plane::padded_row(int64_t row) const {
   uint8_t* samples = sample_row(std::clamp<int64_t>(row, 0, height_ - 1));
   const int64_t end = width_ - int64_t{first_block_} * size_;

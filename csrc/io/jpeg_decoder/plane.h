@@ -26,31 +26,31 @@ class Plane {
   int last_mcu_row() const { return (end_row_ - 1) / rows_per_mcu(); }
   int first_mcu_column() const { return first_block_ / h_; }
   int last_mcu_column() const { return (first_block_ + blocks_ - 1) / h_; }
-  // Does an output row look at the rows above and below its own?
+  // Whether an output row depends on the rows above and below it.
   bool has_context() const { return up_.smooth && up_.down == 2; }
-  // Is a block one sample, its mean?
+  // Whether a block becomes one sample, its mean.
   bool dc_only() const { return size_ == 1; }
 
-  // Fills in what the decoder of codes has to know for block (column, row) of an MCU.
+  // Fills in the input of the entropy decoder for block (column, row) of an MCU.
   void describe(int column, int row, kernels::JpegMcuBlock& block) const;
-  // How many of the blocks of `row` in MCU row `mcu_row` are wanted.
+  // How many blocks of `row` in MCU row `mcu_row` are needed.
   int wanted(int mcu_row, int row) const;
 
-  // After the coefficients of an MCU row: their samples.
+  // Computes the samples of an MCU row from its coefficients.
   void transform(int mcu_row, const int16_t* quant);
   // The same for one of its rows of blocks: coefficients from the first block of the row on, in
   // groups, which become zero; `present`: 0 for blocks without AC.
   void transform_stored(int mcu_row, int row, const int16_t* quant, int16_t* coefficients,
                         const uint64_t* present);
   // Samples of row `y` of the picture, from region.x on, as wide as the region; kJpegRowSlack bytes
-  // behind them may be read. Valid until the next call.
+  // after them may be read. Valid until the next call.
   const uint8_t* row(int64_t y);
   // Before the next MCU row.
   void keep_context();
 
  private:
-  // Rows kept of the MCU row before; bytes on both sides of a row, for the neighbour of the edge on
-  // the left (a vector wide, which keeps blocks aligned) and kJpegRowSlack on the right.
+  // Rows kept of the MCU row before; bytes on both sides of a row, for the neighbor of the left
+  // edge (a vector wide, which keeps blocks aligned) and kJpegRowSlack on the right.
   static constexpr int kContext = 1, kPad = 64;
   static_assert(kPad > kernels::kJpegRowSlack);
   int rows_per_mcu() const { return size_ * v_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The components that become pixels, and those pixels: from coefficients to rows of the target.
+// All components of a picture: from coefficients to rows of the target.
 #pragma once
 
 #include <vector>
@@ -20,8 +20,8 @@ class Planes {
   int first_mcu_row() const { return first_; }
   int last_mcu_row() const { return last_; }
 
-  // After the samples of an MCU row: the rows of pixels that need no more than those. All MCU rows
-  // from the first to the last, in this order.
+  // Writes the rows of pixels that are complete with the samples of this MCU row. Called for all
+  // MCU rows from the first to the last, in this order.
   void write(int mcu_row);
 
  private:
@@ -33,7 +33,7 @@ class Planes {
   int first_, last_;
   bool context_ = false;
   int64_t written_ = 0;  // rows of the region
-  uint8_t* line_;        // a row of pixels that cannot be made in place
+  uint8_t* line_;        // a row of pixels that cannot be computed in place
 };
 
 }  // namespace torchdali::io::jpeg

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Huffman tables by the bytes of their DHT segment. Data sets have few different ones, and making
-// one takes about as long as decoding a hundred blocks.
+// A cache of Huffman tables, by the bytes of their DHT segments. Data sets have few different ones,
+// and building one takes about as long as decoding a hundred blocks.
 #pragma once
 
 #include "io/image.h"
@@ -8,11 +8,11 @@
 
 namespace torchdali::io::jpeg {
 
-// `counts_and_symbols`: 16 counts and as many symbols as they say. Null where that is no table.
-// Belongs to the calling thread; stays until seven more tables of its kind were asked for, and an
-// image has four at most.
+// `counts_and_symbols`: 16 counts, then the symbols. Returns null if that is not a table. The table
+// belongs to the calling thread and stays valid until seven others of its kind were requested; an
+// image has at most four.
 const kernels::JpegDcTable* dc_table(Bytes counts_and_symbols);
-// `skip`: with what helps to skip blocks.
+// `skip`: with tables for skipping blocks.
 const kernels::JpegAcTable* ac_table(Bytes counts_and_symbols, bool skip);
 const kernels::JpegBandTable* band_table(Bytes counts_and_symbols);
 

@@ -28,7 +28,7 @@ struct IndexFile::Header {
   uint64_t images = 0;
   uint64_t data_bytes = 0;
   uint64_t directory_hash = 0;
-  uint64_t header_hash = 0;  // of what comes before
+  uint64_t header_hash = 0;  // of the fields before it
 
   uint64_t hash() const {
     return content_hash({reinterpret_cast<const uint8_t*>(this), offsetof(Header, header_hash)});
@@ -61,7 +61,7 @@ uint32_t check_of(const SeekPoint* points, uint32_t count) {
   return static_cast<uint32_t>(content_hash(bytes_of(points, count)));
 }
 
-// A new file beside `path` that takes its place when it is complete.
+// A new file in the folder of `path`, which replaces it when complete.
 class NewFile {
  public:
   explicit NewFile(const std::string& path)
@@ -183,8 +183,7 @@ void IndexFile::find(uint64_t key, SeekPoints& to) const {
 
 std::string IndexFile::write(const std::string& path, const IndexFile* old,
                              const std::vector<std::pair<uint64_t, StoredPoints>>& images) {
-  // Both are sorted; of an image that both have, the one with more points is taken, if it is
-  // sound.
+  // Both are sorted. For an image in both, the entry with more points is used, if it is valid.
   std::vector<Image> directory;
   std::vector<const SeekPoint*> given;  // null: of `old`
   std::vector<uint64_t> old_offsets;
@@ -231,7 +230,7 @@ std::string IndexFile::write(const std::string& path, const IndexFile* old,
       file.write(bytes_of(given[i], count));
       continue;
     }
-    // What cannot be read is written as it came: its check tells.
+    // Damaged entries are copied unchanged; their checksum marks them as damaged.
     points.assign(count, {});
     Image image = directory[i];
     image.offset = old_offsets[i];

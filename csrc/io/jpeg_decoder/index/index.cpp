@@ -19,21 +19,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What an image takes beside its points: a node of the table, the count of users, both with what
-// the allocator adds (glibc).
+// Memory of an image besides its points: a node of the table and a reference count, with the
+// overhead of the allocator (glibc).
 constexpr int64_t kImageBytes = 112;
-// A run that is killed loses no more than what it noted in this time.
+// A run that is killed loses at most the points of this period.
 constexpr auto kSaveEvery = std::chrono::minutes(10);
 
 int64_t bytes_of(uint32_t points) { return int64_t{points} * int64_t{sizeof(SeekPoint)}; }
 
-// In a forked child the parent's may be locked for ever: it has its own.
+// In a forked child the parent's mutex may stay locked forever, so the child has its own.
 struct Registry {
   std::mutex mutex;
   std::map<std::pair<int64_t, std::string>, std::weak_ptr<Index>> indexes;
 };
 Registry& registry() {
-  static auto* const r = new Registry;  // outlives whoever closes at the end of the program
+  static auto* const r = new Registry;  // outlives objects that are destroyed at exit
   return *r;
 }
 
@@ -64,14 +64,14 @@ Index::Index(std::string path)
     : path_(std::move(path)), process_(::getpid()), saved_(Clock::now()) {
   if (path_.empty()) return;
   file_ = IndexFile::open(path_);
-  if (file_) return;  // where it cannot be written later, it is still of use
+  if (file_) return;  // if it cannot be written later, it is still useful
   const std::string failure = IndexFile::write(path_, nullptr, {});
   TORCHDALI_CHECK_KIND(kFile, failure.empty(), "`jpeg_index`: ", failure,
                        to_fix("give a path in a folder that may be written to, or \"memory\""));
 }
 
 Index::~Index() {
-  // Nobody is there to raise it to.
+  // Destructors must not raise.
   if (const std::string failure = save(); !failure.empty())
     std::fprintf(stderr, "torchdali: `jpeg_index` is not saved: %s\n", failure.c_str());
 }
@@ -116,13 +116,13 @@ void Index::store(uint64_t key, const SeekPoints& points) {
   }
   ++unsaved_;
   if (!path_.empty() && Clock::now() - saved_.load(std::memory_order_relaxed) > kSaveEvery)
-    (void)save();  // what fails now is said at the end
+    (void)save();  // a failure here is reported at the end
 }
 
 std::string Index::save() {
   if (path_.empty() || process_ != ::getpid()) return {};
   const std::unique_lock saving(saving_, std::try_to_lock);
-  if (!saving) return {};  // another thread is at it
+  if (!saving) return {};  // another thread is saving
   saved_ = Clock::now();
   const int64_t unsaved = unsaved_.load();
   if (unsaved == 0) return {};

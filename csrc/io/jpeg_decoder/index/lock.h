@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IndexLock: while it lives, no other process that asks rewrites the files of the same folder.
+// IndexLock: while it exists, no other process with such a lock rewrites files of the same folder.
 #pragma once
 
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 
 namespace torchdali::io::jpeg {
 
-// Locks the folder itself, which leaves no other file behind. File systems without such locks, and
-// processes that hold one for long, are not waited for: then one may undo what the other added, and
-// that is noted anew.
+// Locks the folder itself, so no lock file remains. If the file system has no such locks, or
+// another process holds the lock for long, it does not wait: one process may then undo additions of
+// another, which are found again later.
 class IndexLock {
  public:
   explicit IndexLock(const std::string& path) {

@@ -12,8 +12,8 @@
 
 namespace torchdali::io::jpeg {
 
-// Ten bytes. Bits of the scan before the MCU's first code, stuffing included (behind the last MCU:
-// before the end), and the DC coefficients that the next ones are told from.
+// Ten bytes. The number of bits of the scan before the MCU's first code, stuffing included (after
+// the last MCU: before the end), and the DC coefficients that the next ones are coded relative to.
 struct SeekPoint {
   std::array<uint16_t, 2> position{};
   std::array<int16_t, 3> dc{};
@@ -24,7 +24,7 @@ static_assert(sizeof(SeekPoint) == 10 && alignof(SeekPoint) == 2);
 // Longer scans have no points: their positions need more bits.
 inline constexpr size_t kMaxSeekableScan = std::numeric_limits<uint32_t>::max() / 8;
 
-// Where an image has its points: before every kColumns-th MCU of each row, and behind the last.
+// Points are before every kColumns-th MCU of each row, and after the last one.
 struct SeekGrid {
   // Measured: docs/design/jpeg_index.md.
   static constexpr int kColumns = 16;
@@ -34,8 +34,7 @@ struct SeekGrid {
         per_row(divide_up(mcus_per_row, kColumns)),
         rows(divide_up(header.height, 8 * header.max_v)) {}
   size_t size() const { return static_cast<size_t>(per_row) * static_cast<size_t>(rows) + 1; }
-  // The last point that is not behind MCU `column` of `row`; column == mcus_per_row: the next
-  // row's.
+  // The last point that is not after MCU `column` of `row`; column == mcus_per_row: the next row's.
   size_t before(int row, int column) const {
     return static_cast<size_t>(row) * static_cast<size_t>(per_row) +
            static_cast<size_t>(column == mcus_per_row ? per_row : column / kColumns);
@@ -48,8 +47,8 @@ struct SeekGrid {
   int mcus_per_row, per_row, rows;
 };
 
-// The points of one image as far as they are known, from the first on; `points` has room for all.
-// Where codes before a point were read, they were sound.
+// The known points of one image, from the first on; `points` has room for all. The codes before a
+// known point were valid.
 struct SeekPoints {
   std::span<SeekPoint> points;
   size_t known = 0;

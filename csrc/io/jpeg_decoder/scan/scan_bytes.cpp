@@ -12,15 +12,14 @@ namespace {
 // New bytes at a time: small enough for the first cache, with the tables and some blocks.
 constexpr size_t kChunk = size_t{16} << 10;
 constexpr size_t kReserve = kernels::kJpegMcuBytes;
-// Behind the last byte of an interval: up to seven bytes are read ahead of the codes when an MCU
+// After the last byte of an interval: up to seven bytes are read ahead of the codes when an MCU
 // begins, and a word when it ends.
 constexpr size_t kZeros = kReserve + 2 * sizeof(uint64_t);
-// Before the window: bytes whose bits are not all used up, of which position() has to know whether
-// they were stuffed.
+// Before the window: bytes with unused bits. position() needs to know whether they were stuffed.
 constexpr size_t kBack = sizeof(uint64_t);
 
-// How many bytes are 0xFF. Counted in bytes as long as those cannot overflow: with std::count alone
-// it takes 5 % of the time of a region, with this less than 1 %.
+// Counts bytes that are 0xFF, in 8-bit counters while these cannot overflow. std::count takes 5 %
+// of the time of a region, this less than 1 %.
 int64_t count_stuffed(const uint8_t* begin, const uint8_t* end) {
   constexpr int64_t kLanes = 64;
   int64_t total = 0;
@@ -38,7 +37,7 @@ int64_t count_stuffed(const uint8_t* begin, const uint8_t* end) {
 
 ScanBytes::ScanBytes(Bytes bytes, ScratchMemory& scratch)
     : begin_(bytes.data()), from_(begin_), from_end_(begin_ + bytes.size()) {
-  // What is left of the last window comes before the new bytes.
+  // The rest of the last window is kept before the new bytes.
   auto* memory = static_cast<uint8_t*>(scratch.allocate(kBack + kReserve + kChunk + kZeros));
   std::memset(memory, 0, kBack);
   window_ = memory + kBack;
@@ -51,7 +50,7 @@ ScanBytes::ScanBytes(Bytes bytes, ScratchMemory& scratch)
 
 bool ScanBytes::overrun() const { return bits_before() > (end_ - window_) * 8; }
 
-// Brings the anchor to the byte that has the next bit; its place in the file.
+// Moves the anchor to the byte with the next bit; returns its offset in the file.
 const uint8_t* ScanBytes::advance_anchor() {
   const uint8_t* to = window_ + (bits_before() >> 3);
   anchor_from_ += to - anchor_ + count_stuffed(anchor_, to);
@@ -90,7 +89,7 @@ bool ScanBytes::seek(uint64_t position) {
   return true;
 }
 
-// Moves what is left to the front, adds a chunk, and zeros where the interval ends.
+// Moves the rest to the front and adds a chunk, or zeros after the end of the interval.
 void ScanBytes::fill() {
   // Never past the end here: an MCU is shorter than the distance of the limit. Bytes before `next`
   // that are not used up are in bits_.bits.
@@ -136,7 +135,7 @@ bool ScanBytes::prepare() {
 }
 
 bool ScanBytes::restart(int number) {
-  // The interval goes on behind the window, and an MCU cannot have used all that is left there.
+  // The interval continues after the window, and an MCU cannot have used the whole rest.
   if (!at_marker_) return false;
   // All bytes are used; of the last one some bits may be left (T.81, F.1.2.3).
   const auto used = ((bits_.next - window_) * 8 - bits_.count + 7) >> 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entropy-coded bytes of a scan without stuffing (ITU-T T.81, B.1.1.5), a window at a time, so
-// that the decoder of codes reads words without looking for markers and without bounds.
+// that the entropy decoder reads words without checks for markers or bounds.
 #pragma once
 
 #include "io/image.h"
@@ -15,21 +15,21 @@ class ScanBytes {
 
   kernels::JpegBits& bits() { return bits_; }
 
-  // Before every call of the decoder: afterwards kJpegMcuBytes behind `limit` are readable. False
-  // where more bits were used than there are.
+  // Called before each call of the decoder. Afterwards kJpegMcuBytes after `limit` are readable.
+  // Returns false if more bits were used than exist.
   bool prepare();
-  // The decoder may go on while bits().next has not passed this.
+  // The decoder may continue while bits().next is not past this.
   const uint8_t* limit() const { return limit_; }
 
-  // Past restart marker `number` (0 to 7), which must be the next thing.
+  // Skips restart marker `number` (0 to 7), which must be next.
   bool restart(int number);
 
-  // From here on position() may be asked.
+  // Makes position() valid from here on.
   void follow() { follow_ = true; }
   // Bits of the scan before the next code, stuffing included. After prepare().
   uint64_t position();
-  // Goes to such a position. False where the scan is not that long; one that position() never gave
-  // leads to bits that mean nothing. Needs prepare() before codes are read.
+  // Goes to a position that position() returned; at others, the bits have no meaning. Returns false
+  // if the scan is shorter. Call prepare() before codes are read.
   bool seek(uint64_t position);
 
  private:
@@ -41,13 +41,13 @@ class ScanBytes {
   const uint8_t* begin_;  // of the scan
   const uint8_t* from_;   // of the file
   const uint8_t* from_end_;
-  bool at_marker_ = false;  // the segment of this restart interval is all in the window
+  bool at_marker_ = false;  // the window has the rest of this restart interval
   uint8_t* window_;
-  uint8_t* end_;  // of what the window holds
+  uint8_t* end_;  // of the contents of the window
   const uint8_t* limit_;
   kernels::JpegBits bits_;
 
-  // A byte in the window, or up to kBack before it, and where in the file it comes from.
+  // A byte in the window, or up to kBack before it, and its offset in the file.
   bool follow_ = false;
   const uint8_t* anchor_;
   const uint8_t* anchor_from_;

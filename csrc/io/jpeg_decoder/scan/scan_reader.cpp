@@ -21,8 +21,8 @@ bool ScanReader::restart() {
   return true;
 }
 
-// To a known point. Points may be forged: never back, so that no bits are read twice, and what is
-// made of a file is bounded by its size.
+// Goes to a known point, but never back: points may be forged, and if no bits are read twice, the
+// work is bounded by the size of the file.
 bool ScanReader::go_to(size_t point) {
   const SeekPoint& to = seek_->points[point];
   if (to.bits() < source_.position()) return false;
@@ -30,7 +30,7 @@ bool ScanReader::go_to(size_t point) {
   column_ = grid_.column_of(point);
   std::copy(to.dc.begin(), to.dc.end(), predictors_.begin());
   if (const int interval = header_.restart_interval) {
-    // Where an interval ends, its marker comes next; but for the very first.
+    // An interval follows a marker, except for the first one.
     const int64_t before = int64_t{row_} * grid_.mcus_per_row + column_;
     const int64_t begun = before == 0 ? 0 : (before - 1) / interval;
     to_restart_ = static_cast<int>(interval - (before - begun * interval));
@@ -39,8 +39,7 @@ bool ScanReader::go_to(size_t point) {
   return source_.seek(to.bits());
 }
 
-// Adds the point where the reader stands, if it is the next one that is not known. The bits before
-// it were there.
+// Adds the current position, if it is the next unknown point. The bits before it exist.
 void ScanReader::note() {
   const bool on_grid = column_ % SeekGrid::kColumns == 0 || column_ == grid_.mcus_per_row;
   if (!on_grid || grid_.before(row_, column_) != seek_->known) return;
@@ -50,7 +49,7 @@ void ScanReader::note() {
   std::copy(predictors_.begin(), predictors_.end(), point.dc.begin());
 }
 
-// The codes of the row of MCUs in hand, up to column `end`.
+// Reads the codes of the current row of MCUs, up to column `end`.
 bool ScanReader::read_columns(int end) {
   begin_row(row_);
   const bool restarts = header_.restart_interval > 0;
@@ -67,7 +66,7 @@ bool ScanReader::read_columns(int end) {
     if (!source_.prepare()) return false;
     note();
   }
-  // Before any of it becomes a pixel: were all these bits there?
+  // Checks that all these bits exist before they become pixels.
   return source_.prepare();
 }
 
@@ -76,7 +75,7 @@ bool ScanReader::read_row(int mcu_row, int first, int last) {
   if (seek_) {
     const size_t point = std::min(grid_.before(mcu_row, first), seek_->known - 1);
     if (point > grid_.before(row_, column_) && !go_to(point)) return false;
-    // What follows was sound when it was read first, so that it need not be read for that.
+    // The rest of the scan was valid when the points were made, so it is not read again.
     if (seek_->known > grid_.before(mcu_row, grid_.mcus_per_row)) end = last + 1;
   }
   for (;;) {
@@ -101,7 +100,7 @@ bool read_with_index(Bytes bytes, const Header& header, bool part, Index* index,
       if (seek.known > std::max<size_t>(found, 1)) index->store(key, seek);
       return true;
     }
-    // Points that were no good, or a file that is none: the way without them knows.
+    // The points or the file are invalid; reading without points tells which.
     if (found == 0) return false;
   }
   return read(nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the codes of a sequential scan as far as a region needs them: rows of MCUs, restart
-// intervals, and the points of the index. What becomes of the codes is said by the derived class.
+// intervals, and the points of the index. Derived classes process the codes.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@ namespace torchdali::io::jpeg {
 
 class ScanReader {
  public:
-  // With `seek`, goes to known points and adds those that it passes.
+  // With `seek`, uses known points and adds new ones on the way.
   ScanReader(const Header& header, ScratchMemory& scratch, SeekPoints* seek);
   virtual ~ScanReader() = default;
 
  protected:
-  // What a region needs of row `mcu_row`, by the shortest way: at least MCUs [first, last] of it.
-  // Ascending rows. False where the codes are broken.
+  // Reads at least MCUs [first, last] of row `mcu_row`, and as little else as possible. Rows must
+  // ascend. Returns false if the codes are broken.
   bool read_row(int mcu_row, int first, int last);
   int mcus_per_row() const { return grid_.mcus_per_row; }
 
@@ -30,9 +30,9 @@ class ScanReader {
   std::array<int, 3> predictors_ = {};  // DC of each component's previous block
 
  private:
-  // Before MCUs of a row are read. Rows before the one that read_row() is asked for come too.
+  // Called before MCUs of a row are read, also for skipped rows.
   virtual void begin_row(int mcu_row) = 0;
-  // Reads MCUs [begin, end) of the row in hand from source_, or fewer; as decode_jpeg_mcus().
+  // Reads MCUs [begin, end) of the current row from source_, or fewer, like decode_jpeg_mcus().
   virtual int read_mcus(int begin, int end) = 0;
 
   bool restart();
@@ -46,9 +46,9 @@ class ScanReader {
   int to_restart_, restarts_ = 0;
 };
 
-// Calls read(points) for an image of which `part` of the MCUs are wanted: with the points that
-// `index` has, which may be null, and once more without where that fails. What is noted on the way
-// is kept. Returns what read() returned last.
+// Calls read(points) for an image of which the fraction `part` of the MCUs is needed, with the
+// points in `index` (may be null), and again without points if that fails. Stores new points.
+// Returns the result of the last read().
 bool read_with_index(Bytes bytes, const Header& header, bool part, Index* index,
                      ScratchMemory& scratch, const std::function<bool(SeekPoints*)>& read);
 

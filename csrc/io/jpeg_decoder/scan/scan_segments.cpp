@@ -6,7 +6,7 @@
 namespace torchdali::io::jpeg {
 namespace {
 
-// Zeros behind an interval: what a block may read, and what is read ahead of the codes.
+// Zeros after an interval: the bytes that a block may read, and those that are read ahead.
 constexpr size_t kZeros = kernels::kJpegMcuBytes + 2 * sizeof(uint64_t);
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entropy-coded bytes of one scan after the other without stuffing, a restart interval at a
-// time. For files of several scans, which end in the middle of the file.
+// The entropy-coded bytes of successive scans without stuffing, one restart interval at a time. For
+// files with several scans, where a scan ends in the middle of the file.
 #pragma once
 
 #include "io/image.h"
@@ -10,21 +10,21 @@ namespace torchdali::io::jpeg {
 
 class ScanSegments {
  public:
-  // Takes memory for `bytes` of a scan at most.
+  // Allocates memory for scans of up to `bytes`.
   ScanSegments(size_t bytes, ScratchMemory& scratch);
 
-  // At the first byte of a scan.
+  // Begins a scan at its first byte.
   void start(Bytes bytes);
-  // Past restart marker `number` (0 to 7), which must be the next thing.
+  // Skips restart marker `number` (0 to 7), which must be next.
   bool restart(int number);
   // Ends the scan: what follows it in the file. False where bytes of it are left.
   bool finish(Bytes& rest) const;
 
   kernels::JpegBits& bits() { return bits_; }
-  // The decoder of codes may go on while bits().next has not passed this: kJpegMcuBytes behind it
-  // are readable.
+  // The entropy decoder may continue while bits().next is not past this: kJpegMcuBytes after it are
+  // readable.
   const uint8_t* limit() const { return end_; }
-  // Were all the bits there that were used?
+  // Whether all bits that were used exist.
   bool sound() const { return used_bits() <= (end_ - begin_) * 8; }
 
  private:

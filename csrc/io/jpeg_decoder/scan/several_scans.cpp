@@ -14,20 +14,20 @@
 namespace torchdali::io::jpeg {
 namespace {
 
-// As for libjpeg-turbo (io/jpeg.cpp): more are an attack on the worker's time.
+// As for libjpeg-turbo (io/jpeg.cpp): files with more would be a denial of service.
 constexpr int kMaxScans = 500;
 constexpr int8_t kUnknown = -1;
 
 // The coefficients of one component.
 struct Store {
   int blocks_across, blocks_down;  // that the picture has
-  int64_t groups;                  // in a row, with what fills the last MCU
+  int64_t groups;                  // in a row, with the padding of the last MCU
   int16_t* coefficients;
   uint64_t* present;        // as in JpegBlockRow; of sequential files, whether there is AC
   uint8_t* last = nullptr;  // as in JpegMcuBlock, of one row of MCUs; of sequential files
   std::array<int8_t, 64> bits_known;  // down to which bit each coefficient is known
   bool has_quant = false;
-  std::array<int16_t, 64> quant;  // what was there at its first scan
+  std::array<int16_t, 64> quant;  // as of its first scan
 
   kernels::JpegBlockRow row(int64_t y) const {
     return {coefficients + y * groups * kernels::kJpegGroupSize,
@@ -63,7 +63,7 @@ class SeveralScans {
   ScratchMemory& scratch_;
   const int mcus_per_row_, mcu_rows_;
   std::array<Store, 3> stores_;
-  // Of the scan in hand.
+  // Of the current scan.
   std::array<int, 3> predictors_;
   kernels::JpegBand band_;
   struct Place {
@@ -92,7 +92,8 @@ bool SeveralScans::make_stores() {
     s.bits_known.fill(kUnknown);
     total += int64_t{mcus_per_row_} * component.h * mcu_rows_ * component.v;
   }
-  // Every block has a DC code of at least one bit: no memory for what a file cannot hold.
+  // Every block has a DC code of at least one bit. Larger pictures cannot be in the file and must
+  // not take memory.
   if (total > static_cast<int64_t>(bytes_.size()) * 8) return false;
   for (int c = 0; c < header_.components; ++c) {
     Store& s = stores_[c];
@@ -109,7 +110,7 @@ bool SeveralScans::make_stores() {
   return true;
 }
 
-// Every coefficient from its highest bits down, DC first, nothing twice.
+// Coefficients come from their highest bits down, DC first, and nothing comes twice.
 bool SeveralScans::begin_scan() {
   const Scan& scan = header_.scan_kind;
   for (int i = 0; i < scan.components; ++i) {
@@ -150,7 +151,8 @@ bool SeveralScans::read_rows(ScanSegments& source, int rows, int per_row, Decode
   return true;
 }
 
-// The blocks of an MCU of the scan in hand. One component's MCUs are its blocks (T.81, A.2.2).
+// The blocks of an MCU of the current scan. The MCUs of a single component are its blocks (T.81,
+// A.2.2).
 void SeveralScans::describe_mcu() {
   const Scan& scan = header_.scan_kind;
   const bool single = scan.components == 1;
@@ -201,7 +203,7 @@ bool SeveralScans::scan_dc(ScanSegments& source) {
   });
 }
 
-// Whole blocks, of a sequential file.
+// Decodes whole blocks of a sequential file.
 bool SeveralScans::scan_blocks(ScanSegments& source) {
   describe_mcu();
   for (size_t b = 0; b < mcu_.count; ++b) {
@@ -250,7 +252,7 @@ bool SeveralScans::read_scans() {
     if (next == Next::kOdd) return false;
     if (next == Next::kEnd) break;
   }
-  // What lacks detail is smoothed by libjpeg-turbo.
+  // libjpeg-turbo smooths incomplete pictures, so it decodes them.
   return std::all_of(stores_.begin(), stores_.begin() + header_.components, [](const Store& s) {
     return std::all_of(s.bits_known.begin(), s.bits_known.end(), [](int b) { return b == 0; });
   });
