@@ -27,12 +27,12 @@ class ChainResampling {
   virtual ~ChainResampling() = default;
   // The result, without data.
   virtual SampleView image() const = 0;
-  // As ImageResampling::narrow().
+  // Like ImageResampling::narrow().
   virtual void narrow(const ImagePart& part) = 0;
-  // Whether it goes by strips (kernels/resample/strip_resampling.h), as it would outside a chain.
+  // Whether it uses strips (kernels/resample/strip_resampling.h), as outside a chain.
   virtual bool by_strips() const = 0;
-  // Sets all that `task` says about the resampling, but the addresses. Rows of the input are
-  // `row_stride` elements apart. Returns false where the resampling would be computed otherwise
+  // Sets the fields of `task` about the resampling, except for the addresses. Rows of the input are
+  // `row_stride` elements apart. Returns false if the resampling would be computed differently
   // outside a chain. Called once.
   virtual bool describe(const SampleContext& ctx, Blob& blob, ChainTask& task,
                         int64_t row_stride) = 0;
@@ -54,8 +54,8 @@ class MapsPixels : public ChainMember {
 // ImageRole::kNormalizer.
 class NormalizesInChain : public TakesPart {
  public:
-  // Makes output 0 for an image like `in`, the result of part(), and sets all that `task` says
-  // about normalization and about the output, including its address.
+  // Makes output 0 for an image like `in`, the result of part(), and sets the fields of `task`
+  // about normalization and the output, including its address.
   virtual void finish(SampleContext& ctx, const SampleView& in, Blob& blob,
                       ChainTask& task) const = 0;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of a chain, for the kernels that resample by boxes (or not at all) and by strips.
+// The tasks of a chain, for the kernel that resamples by boxes (or not at all) and the one that
+// resamples by strips.
 #pragma once
 
 #include "gpu/operator.h"

@@ -31,7 +31,8 @@ std::vector<CopyAxis> merged(std::span<const CopyAxis> axes) {
   return result;
 }
 
-// How many bytes can be copied at once: up to 16, as far as the alignment of all addresses allows.
+// The number of bytes that can be copied at once: up to 16, limited by the alignment of all
+// addresses.
 int64_t widest(uint64_t addresses, int64_t out_bytes, int64_t itemsize,
                std::span<const CopyAxis> axes) {
   if (axes.empty()) return itemsize;
@@ -44,7 +45,8 @@ int64_t widest(uint64_t addresses, int64_t out_bytes, int64_t itemsize,
   return std::max(itemsize, int64_t{1} << std::countr_zero(all));
 }
 
-// Treats pixels as elements where their channels stay together; returns the bytes of an element.
+// Treats pixels as elements if their channels stay together; returns the size of an element in
+// bytes.
 int64_t fold(std::vector<CopyAxis>& axes, int64_t itemsize) {
   const auto whole = [](const CopyAxis& axis) { return axis.whole(); };
   if (axes.size() < 2 || !std::all_of(axes.begin(), axes.end(), whole)) return itemsize;
@@ -113,7 +115,7 @@ CopyTask make_fill(void* out, int64_t bytes, int64_t itemsize, uint64_t fill) {
   const uint64_t all = reinterpret_cast<uintptr_t>(out) | static_cast<uint64_t>(bytes);
   for (; itemsize < 8 && all % static_cast<uint64_t>(2 * itemsize) == 0; itemsize *= 2)
     fill |= fill << (8 * itemsize);
-  // An axis that the input has nothing of.
+  // An axis without elements of the input.
   const CopyAxis axis{.extent = bytes / itemsize, .out_stride = itemsize};
   return make_copy(nullptr, out, bytes, itemsize, {&axis, 1}, fill);
 }

@@ -33,7 +33,7 @@ CopyTask make_copy(const void* in, void* out, int64_t out_bytes, int64_t itemsiz
 // The task that fills `bytes` bytes with elements of `itemsize` bytes, `fill`.
 CopyTask make_fill(void* out, int64_t bytes, int64_t itemsize, uint64_t fill);
 
-// Queues these copies, between addresses that are no placeholders.
+// Queues these copies. Their addresses are not placeholders.
 void queue_copies(const Device& device, std::span<const CopyTask> tasks);
 
 }  // namespace torchdali::gpu

@@ -74,7 +74,7 @@ class Device {
   void synchronize() const {
     if (const auto done = mark()) done->synchronize();
   }
-  // An event on the kernels' stream. Null where there is nothing to wait for.
+  // An event on the kernels' stream. Null if there is nothing to wait for.
   std::shared_ptr<c10::Event> mark() const;
   // Makes the calling thread's current stream wait for `mark` and use `used` from now on.
   void hand_over(const c10::Event& mark, std::span<const c10::Storage> used) const;

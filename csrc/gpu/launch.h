@@ -19,7 +19,7 @@ struct KernelLaunch {
 };
 
 // Uploads the tasks of all launches, and `blob`, and queues the kernels in their order. Launches
-// without tasks are skipped. Raises where a kernel cannot be queued, or an earlier one has failed.
+// without tasks are skipped. Raises if a kernel cannot be queued, or an earlier one has failed.
 void queue_kernels(const Device& device, std::span<const KernelLaunch> launches,
                    std::span<const std::byte> blob);
 

@@ -14,7 +14,7 @@
 namespace torchdali::gpu {
 namespace {
 
-// The folder of Python packages that torch lies in, by where its library was loaded from.
+// The folder of Python packages with torch, from the path of its loaded library.
 int note_packages(dl_phdr_info* info, size_t /*size*/, void* found) {
   const std::string path = info->dlpi_name;
   const size_t at = path.rfind("/torch/lib/libc10.so");
@@ -23,7 +23,7 @@ int note_packages(dl_phdr_info* info, size_t /*size*/, void* found) {
   return 1;
 }
 
-// The user's choice, the system's, or that of NVIDIA's Python packages.
+// The candidates: the user's choice, the system's library, and those of NVIDIA's Python packages.
 std::vector<std::string> candidates(const std::string& chosen) {
   if (!chosen.empty()) return {chosen};
   std::vector<std::string> all;
@@ -60,7 +60,7 @@ nvjpeg::Api load(const std::string& chosen) {
   return api;
 }
 
-// Libraries by the user's choice; pipelines that agree in it share one.
+// Libraries by the user's choice; pipelines with the same choice share one.
 const nvjpeg::Api& find_api() {
   static std::mutex mutex;
   static std::map<std::string, nvjpeg::Api> loaded;
@@ -97,7 +97,7 @@ void NvJpeg::close(Engine& engine) {
   engine.handle = nullptr;
 }
 
-// False where this device has no such engine.
+// Returns false if this device has no such engine.
 bool NvJpeg::open(Engine& engine) {
   if (engine.tried) return engine.handle != nullptr;
   engine.tried = true;
@@ -116,7 +116,7 @@ bool NvJpeg::open(Engine& engine) {
   for (Turn& turn : engine.turns) {
     check(api_.JpegStateCreate(engine.handle, &turn.state));
     if (good && options_.width_hint > 0 && options_.height_hint > 0)
-      // A hint: it may take more memory than there is.
+      // A hint; it may exceed the available memory.
       (void)api_.DecodeBatchedPreAllocate(engine.handle, turn.state, options_.max_batch_size,
                                           options_.width_hint, options_.height_hint,
                                           nvjpeg::kSampling444, format_);
@@ -125,7 +125,7 @@ bool NvJpeg::open(Engine& engine) {
   return good;
 }
 
-// Null where that fails.
+// Null if that fails.
 nvjpeg::Params NvJpeg::params_of(nvjpeg::Handle handle, const NvJpegImage& image) {
   nvjpeg::Params params = nullptr;
   if (api_.DecodeParamsCreate(handle, &params) != nvjpeg::kSuccess) return nullptr;
@@ -178,7 +178,7 @@ bool NvJpeg::decode_with(Engine& engine, std::span<const NvJpegImage> all,
       if (p != nullptr) api_.DecodeParamsDestroy(p);
     if (!good) return false;
   }
-  // Also after a failure something may be queued.
+  // Work may be queued even after a failure.
   turn.used = device.mark();
   turn.owner = owner;
   return status == nvjpeg::kSuccess;
@@ -186,7 +186,7 @@ bool NvJpeg::decode_with(Engine& engine, std::span<const NvJpegImage> all,
 
 std::vector<size_t> NvJpeg::decode(std::span<const NvJpegImage> images, const Device& device,
                                    const std::shared_ptr<const void>& owner) {
-  // As many as its share goes to the hardware, the others by their size.
+  // The share of the hardware engine goes to it, other images are divided by size.
   std::vector<size_t> hardware, gpu, host, failed;
   auto room = static_cast<size_t>(options_.hardware_load * static_cast<float>(images.size()));
   if (room > 0 && !open(hardware_)) room = 0;
@@ -199,13 +199,13 @@ std::vector<size_t> NvJpeg::decode(std::span<const NvJpegImage> images, const De
     if (chosen.empty()) return left;
     if (!open(engine)) return chosen;
     if (decode_with(engine, images, chosen, device, owner)) return left;
-    // The library does not say which.
+    // The library does not report which ones failed.
     for (const size_t i : chosen)
       if (chosen.size() == 1 || !decode_with(engine, images, {&i, 1}, device, owner))
         left.push_back(i);
     return left;
   };
-  // What the hardware does not take, another engine may.
+  // Images that the hardware does not support may be decoded by another engine.
   const std::vector<size_t> left = run(hardware_, hardware);
   host.insert(host.end(), left.begin(), left.end());
   for (const size_t i : run(gpu_, gpu)) failed.push_back(i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoding by NVIDIA's nvJPEG, which is loaded where somebody asks for it: docs/design/gpu_jpeg.md.
+// Decoding by NVIDIA's nvJPEG, which is loaded on demand: docs/design/gpu_jpeg.md.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@ enum class NvJpegFormat : int8_t { kGray, kRGB, kBGR };
 
 struct NvJpegOptions {
   NvJpegFormat format = NvJpegFormat::kRGB;
-  float hardware_load = 0;     // share of a batch that hardware engines get, where there are some
-  int64_t gpu_codes_from = 0;  // pixels from which on codes are read on the GPU
+  float hardware_load = 0;     // share of a batch for hardware engines, if any
+  int64_t gpu_codes_from = 0;  // least number of pixels for reading codes on the GPU
   int64_t device_padding = 0, host_padding = 0;  // bytes
-  int width_hint = 0, height_hint = 0;           // 0: no memory is taken ahead
+  int width_hint = 0, height_hint = 0;           // 0: no memory is reserved
   bool smooth_upsampling = false;
   int threads = 1, max_batch_size = 1;
 };
 
-// One image: a whole file, and where the pixels of a region go.
+// One image: a whole file, and the destination of the pixels of a region.
 struct NvJpegImage {
   const uint8_t* data = nullptr;
   size_t size = 0;
@@ -38,7 +38,7 @@ struct NvJpegImage {
 // One thread at a time.
 class NvJpeg {
  public:
-  // Raises where there is no such library.
+  // Raises if the library does not exist.
   explicit NvJpeg(const NvJpegOptions& options);
   ~NvJpeg();
   // Queues the decoding of `images` on the device's stream; `owner` keeps their files. Returns
@@ -47,8 +47,8 @@ class NvJpeg {
                              const std::shared_ptr<const void>& owner);
 
  private:
-  // A handle of the library with states that take turns, so that one batch is prepared while the
-  // one before is decoded.
+  // A handle of the library with alternating states, so that one batch is prepared while the
+  // previous one is decoded.
   struct Turn {
     nvjpeg::State state = nullptr;
     std::shared_ptr<c10::Event> used;  // until this point of the stream

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What we call of nvJPEG, declared here because its header need not be there when torchdali is
-// built. Facts from NVIDIA's documentation of the library; tests/gpu/test_nvjpeg.py holds them
-// against the header where there is one.
+// The part of nvJPEG's API that is used, declared here because torchdali is also built without its
+// header. Source: NVIDIA's documentation of the library. tests/gpu/test_nvjpeg.py checks it against
+// the header, if available.
 #pragma once
 
 #include <cstddef>

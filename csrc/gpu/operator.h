@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The base classes of GPU operators. run() describes the work on a sample (or on a frame of one) as
-// tasks; a kernel then does the tasks of the whole batch in one launch. See docs/design/gpu.md, and
-// csrc/ops/window/flip.cpp for an example.
+// tasks; a kernel then executes the tasks of the whole batch in one launch. See docs/design/gpu.md,
+// and csrc/ops/window/flip.cpp for an example.
 #pragma once
 
 #include <algorithm>
@@ -209,8 +209,8 @@ class KernelOperator : public StepsOperator<SingleStep<K>> {
   static Blob& blob(const SampleContext& ctx) { return ctx.batch_state<SingleStep<K>>().blob; }
 };
 
-// A GPU operator whose outputs are views of its inputs. The CPU operator serves, since it reads no
-// data either.
+// A GPU operator whose outputs are views of its inputs. Uses the CPU operator, which reads no data
+// either.
 template <class CpuOperator>
 class ViewOperator final : public GpuOperator {
  public:

@@ -41,11 +41,11 @@ struct AxisList {
   const int* end() const { return axes.data() + count; }
 };
 
-// What the user gave counts; then the default of `axis_names`, where there are names; then that of
-// `axes`. An empty list means all axes. Immutable; any thread.
+// The axes are those that the user gave, else the default of `axis_names` if there is one, else
+// that of `axes`. An empty list means all axes. Immutable; any thread.
 class AxisArgs {
  public:
-  // `names_win`: both may be given.
+  // `names_win`: both may be given, and names have priority.
   explicit AxisArgs(const OpSpec& spec, bool names_win = false)
       : axes_(spec, "axes"), named_(spec.has("axis_names")) {
     TORCHDALI_CHECK(names_win || !(spec.has("axes") && named_),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which axis of an input is which: the layout that the sample has, held against those of the
-// operator's schema.
+// The layout of an input, checked against those in the operator's schema.
 #pragma once
 
 #include <string>
@@ -17,7 +16,7 @@ class InputLayout {
     for (const std::string& layout : spec.schema->inputs[input].layouts)
       allowed_.emplace_back(std::string_view(layout));
   }
-  // The sample's layout; where it has none, the first that has its number of dimensions.
+  // The layout of the sample; if it has none, the first one with its number of dimensions.
   Layout operator()(const SampleView& sample) const {
     const bool known = !sample.layout.empty();
     for (const Layout& l : allowed_)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a batch-wide operator keeps of an input: the samples of the whole batch, which run() may
-// hand on or read.
+// An input of a batch-wide operator: the samples of the whole batch, which run() may return or
+// read.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace torchdali {
 
-// Sample k is the k-th of those that take the operator.
+// Sample k is the k-th of those that run the operator.
 struct WholeBatch final : BatchState {
   std::vector<SampleView> samples;
   std::vector<int> positions;  // of a sample of the batch in `samples`
@@ -27,7 +27,7 @@ struct WholeBatch final : BatchState {
     }
     return batch;
   }
-  // `argument` names where the number comes from.
+  // `argument`: the name of the argument with the number, for errors.
   const SampleView& sample(int64_t number, const char* argument) const {
     TORCHDALI_CHECK_KIND(kIndex, number >= 0 && number < static_cast<int64_t>(samples.size()), "`",
                          argument, "` has ", number, ", and the batch ", samples.size(),

@@ -7,8 +7,8 @@
 
 #define TORCHDALI_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Versions of the runtime linked in here and of the driver found, as 1000 * major + 10 * minor.
-// The driver's is 0 where there is none.
+// Versions of the runtime linked in here and of the driver found, as 1000 * major + 10 * minor. The
+// driver's is 0 if there is none.
 TORCHDALI_EXPORT int torchdali_cuda_versions(int* runtime, int* driver) {
   if (const cudaError_t error = cudaRuntimeGetVersion(runtime)) return error;
   return cudaDriverGetVersion(driver);

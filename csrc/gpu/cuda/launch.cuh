@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as CUDA grids: y over tasks, x over the elements of a task. A batch is one launch,
-// whatever the sizes of its samples. Included by generated files, before a header with kernels.
+// Kernels as CUDA grids: y over tasks, x over the elements of a task. A batch is one launch, for
+// samples of any sizes. Included by generated files, before a header with kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,8 +17,8 @@ constexpr int kThreads = 256;
 constexpr int kMaxTasks = 65535;       // along y
 constexpr int64_t kMaxBlocks = 65536;  // along x; threads then compute several elements
 
-// How many blocks a multiprocessor should hold at least, so that some compute while others wait for
-// memory. Limits the registers of a thread.
+// The least number of blocks per multiprocessor, so that some compute while others wait for memory.
+// Limits the registers of a thread.
 template <class K>
 constexpr int min_blocks() {
   if constexpr (requires { K::kMinBlocks; }) return K::kMinBlocks;

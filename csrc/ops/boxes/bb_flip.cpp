@@ -91,8 +91,8 @@ TORCHDALI_OPERATOR("bb_flip")
            "right, bottom; fractions of the image's size.")
     .output("flipped", "Shape of the input, float32; without layout.")
     .arg("ltrb", false, "Boxes are left, top, right, bottom.")
-    .arg("horizontal", 1, "Mirror left to right where not 0.", Arity::kPerSample)
-    .arg("vertical", 0, "Mirror top to bottom where not 0.", Arity::kPerSample)
+    .arg("horizontal", 1, "If not 0, mirrors left to right.", Arity::kPerSample)
+    .arg("vertical", 0, "If not 0, mirrors top to bottom.", Arity::kPerSample)
     .cpu<BbFlip>()
     .gpu<BbFlipGpu>();
 

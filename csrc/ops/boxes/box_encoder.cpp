@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.box_encoder: gives each anchor the box that it stands for, as SSD trains on (Liu et al., "SSD:
-// Single Shot MultiBox Detector", 2016, matching strategy).
+// fn.box_encoder: assigns boxes to anchors, by the matching strategy of SSD (Liu et al., "SSD:
+// Single Shot MultiBox Detector", 2016).
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -20,7 +20,7 @@ namespace {
 using kernels::Box;
 using kernels::CenterSize;
 
-// The anchors, one array for each number, so that the loop over them is a vector.
+// The anchors, one array for each coordinate, so that the loop over them is vectorized.
 struct Anchors {
   std::vector<float> left, top, right, bottom, area;
 
@@ -32,7 +32,7 @@ struct Anchors {
     bottom.push_back(b.bottom);
     area.push_back(b.area());
   }
-  // Intersection over union with each; 0 where they do not overlap, or where a number is NaN.
+  // Intersection over union with each anchor; 0 if they do not overlap, or a number is NaN.
   void overlaps(const Box& box, float* __restrict values) const {
     const float *l = left.data(), *t = top.data(), *r = right.data(), *b = bottom.data();
     const float *areas = area.data(), own = box.area();
@@ -61,7 +61,7 @@ class BoxEncoderArgs {
       anchors.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]});
   }
 
-  // Makes the outputs; returns how many boxes there are.
+  // Makes the outputs; returns the number of boxes.
   size_t operator()(SampleContext& ctx) const {
     const SampleView &boxes = ctx.input(0), &labels = ctx.input(1);
     TORCHDALI_CHECK_KIND(kType, boxes.dtype == DType::kFloat, "input `boxes` is ",
@@ -121,8 +121,9 @@ class BoxEncoder final : public Operator {
   }
 
  private:
-  // For each anchor the box that overlaps it most, and more than `criteria`; but first each box
-  // takes the anchor that it overlaps most. The later one wins where it is as good. -1: none.
+  // The index of the box of each anchor, or -1. First, each box gets the anchor that it overlaps
+  // most. Other anchors get the box that overlaps them most, if by more than `criteria`. The later
+  // box wins a tie.
   std::span<const int32_t> match(SampleContext& ctx, std::span<const Box> boxes) const {
     const size_t count = anchors_.size();
     const auto matches = ctx.scratch<int32_t>(count);
@@ -168,7 +169,7 @@ class BoxEncoderGpu final : public gpu::StepsOperator<BoxEncoderSteps> {
   explicit BoxEncoderGpu(const OpSpec& spec) : args_(spec) {}
 
   void run(SampleContext& ctx) const override {
-    // Threads that look for the anchor of a box.
+    // Threads that search the anchor of a box.
     constexpr int64_t kParts = 64;
     const auto boxes = static_cast<int64_t>(args_(ctx));
     const auto count = static_cast<int64_t>(args_.anchors.size());
@@ -231,27 +232,26 @@ class BoxEncoderGpu final : public gpu::StepsOperator<BoxEncoderSteps> {
 
 TORCHDALI_OPERATOR("box_encoder")
     .doc(
-        "Encodes boxes and their labels by anchors (default boxes), as SSD does: each box takes "
-        "the anchor that it overlaps most, and other anchors take the box that overlaps them most, "
+        "Assigns boxes and their labels to anchors (default boxes), as in SSD: each box gets the "
+        "anchor that it overlaps most, and every other anchor gets the box that overlaps it most, "
         "if by more than `criteria`.")
     .input("boxes", "Boxes: left, top, right, bottom; float32, shape (boxes, 4).")
     .input("labels", "One for each box; integers of any type.")
     .output("encoded",
-            "For each anchor its box, or the anchor itself where it has none: x and y of the "
-            "centre, width, height; float32, shape (anchors, 4). With `offset` the distance of the "
-            "two, 0 where there is no box.")
-    .output("encoded_labels", "For each anchor the label of its box, 0 where it has none; int32.")
-    .required_arg("anchors", ArgType::kFloatVec,
-                  "The anchors, one after the other: left, top, right, bottom.")
+            "For each anchor its box, or the anchor itself if it has none: x and y of the center, "
+            "width, height; float32, shape (anchors, 4). With `offset`, the difference of box and "
+            "anchor, 0 without a box.")
+    .output("encoded_labels", "For each anchor the label of its box, 0 if it has none; int32.")
+    .required_arg("anchors", ArgType::kFloatVec, "The anchors: left, top, right, bottom of each.")
     .arg("criteria", 0.5f, "Intersection over union that an anchor and a box must exceed, 0 to 1.")
     .arg("offset", false,
-         "Return ((box - anchor) / anchor's size - means) / stds for centres, and (log(box's size "
+         "Return ((box - anchor) / anchor's size - means) / stds for centers, and (log(box's size "
          "/ anchor's size) - means) / stds.")
     .arg("scale", 1.0f, "With `offset`, a factor of boxes and anchors.")
     .arg("means", std::vector<float>{0.0f, 0.0f, 0.0f, 0.0f},
-         "With `offset`, subtracted: for x, y, width, height.")
+         "With `offset`, subtracted from x, y, width and height.")
     .arg("stds", std::vector<float>{1.0f, 1.0f, 1.0f, 1.0f},
-         "With `offset`, divided by: for x, y, width, height.")
+         "With `offset`, divisors of x, y, width and height.")
     .cpu<BoxEncoder>()
     .gpu<BoxEncoderGpu>();
 

@@ -8,7 +8,8 @@ namespace torchdali {
 namespace {
 
 constexpr int kPairs[3][2] = {{0, 1}, {0, 2}, {1, 2}};  // axes of the aspect ratios
-// An impossible request must not run for ever: where no end is given, and at all.
+// An impossible request must not run forever: limits without and with an explicit number of
+// attempts.
 constexpr int64_t kUsualAttempts = 100000, kMostAttempts = 1000000;
 
 }  // namespace
@@ -20,8 +21,9 @@ float common_volume(const Extent& a, const Extent& b, int ndim) {
   return v;
 }
 
-// Independent extents; those of another aspect ratio are thrown away. Where one ratio is asked for,
-// the larger extent gives the others, as DALI 1.35 does (found by comparing distributions).
+// Extents are independent, and those with other aspect ratios are rejected. If the range has a
+// single ratio, the larger extent determines the others, as in DALI 1.35 (found by comparing
+// distributions).
 bool CropSearch::draw_extents(RandomStream& random, Point& extents) const {
   for (int d = 0; d < ndim; ++d)
     extents[d] = random.uniform(scaling.low, scaling.high) * input_shape[d];

@@ -21,7 +21,7 @@ struct Extent {
     return v;
   }
 };
-// Volume that two have in common.
+// Volume of the intersection.
 float common_volume(const Extent& a, const Extent& b, int ndim);
 
 struct Range {
@@ -31,22 +31,22 @@ struct Range {
 struct CropSearch {
   int ndim;
   std::vector<float> thresholds;
-  bool intersection_over_union;  // else the part of a box that lies inside of the window
-  bool all_boxes;                // must pass the threshold; else one of them
+  bool intersection_over_union;  // else the part of a box inside the window
+  bool all_boxes;                // must reach the threshold; else one of them
   bool allow_no_crop;
   int num_attempts;
-  int64_t total_num_attempts;  // < 0: no end is given
+  int64_t total_num_attempts;  // < 0: not given
   Range scaling;
   std::vector<Range> aspect_ratios;  // of x/y, x/z, y/z
   std::optional<float> prune_threshold;
 
-  // Of one sample.
+  // Parameters of one sample.
   Point input_shape{1, 1, 1};
   std::optional<std::array<int64_t, 3>> crop_shape;  // windows of this size, at whole positions
 
   struct Result {
     Extent window{{0, 0, 0}, {1, 1, 1}};  // fractions of the input
-    std::array<int64_t, 3> start{};       // with `crop_shape`: where the window starts
+    std::array<int64_t, 3> start{};       // with `crop_shape`: start of the window
     std::vector<int32_t> kept;            // boxes
     bool found = true;
   };

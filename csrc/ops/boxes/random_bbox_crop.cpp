@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.random_bbox_crop: a random window that bounding boxes are cropped with. How it is found is in
-// crop_search.h.
+// fn.random_bbox_crop: crops bounding boxes with a random window, which crop_search.h finds.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -224,38 +223,37 @@ class RandomBboxCrop final : public Operator {
 TORCHDALI_OPERATOR("random_bbox_crop")
     .doc(
         "Draws windows of an image until one keeps enough of its bounding boxes, and crops the "
-        "boxes with it. A threshold is drawn out of `thresholds` and serves `num_attempts` "
-        "windows; then another is drawn. A window has random extents in `scaling`, of an aspect "
-        "ratio in `aspect_ratio`, or the extents `crop_shape`.")
-    .input(
-        "boxes",
-        "Boxes as `bbox_layout` says, fractions of the image, 0 to 1; float32, shape (boxes, 4), "
-        "or (boxes, 6) in space.")
+        "boxes with it. A threshold is drawn from `thresholds` for every `num_attempts` windows. A "
+        "window has random extents in `scaling` with an aspect ratio in `aspect_ratio`, or the "
+        "extents `crop_shape`.")
+    .input("boxes",
+           "Boxes in the order of `bbox_layout`, fractions of the image, 0 to 1; float32, shape "
+           "(boxes, 4), or (boxes, 6) for volumes.")
     .optional_input("labels", "One for each box, any element type; further dimensions are kept.")
     .output("anchor",
-            "Where the window starts: x, y (, z); float32, fractions of the image, or "
-            "pixels where `crop_shape` is given.")
+            "Start of the window: x, y (, z); float32, fractions of the image, or pixels with "
+            "`crop_shape`.")
     .output("shape", "Extents of the window, like `anchor`.")
     .output("cropped_boxes", "The boxes kept, as fractions of the window, in `bbox_layout`.")
-    .output("cropped_labels", "Their labels; only where labels are given.")
-    .output("indices", "Their places in `boxes`, int32; only with `output_bbox_indices`.")
+    .output("cropped_labels", "Their labels; only if labels are given.")
+    .output("indices", "Their indices in `boxes`, int32; only with `output_bbox_indices`.")
     .num_outputs([](const OpSpec& spec) {
       return 3 + (spec.num_inputs > 1) + spec.get<bool>("output_bbox_indices");
     })
     .arg("all_boxes_above_threshold", true,
          "All boxes must reach the threshold; otherwise one of them.")
     .arg("allow_no_crop", true,
-         "The whole image is one more outcome, as if it were one more threshold. Has no effect "
+         "The whole image is a further possible result, as likely as each threshold. Has no effect "
          "with `crop_shape`.")
     .arg("aspect_ratio", std::vector<float>{1.0f, 1.0f},
-         "Range of the window's width / height, in pixels where `input_shape` is given, else in "
-         "fractions of the image. In space: one range for all, or x/y, x/z, y/z.")
+         "Range of the window's width / height, in pixels if `input_shape` is given, else in "
+         "fractions of the image. For volumes: one range for all, or x/y, x/z, y/z.")
     .optional_arg("bbox_layout", ArgType::kLayout,
-                  "Order of a box's numbers: x, y, z where it starts, X, Y, Z where it ends, or W, "
-                  "H, D its extents; \"xyXY\" (\"xyzXYZ\") by default.")
+                  "Order of the coordinates of a box: x, y, z for its start, X, Y, Z for its end, "
+                  "or W, H, D for its extents; \"xyXY\" (\"xyzXYZ\") by default.")
     .optional_arg("bbox_prune_threshold", ArgType::kFloat,
-                  "Boxes of which no more than this part lies inside of the window are dropped. By "
-                  "default those whose centre lies outside.")
+                  "Boxes of which at most this part is inside the window are dropped. By default, "
+                  "boxes whose center is outside are dropped.")
     .optional_arg("crop_shape", ArgType::kIntVec,
                   "Extents of the window in pixels, in `shape_layout`. Needs `input_shape`, "
                   "excludes `scaling` and `aspect_ratio`.",
@@ -263,22 +261,22 @@ TORCHDALI_OPERATOR("random_bbox_crop")
     .optional_arg("input_shape", ArgType::kIntVec,
                   "Extents of the image in pixels, in `shape_layout`.", Arity::kPerSample)
     .arg("ltrb", true,
-         "Old spelling of `bbox_layout`: \"xyXY\" where true, \"xyWH\" where false. Excludes it.")
-    .arg("num_attempts", 1, "How many windows are tried with one threshold.")
-    .arg("output_bbox_indices", false, "Return the places of the boxes kept.")
-    .arg("quiet", false, "Do not print a line where no window was found.")
+         "Older form of `bbox_layout`: \"xyXY\" if true, \"xyWH\" if false. Excludes it.")
+    .arg("num_attempts", 1, "Number of windows that are tried with each threshold.")
+    .arg("output_bbox_indices", false, "Return the indices of the boxes kept.")
+    .arg("quiet", false, "Print no warning if no window was found.")
     .arg("scaling", std::vector<float>{1.0f, 1.0f},
          "Range of the window's extents, as fractions of the image. A window that is larger than "
          "the image is placed around it.")
     .optional_arg("shape_layout", ArgType::kLayout,
                   "Order of `crop_shape` and `input_shape`; \"WH\" (\"WHD\") by default.")
     .arg("threshold_type", "iou",
-         "What a threshold is of: \"iou\", intersection over union of box and window, or "
-         "\"overlap\", the part of the box that lies inside.")
+         "The measure that thresholds are for: \"iou\", the intersection over union of box and "
+         "window, or \"overlap\", the part of the box inside the window.")
     .arg("thresholds", std::vector<float>{0.0f}, "Thresholds to draw from, 0 to 1.")
     .arg("total_num_attempts", -1,
-         "How many windows are tried in all, 1,000,000 at most; then the best one is taken. -1: no "
-         "end is given, and the best of 100,000 is taken.")
+         "Total number of windows to try, at most 1,000,000; then the best one is used. -1: the "
+         "best of 100,000 is used.")
     .random()
     .cpu<RandomBboxCrop>();
 

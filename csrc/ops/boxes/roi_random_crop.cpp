@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.roi_random_crop: where a window of a given size is to start, so that as much of a region lies
-// in it as can.
+// fn.roi_random_crop: the start of a window of given size that contains as much of a region as
+// possible.
 #include <algorithm>
 
 #include "core/argument.h"
@@ -51,7 +51,7 @@ class RoiRandomCrop final : public Operator {
                       ", expected 0 or more");
       TORCHDALI_CHECK(roi_end >= roi_start, "the region of interest is [", roi_start, ", ", roi_end,
                       ") in axis ", d, ": it ends before it starts");
-      // A window that is larger than the region holds it, a smaller one lies inside of it.
+      // A window larger than the region contains it; a smaller one is inside it.
       int64_t low = std::min(roi_start, roi_end - crop[d]);
       int64_t high = std::max(roi_start, roi_end - crop[d]);
       if (!bounds.empty()) {
@@ -82,21 +82,23 @@ class RoiRandomCrop final : public Operator {
 
 TORCHDALI_OPERATOR("roi_random_crop")
     .doc(
-        "Draws where a window of `crop_shape` starts: around a region of interest that is smaller, "
-        "or inside of one that is larger, each place as often as the others. With `in_shape` or an "
-        "input, the window also lies inside of the data.")
+        "Draws the start of a window of `crop_shape`, uniformly: the window contains the region of "
+        "interest if the region is smaller, and is inside it if the region is larger. With "
+        "`in_shape` or an input, the window is also inside the data.")
     .optional_input("data", "Its shape bounds the window; its values are not used.")
-    .output("start", "Where the window starts, int64, one number for each axis.")
+    .output("start", "Start of the window, int64, one number for each axis.")
     .required_arg("crop_shape", ArgType::kIntVec, "Extents of the window.", Arity::kPerSample)
-    .required_arg("roi_start", ArgType::kIntVec, "Where the region of interest starts.",
+    .required_arg("roi_start", ArgType::kIntVec, "Start of the region of interest.",
                   Arity::kPerSample)
     .optional_arg("roi_end", ArgType::kIntVec,
-                  "Where the region ends (one past it); excludes `roi_shape`.", Arity::kPerSample)
-    .optional_arg("roi_shape", ArgType::kIntVec, "Extents of the region; excludes `roi_end`.",
+                  "End of the region (exclusive). Cannot be combined with `roi_shape`.",
                   Arity::kPerSample)
-    .optional_arg("in_shape", ArgType::kIntVec,
-                  "Shape of the data that the window must lie in; excludes an input.",
-                  Arity::kPerSample)
+    .optional_arg("roi_shape", ArgType::kIntVec,
+                  "Extents of the region. Cannot be combined with `roi_end`.", Arity::kPerSample)
+    .optional_arg(
+        "in_shape", ArgType::kIntVec,
+        "Shape of the data that must contain the window. Cannot be combined with an input.",
+        Arity::kPerSample)
     .random()
     .cpu<RoiRandomCrop>();
 

@@ -28,7 +28,7 @@ float half_range(DType dtype) {
   });
 }
 
-// The arguments, as the factor and the offset that they come down to.
+// The arguments, as a factor and an offset.
 class LinearArgs {
  public:
   struct Linear {
@@ -54,7 +54,7 @@ class LinearArgs {
     const float contrast = value(ctx, contrast_, 1.0f);
     const float center =
         center_.has_value() && center_->given() ? (*center_)(ctx) : half_range(in.dtype);
-    // In this order of operations results agree with DALI's to the bit.
+    // With this order of operations, results are bit-identical to DALI's.
     const float factor = brightness * contrast;
     const float offset = shift * positive_range(dtype) + brightness * (center - contrast * center);
     return {dtype, layout_(in), factor, offset};
@@ -138,8 +138,8 @@ SchemaBuilder& add_contrast(SchemaBuilder& schema) {
       .arg("contrast", 1.0f, "Factor of the contrast; 1 changes nothing, 0 gives uniform gray.",
            Arity::kPerSample)
       .arg("contrast_center", 0.5f,
-           "The value that contrast leaves as it is. Where it is not given: half the range of the "
-           "input's type, which is 128 for uint8, 0.5 for floating types.",
+           "The value that contrast does not change. By default half the range of the input's "
+           "type: 128 for uint8, 0.5 for floating types.",
            Arity::kPerSample);
 }
 

@@ -155,20 +155,19 @@ class ClaheGpu final : public gpu::StepsOperator<ClaheSteps> {
 
 TORCHDALI_OPERATOR("clahe")
     .doc(
-        "Equalises the histogram of each tile of an image, with a limit to the contrast that this "
-        "may add, and blends between neighbouring tiles (contrast limited adaptive histogram "
-        "equalization).")
+        "Equalizes the histogram of each tile of an image with limited contrast, and blends "
+        "between neighboring tiles (contrast limited adaptive histogram equalization).")
     .input("data", "Images of uint8, with one or three (red, green, blue) channels.", {"HWC"})
     .output("equalized", "Shape and layout of the input, uint8.")
     .required_arg("tiles_x", ArgType::kInt, "Number of tiles along W, 1 or more.")
     .required_arg("tiles_y", ArgType::kInt, "Number of tiles along H, 1 or more.")
     .required_arg("clip_limit", ArgType::kFloat,
-                  "How many times the mean a bin of a histogram may hold; what is above is spread "
-                  "over all bins. 0 or less: no limit.")
+                  "The largest value of a histogram bin, as a multiple of the mean; the excess is "
+                  "spread over all bins. 0 or less: no limit.")
     .arg("bins", 256, "Number of bins of a histogram, 1 to 256.")
     .arg("luma_only", true,
-         "Whether the luma of RGB images (ITU-R BT.601) is equalised and color differences stay "
-         "as they are; else each channel on its own.")
+         "Equalize the luma of RGB images (ITU-R BT.601) and keep color differences, instead of "
+         "each channel separately.")
     .cpu<Clahe>()
     .gpu<ClaheGpu>();
 

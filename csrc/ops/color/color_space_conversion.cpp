@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.color_space_conversion: RGB, BGR, gray and YCbCr to one another.
+// fn.color_space_conversion: converts between RGB, BGR, gray and YCbCr.
 #include <algorithm>
 
 #include "core/operator.h"
@@ -11,8 +11,8 @@
 namespace torchdali {
 namespace {
 
-// ITU-R BT.601-7, 2.5.1: luma of red, green and blue; 2.5.3: quantisation in 8 bits, luma in
-// [16, 235], color differences in [16, 240] around 128.
+// ITU-R BT.601-7, 2.5.1: luma of red, green and blue; 2.5.3: quantization in 8 bits, luma in [16,
+// 235], color differences in [16, 240] around 128.
 constexpr double kRed = 0.299, kGreen = 0.587, kBlue = 0.114;
 constexpr double kLumaScale = 219.0 / 255, kChromaScale = 224.0 / 255;
 constexpr double kLumaOffset = 16, kChromaOffset = 128;
@@ -42,7 +42,7 @@ constexpr AffineMap ycbcr_to_rgb() {
   return map;
 }
 
-// `in_bgr`: the input's channels, `out_bgr`: the output's come in the other order.
+// `in_bgr` and `out_bgr`: the channels of the input or output are in reverse order.
 kernels::ColorMatrix to_matrix(const AffineMap& map, bool in_bgr, bool out_bgr) {
   kernels::ColorMatrix result;
   for (int i = 0; i < 3; ++i) {
@@ -59,7 +59,7 @@ const char* name_of(ImageType type) {
   return kNames[static_cast<int>(type)];
 }
 
-// What the images are and become.
+// The color spaces of input and output.
 class ColorArgs {
  public:
   explicit ColorArgs(const OpSpec& spec)
@@ -81,7 +81,7 @@ class ColorArgs {
     }
   }
 
-  // Makes the output; null where it is a view of the input.
+  // Makes the output; returns null if it is a view of the input.
   const SampleView* make_output(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = check(in);
@@ -97,7 +97,7 @@ class ColorArgs {
   }
 
  protected:
-  // Raises where the input is something else; returns its layout.
+  // Checks the input; returns its layout.
   Layout check(const SampleView& in) const {
     const Layout layout = layout_(in);
     TORCHDALI_CHECK_KIND(kType, in.dtype == DType::kUInt8, "input `data` is ", dtype_name(in.dtype),
@@ -167,8 +167,8 @@ class ColorSpaceConversionGpu final : public gpu::KernelOperator<gpu::ColorMatri
   explicit ColorSpaceConversionGpu(const OpSpec& spec) : ColorArgs(spec), linear_(matrix_) {
     const bool ycbcr = from_ == ImageType::kYCbCr || to_ == ImageType::kYCbCr;
     if (ycbcr) return;
-    // What the CPU does with integers, as a matrix: in float it comes out the same to the bit, as
-    // bytes times 32768ths and their sums are exact.
+    // The integer arithmetic of the CPU as a matrix. Bytes times 32768ths and their sums are exact
+    // in float, so results are bit-identical.
     linear_ = {};
     for (int i = 0; i < 3; ++i)
       for (int k = 0; k < 3; ++k) linear_.m[i][k] = weight(i, k);
@@ -225,7 +225,7 @@ TORCHDALI_OPERATOR("color_space_conversion")
             "three.")
     .required_arg("image_type", ArgType::kImageType, "Color space of the input.")
     .required_arg("output_type", ArgType::kImageType,
-                  "Color space of the output; the same as `image_type` changes nothing.")
+                  "Color space of the output; if equal to `image_type`, nothing changes.")
     .sequences()
     .volumes()
     .image_role(ImageRole::kPixelwise)

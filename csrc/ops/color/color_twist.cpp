@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.hsv, fn.hue, fn.saturation, fn.color_twist: hue, saturation, brightness and contrast as one
-// linear map of each pixel.
+// linear map of the channels of a pixel.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,8 +19,8 @@ namespace {
 
 using Matrix = std::array<std::array<double, 3>, 3>;
 
-// RGB to YIQ, the primaries of NTSC (FCC 1953; the three-digit numbers that DALI 1.35 was found to
-// use), and its inverse by cofactors.
+// RGB to YIQ, the primaries of NTSC (FCC 1953; DALI 1.35 uses three-digit numbers, found by
+// experiment), and its inverse by cofactors.
 constexpr Matrix kToYiq = {
     {{0.299, 0.587, 0.114}, {0.596, -0.274, -0.321}, {0.211, -0.523, 0.311}}};
 
@@ -55,7 +55,7 @@ Matrix hue_saturation(double hue, double saturation) {
   return product(kFromYiq, product(Matrix{{{1, 0, 0}, {0, c, s}, {0, -s, c}}}, kToYiq));
 }
 
-// The arguments, as the linear map that they come down to.
+// The arguments, as a linear map.
 class ColorArgs {
  public:
   struct Map {
@@ -99,7 +99,7 @@ class ColorArgs {
   static float value(const SampleContext& ctx, const std::optional<Arg<float>>& arg, float absent) {
     return arg.has_value() ? (*arg)(ctx) : absent;
   }
-  // What contrast leaves as it is: DALI has the middle of uint8 for all integers.
+  // The value that contrast does not change. DALI uses the middle of uint8 for all integers.
   static float center(DType dtype) { return is_floating(dtype) ? 0.5f : 128.0f; }
 
   InputLayout layout_;
@@ -188,7 +188,7 @@ TORCHDALI_OPERATOR("hsv")
     .with(add_saturation)
     .arg("value", 1.0f, "Factor of all channels; 1 changes nothing, 0 gives black.",
          Arity::kPerSample)
-    .arg("dtype", DType::kUInt8, "Element type of the output, whatever the input's is.")
+    .arg("dtype", DType::kUInt8, "Element type of the output, for any type of the input.")
     .image_role(ImageRole::kPixelwise)
     .cpu<ColorTwist>()
     .gpu<ColorTwistGpu>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.equalize: equalises the histogram of each channel.
+// fn.equalize: equalizes the histogram of each channel.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -32,7 +32,7 @@ void make_table(kernels::ByteTable& table, const uint32_t (&counts)[256], int64_
   }
 }
 
-// The input as images of interleaved channels: several of one channel, or one.
+// The input as images of interleaved channels: several images of one channel, or one image.
 struct EqualizePlan {
   int64_t images = 1, pixels = 0, channels = 1;
 };
@@ -50,7 +50,7 @@ class EqualizeArgs {
     if (ctx.output(0, in.dtype, in.shape, layout).volume() == 0) return {.images = 0};
     const int64_t pixels = in.shape[layout.find('H')] * in.shape[layout.find('W')];
     const int64_t channels = in.volume() / pixels;
-    // Planes one after the other are images of one channel.
+    // Separate planes are images of one channel.
     if (layout.find('C') != 2) return {.images = channels, .pixels = pixels};
     TORCHDALI_CHECK(channels <= kMaxChannels, "input `data` has ", channels,
                     " channels, expected at most ", kMaxChannels);
@@ -151,7 +151,7 @@ class EqualizeGpu final : public gpu::StepsOperator<EqualizeSteps> {
 
 TORCHDALI_OPERATOR("equalize")
     .doc(
-        "Equalises the histogram of each channel of an image: values are mapped so that all "
+        "Equalizes the histogram of each channel of an image: values are mapped so that all "
         "intensities from 0 to 255 occur about equally often. A channel of one value stays as it "
         "is.")
     .input("data", "Images or sequences of uint8, with any number of channels.",

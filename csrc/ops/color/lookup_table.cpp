@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.lookup_table: each integer is replaced by what a table has for it.
+// fn.lookup_table: replaces each integer by its value in a table.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kMaxKey = 0xFFFF;  // DALI's limit
 constexpr int64_t kBytes = 256;
 
-// The table: an entry for each key from 0 on, and one for what has no key.
+// The table: an entry for each key from 0 on, and one for elements without a key.
 class LookupArgs {
  public:
   explicit LookupArgs(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {
@@ -51,7 +51,7 @@ class LookupArgs {
                          ", expected integers", to_fix("use fn.cast"));
   }
   DType dtype() const { return dtype_; }
-  // Keys from 0 on that have an entry; entry keys() is for all others.
+  // Number of keys from 0 on; entry keys() is for all others.
   int64_t keys() const { return size_; }
   const std::vector<char>& table() const { return table_; }
 
@@ -75,7 +75,7 @@ class LookupTable final : public Operator {
       kernels::look_up_bytes(out.as<uint8_t>(), in.as<const uint8_t>(), count, &table, 1);
       return;
     }
-    switch (itemsize(out.dtype)) {  // entries are copied: their size is all that matters
+    switch (itemsize(out.dtype)) {  // entries are copied, so only their size matters
       case 1: return look_up<uint8_t>(out, in, count);
       case 2: return look_up<uint16_t>(out, in, count);
       case 4: return look_up<uint32_t>(out, in, count);
@@ -93,7 +93,7 @@ class LookupTable final : public Operator {
       if constexpr (std::is_same_v<In, bool> || std::is_same_v<In, uint8_t>) {
         for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
       } else if constexpr (!is_floating_type<In>) {
-        // Negative ones become large ones.
+        // Negative elements become large keys.
         const uint64_t size = static_cast<uint64_t>(args_.keys());
         for (int64_t i = 0; i < count; ++i)
           to[i] = table[std::min(static_cast<uint64_t>(from[i]), size)];
@@ -137,15 +137,15 @@ class LookupTableGpu final : public gpu::KernelOperator<gpu::LookupKernel>, publ
 
 TORCHDALI_OPERATOR("lookup_table")
     .doc(
-        "Replaces each element by the value that belongs to it as a key, or by `default_value`. A "
-        "key that is listed twice has the later value.")
+        "Replaces each element by the value of the equal key, or by `default_value`. If a key is "
+        "listed twice, its last value counts.")
     .input("data", "Integers or bool, of any shape and layout.")
     .output("values", "Shape and layout of the input, of type `dtype`.")
     .arg("keys", std::vector<int64_t>{}, "Keys, 0 to 65535.")
     .arg("values", std::vector<float>{},
-         "Values, one a key, converted to `dtype` as fn.cast does: integers are rounded and "
+         "Values, one per key, converted to `dtype` as fn.cast does: integers are rounded and "
          "saturate.")
-    .arg("default_value", 0.0f, "Value of what is not in `keys`.")
+    .arg("default_value", 0.0f, "Value of elements that are not in `keys`.")
     .arg("dtype", DType::kFloat, "Element type of the output.")
     .deprecated_arg("output_dtype", ArgType::kDType, "Old name of `dtype`.", "dtype")
     .sequences()

@@ -17,12 +17,12 @@ namespace torchdali {
 
 SchemaBuilder& add_device_decoder_arg(SchemaBuilder& schema) {
   return schema.arg("device_decoder", "hybrid",
-                    "Who makes pixels there: \"hybrid\", \"nvjpeg\", \"cpu\" (nobody).");
+                    "The decoder on the GPU: \"hybrid\", \"nvjpeg\" or \"cpu\" (none).");
 }
 
 SchemaBuilder& add_host_part_outputs(SchemaBuilder& schema) {
-  return schema.output("data", "What the GPU needs, bytes.")
-      .output("description", "What the host knows of it, bytes.")
+  return schema.output("data", "Data for the GPU, bytes.")
+      .output("description", "Description of the data for the host, bytes.")
       .with(add_device_decoder_arg)
       .hidden();
 }
@@ -136,7 +136,7 @@ void DevicePart::decode_files(BatchContext& ctx, DecodingTasks& tasks) const {
     decode_on_host(ctx, tasks, i);
 }
 
-// What the library could not decode: our decoder does it, or says what is wrong.
+// Images that the library could not decode are decoded by the built-in decoder, or raise its error.
 void DevicePart::decode_on_host(BatchContext& ctx, DecodingTasks& tasks, size_t file) const {
   const gpu::NvJpegImage& image = tasks.files[file];
   const int sample = tasks.samples_of_files[file];
@@ -174,9 +174,9 @@ void DevicePart::add(const SampleContext& ctx, const DeviceImage& image, const v
 }
 
 TORCHDALI_OPERATOR("decoders.device_part")
-    .doc("What the GPU does of decoding images; see docs/design/gpu_jpeg.md.")
-    .input("data", "What the host's part made.")
-    .input("description", "What the host knows of it.")
+    .doc("The GPU part of decoding images; see docs/design/gpu_jpeg.md.")
+    .input("data", "Data from the host part.")
+    .input("description", "Description of the data.")
     .output("image", "The image, layout \"HWC\".")
     .with(add_image_decoder_args)
     .with(add_device_decoder_arg)

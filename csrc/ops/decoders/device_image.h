@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decoder on the host hands to the rest of the work on the GPU: docs/design/gpu_jpeg.md.
-// Output 0 of the host's operator is copied there; output 1, a DeviceImage, stays on the host.
+// The result of the host part of a decoder, for the GPU part: docs/design/gpu_jpeg.md. Output 0 of
+// the host part is copied to the GPU; output 1, a DeviceImage, stays on the host.
 #pragma once
 
 #include "core/operator.h"
@@ -18,18 +18,18 @@ struct DeviceImage {
   Kind kind = Kind::kPixels;
   DType dtype = DType::kUInt8;
   int64_t height = 0, width = 0, channels = 0;
-  // Where in which image it lies.
+  // The region of the image.
   int64_t y = 0, x = 0, whole_height = 0, whole_width = 0;
-  // kPacked: its lists are empty here, they lie in output 0 from these bytes on.
+  // kPacked: the lists are empty here; they are in output 0, at these offsets.
   io::PackedJpeg jpeg = {};
   int64_t bases = 0, starts = 0, units = 0, blocks = 0, unit_count = 0;
 };
 
-// What input `input`, on the host, says.
+// Reads the DeviceImage in input `input`, on the host.
 DeviceImage read_device_image(const SampleContext& ctx, int input);
 // Makes output 0 from the lists of `image.jpeg`.
 void output_packed(SampleContext& ctx, DeviceImage& image);
-// Makes output 1; of kFile, with the file behind the description.
+// Makes output 1; for kFile, with the file after the description.
 void output_device_image(SampleContext& ctx, const DeviceImage& image, io::Bytes file);
 
 // The host's part of a decoder, whose schema has the outputs of add_host_part_outputs(). The schema
@@ -51,7 +51,7 @@ class HostPart final : public Operator {
   Decoder decoder_;
 };
 SchemaBuilder& add_host_part_outputs(SchemaBuilder& schema);
-// Of both parts: whose work the GPU's part is.
+// An argument of both parts: the decoder of the GPU part.
 SchemaBuilder& add_device_decoder_arg(SchemaBuilder& schema);
 inline constexpr const char *kHybridDecoder = "hybrid", *kNvJpegDecoder = "nvjpeg";
 

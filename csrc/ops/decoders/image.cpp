@@ -49,7 +49,7 @@ class DecodeImage final : public Operator, public MakesImage {
     TORCHDALI_CHECK(scaled_margin_ == 0 || spec.resampled, "`scaled_margin` is ", scaled_margin_,
                     ", but no operator that resizes takes the image, alone and on the CPU, with at "
                     "most crops and slices before it",
-                    to_fix("resize right behind the decoder, or leave out scaled_margin"));
+                    to_fix("resize right after the decoder, or leave out scaled_margin"));
   }
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
@@ -65,7 +65,7 @@ class DecodeImage final : public Operator, public MakesImage {
 };
 
 SchemaBuilder& add_cache_args(SchemaBuilder& schema) {
-  constexpr const char* kGpuCache = "Of the GPU's cache of decoded images; without effect here.";
+  constexpr const char* kGpuCache = "For the GPU's cache of decoded images. Has no effect.";
   return schema.arg("cache_batch_copy", true, kGpuCache)
       .arg("cache_debug", false, kGpuCache)
       .arg("cache_size", int64_t{0}, kGpuCache)
@@ -75,19 +75,18 @@ SchemaBuilder& add_cache_args(SchemaBuilder& schema) {
 
 TORCHDALI_OPERATOR("decoders.image")
     .doc("Decodes images: JPEG, PNG, BMP and PNM.")
-    .input("data", "The bytes of one image file a sample, uint8.")
+    .input("data", "The bytes of an image file, uint8, 1-D.")
     .output("image", "The image, layout \"HWC\".")
     .with(add_image_decoder_args)
-    .arg(
-        "scaled_margin", 0.0f,
-        "JPEG: how many times a picture that is decoded at 1/2, 1/4 or 1/8 of its size has to be "
-        "as large still as what it is resized to, along both axes. 0 (the default) decodes at full "
-        "size; 1 or more allows a smaller one, which is faster and changes the result a little "
-        "(1.5 is a good choice; the guide of benchmarks has the figures). An operator that resizes "
-        "has to follow, with at most crops and slices between, and is the only one that takes the "
-        "image; otherwise this is an error. What counts is the region that it resizes. Other "
-        "formats, filters that do not average (nearest neighbour, `antialias=False`) and operators "
-        "that are run one by one (eagerly, in debug mode) decode at full size.")
+    .arg("scaled_margin", 0.0f,
+         "JPEG: allows decoding at 1/2, 1/4 or 1/8 of the size, if the decoded region is still at "
+         "least this many times as large as the result of the following resize, along both axes. 0 "
+         "(the default) decodes at full size. Values from 1 on are faster and change the result "
+         "slightly; 1.5 is a good choice (the guide on benchmarks has figures). The image must be "
+         "used by one operator only, which resizes it, with at most crops and slices before it; "
+         "otherwise this is an error. Other formats, filters that do not average (nearest "
+         "neighbor, `antialias=False`) and operators that run one by one (eagerly, in debug mode) "
+         "decode at full size.")
     .lacks("TIFF, WebP and JPEG 2000 files")
     .parts("host_part.decoders.image", "decoders.device_part")
     .whole_image_args({"dtype", "scaled_margin"})
@@ -97,11 +96,11 @@ TORCHDALI_OPERATOR("decoders.image")
     .cpu<DecodeImage>();
 
 TORCHDALI_OPERATOR("host_part.decoders.image")
-    .doc("What the host does of decoders.image with device=\"mixed\".")
-    .input("data", "The bytes of one image file a sample, uint8.")
+    .doc("The host part of decoders.image with device=\"mixed\".")
+    .input("data", "The bytes of an image file, uint8, 1-D.")
     .with(add_host_part_outputs)
     .with(add_image_decoder_args)
-    .arg("scaled_margin", 0.0f, "As decoders.image has it.")
+    .arg("scaled_margin", 0.0f, "As in decoders.image.")
     .with(add_cache_args)
     .cpu<HostPart<DecodeImage>>();
 

@@ -26,9 +26,9 @@ class DecodeImageCrop final : public Operator {
 
 TORCHDALI_OPERATOR("decoders.image_crop")
     .doc(
-        "Decodes a window of an image: what decoders.image and crop give, without decoding what "
-        "is cut off.")
-    .input("data", "The bytes of one image file a sample, uint8.")
+        "Decodes a window of an image. Equal to decoders.image and crop, without decoding what is "
+        "cut off.")
+    .input("data", "The bytes of an image file, uint8, 1-D.")
     .output("image", "The window, layout \"HWC\".")
     .with(add_image_decoder_args)
     .lacks("TIFF, WebP and JPEG 2000 files")
@@ -38,8 +38,8 @@ TORCHDALI_OPERATOR("decoders.image_crop")
     .cpu<DecodeImageCrop>();
 
 TORCHDALI_OPERATOR("host_part.decoders.image_crop")
-    .doc("What the host does of decoders.image_crop with device=\"mixed\".")
-    .input("data", "The bytes of one image file a sample, uint8.")
+    .doc("The host part of decoders.image_crop with device=\"mixed\".")
+    .input("data", "The bytes of an image file, uint8, 1-D.")
     .with(add_host_part_outputs)
     .with(add_image_decoder_args)
     .with(add_crop_args)

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kIndexBytes = int64_t{1} << 30;
 constexpr const char* kGpuOnly =
-    "Of decoding by nvJPEG (docs/design/gpu_jpeg.md); without effect elsewhere.";
+    "For decoding with nvJPEG (docs/design/gpu_jpeg.md); otherwise without effect.";
 
 class ContextScratch final : public io::ScratchMemory {
  public:
@@ -34,20 +34,20 @@ SchemaBuilder& add_image_decoder_args(SchemaBuilder& schema) {
       .arg("dtype", DType::kUInt8,
            "Type of the output: uint8, int8, uint16, int16, uint32, int32 or float32. Full "
            "intensity is the largest integer of the type, or 1.0.")
-      .arg("adjust_orientation", true, "Turn the image as its EXIF orientation says.")
+      .arg("adjust_orientation", true, "Rotate the image by its EXIF orientation.")
       .arg("use_fast_idct", false,
-           "JPEG: a faster inverse cosine transform that is a little less exact.")
+           "JPEG: a faster inverse cosine transform that is slightly less exact.")
       .arg("jpeg_fancy_upsampling", false,
            "The CPU always upsamples JPEG's chroma smoothly, so this changes nothing here.")
       .arg("jpeg_index", "",
-           "Where to note places inside of JPEG files from which windows of them can be decoded: "
-           "\"memory\", or the path of a file that later runs use too. Epochs after the first skip "
-           "what lies before and beside a window, with the same pixels. Helps decoders of windows, "
-           "and decoders.image where it is fused with a crop; whole images gain nothing, nor does "
-           "what nvJPEG decodes. About 2 KB an image. torchdali only.")
+           "Where to store the index, positions in JPEG files from which windows can be decoded: "
+           "\"memory\", or the path of a file that later runs reuse. Epochs after the first skip "
+           "most of the file outside a window; pixels are the same. Speeds up decoders of windows, "
+           "and decoders.image if it is fused with a crop, but not whole images or nvJPEG. Takes "
+           "about 2 KB per image. torchdali only.")
       .arg("jpeg_index_size", kIndexBytes,
-           "The most bytes that what this process notes for `jpeg_index` takes in memory; further "
-           "images are decoded as without it.")
+           "Limit of the memory of `jpeg_index` in this process, in bytes. Further images are "
+           "decoded without the index.")
       .arg("affine", true, kGpuOnly)
       .arg("device_memory_padding", kDeviceMemory, kGpuOnly)
       .arg("device_memory_padding_jpeg2k", int64_t{0}, kGpuOnly)

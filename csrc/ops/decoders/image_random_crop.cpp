@@ -27,9 +27,9 @@ class DecodeImageRandomCrop final : public Operator {
 
 TORCHDALI_OPERATOR("decoders.image_random_crop")
     .doc(
-        "Decodes a window of random place, area and aspect ratio of an image, without decoding "
-        "what is cut off.")
-    .input("data", "The bytes of one image file a sample, uint8.")
+        "Decodes a window of an image with random position, area and aspect ratio, without "
+        "decoding what is cut off.")
+    .input("data", "The bytes of an image file, uint8, 1-D.")
     .output("image", "The window, layout \"HWC\".")
     .with(add_image_decoder_args)
     .lacks("TIFF, WebP and JPEG 2000 files")
@@ -40,8 +40,8 @@ TORCHDALI_OPERATOR("decoders.image_random_crop")
     .cpu<DecodeImageRandomCrop>();
 
 TORCHDALI_OPERATOR("host_part.decoders.image_random_crop")
-    .doc("What the host does of decoders.image_random_crop with device=\"mixed\".")
-    .input("data", "The bytes of one image file a sample, uint8.")
+    .doc("The host part of decoders.image_random_crop with device=\"mixed\".")
+    .input("data", "The bytes of an image file, uint8, 1-D.")
     .with(add_host_part_outputs)
     .with(add_image_decoder_args)
     .with(add_random_crop_args)

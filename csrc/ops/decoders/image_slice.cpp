@@ -26,11 +26,11 @@ class DecodeImageSlice final : public Operator {
 
 TORCHDALI_OPERATOR("decoders.image_slice")
     .doc(
-        "Decodes a window of an image: what decoders.image and slice give, without decoding what "
-        "is cut off. Axes are those of the picture, 0 or \"H\" and 1 or \"W\".")
-    .input("data", "The bytes of one image file a sample, uint8.")
-    .optional_input("anchor", "First pixel of the window, one value an axis.")
-    .optional_input("extent", "Extent of the window, one value an axis.")
+        "Decodes a window of an image. Equal to decoders.image and slice, without decoding what is "
+        "cut off. The axes are 0 or \"H\", and 1 or \"W\".")
+    .input("data", "The bytes of an image file, uint8, 1-D.")
+    .optional_input("anchor", "First pixel of the window, one value per axis.")
+    .optional_input("extent", "Extent of the window, one value per axis.")
     .output("image", "The window, layout \"HWC\".")
     .with(add_image_decoder_args)
     .lacks("TIFF, WebP and JPEG 2000 files")
@@ -40,8 +40,8 @@ TORCHDALI_OPERATOR("decoders.image_slice")
     .cpu<DecodeImageSlice>();
 
 TORCHDALI_OPERATOR("host_part.decoders.image_slice")
-    .doc("What the host does of decoders.image_slice with device=\"mixed\".")
-    .input("data", "The bytes of one image file a sample, uint8.")
+    .doc("The host part of decoders.image_slice with device=\"mixed\".")
+    .input("data", "The bytes of an image file, uint8, 1-D.")
     .optional_input("anchor", "First pixel of the window.")
     .optional_input("extent", "Extent of the window.")
     .with(add_host_part_outputs)

@@ -8,7 +8,7 @@ namespace torchdali {
 
 int64_t packing_bytes(const io::PackedJpeg& jpeg) {
   const size_t bytes = jpeg.bases.size_bytes() + jpeg.starts.size_bytes() + jpeg.units.size_bytes();
-  // Samples of one size lie one after the other: so the next one's lists are aligned, too.
+  // Samples are contiguous, so the size is padded to keep the lists of the next one aligned.
   constexpr size_t kAlign = alignof(decltype(jpeg.bases)::value_type);
   return static_cast<int64_t>((bytes + kAlign - 1) / kAlign * kAlign);
 }

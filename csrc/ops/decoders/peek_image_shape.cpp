@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.peek_image_shape: the shape that decoding would give, from the header alone.
+// fn.peek_image_shape: the shape of the decoded image, from the header.
 #include "ops/decoders/image_decoder.h"
 
 namespace torchdali {
@@ -11,7 +11,7 @@ class PeekImageShape final : public Operator {
       : type_(spec.get<ImageType>("image_type")),
         dtype_(spec.get<DType>("dtype")),
         adjust_orientation_(spec.get<bool>("adjust_orientation")) {
-    // The types that hold any extent; DALI's own choice.
+    // Types that can represent any extent; the same as in DALI.
     const bool wide = itemsize(dtype_) >= 4;
     TORCHDALI_CHECK_KIND(kType, wide, "`dtype` is ", dtype_name(dtype_),
                          ", expected int32, uint32, int64, uint64, float32 or float64");
@@ -38,13 +38,13 @@ class PeekImageShape final : public Operator {
 TORCHDALI_OPERATOR("peek_image_shape")
     .doc(
         "Reads height, width and channels from the header of an encoded image, without decoding "
-        "it: the shape that decoders.image gives.")
+        "it. Equal to the shape of decoders.image.")
     .lacks("TIFF, WebP and JPEG 2000 files")
     .input("data", "The bytes of one image file a sample, uint8.")
     .output("shape", "Height, width and channels: 3 numbers of `dtype`.")
     .arg("dtype", DType::kInt64, "Type of the output.")
     .arg("image_type", ImageType::kRGB, "The `output_type` that the image would be decoded to.")
-    .arg("adjust_orientation", true, "Swap height and width where EXIF says so.")
+    .arg("adjust_orientation", true, "Swap height and width if the EXIF orientation does.")
     .cpu<PeekImageShape>();
 
 }  // namespace

@@ -40,7 +40,7 @@ struct ConvolutionAxes {
   }
 };
 
-// One value for all data axes, or one an axis; to values[0 .. ndim).
+// Reads one value for all data axes, or one per axis, to values[0 .. ndim).
 template <class T>
 void read_per_axis(const SampleContext& ctx, const ListArg<T>& arg, const char* name, int ndim,
                    std::array<T, 3>& values) {
@@ -53,7 +53,7 @@ void read_per_axis(const SampleContext& ctx, const ListArg<T>& arg, const char* 
     values[i] = given[given.size() > 1 ? i : 0];
 }
 
-// The type of the result: `dtype`, or that of the input where it is kNone.
+// The type of the result: `dtype`, or that of the input if it is kNone.
 inline DType convolution_dtype(DType in, DType dtype) {
   TORCHDALI_CHECK_KIND(kType, in != DType::kBool, "the input has type bool, expected numbers");
   TORCHDALI_CHECK_KIND(kType, dtype == DType::kNone || dtype == in || dtype == DType::kFloat,
@@ -62,7 +62,7 @@ inline DType convolution_dtype(DType in, DType dtype) {
   return dtype == DType::kNone ? in : dtype;
 }
 
-// `in` to `out`, of the same shape.
+// Convolves `in` to `out`, of the same shape.
 inline void run_convolution(SampleContext& ctx, const ConvolutionAxes& axes,
                             std::span<const kernels::SeparableFilter> filters, const SampleView& in,
                             const SampleView& out) {

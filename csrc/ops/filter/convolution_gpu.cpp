@@ -25,7 +25,7 @@ void ConvolutionSteps::add(const SampleContext& ctx, const ConvolutionAxes& axes
   std::array<int64_t, 3> strides{};
   int64_t stride = axes.channels;
   for (size_t a = 3; a-- > 0; stride *= axes.extents[a]) strides[a] = stride;
-  // Two that take turns, and one for the sum over the filters. Reserved when they are needed.
+  // Two that alternate, and one for the sum over the filters. Reserved when needed.
   float *buffers[2] = {}, *sum = nullptr;
   const auto buffer = [&](float*& at) {
     const auto bytes = volume * static_cast<int64_t>(sizeof(float));

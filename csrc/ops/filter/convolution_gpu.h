@@ -16,7 +16,7 @@ namespace torchdali {
 
 class ConvolutionSteps final : public gpu::TaskBatch {
  public:
-  // As run_convolution(). `out` is output 0.
+  // Like run_convolution(). `out` is output 0.
   void add(const SampleContext& ctx, const ConvolutionAxes& axes,
            std::span<const kernels::SeparableFilter> filters, const SampleView& in,
            const SampleView& out);

@@ -97,7 +97,7 @@ class FilterArgs {
     kernels::converter(DType::kFloat, fill.dtype)(&value, fill.data, 1);
     return value;
   }
-  // Rows are kept with what the filter reaches on both sides.
+  // Rows are stored with the borders that the filter reads.
   static void check_memory(const kernels::CorrelateJob& job) {
     const double floats = (static_cast<double>(job.out[2] + job.filter_extents[2])) *
                           static_cast<double>(job.channels) *
@@ -158,7 +158,7 @@ class FilterGpu final : public gpu::KernelOperator<gpu::CorrelateKernel> {
   }
 
  private:
-  // In the order of correlate(), which leaves out those of 0 too.
+  // In the order of correlate(), which also skips taps of 0.
   static std::vector<gpu::CorrelateTap> taps_of(const kernels::CorrelateJob& job) {
     std::vector<gpu::CorrelateTap> taps;
     const float* weight = job.filter;
@@ -180,24 +180,24 @@ TORCHDALI_OPERATOR("filter")
         "Correlates with a filter: result(p) is the sum over k of filter(k) * data(p + k - "
         "anchor), for each channel. Computed in float32; integers are rounded and saturate.")
     .input("data",
-           "Images, volumes or sequences of numbers: one to three data axes, behind frames (F) and "
-           "channels (C), before channels. Without a layout all axes are data.")
+           "Images, volumes or sequences of numbers: one to three data axes, with frames (F) and "
+           "channels (C) before them, or channels after them. Without a layout, all axes are data.")
     .input("filter", "As many axes as the data has; may differ from frame to frame.")
     .optional_input("fill_value",
-                    "A scalar: what is outside the data with the constant border, 0 by default. "
+                    "A scalar: the value outside the data with the constant border, 0 by default. "
                     "May differ from frame to frame.")
     .output("filtered", "Layout of the data, element type `dtype`.")
     .arg("anchor", std::vector<int64_t>{-1},
-         "Element of the filter that lies over the pixel, one or one for each data axis. -1: the "
-         "middle (extent / 2). Ignored with mode=\"valid\".",
+         "Element of the filter that is placed on the pixel, one for all or one for each data "
+         "axis. -1: the middle (extent / 2). Ignored with mode=\"valid\".",
          Arity::kPerSample)
     .arg("border", "reflect_101",
-         "What is outside the data: \"reflect_101\" (dcb|abcd|cba), \"reflect_1001\" "
+         "Values outside the data: \"reflect_101\" (dcb|abcd|cba), \"reflect_1001\" "
          "(cba|abcd|dcb), \"wrap\" (bcd|abcd|abc), \"clamp\" (aaa|abcd|ddd) or \"constant\" "
          "(`fill_value`).")
     .arg("mode", "same",
-         "\"same\": the result has the data's extents. \"valid\": only where the whole filter lies "
-         "inside the data.")
+         "\"same\": the result has the data's extents. \"valid\": only positions where the whole "
+         "filter is inside the data.")
     .optional_arg("dtype", ArgType::kDType, "FLOAT, or the input's type, which is the default.")
     .each_frame()
     .volumes()

@@ -10,7 +10,7 @@
 namespace torchdali {
 namespace {
 
-// Beyond, a window is a mistake: it costs as much time as it is wide.
+// Larger windows are probably mistakes; the time is proportional to the size.
 constexpr int64_t kMaxWindow = 65535;
 
 kernels::HalfWindow gaussian_window(float sigma, int64_t window) {
@@ -103,16 +103,16 @@ TORCHDALI_OPERATOR("gaussian_blur")
         "Blurs with a Gaussian, by a convolution along each data axis. Borders are reflected "
         "(dcb|abcd|cba). Computed in float32; integers are rounded and saturate.")
     .input("data",
-           "Images, volumes or sequences of numbers: one to three data axes, behind frames (F) and "
-           "channels (C), before channels. Without a layout all axes are data.")
+           "Images, volumes or sequences of numbers: one to three data axes, with frames (F) and "
+           "channels (C) before them, or channels after them. Without a layout, all axes are data.")
     .output("blurred", "Shape and layout of the input, element type `dtype`.")
     .arg("sigma", std::vector<float>{0.0f},
-         "Standard deviation in pixels, one or one for each data axis, outermost first. 0: "
+         "Standard deviation in pixels, one for all or one for each data axis, outermost first. 0: "
          "((window_size - 1) / 2 - 1) * 0.3 + 0.8.",
          Arity::kPerSample)
     .arg("window_size", std::vector<int64_t>{0},
-         "Width of the window, one or one for each data axis: odd, at most 65535. 0: 2 * ceil(3 * "
-         "sigma) + 1.",
+         "Width of the window, one for all or one for each data axis: odd, at most 65535. 0: 2 * "
+         "ceil(3 * sigma) + 1.",
          Arity::kPerSample)
     .optional_arg("dtype", ArgType::kDType, "FLOAT, or the input's type, which is the default.")
     .sequences()

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxWindow = 31;
 
-// Half of the row of Pascal's triangle that is `size` long.
+// Half of row `size` - 1 of Pascal's triangle.
 std::vector<double> binomial(int64_t size) {
   std::vector<double> row = {1};
   for (int64_t n = 1; n < size; ++n) {
@@ -54,7 +54,7 @@ class LaplacianArgs {
   struct Derivatives {
     ConvolutionAxes axes;
     DType dtype;
-    std::array<kernels::SeparableFilter, 3> all = {};  // one a data axis
+    std::array<kernels::SeparableFilter, 3> all = {};  // one per data axis
     std::span<const kernels::SeparableFilter> filters() const {
       return std::span(all).first(static_cast<size_t>(axes.ndim));
     }
@@ -133,23 +133,24 @@ class LaplacianGpu final : public ConvolutionGpuOperator {
 
 TORCHDALI_OPERATOR("laplacian")
     .doc(
-        "The Laplacian: the sum over the data axes of second derivatives, each found by a window "
-        "along its axis and smoothed by windows along the others. Borders are reflected "
+        "The Laplacian: the sum over the data axes of second derivatives, each computed by a "
+        "window along its axis and smoothed by windows along the others. Borders are reflected "
         "(dcb|abcd|cba). Computed in float32; integers are rounded and saturate.")
     .input("data",
-           "Images, volumes or sequences of numbers: one to three data axes, behind frames (F) and "
-           "channels (C), before channels. Without a layout all axes are data.")
+           "Images, volumes or sequences of numbers: one to three data axes, with frames (F) and "
+           "channels (C) before them, or channels after them. Without a layout, all axes are data.")
     .output("laplacian", "Shape and layout of the input, element type `dtype`.")
     .arg("window_size", std::vector<int64_t>{3},
-         "Width of the derivative's window, one or one for each data axis, outermost first: odd, 3 "
-         "to 31.",
+         "Width of the derivative's window, one for all or one for each data axis, outermost "
+         "first: odd, 3 to 31.",
          Arity::kPerSample)
-    .optional_arg("smoothing_size", ArgType::kIntVec,
-                  "Width of the smoothing window along an axis, one or one for each data axis: "
-                  "odd, 1 (none) to 31. Default: that of the derivative's window.",
-                  Arity::kPerSample)
+    .optional_arg(
+        "smoothing_size", ArgType::kIntVec,
+        "Width of the smoothing window along an axis, one for all or one for each data axis: "
+        "odd, 1 (none) to 31. Default: that of the derivative's window.",
+        Arity::kPerSample)
     .arg("scale", std::vector<float>{1.0f},
-         "Factor of each derivative, one or one for each data axis.", Arity::kPerSample)
+         "Factor of each derivative, one for all or one for each data axis.", Arity::kPerSample)
     .arg("normalized_kernel", false,
          "Scale each derivative by 2^(n + 2 - s), with n data axes and s the sum of the widths of "
          "its windows. Excludes `scale`.")

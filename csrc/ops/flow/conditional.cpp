@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `if`, `and`, `or` and `not` on data nodes are made of (torchdali/_graph/conditionals): a
-// truth value, and the choice between two values of which a sample has only one.
+// The operators for `if`, `and`, `or` and `not` on data nodes (torchdali/_graph/conditionals): a
+// truth value, and the merge of two values of which each sample has one.
 #include "core/operator.h"
 #include "gpu/operator.h"
 
@@ -40,7 +40,7 @@ class Predicate final : public Operator {
   bool negate_, numbers_;
 };
 
-// Looks at the taken input only: the other one is stale, its operator was skipped.
+// Reads only the selected input. The other one is stale, because its operator was skipped.
 class Merge final : public Operator {
  public:
   explicit Merge(const OpSpec&) {}

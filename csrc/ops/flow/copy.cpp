@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.copy: the input as it is. Values never change once they are made, so a view will do; what the
-// pipeline returns gets memory of its own from the executor.
+// fn.copy. Values are immutable, so the output is a view; the executor copies outputs of the
+// pipeline.
 #include "core/operator.h"
 #include "gpu/operator.h"
 
@@ -14,7 +14,7 @@ class Copy final : public Operator {
 };
 
 TORCHDALI_OPERATOR("copy")
-    .doc("Copies the input. Costs nothing where nobody can tell the copy from the original.")
+    .doc("Copies the input. Free if the copy cannot be distinguished from the original.")
     .input("data", "Any layout, any element type.")
     .output("copy", "Shape, element type and layout of the input.")
     .sequences()

@@ -64,10 +64,10 @@ class DumpImage final : public Operator {
 TORCHDALI_OPERATOR("dump_image")
     .doc(
         "Writes each image to a file in the working folder and passes the data on. Files are "
-        "named \"{index in the batch}-{suffix}-0.ppm\", hold plain text (PPM, or PGM where there "
-        "is one channel), and are replaced by those of the next batch.")
+        "named \"{index in the batch}-{suffix}-0.ppm\", contain plain text (PPM, or PGM for one "
+        "channel), and are overwritten by the next batch.")
     .input("data", "Images [height, width, channels] of uint8, with one or three channels.")
-    .output("data", "The input, as it is.")
+    .output("data", "The input, unchanged.")
     .arg("suffix", std::string(), "Part of the names of the files.")
     .arg("input_layout", Layout("HWC"), "Layout of the images; only \"HWC\" is possible.")
     .side_effects()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.external_source: batches that the user hands in, by Pipeline.feed_input. The memory is the
-// user's own; it is read where it lies.
+// fn.external_source: batches from the user, by Pipeline.feed_input. They are read from the user's
+// memory without a copy.
 #include <deque>
 
 #include "core/operator.h"
@@ -59,7 +59,7 @@ TORCHDALI_OPERATOR("external_source")
     .optional_arg("dtype", ArgType::kDType, "Element type that the data must have.")
     .optional_arg("ndim", ArgType::kInt, "Number of dimensions that each sample must have.")
     .optional_arg("layout", ArgType::kLayout,
-                  "Axes of a sample, such as \"HWC\"; given to data that comes without.")
+                  "Axes of a sample, such as \"HWC\", for data without a layout.")
     .external_source()
     .cpu<ExternalData>();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// plugin.numba.fn.experimental.numba_function: calls code that Numba has compiled; on the GPU, what
-// launches a kernel of Numba's. What the user writes, and what stands between the calls here and
-// the user's function, is in torchdali/plugin/numba.
+// plugin.numba.fn.experimental.numba_function: calls a function compiled by Numba; on the GPU, one
+// that launches a kernel of Numba. The user's interface, and the wrappers between these calls and
+// the user's function, are in torchdali/plugin/numba.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -16,19 +16,20 @@ namespace {
 constexpr int kMaxTensors = 6;  // inputs, and outputs; DALI's limit
 constexpr size_t kMaxText = 4096;
 
-// How Numba compiles a function: a code (0: no exception), and through `error` what was raised.
+// The signature of functions compiled by Numba: returns a code (0: no exception), and the exception
+// through `error`.
 using SampleFunction = int32_t (*)(void* result, void** error, const void* const* data,
                                    const int64_t* shapes);
 using BatchFunction = int32_t (*)(void* result, void** error, const void* const* data,
                                   const int64_t* shapes, int64_t count);
 using SetupFunction = int32_t (*)(void* result, void** error, int64_t* out_shapes,
                                   const int64_t* in_shapes, int64_t count);
-// Puts the exception of such a call into words. It takes the GIL.
+// Writes the message of the exception of such a call. Acquires the GIL.
 using DescribeFunction = void (*)(int32_t code, void* error, char* text, int64_t size);
 
 // Queues a kernel for each of `count` samples, whose outputs and inputs are listed one sample after
-// the other. `gpu`: which one; -1: the host stands for it. Returns 0, else what was raised as
-// `text`, and 1 + the sample that it is about, or -1. It takes the GIL.
+// the other. `gpu`: the index of the device; -1: emulation on the host. Returns 0; or 1 + the index
+// of the sample that failed, or -1, with the message in `text`. Acquires the GIL.
 using LaunchFunction = int32_t (*)(const void* const* data, const int64_t* shapes, int64_t count,
                                    void* stream, int64_t gpu, char* text, int64_t size);
 
@@ -57,7 +58,7 @@ struct Tensors {
 struct Shapes : BatchState {
   std::vector<int64_t> extents;
   std::array<int64_t, kMaxTensors> begins;
-  std::vector<int> position;  // of a sample of the batch among those that take the operator
+  std::vector<int> position;  // of a sample of the batch among those that run the operator
 
   Shape shape(const Tensors& outs, int o, int k) const {
     const auto ndim = static_cast<size_t>(outs.ndims[o]);
@@ -160,7 +161,7 @@ class NumbaFunction : public Operator {
     raise(ErrorKind::kRuntime, code.text, " raised ", text.data());
   }
 
-  // Calls setup_fn for the batch, and checks what it gives.
+  // Calls setup_fn for the batch and checks the shapes.
   std::unique_ptr<Shapes> set_up(const BatchContext& ctx) const {
     const int64_t count = ctx.size();
     std::vector<int64_t> in_extents;
@@ -227,7 +228,7 @@ class NumbaFunction : public Operator {
   const bool batch_processing_;
 };
 
-// On the GPU: outputs are made, then a kernel is launched for each sample on the pipeline's stream.
+// On the GPU: makes outputs, then launches a kernel for each sample on the stream of the pipeline.
 class NumbaKernel final : public NumbaFunction {
  public:
   explicit NumbaKernel(const OpSpec& spec) : NumbaFunction(spec, "launch") {
@@ -285,25 +286,27 @@ class NumbaKernel final : public NumbaFunction {
 
 TORCHDALI_OPERATOR("plugin.numba.fn.experimental.numba_function")
     .doc("Calls a function that Numba has compiled; see torchdali.plugin.numba.")
-    .input("input0", "What the function reads; any layout.")
-    .variadic_input("input", "More of it.", kMaxTensors)
-    .output("output", "What the function writes; no layout.")
+    .input("input0", "First input of the function; any layout.")
+    .variadic_input("input", "Further inputs.", kMaxTensors)
+    .output("output", "Output of the function; no layout.")
     .num_outputs([](const OpSpec& spec) {
       return static_cast<int>(spec.get<std::vector<int64_t>>("out_types").size());
     })
-    .required_arg("run_fn", ArgType::kFunction, "What the user wrote.")
-    .optional_arg("setup_fn", ArgType::kFunction, "What the user wrote.")
+    .required_arg("run_fn", ArgType::kFunction, "The function as the user wrote it.")
+    .optional_arg("setup_fn", ArgType::kFunction, "The function as the user wrote it.")
     .optional_arg("run", ArgType::kCode, "The compiled function, on the CPU.")
-    .optional_arg("launch", ArgType::kCode, "What launches the kernel, on the GPU.")
+    .optional_arg("launch", ArgType::kCode,
+                  "The compiled function that launches the kernel, on the GPU.")
     .optional_arg("blocks", ArgType::kIntVec, "The grid of the kernel.")
     .optional_arg("threads_per_block", ArgType::kIntVec, "Threads of the kernel.")
-    .required_arg("describe", ArgType::kCode, "Puts an exception into words.")
-    .optional_arg("setup", ArgType::kCode, "The compiled function that gives shapes.")
+    .required_arg("describe", ArgType::kCode,
+                  "The compiled function that writes the message of an exception.")
+    .optional_arg("setup", ArgType::kCode, "The compiled function that returns shapes.")
     .required_arg("in_types", ArgType::kIntVec, "Element types of the inputs.")
     .required_arg("ins_ndim", ArgType::kIntVec, "Dimensions of the inputs.")
     .required_arg("out_types", ArgType::kIntVec, "Element types of the outputs.")
     .required_arg("outs_ndim", ArgType::kIntVec, "Dimensions of the outputs.")
-    .arg("batch_processing", false, "Whether it is called once a batch.")
+    .arg("batch_processing", false, "Whether it is called once per batch.")
     .hidden()
     .side_effects()
     .sequences()

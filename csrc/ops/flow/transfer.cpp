@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DataNode.gpu() and DataNode.cpu(): copies between the host and the GPU, a batch at a time.
+// DataNode.gpu() and DataNode.cpu(): copies of batches between the host and the GPU.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace torchdali {
 namespace {
 
-// The samples packed into pinned memory, where they do not lie there.
+// Packs the samples into pinned memory, unless they are in pinned memory.
 std::shared_ptr<Batch> pin(const BatchContext& ctx, c10::Device device) {
   auto batch = std::make_shared<Batch>(
       ctx.batch_size(), std::make_shared<StoragePool>(0, MemoryKind::kPinned, device));

@@ -13,10 +13,10 @@ namespace {
 using OperandKind = ExpressionOperand::Kind;
 using kernels::ArithmeticOp;
 
-// Elements; 8 kB of float, so that the three or four tiles of a step lie in 32 kB of L1.
+// Elements; 8 kB of float, so that the three or four tiles of a step fit into 32 kB of L1 cache.
 constexpr int64_t kTile = 1024;
 constexpr int64_t kWidest = 8;      // bytes of an element
-constexpr int64_t kAlignment = 64;  // elements: a line of the cache at least
+constexpr int64_t kAlignment = 64;  // elements; at least a cache line
 
 // The memory of an operand or a result of a loop.
 struct LoopOperand {
@@ -136,7 +136,7 @@ class Loop {
     TORCHDALI_ASSERT(kernel.arrays != nullptr, "no loop for operation ", static_cast<int>(op));
     for (int i = 0; i < count; ++i) {
       if (!operands[i].scalar) continue;
-      // Filled once: nobody else writes there before the loop has ended.
+      // Filled once, because nothing else writes there until the loop has ended.
       std::byte* tile = ctx_.scratch<std::byte>(std::min(kTile, volume_) * kWidest).data();
       kernels::fill_scalar(tile, operands[i].base, itemsize(types.operands[i]),
                            std::min(kTile, volume_));
@@ -145,7 +145,7 @@ class Loop {
     return kernel.arrays;
   }
 
-  // Makes `op` the same operation with its operands exchanged, where there is one.
+  // Replaces `op` by the operation with exchanged operands, if it exists.
   static bool swap_operands(ArithmeticOp& op) {
     switch (op) {
       case ArithmeticOp::kAdd:
@@ -163,7 +163,7 @@ class Loop {
     }
   }
 
-  // `wanted`: the type that the loop takes.
+  // `wanted`: the type of the loop.
   LoopOperand load_operand(const ExpressionOperand& operand, DType wanted,
                            const auto& temporary_tile) {
     const SampleView view = operand_view(ctx_, values_, operand);
@@ -196,13 +196,13 @@ class Loop {
     if (volume == 1) return {.base = data, .scalar = true};
     const kernels::Broadcast broadcast(view.shape, values_[root_].view.shape);
     const int64_t period = broadcast.period();
-    if (period <= kTile) {  // a pattern that any tile finds whole, wherever it begins
+    if (period <= kTile) {  // long enough for a tile that begins anywhere in the pattern
       const int64_t length = period + std::min(kTile, volume_);
       std::byte* pattern = ctx_.scratch<std::byte>(length * size).data();
       broadcast.fill(pattern, data, size, 0, period);
       for (int64_t filled = period; filled < length; filled *= 2)
         std::memcpy(pattern + filled * size, pattern, std::min(filled, length - filled) * size);
-      // Where tiles hold whole patterns, all begin alike, and aligned.
+      // If tiles contain whole patterns, all begin at the same element, and aligned.
       if (const int64_t unit = std::lcm(unit_, period); unit <= kTile) unit_ = unit;
       return {.base = pattern, .step = size, .period = period};
     }
@@ -245,8 +245,8 @@ SampleView operand_view(const SampleContext& ctx, std::span<const ArithmeticValu
 
 void evaluate(const ArithmeticProgram& program, SampleContext& ctx,
               std::span<ArithmeticValue> values, const SampleView& out) {
-  // A step belongs to the loop of those that use it. Where they are in several, or work on a larger
-  // shape, it is computed once and stored.
+  // A step is computed in the loop of the steps that use it. If these are in several loops, or have
+  // a larger shape, it is computed once and stored.
   const int last = static_cast<int>(values.size()) - 1;
   for (int i = last; i >= 0; --i) {
     ArithmeticValue& value = values[i];

@@ -69,8 +69,9 @@ DType signed_integer(int64_t size) {
                      : DType::kInt64;
 }
 
-// Floating types win over integers whatever their size; of an unsigned and a signed integer comes
-// the signed one that holds both, int64 at most; bool gives way to everything.
+// Floating types have precedence over integers of any size. An unsigned and a signed integer are
+// promoted to the signed type that can represent both, at most int64. Bool is promoted to any other
+// type.
 DType promote(DType a, DType b) {
   if (a == b || b == DType::kBool) return a;
   if (a == DType::kBool) return b;
@@ -84,7 +85,7 @@ DType promote(DType a, DType b) {
   return signed_integer(std::max(itemsize(with), 2 * itemsize(without)));
 }
 
-// What the loops have: float16 is computed in float, bool as a byte.
+// The types of the loops: float16 is computed in float, bool as a byte.
 DType computed_in(DType t) {
   return t == DType::kFloat16 ? DType::kFloat : t == DType::kBool ? DType::kUInt8 : t;
 }
@@ -133,7 +134,7 @@ ArithmeticTypes arithmetic_types(const ArithmeticRule& rule, std::span<const DTy
   if (rule.op == Op::kBitNot && promoted == DType::kBool) types.op = Op::kLogicalNot;
   if (rule.kind == Kind::kComparison) {
     types.result = types.computed = DType::kBool;
-    // The promoted type holds all values of both, but for this pair.
+    // The promoted type can represent all values of both, except for this pair.
     const auto is_pair = [&](int u, int s) {
       return operands[u] == DType::kUInt64 && is_signed_integer(operands[s]);
     };

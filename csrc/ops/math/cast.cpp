@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.cast: another element type. A view where the type is the one wanted.
+// fn.cast: converts the element type. A view if the type is already right.
 #include "core/operator.h"
 #include "gpu/chain.h"
 #include "kernels/convert.h"
@@ -56,8 +56,7 @@ TORCHDALI_OPERATOR("cast")
     .doc(
         "Converts the elements to another type. To an integer they are rounded to the nearest, "
         "halves away from zero, and saturate; NaN becomes 0. To bool, what rounds to 0 is false. "
-        "To "
-        "float16 they are rounded to nearest even, and become infinite past 65504.")
+        "To float16 they are rounded to nearest even, and become infinite past 65504.")
     .input("data", "Any layout, any element type.")
     .output("converted", "Shape and layout of the input.")
     .required_arg("dtype", ArgType::kDType, "Element type of the output.")

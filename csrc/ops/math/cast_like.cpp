@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.cast_like: the element type of another input. A view where it is the same.
+// fn.cast_like: converts to the element type of another input. A view if it is the same.
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/convert.h"
@@ -48,7 +48,7 @@ class CastLikeGpu final : public gpu::KernelOperator<gpu::ConvertKernel> {
 TORCHDALI_OPERATOR("cast_like")
     .doc("Converts the elements to the type of another input, as fn.cast does.")
     .input("data", "Any layout, any element type.")
-    .input("like", "Whose element type the output has; its values do not matter.")
+    .input("like", "Input with the element type of the output; its values are not used.")
     .output("converted", "Shape and layout of `data`.")
     .sequences()
     .volumes()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.constant: one tensor, the same for every sample. It is made when the pipeline is built and
-// held once; samples are views of it.
+// fn.constant: one tensor for all samples. It is created when the pipeline is built; samples are
+// views of it.
 #include <algorithm>
 #include <cstring>
 
@@ -82,7 +82,7 @@ class Constant final : public Operator {
     if (size == 0) return bytes;
     kernels::converter(dtype, values.dtype)(bytes->data(), values.data, values.count);
     for (auto done = static_cast<size_t>(values.count * itemsize(dtype)); done < size;) {
-      const size_t more = std::min(done, size - done);  // what is there, twice as much each time
+      const size_t more = std::min(done, size - done);  // doubles the filled part each time
       std::memcpy(bytes->data() + done, bytes->data(), more);
       done += more;
     }
@@ -95,9 +95,9 @@ class Constant final : public Operator {
 
 TORCHDALI_OPERATOR("constant")
     .doc(
-        "Gives one tensor for every sample. types.Constant makes it from numbers, lists and "
-        "arrays, which is easier.")
-    .output("constant", "The tensor, with the shape, element type and layout that were asked for.")
+        "Returns one tensor for every sample. types.Constant is easier to use: it takes numbers, "
+        "lists and arrays.")
+    .output("constant", "The tensor, with the given shape, element type and layout.")
     .optional_arg("fdata", ArgType::kFloatVec,
                   "The elements as numbers, in C order. One number fills the whole shape.")
     .optional_arg("idata", ArgType::kIntVec,
@@ -106,12 +106,12 @@ TORCHDALI_OPERATOR("constant")
                   "The elements as the bytes of an array in C order, of the type `data_dtype`.")
     .optional_arg("data_dtype", ArgType::kDType, "Element type of `data`.")
     .optional_arg("shape", ArgType::kIntVec,
-                  "Shape of the output; by default one dimension, as long as there are elements.")
+                  "Shape of the output; by default one dimension with all elements.")
     .optional_arg(
         "dtype", ArgType::kDType,
         "Element type of the output, to which the elements are converted as by fn.cast; by default "
         "FLOAT for `fdata`, INT32 for `idata`, `data_dtype` for `data`.")
-    .optional_arg("layout", ArgType::kLayout, "Letters of the axes, one a dimension.")
+    .optional_arg("layout", ArgType::kLayout, "Letters of the axes, one per dimension.")
     .cpu<Constant>();
 
 }  // namespace

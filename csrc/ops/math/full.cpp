@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.full, fn.zeros, fn.ones and their forms that take the shape of an input (_like).
+// fn.full, fn.zeros, fn.ones, and their variants with the shape of an input (_like).
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -23,8 +23,8 @@ void repeat(char* out, int64_t count, int64_t total) {
     std::memcpy(out + done, out, static_cast<size_t>(std::min(done, total - done)));
 }
 
-// NumPy's rules: axes are compared from the end; where `value` has extent 1 or no axis, it is
-// repeated. Returns how many axes it lacks.
+// NumPy's rules: axes are compared from the end; along an axis where `value` has extent 1 or no
+// axis, it is repeated. Returns the number of missing axes.
 int check_fits(const SampleView& out, const SampleView& value) {
   const int shift = out.shape.ndim() - value.shape.ndim();
   bool fits = shift >= 0;
@@ -35,13 +35,13 @@ int check_fits(const SampleView& out, const SampleView& value) {
   return shift;
 }
 
-// Writes `value` to `out` as often as its shape asks for.
+// Writes `value` to `out`, repeated to its shape.
 void broadcast(const SampleView& out, const SampleView& value) {
   const int64_t size = itemsize(out.dtype);
   const int shift = check_fits(out, value);
   if (out.volume() == 0) return;
-  // From the last axis to the first: what there is of an axis, then its repetitions.
-  int64_t block = 1;  // elements of `out` behind the axis
+  // From the last axis to the first: the elements of an axis, then their repetitions.
+  int64_t block = 1;  // elements of `out` after the axis
   std::vector<char> done(value.as<char>(), value.as<char>() + value.size_bytes());
   for (int axis = out.shape.ndim() - 1; axis >= 0; --axis) {
     const int64_t extent = out.shape[axis];
@@ -50,7 +50,7 @@ void broadcast(const SampleView& out, const SampleView& value) {
       block *= extent;
       continue;
     }
-    // Every block becomes `extent` of them.
+    // Repeats every block `extent` times.
     const auto blocks = static_cast<int64_t>(done.size()) / (block * size);
     std::vector<char> wider(static_cast<size_t>(blocks * block * extent * size));
     for (int64_t b = 0; b < blocks; ++b) {
@@ -64,7 +64,7 @@ void broadcast(const SampleView& out, const SampleView& value) {
   std::memcpy(out.data, done.data(), done.size());
 }
 
-// The shape that the argument `shape` gives; without it that of `otherwise`.
+// The argument `shape`; without it, the shape `otherwise`.
 Shape shape_of(const SampleContext& ctx, const ListArg<int64_t>& arg, const Shape& otherwise) {
   if (!arg.given()) return otherwise;
   static thread_local std::vector<int64_t> buffer;
@@ -104,7 +104,7 @@ class Uniform final : public Operator {
   Layout layout_;
 };
 
-// The output of an operator that takes shape and, by default, type from its input.
+// The output of an operator that has the shape and, by default, the type of its input.
 class Like {
  public:
   explicit Like(const OpSpec& spec) {
@@ -217,35 +217,35 @@ SchemaBuilder& add_shape_args(SchemaBuilder& schema) {
       .optional_arg("shape", ArgType::kIntVec,
                     "Shape of the output; by default that of the fill value, or a scalar.",
                     Arity::kPerSample)
-      .optional_arg("layout", ArgType::kLayout, "Letters of the axes, one a dimension.");
+      .optional_arg("layout", ArgType::kLayout, "Letters of the axes, one per dimension.");
 }
 constexpr const char* kLikeType = "Element type of the output, by default the input's.";
 
 TORCHDALI_OPERATOR("zeros")
-    .doc("Gives tensors of zeros.")
-    .output("zeros", "Zeros, of the shape and type that were asked for.")
+    .doc("Returns tensors of zeros.")
+    .output("zeros", "Zeros of the given shape and type.")
     .with(add_shape_args)
     .arg("dtype", DType::kInt32, "Element type of the output.")
     .cpu<Uniform<0>>();
 
 TORCHDALI_OPERATOR("zeros_like")
-    .doc("Gives zeros in the shape of the input.")
-    .input("data_like", "Whose shape, layout and type the output has.")
+    .doc("Returns zeros in the shape of the input.")
+    .input("data_like", "Input with the shape, layout and type of the output.")
     .output("zeros", "Shape and layout of the input.")
     .optional_arg("dtype", ArgType::kDType, kLikeType)
     .cpu<UniformLike<0>>()
     .gpu<UniformLikeGpu<0>>();
 
 TORCHDALI_OPERATOR("ones")
-    .doc("Gives tensors of ones.")
-    .output("ones", "Ones, of the shape and type that were asked for.")
+    .doc("Returns tensors of ones.")
+    .output("ones", "Ones of the given shape and type.")
     .with(add_shape_args)
     .arg("dtype", DType::kInt32, "Element type of the output.")
     .cpu<Uniform<1>>();
 
 TORCHDALI_OPERATOR("ones_like")
-    .doc("Gives ones in the shape of the input.")
-    .input("data_like", "Whose shape, layout and type the output has.")
+    .doc("Returns ones in the shape of the input.")
+    .input("data_like", "Input with the shape, layout and type of the output.")
     .output("ones", "Shape and layout of the input.")
     .optional_arg("dtype", ArgType::kDType, kLikeType)
     .cpu<UniformLike<1>>()
@@ -260,7 +260,7 @@ TORCHDALI_OPERATOR("full")
 
 TORCHDALI_OPERATOR("full_like")
     .doc("Repeats a value until it fills the shape of an input, by NumPy's rules for broadcasting.")
-    .input("data_like", "Whose shape, layout and type the output has.")
+    .input("data_like", "Input with the shape, layout and type of the output.")
     .input("fill_value", "A scalar or a tensor, converted to that type as by fn.cast.")
     .output("full", "Shape, layout and type of `data_like`.")
     .cpu<FullLike>()

@@ -24,8 +24,8 @@ void add_up(std::span<const MomentsPart> parts, Reduction reduction, void* accum
                      .accumulators = accumulators});
 }
 
-// Sums and sums of squares of 8 and 16 bits are exact integers, so one look at the data does:
-// n * sum((x - mean)^2) = n * sum(x^2) - sum(x)^2, without rounding.
+// Sums and sums of squares of 8 and 16 bits are exact integers, so one pass over the data is
+// enough: n * sum((x - mean)^2) = n * sum(x^2) - sum(x)^2, without rounding.
 void exact_deviations(std::span<const MomentsPart> parts, std::span<const float> mean,
                       bool computed_mean, int64_t values, std::span<double> scratch) {
   const size_t count = mean.size();

@@ -14,9 +14,9 @@ struct MomentsPart {
   kernels::AxisMask axes;
 };
 
-// Of all parts together, which agree in the axes that are kept. Writes the mean (where it is
-// wanted; else it holds the mean to take) and, to scratch[i], the sum of squared deviations from
-// it. Returns how many values went into each result. `scratch`: two values a result.
+// Combines all parts, whose shapes agree in the axes that are kept. Writes the mean (if requested;
+// otherwise reads it) and, to scratch[i], the sum of squared deviations from it. Returns the number
+// of values per result. `scratch`: two values per result.
 int64_t moments(std::span<const MomentsPart> parts, bool wants_mean, bool wants_deviations,
                 std::span<float> mean, std::span<double> scratch);
 

@@ -19,7 +19,7 @@
 namespace torchdali {
 namespace {
 
-// `mean` or `stddev`: a number, a tensor a sample, or neither.
+// `mean` or `stddev`: a number, a tensor per sample, or not given.
 struct Parameter {
   const char* name;
   bool computed = false;
@@ -40,7 +40,7 @@ struct BatchMoments : BatchState {
   std::vector<float> mean, factor;
 };
 
-// The arguments, and what of them needs no look at the data.
+// The arguments, and everything that follows from them without the data.
 class NormalizeArgs {
  public:
   explicit NormalizeArgs(const OpSpec& spec)
@@ -63,18 +63,18 @@ class NormalizeArgs {
   }
 
  protected:
-  // Whether mean or deviation are of the whole batch.
+  // Whether mean or deviation are computed over the whole batch.
   bool batch_wide() const { return batch_ && (mean_.computed || stddev_.computed); }
   float factor_of(float stddev) const {
     return scale_ / (epsilon_ == 0 ? stddev : std::sqrt(stddev * stddev + epsilon_));
   }
 
-  // The same of a tensor's value: where nothing varies there is nothing to scale.
+  // The same for a value of a tensor: a standard deviation of 0 gives a factor of 0.
   float factor_of_tensor(float stddev) const {
     return stddev == 0 && epsilon_ == 0 ? 0 : factor_of(stddev);
   }
 
-  // The axes given, or those along which the tensors have one value, or all.
+  // The given axes, else those along which the tensors have extent 1, else all.
   kernels::AxisMask axes_of(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     if (mean_.is_constant() && stddev_.is_constant()) return ReducedAxes::all_axes(in.shape.ndim());
@@ -110,7 +110,7 @@ class NormalizeArgs {
         values[i] = static_cast<float>(from[view.volume() == 1 ? 0 : i]);
     });
   }
-  // Of a batch that is normalized together. Part: {sample, axes}.
+  // For a batch that is normalized together. Part: {sample, axes}.
   template <class Part>
   std::vector<Part> batch_parts(const BatchContext& ctx) const {
     std::vector<Part> parts;
@@ -196,7 +196,7 @@ class Normalize final : public Operator, private NormalizeArgs {
   }
 
  private:
-  // Fills in what was not given as a tensor; `mean` holds the mean where it was given.
+  // Computes what was not given as a tensor. `mean` has the mean if it was given.
   void compute(std::span<const MomentsPart> parts, std::span<float> mean, std::span<float> factor,
                std::span<double> scratch) const {
     const size_t count = mean.size();
@@ -211,7 +211,7 @@ class Normalize final : public Operator, private NormalizeArgs {
   }
 };
 
-// The mean and the factor of some samples, in the workspace; null where the value is given.
+// The mean and the factor of some samples, in the workspace; null if the value is given.
 struct NormalizeMoments {
   void *mean = nullptr, *factor = nullptr;
   DType mean_dtype = DType::kFloat;
@@ -219,7 +219,7 @@ struct NormalizeMoments {
 struct NormalizeSteps final : gpu::TaskBatch {
   gpu::Reductions means{*this}, deviations{*this};
   gpu::Tasks<gpu::StandardizeKernel> results{*this};
-  NormalizeMoments batch;  // of all samples, where they are normalized together
+  NormalizeMoments batch;  // of all samples, if they are normalized together
 };
 
 class NormalizeGpu final : public gpu::StepsOperator<NormalizeSteps>, private NormalizeArgs {
@@ -269,15 +269,15 @@ class NormalizeGpu final : public gpu::StepsOperator<NormalizeSteps>, private No
   }
 
  private:
-  // Adds what computes mean and factor of all `parts` together. `given`: the mean, a value for all
-  // or one for each, where it is not computed.
+  // Adds the tasks that compute mean and factor of all `parts` together. `given`: the mean, one
+  // value or one per result, if it is not computed.
   NormalizeMoments moments(NormalizeSteps& steps, std::span<const gpu::ReducedSample> parts,
                            std::span<const float> given) const {
     NormalizeMoments result;
     const SampleView& first = *parts.front().sample;
     const int64_t count = ReducedCounts(first.shape, parts.front().axes).results;
     if (mean_.computed) {
-      // The CPU's sums of 8 and 16 bits are exact, and so are deviations from this mean.
+      // On the CPU, sums of 8 and 16 bits are exact, and so are deviations from this mean.
       const bool narrow = !is_floating(first.dtype) && itemsize(first.dtype) <= 2;
       result.mean_dtype = narrow ? DType::kFloat64 : DType::kFloat;
       result.mean = steps.workspace.reserve(count * itemsize(result.mean_dtype));
@@ -307,7 +307,7 @@ class NormalizeGpu final : public gpu::StepsOperator<NormalizeSteps>, private No
     }
     return result;
   }
-  // Neighbouring axes that are all normalized along, or all not, are one.
+  // Adjacent axes are merged if all or none of them are normalized along.
   static void set_axes(gpu::StandardizeTask& task, const Shape& shape, kernels::AxisMask axes) {
     std::vector<std::pair<int64_t, int64_t>> groups;  // extent and step, innermost first
     int64_t step = 1;
@@ -335,28 +335,26 @@ TORCHDALI_OPERATOR("normalize")
         "scale * (x - mean) / stddev + shift, in float, with a mean and a standard deviation that "
         "are given or computed along axes, of each sample or of the batch. Where the standard "
         "deviation is 0, the result is `shift`.")
-    .input("data", "Samples; any element type, any layout, volumes and sequences too.")
+    .input("data", "Samples; any element type and layout, also volumes and sequences.")
     .output("normalized", "Shape and layout of the input, element type `dtype`.")
     .with(reduced_axes_args(
-        "along which mean and standard deviation are taken. By default those along which the "
+        "along which mean and standard deviation are computed. By default those along which the "
         "tensors given for `mean` or `stddev` have extent 1, else all"))
     .arg("batch", false,
-         "Take mean and standard deviation over all samples of the batch, which must agree in the "
-         "other axes.")
-    .optional_arg(
-        "mean", ArgType::kFloat,
-        "The mean: a number, or a tensor a sample, with extent 1 along `axes` and that of "
-        "the input along the others, or of one value. Computed by default.",
-        Arity::kPerSample)
+         "Compute mean and standard deviation over all samples of the batch, which must agree in "
+         "the other axes.")
+    .optional_arg("mean", ArgType::kFloat,
+                  "The mean: a number, or a tensor per sample, which has extent 1 along `axes` and "
+                  "that of the input along the others, or a single value. Computed by default.",
+                  Arity::kPerSample)
     .optional_arg(
         "stddev", ArgType::kFloat,
-        "The standard deviation, like `mean`. Computed by default, with `mean` where that "
-        "is given.",
+        "The standard deviation, like `mean`. Computed by default, from `mean` if that is given.",
         Arity::kPerSample)
     .arg("ddof", 0, "Delta degrees of freedom of the computed variance: divisor N - ddof.")
     .arg("epsilon", 0.0f, "Added to the variance (a given standard deviation's square).")
     .arg("scale", 1.0f, "Factor of the result.")
-    .arg("shift", 0.0f, "Added to the result: what the mean becomes.")
+    .arg("shift", 0.0f, "Added to the result. The mean becomes this value.")
     .arg("dtype", DType::kFloat,
          "Element type of the output. For integers results are rounded to the nearest, halves away "
          "from zero, and saturate.")

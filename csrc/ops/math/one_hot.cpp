@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.one_hot: class numbers as vectors that are "on" at the class.
+// fn.one_hot: vectors that are "on" at the index of a class.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -16,12 +16,12 @@
 namespace torchdali {
 namespace {
 
-// Whether each sample of the batch has one element: they are taken as scalars.
+// Whether each sample of the batch has one element. Samples are then used as scalars.
 struct OneHotBatch final : BatchState {
   bool scalars = true;
 };
 
-// Where the classes' axis is, and what stands along it.
+// The position of the axis of the classes, and the values along it.
 class OneHotArgs {
  public:
   struct Plan {
@@ -43,7 +43,7 @@ class OneHotArgs {
     }
   }
 
-  // Whether samples depend on the others of their batch.
+  // Whether samples depend on other samples of the batch.
   bool batch_wide() const { return axis_ < 0; }
   static std::unique_ptr<OneHotBatch> batch(BatchContext& ctx) {
     auto batch = std::make_unique<OneHotBatch>();
@@ -51,7 +51,7 @@ class OneHotArgs {
     return batch;
   }
 
-  // Makes the output. `batch` where batch_wide().
+  // Makes the output. `batch`: if batch_wide().
   Plan make_output(SampleContext& ctx, const OneHotBatch* batch) const {
     SampleView in = ctx.input(0);
     if (axis_ < 0 && batch->scalars) {
@@ -163,18 +163,17 @@ TORCHDALI_OPERATOR("one_hot")
     .doc(
         "Makes of each class number a vector of `num_classes` values: `on_value` at the class, "
         "`off_value` elsewhere. Numbers that are no class are \"off\" everywhere, fractions are "
-        "cut "
-        "off. Where every sample of the batch has one element and `axis` is -1, samples are taken "
-        "as scalars.")
+        "cut off. Where every sample of the batch has one element and `axis` is -1, samples are "
+        "taken as scalars.")
     .input("classes", "Class numbers, any layout, any element type.")
-    .output("one_hot", "The input's axes and the one of the classes.")
-    .arg("axis", -1, "Where the axis of the classes is in the output; -1: behind all others.")
+    .output("one_hot", "The axes of the input and that of the classes.")
+    .arg("axis", -1, "Position of the axis of the classes in the output; -1: after all others.")
     .optional_arg("axis_name", ArgType::kString,
-                  "Letter of that axis in the layout; an input that is no scalar needs one then. "
-                  "Without it the output has no layout.")
+                  "Letter of that axis in the layout; an input with dimensions then needs a "
+                  "layout. Without it, the output has no layout.")
     .arg("dtype", DType::kFloat, "Element type of the output.")
     .arg("num_classes", 0, "Number of classes: the length of the axis.")
-    .arg("on_value", 1.0f, "Value at the class. Integers cut off fractions and saturate.")
+    .arg("on_value", 1.0f, "Value at the class. Integers are truncated and saturate.")
     .arg("off_value", 0.0f, "Value elsewhere.")
     .cpu<OneHot>()
     .gpu<OneHotGpu>();

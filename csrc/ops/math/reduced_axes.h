@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments `axes` and `axis_names`: which axes of a sample an operator works along.
+// The arguments `axes` and `axis_names`: the axes of a sample along which an operator works.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ inline auto reduced_axes_args(std::string what) {
   return [what = std::move(what)](SchemaBuilder& schema) {
     schema
         .optional_arg("axes", ArgType::kIntVec,
-                      "Axes " + what + ". Negative ones count from the back; none may come twice.")
+                      "Axes " + what + ". Negative ones count from the end; none may be repeated.")
         .optional_arg("axis_names", ArgType::kLayout,
                       "The axes by their letters in the layout, e.g. \"HW\"; excludes `axes`.");
   };
@@ -34,7 +34,7 @@ class ReducedAxes {
   bool given() const { return indices_.has_value() || names_.has_value(); }
   bool no_indices() const { return indices_.has_value() && indices_->empty(); }
 
-  // Of a sample; all axes where none are given.
+  // The axes of a sample; all if none are given.
   kernels::AxisMask operator()(const SampleView& sample) const {
     const int ndim = sample.shape.ndim();
     kernels::AxisMask mask = 0;
@@ -72,7 +72,7 @@ class ReducedAxes {
 
 inline bool is_reduced(kernels::AxisMask mask, int axis) { return (mask >> axis & 1) != 0; }
 
-// Number of values that go into one, and of those that come out.
+// Number of values per result, and of results.
 struct ReducedCounts {
   int64_t values = 1, results = 1;
   ReducedCounts(const Shape& shape, kernels::AxisMask mask) {

@@ -7,7 +7,7 @@
 namespace torchdali::gpu {
 namespace {
 
-// How many threads share a result: as many as keep a device busy, each with some work.
+// Number of threads per result: enough to keep a device busy, each with some work.
 int64_t parts_of(int64_t values, int64_t results) {
   constexpr int64_t kValues = 32, kThreads = 65536, kMost = 1024;
   const int64_t useful = (values + kValues - 1) / kValues;
@@ -15,7 +15,7 @@ int64_t parts_of(int64_t values, int64_t results) {
   return std::clamp<int64_t>(std::min(useful, enough), 1, kMost);
 }
 
-// Neighbouring axes that are all reduced, or all kept, are one.
+// Adjacent axes are merged if all are reduced or all are kept.
 ReduceTask make_reduce(const ReducedSample& part) {
   struct Group {
     int64_t extent, stride;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of samples, and of several samples together, as tasks of two kernels.
+// Reductions of single samples, or of several samples together, as tasks of two kernels.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace torchdali::gpu {
 
-// What is reduced, and along which axes.
+// The input and the axes to reduce.
 struct ReducedSample {
   const SampleView* sample;
   kernels::AxisMask axes;
@@ -28,12 +28,12 @@ struct GivenMean {
 class Reductions {
  public:
   explicit Reductions(TaskBatch& batch) : batch_(batch), parts_(batch), folds_(batch) {}
-  // `fold` says how the accumulators are finished: reduction, result, out (in an output of the
-  // current sample), out_dtype, and what else the result needs.
+  // `fold` describes how results are computed from accumulators: reduction, result, out (in an
+  // output of the current sample), out_dtype, and the fields that the result needs.
   void add(const SampleContext& ctx, const ReducedSample& sample, FoldTask fold,
            const GivenMean& mean = {});
-  // Reduces all `samples` together, which agree in the axes that are kept. `fold.out` is in the
-  // workspace.
+  // Reduces all `samples` together, whose shapes agree in the axes that are kept. `fold.out` is in
+  // the workspace.
   void add_intermediate(std::span<const ReducedSample> samples, FoldTask fold,
                         const GivenMean& mean = {});
 
@@ -48,7 +48,7 @@ class Reductions {
 struct ReductionSteps final : TaskBatch {
   Reductions reductions{*this};
 };
-// Base class of GPU operators that are a reduction.
+// Base class of reductions on the GPU.
 class ReductionOperator : public StepsOperator<ReductionSteps> {
  protected:
   // Reduces input 0.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.reductions.*: sums, means and extremes along axes. The loops are in kernels/math/reduce.h;
-// here is what becomes of the sums.
+// this file has the results of the sums.
 #include <cmath>
 
 #include "core/operator.h"
@@ -16,7 +16,7 @@ namespace {
 using kernels::Finish;
 using kernels::Reduction;
 
-// What all of them do: the axes, the output's shape. Base: what runs them, the CPU or the GPU.
+// The common part: axes and shape of the output. Base: the base class for the CPU or the GPU.
 template <class Base>
 class Reducer : public Base {
  public:
@@ -157,7 +157,7 @@ class SumGpu final : public Summer<kFinish, gpu::ReductionOperator> {
   }
 };
 
-// Those with a given mean.
+// Reductions with a given mean.
 template <class Base>
 class Spread : public Reducer<Base> {
  public:
@@ -223,7 +223,7 @@ constexpr const char* kData = "Samples; any element type, any layout.";
 SchemaBuilder& add_reduction_args(SchemaBuilder& schema) {
   return schema
       .output("reduced",
-              "The axes that are left, with their letters of the layout; no dimensions where none "
+              "The axes that are left, with their letters of the layout; no dimensions if none "
               "is.")
       .with(reduced_axes_args("to reduce; all by default, none for an empty list"))
       .arg("keep_dims", false, "Keep the reduced axes, with extent 1.");
@@ -234,14 +234,14 @@ SchemaBuilder& add_mean_args(SchemaBuilder& schema) {
       .with(add_reduction_args)
       .optional_arg("dtype", ArgType::kDType,
                     "Element type of the output; float32 by default, float64 for float64. Results "
-                    "for integers are cut off.");
+                    "for integers are truncated.");
 }
 
 SchemaBuilder& add_variance_args(SchemaBuilder& schema) {
   return schema.input("data", kData)
       .input("mean",
-             "The mean: one value, or one for each result in C order, as fn.reductions.mean() of "
-             "the same axes gives them.")
+             "The mean: one value, or one for each result in C order, as returned by "
+             "fn.reductions.mean() of the same axes.")
       .with(add_reduction_args)
       .arg("ddof", 0, "Delta degrees of freedom: the sum is divided by N - ddof.");
 }
@@ -260,27 +260,27 @@ TORCHDALI_OPERATOR("reductions.sum")
     .gpu<SumGpu<Reduction::kSum, Finish::kSum>>();
 
 TORCHDALI_OPERATOR("reductions.mean")
-    .doc("The mean of the elements along axes; NaN where there are none.")
+    .doc("The mean of the elements along axes; NaN if there are none.")
     .with(add_mean_args)
     .cpu<Sum<Reduction::kMean, Finish::kMean>>()
     .gpu<SumGpu<Reduction::kMean, Finish::kMean>>();
 
 TORCHDALI_OPERATOR("reductions.mean_square")
-    .doc("The mean of the squares of the elements along axes; NaN where there are none.")
+    .doc("The mean of the squares of the elements along axes; NaN if there are none.")
     .with(add_mean_args)
     .cpu<Sum<Reduction::kSumOfSquares, Finish::kMean>>()
     .gpu<SumGpu<Reduction::kSumOfSquares, Finish::kMean>>();
 
 TORCHDALI_OPERATOR("reductions.rms")
-    .doc("The root of the mean of the squares along axes; NaN where there are no elements.")
+    .doc("The root of the mean of the squares along axes; NaN if there are no elements.")
     .with(add_mean_args)
     .cpu<Sum<Reduction::kSumOfSquares, Finish::kRoot>>()
     .gpu<SumGpu<Reduction::kSumOfSquares, Finish::kRoot>>();
 
 TORCHDALI_OPERATOR("reductions.min")
     .doc(
-        "The least element along axes, of the input's element type. NaN is passed over; of no "
-        "elements it is the greatest finite number of the type.")
+        "The least element along axes, of the input's element type. NaN is ignored; without "
+        "elements, it is the greatest finite number of the type.")
     .input("data", kData)
     .with(add_reduction_args)
     .cpu<Extreme<Reduction::kMin>>()
@@ -288,8 +288,8 @@ TORCHDALI_OPERATOR("reductions.min")
 
 TORCHDALI_OPERATOR("reductions.max")
     .doc(
-        "The greatest element along axes, of the input's element type. NaN is passed over; of no "
-        "elements it is the least finite number of the type.")
+        "The greatest element along axes, of the input's element type. NaN is ignored; without "
+        "elements, it is the least finite number of the type.")
     .input("data", kData)
     .with(add_reduction_args)
     .cpu<Extreme<Reduction::kMax>>()
@@ -298,7 +298,7 @@ TORCHDALI_OPERATOR("reductions.max")
 TORCHDALI_OPERATOR("reductions.variance")
     .doc(
         "The mean squared distance of the elements along axes from a given mean, float32 (float64 "
-        "for float64). NaN where there are no elements.")
+        "for float64). NaN if there are no elements.")
     .with(add_variance_args)
     .cpu<Variance<false>>()
     .gpu<VarianceGpu<false>>();
@@ -306,7 +306,7 @@ TORCHDALI_OPERATOR("reductions.variance")
 TORCHDALI_OPERATOR("reductions.std_dev")
     .doc(
         "The root of the mean squared distance of the elements along axes from a given mean, "
-        "float32 (float64 for float64). NaN where there are no elements.")
+        "float32 (float64 for float64). NaN if there are no elements.")
     .with(add_variance_args)
     .cpu<Variance<true>>()
     .gpu<VarianceGpu<true>>();

@@ -63,13 +63,13 @@ class GaussianNoiseGpu final : public gpu::KernelOperator<gpu::GaussianNoiseKern
 
 TORCHDALI_OPERATOR("noise.gaussian")
     .doc(
-        "Adds values of a normal distribution, another for each element. The same seed gives the "
+        "Adds a value of a normal distribution to each element. The same seed gives the "
         "same values with any number of threads and any prefetch depth.")
     .input("data", "Any shape, layout and element type.")
     .output("noisy",
             "Shape, layout and element type of the input; integers are rounded and saturate.")
-    .arg("mean", 0.0f, "Mean of what is added, in units of the data.", Arity::kPerSample)
-    .arg("stddev", 1.0f, "Standard deviation of what is added, in units of the data.",
+    .arg("mean", 0.0f, "Mean of the noise, in units of the data.", Arity::kPerSample)
+    .arg("stddev", 1.0f, "Standard deviation of the noise, in units of the data.",
          Arity::kPerSample)
     .random()
     .cpu<GaussianNoise>()

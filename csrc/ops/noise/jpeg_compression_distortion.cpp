@@ -59,7 +59,7 @@ class JpegCompressionDistortion final : public Operator {
   JpegDistortionArgs args_;
 };
 
-// Codes lose nothing, so none are made.
+// Entropy coding is lossless, so it is skipped.
 struct JpegDistortionSteps final : gpu::TaskBatch {
   gpu::Tasks<gpu::JpegComponentsKernel> components{*this};
   gpu::Tasks<gpu::JpegRequantizeKernel> blocks{*this};
@@ -95,7 +95,7 @@ class JpegCompressionDistortionGpu final : public gpu::StepsOperator<JpegDistort
       const int64_t size = plane.rows * plane.columns;
       plane.samples = static_cast<uint8_t*>(steps.workspace.reserve(size));
       task.size += size;
-      // libjpeg does not smooth pictures of few columns.
+      // libjpeg does not smooth pictures with few columns.
       pixels.component[c] = {.samples = plane.samples,
                              .stride = plane.columns,
                              .rows = plane.rows,
@@ -123,11 +123,11 @@ class JpegCompressionDistortionGpu final : public gpu::StepsOperator<JpegDistort
 TORCHDALI_OPERATOR("jpeg_compression_distortion")
     .doc(
         "Adds the artifacts of JPEG compression: encodes images and decodes them again, with "
-        "chroma of half the resolution.")
+        "chroma at half the resolution.")
     .input("data", "RGB images or sequences of uint8, with three channels.", {"HWC", "FHWC"})
     .output("distorted", "Shape and layout of the input, uint8.")
     .arg("quality", 50,
-         "Quality of the compression, 1 (worst) to 100 (best); what lies outside is clamped.",
+         "Quality of the compression, 1 (worst) to 100 (best); other values are clamped.",
          Arity::kPerSample)
     .each_frame()
     .cpu<JpegCompressionDistortion>()

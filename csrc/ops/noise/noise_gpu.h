@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tasks of all noise operators have in common.
+// The common part of the tasks of noise operators.
 #pragma once
 
 #include "gpu/operator.h"
@@ -8,7 +8,8 @@
 
 namespace torchdali {
 
-// `out` is output 0. `count` is the number of its elements or pixels, each of which takes a word.
+// `out` is output 0. `count` is the number of its elements or pixels, each of which uses a random
+// word.
 inline void set_noise(gpu::NoiseTask& task, const SampleContext& ctx, const SampleView& out,
                       int64_t count) {
   const RandomStream random = ctx.random();

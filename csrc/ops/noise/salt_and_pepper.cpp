@@ -19,7 +19,7 @@ template <class T>
 struct Choice {
   T salt, pepper;
 
-  // Without branches, which would be mispredicted: they are random.
+  // Without branches, because random ones are mispredicted.
   void line(T* __restrict out, const T* __restrict in, const uint8_t* __restrict kinds,
             int64_t count) const {
     const T salt_bits = salt, pepper_bits = pepper;
@@ -56,7 +56,7 @@ struct Choice {
 
 class SaltAndPepperArgs {
  public:
-  // What is replaced, and by what.
+  // The pixels to replace, and their values.
   struct Plan {
     int64_t outer = 1, channels = 1, inner = 1;
     float salt_below = 0, either_below = 0;  // of a draw in [0, 1)
@@ -76,10 +76,10 @@ class SaltAndPepperArgs {
     Plan plan;
     plan.either_below = fraction(ctx, prob_, "prob");
     plan.salt_below = plan.either_below * fraction(ctx, salt_vs_pepper_, "salt_vs_pepper");
-    // Seen as [outer, channels, inner]: what is drawn for a pixel goes for all of its channels.
+    // The data as [outer, channels, inner]; one draw decides for all channels of a pixel.
     plan.outer = ctx.output(0, in.dtype, in.shape, in.layout).volume();
     if (plan.outer == 0) return plan;
-    // Without a layout the last axis is that of the channels, as in DALI.
+    // Without a layout, the last axis is the channels, as in DALI.
     const int axis = in.layout.empty() ? in.shape.ndim() - 1 : in.layout.find('C');
     if (!per_channel_ && axis >= 0) {
       plan.channels = in.shape[axis];
@@ -87,7 +87,7 @@ class SaltAndPepperArgs {
       plan.outer /= plan.channels * plan.inner;
     }
     dispatch_dtype(in.dtype, [&]<class T>() {
-      // The ends of the type by default.
+      // By default the limits of the type.
       constexpr bool kFraction = is_floating_type<T>;
       using Limits = std::numeric_limits<T>;
       const T salt = value(ctx, salt_, kFraction ? T(1.0f) : Limits::max());
@@ -130,7 +130,7 @@ class SaltAndPepper final : public Operator {
       kernels::choose(kinds + p, words, std::min(kBlock, pixels - p), plan.salt_below,
                       plan.either_below);
     }
-    // From here on only bits are copied.
+    // From here on, only bytes are copied.
     switch (itemsize(ctx.input(0).dtype)) {
       case 1: return replace<uint8_t>(ctx, plan, kinds);
       case 2: return replace<uint16_t>(ctx, plan, kinds);
@@ -180,9 +180,9 @@ TORCHDALI_OPERATOR("noise.salt_and_pepper")
            "Any shape, layout and element type. Channels are the axis C of the layout; without a "
            "layout, the last axis.")
     .output("noisy", "Shape, layout and element type of the input.")
-    .arg("per_channel", false, "Draw for each channel on its own, instead of for whole pixels.")
+    .arg("per_channel", false, "Draw for each channel separately instead of for whole pixels.")
     .arg("prob", 0.05f, "Probability that a pixel is replaced, 0 to 1.", Arity::kPerSample)
-    .arg("salt_vs_pepper", 0.5f, "Share of salt in what is replaced, 0 to 1.", Arity::kPerSample)
+    .arg("salt_vs_pepper", 0.5f, "Share of salt among replaced pixels, 0 to 1.", Arity::kPerSample)
     .optional_arg(
         "salt_val", ArgType::kFloat,
         "Value of salt, converted as fn.cast does; by default the greatest of the type, 1 "

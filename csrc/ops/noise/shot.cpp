@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.noise.shot: replaces values by draws of a Poisson distribution around them.
+// fn.noise.shot: replaces values by draws from a Poisson distribution around them.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -20,7 +20,7 @@
 namespace torchdali {
 namespace {
 
-// The distributions of all values of a type of 8 bits, for one factor: a draw takes one word.
+// The distributions of all values of an 8-bit type, for one factor. A draw uses one word.
 class ByteDistributions {
  public:
   using Row = kernels::ByteDraws::Row;
@@ -49,8 +49,8 @@ class ByteDistributions {
   std::span<const uint8_t> results() const { return results_; }
 
  private:
-  // Adds the last word of each count from a first on, which is returned; those before it, and those
-  // behind the last, are too rare to be drawn.
+  // Adds the last word of each count from the returned one on. Counts before it, and after the
+  // last, are too rare to be drawn.
   int64_t add_distribution(double lambda) {
     constexpr double kWords = 0x1p32;
     if (!(lambda > 0)) {
@@ -78,14 +78,14 @@ class ByteDistributions {
   std::vector<uint8_t> results_;
 };
 
-// Which values are drawn how: equal on the CPU and on the GPU.
+// How values are drawn, equally on the CPU and the GPU.
 class ShotNoiseArgs {
  public:
   explicit ShotNoiseArgs(const OpSpec& spec) : factor_(spec, "factor") {
     if (!factor_.is_tensor()) check(spec.get<float>("factor"));
   }
 
-  // Makes the output, which is the input where the factor is 0.
+  // Makes the output, which is a view of the input if the factor is 0.
   float operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const float factor = factor_(ctx);
@@ -103,8 +103,8 @@ class ShotNoiseArgs {
   Arg<float> factor_;
 };
 
-// Whether values are drawn by tables. Making these takes as long as drawing some ten thousand
-// values, and longer where factors are small.
+// Whether to draw with tables. Building them takes as long as drawing about ten thousand values,
+// and longer for small factors.
 bool by_tables(const SampleView& in, float factor) {
   constexpr int64_t kManyBytes = 1 << 15;
   constexpr float kLeastFactor = 0.25f;
@@ -189,7 +189,7 @@ class ShotNoiseGpu final : public gpu::StepsOperator<ShotNoiseSteps> {
   }
 
  private:
-  // Made once a batch for all samples with the same factor.
+  // Made once per batch for all samples with the same factor.
   static const ShotNoiseSteps::Tables& tables_of(ShotNoiseSteps& steps, DType dtype, float factor) {
     const auto [at, is_new] = steps.tables.try_emplace({dtype, factor});
     if (is_new) {

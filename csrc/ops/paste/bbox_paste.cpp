@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.bbox_paste: boxes on an image that fn.paste put on a canvas.
+// fn.bbox_paste: moves and scales the boxes of an image that fn.paste puts on a canvas.
 #include "core/argument.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
@@ -75,14 +75,14 @@ class BBoxPasteGpu final : public gpu::KernelOperator<gpu::PasteBoxesKernel> {
 
 TORCHDALI_OPERATOR("bbox_paste")
     .doc(
-        "Moves and scales boxes as fn.paste does with the image that they belong to. Boxes have 4 "
-        "values in fractions of the image: left, top, width and height, or with `ltrb` left, top, "
-        "right and bottom.")
-    .input("boxes", "float32, 4 values a box.")
+        "Moves and scales boxes as fn.paste moves and scales their image. A box has 4 values, in "
+        "fractions of the image: left, top, width and height, or with `ltrb` left, top, right and "
+        "bottom.")
+    .input("boxes", "float32, 4 values per box.")
     .output("pasted", "In fractions of the canvas; the shape of the input, without a layout.")
     .required_arg("ratio", ArgType::kFloat, "Size of the canvas over that of the image.",
                   Arity::kPerSample)
-    .arg("ltrb", false, "Boxes are given by two corners instead of a corner and their size.")
+    .arg("ltrb", false, "Boxes are two corners instead of a corner and a size.")
     .arg("paste_x", 0.5f, "Horizontal position of the image, 0 (left) to 1 (right).",
          Arity::kPerSample)
     .arg("paste_y", 0.5f, "Vertical position of the image, 0 (top) to 1 (bottom).",

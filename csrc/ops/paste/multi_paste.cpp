@@ -23,13 +23,13 @@
 namespace torchdali {
 namespace {
 
-// A pasted image, taken apart into frames.
+// A pasted image, split into frames.
 struct Pasted {
   SampleView view;
   int64_t frames = 1, h = 0, w = 0, c = 0, frame_step = 0;  // step in bytes
 };
 
-// A region of one frame of an image, and where it goes.
+// A region of one frame of an image, and its position on the canvas.
 struct PastedPart {
   const char* image = nullptr;
   DType dtype = DType::kNone;
@@ -53,8 +53,8 @@ class MultiPasteArgs {
   // Whether images are taken from the whole batch.
   bool sees_batch() const { return in_ids_.given(); }
 
-  // Makes the output, and calls paste(frame, parts) for each of its frames; later parts lie over
-  // earlier ones. `batch` where sees_batch().
+  // Makes the output, and calls paste(frame, parts) for each of its frames. Later parts cover
+  // earlier ones. `batch`: if sees_batch().
   template <class Paste>
   void operator()(SampleContext& ctx, const WholeBatch* batch, Paste&& paste) const {
     static thread_local std::vector<Pasted> images;
@@ -87,7 +87,7 @@ class MultiPasteArgs {
     if (out.volume() == 0 && images.empty()) return;
     SampleView frame = out;
     frame.shape = frame_shape;
-    // Of frames without pixels, of which there may be 2^40, the regions of the first are checked.
+    // There may be 2^40 frames without pixels, so only the regions of the first are checked.
     const int64_t pasted = out.volume() == 0 ? std::min<int64_t>(frames, 1) : frames;
     for (int64_t f = 0; f < pasted; ++f) {
       find_parts(ctx, images, f, frames, frame.shape, parts);
@@ -179,7 +179,7 @@ class MultiPaste final : public Operator {
     args_(ctx, args_.sees_batch() ? &ctx.batch_state<WholeBatch>() : nullptr,
           [](const SampleView& out, std::span<const PastedPart> parts) {
             if (parts.empty()) std::memset(out.data, 0, static_cast<size_t>(out.size_bytes()));
-            // What the first one leaves free is black.
+            // The canvas outside the first region is black.
             else clear(out, parts[0].region.place, parts[0].region.extent);
             for (const PastedPart& part : parts) paste(part, out);
           });
@@ -259,23 +259,23 @@ constexpr int kMaxInputs = 64;  // DALI's
 
 TORCHDALI_OPERATOR("multi_paste")
     .doc(
-        "Pastes regions of several images on a black canvas, later ones over earlier ones. With "
-        "`in_ids` they are samples of the whole batch of one input; without, sample i of each "
-        "input is pasted on canvas i. Anchors and shapes are tensors with two numbers, height and "
-        "width, for each region: [regions, 2]. Sequences are pasted frame by frame; fn.per_frame "
-        "gives each frame its own numbers, and an image is the same in all frames.")
+        "Pastes regions of several images on a black canvas; later regions cover earlier ones. "
+        "With `in_ids`, the images are samples of the batch of one input; otherwise, sample i of "
+        "each input is pasted on canvas i. Anchors and shapes are tensors with two numbers, height "
+        "and width, for each region: [regions, 2]. Sequences are pasted frame by frame; "
+        "fn.per_frame provides numbers for each frame; an image is repeated in all frames.")
     .input("images", "Images or sequences; any element type.", {"HWC", "FHWC"})
-    .variadic_input("more_images", "More of them, of the same type.", kMaxInputs)
+    .variadic_input("more_images", "Further images, of the same type.", kMaxInputs)
     .output("canvas", "Layout \"HWC\" or \"FHWC\", of `dtype`.")
     .optional_arg("dtype", ArgType::kDType,
                   "Element type of the output, by default that of the images. Values are converted "
                   "as by fn.cast.")
-    .optional_arg("in_ids", ArgType::kIntVec, "Numbers of the pasted samples in their batch.",
+    .optional_arg("in_ids", ArgType::kIntVec, "Indices of the pasted samples in the batch.",
                   Arity::kPerSample)
-    .optional_arg("output_size", ArgType::kIntVec,
-                  "Height and width of the canvas; by default those of the images, which then "
-                  "have one size.",
-                  Arity::kPerSample)
+    .optional_arg(
+        "output_size", ArgType::kIntVec,
+        "Height and width of the canvas; by default those of the images, which must then be equal.",
+        Arity::kPerSample)
     .with(add_paste_region_args)
     .sequences()
     .cpu<MultiPaste>()

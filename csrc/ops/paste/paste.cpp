@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.paste: images on a larger canvas of one color. Source of the sizes: DALI's description of
-// Paste, which has no implementation for the CPU.
+// fn.paste: images on a larger canvas of one color. Sizes follow the documentation of DALI's Paste,
+// which has no CPU implementation.
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -23,7 +23,7 @@ float checked_position(const Arg<float>& arg, const SampleContext& ctx, const ch
   return position;
 }
 
-// Where an image lies on its canvas.
+// The position of an image on its canvas.
 class PasteArgs {
  public:
   explicit PasteArgs(const OpSpec& spec)
@@ -39,7 +39,7 @@ class PasteArgs {
                     channels_);
   }
 
-  // Makes the output; returns where on it the image begins.
+  // Makes the output; returns the position of the image in it.
   Shape operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);
@@ -54,7 +54,7 @@ class PasteArgs {
     ctx.output(0, in.dtype, shape, layout);
     return at;
   }
-  // An element of a type for each channel of the canvas.
+  // The color of the canvas, as an element of a type for each channel.
   std::vector<uint64_t> color(DType dtype) const {
     std::vector<uint64_t> color;
     dispatch_dtype(dtype, [&]<class T>() {
@@ -97,7 +97,7 @@ class Paste final : public Operator {
     const int64_t pixel = channels * itemsize(in.dtype);
     char* const to = out.as<char>();
     const int64_t row = width * pixel, in_row = in.shape[1] * pixel;
-    // One row of the canvas is the pattern of all.
+    // One empty row of the canvas, which is copied to all others.
     char* const pattern = ctx.scratch<char>(static_cast<size_t>(row)).data();
     kernels::fill_channels(pattern, itemsize(in.dtype), width, 1, args_.color(in.dtype));
     const int64_t left = at[1] * pixel;
@@ -120,7 +120,7 @@ class Paste final : public Operator {
   PasteArgs args_;
 };
 
-// The canvas is a window of the image that reaches outside.
+// The canvas is a window that extends beyond the image.
 class PasteGpu final : public gpu::KernelOperator<gpu::WindowKernel> {
  public:
   explicit PasteGpu(const OpSpec& spec) : args_(spec) {}
@@ -148,7 +148,7 @@ TORCHDALI_OPERATOR("paste")
                   "Color of the canvas: a value for each channel. Saturates.")
     .required_arg("ratio", ArgType::kFloat,
                   "Size of the canvas over that of the image, 1 or more, along both axes; the "
-                  "product is cut off to whole pixels.",
+                  "product is truncated to whole pixels.",
                   Arity::kPerSample)
     .arg("min_canvas_size", 0.0f, "Least height and width of the canvas, in pixels.",
          Arity::kPerSample)

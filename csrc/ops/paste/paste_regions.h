@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which regions of images multi_paste puts where: the arguments `in_anchors`, `shapes` and
-// `out_anchors`, and their forms in fractions (`_rel`).
+// The regions that multi_paste pastes, and their positions: the arguments `in_anchors`, `shapes`
+// and `out_anchors`, and their relative forms (`_rel`).
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline SchemaBuilder& add_paste_region_args(SchemaBuilder& schema) {
                     "Height and width of the regions; by default all of the image from the anchor.",
                     Arity::kPerSample)
       .optional_arg("shapes_rel", ArgType::kFloat,
-                    "`shapes` as fractions of the image; where a region ends is rounded to the "
+                    "`shapes` as fractions of the image; the end of a region is rounded to the "
                     "nearest.",
                     Arity::kPerSample)
       .optional_arg("out_anchors", ArgType::kInt,
@@ -36,8 +36,8 @@ inline SchemaBuilder& add_paste_region_args(SchemaBuilder& schema) {
                     Arity::kPerSample);
 }
 
-// Two numbers for each pasted region: a tensor of shape [regions, 2], one for all frames or (its
-// layout begins with F) one a frame; or a constant for all.
+// Two numbers for each pasted region: a tensor of shape [regions, 2], for all frames or (if its
+// layout begins with F) for each frame; or a constant for all.
 class Coordinates {
  public:
   Coordinates(const OpSpec& spec, const char* name)
@@ -46,7 +46,7 @@ class Coordinates {
   }
   bool given() const { return given_; }
   const char* name() const { return name_; }
-  // Of all regions in one frame, two a region.
+  // The numbers of all regions in a frame, two per region.
   void read(const SampleContext& ctx, int64_t frame, int64_t frames, size_t regions,
             std::vector<double>& out) const {
     out.resize(2 * regions);
@@ -78,7 +78,7 @@ class Coordinates {
   int slot_ = -1;
 };
 
-// Absolute coordinates, fractions of an extent, or neither.
+// Absolute coordinates, fractions of an extent, or not given.
 class Place {
  public:
   Place(const OpSpec& spec, const char* absolute, const char* relative)
@@ -104,8 +104,7 @@ struct PasteRegion {
   Shape anchor, extent, place;  // in the image, of both, on the canvas
 };
 
-// Immutable; any thread. Numbers that are no integers are rounded to the nearest, halves away from
-// zero.
+// Immutable; any thread. Fractions are rounded to the nearest integer, halves away from zero.
 class PasteRegions {
  public:
   explicit PasteRegions(const OpSpec& spec)
@@ -113,7 +112,7 @@ class PasteRegions {
         out_anchors_(spec, "out_anchors", "out_anchors_rel"),
         shapes_(spec, "shapes", "shapes_rel") {}
 
-  // The numbers of one frame: two for each of `count` regions, of each kind.
+  // The numbers of one frame: two of each kind for each of `count` regions.
   struct Numbers {
     std::vector<double> from, to, extents;
   };
@@ -124,7 +123,7 @@ class PasteRegions {
     shapes_.read(ctx, frame, frames, count, numbers.extents);
   }
 
-  // Region `i`, of an image of shape `source`; raises where it reaches outside image or canvas.
+  // Region `i`, of an image of shape `source`; raises if it is not inside image and canvas.
   PasteRegion region(size_t i, const Numbers& numbers, const Shape& source,
                      const Shape& canvas) const {
     PasteRegion r{.anchor = source, .extent = source, .place = source};
@@ -136,7 +135,7 @@ class PasteRegions {
       r.anchor[k] = whole(begin, in_anchors_.name());
       if (!shapes_.given()) r.extent[k] = source[k] - r.anchor[k];
       else if (!shapes_.relative()) r.extent[k] = whole(numbers.extents[at], shapes_.name());
-      else {  // both ends are rounded, so that neighbours meet
+      else {  // both ends are rounded, so that adjacent regions touch
         const double end = begin + numbers.extents[at] * extent;
         r.extent[k] = whole(end, shapes_.name()) - r.anchor[k];
       }
@@ -149,7 +148,7 @@ class PasteRegions {
   }
 
  private:
-  // A coordinate that is near enough for the arithmetic behind it.
+  // Checks that later arithmetic with a coordinate cannot overflow.
   static int64_t whole(double x, const char* name) {
     constexpr double kMax = 1e15;  // NaN fails too
     TORCHDALI_CHECK(x >= -kMax && x <= kMax, "`", name, "` has ", x);

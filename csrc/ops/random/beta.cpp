@@ -8,9 +8,9 @@
 namespace torchdali {
 namespace {
 
-// Draws of a gamma distribution with scale 1, as logarithms, so that small shapes do not become 0.
-// Source: Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables", ACM TOMS 26, 2000;
-// for shapes below 1 a draw of shape + 1 times U^(1 / shape).
+// The logarithm of a draw from a gamma distribution with scale 1, so that small shapes do not
+// underflow to 0. Source: Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables",
+// ACM TOMS 26, 2000; for shapes below 1 a draw of shape + 1 times U^(1 / shape).
 class LogGamma {
  public:
   explicit LogGamma(double shape) : shape_(shape) {
@@ -65,9 +65,9 @@ class Beta final : public Operator {
 
 TORCHDALI_OPERATOR("random.beta")
     .doc(
-        "Draws from the beta distribution, whose density is in proportion to x^(alpha - 1) "
-        "(1 - x)^(beta - 1) on [0, 1]; the uniform one by default. The same seed gives the same "
-        "values with any number of threads and any prefetch depth.")
+        "Draws from the beta distribution, whose density is proportional to x^(alpha - 1) (1 - "
+        "x)^(beta - 1) on [0, 1]; by default the uniform distribution. The same seed gives the "
+        "same values with any number of threads and any prefetch depth.")
     .with(add_random_args)
     .optional_arg("dtype", ArgType::kDType, "Element type: float32 by default, float64 or float16.")
     .arg("alpha", 1.0f, "First parameter, above 0.", Arity::kPerSample)

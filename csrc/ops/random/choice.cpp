@@ -28,7 +28,7 @@ class Choice final : public Operator {
     if (ctx.num_inputs() > 1) shape = ctx.input(1).shape;
     else if (given_shape_) shape = drawn_shape(shape_, ctx);
     const int64_t draws = shape.volume();
-    // What is chosen may have dimensions of its own.
+    // Elements may have dimensions.
     Shape whole = shape;
     int64_t element = 1;
     for (int i = 1; i < a.shape.ndim(); ++i) {
@@ -39,7 +39,7 @@ class Choice final : public Operator {
     if (a.shape.ndim() > 1 && shape.ndim() == 1) layout = a.layout;
     const SampleView& out = ctx.output(0, a.dtype, whole, layout);
     const std::span<const double> sums = cumulative(ctx, count);
-    if (out.volume() == 0) return;  // there may be many draws of what has no elements
+    if (out.volume() == 0) return;  // there may be many draws of empty elements
     RandomStream random = ctx.random();
     const size_t bytes = static_cast<size_t>(element * itemsize(a.dtype));
     for (int64_t i = 0; i < draws; ++i) {
@@ -61,7 +61,7 @@ class Choice final : public Operator {
   static void write(const SampleView& out, int64_t at, int64_t value) {
     dispatch_dtype(out.dtype, [&]<class T>() { out.as<T>()[at] = kernels::convert<T>(value); });
   }
-  // Sums of `p` up to each element; empty where all are as likely.
+  // Cumulative sums of `p`; empty if all elements are equally likely.
   std::span<const double> cumulative(SampleContext& ctx, int64_t count) const {
     if (!p_.given()) return {};
     static thread_local std::vector<float> buffer;
@@ -83,7 +83,7 @@ class Choice final : public Operator {
   static int64_t draw(std::span<const double> sums, RandomStream& random) {
     const double at = random.uniform_double() * sums.back();
     auto found = std::upper_bound(sums.begin(), sums.end(), at);
-    // Rounding can reach the end: the last element that is possible at all.
+    // Rounding can reach the end. Then the last element with a probability above 0 is drawn.
     if (found == sums.end()) found = std::lower_bound(sums.begin(), sums.end(), sums.back());
     return found - sums.begin();
   }
@@ -95,23 +95,22 @@ class Choice final : public Operator {
 
 TORCHDALI_OPERATOR("random.choice")
     .doc(
-        "Draws elements of a list, with replacement: each as often as the others, or with the "
-        "probabilities `p`. The same seed gives the same choices with any number of threads and "
+        "Draws elements of a list with replacement, uniformly or with the probabilities `p`. The "
+        "same seed gives the same choices with any number of threads and "
         "any prefetch depth.")
     .input("a",
-           "What to choose from: a list (the first axis of a tensor of any element type), or one "
-           "integer n, which stands for 0 to n - 1.")
-    .optional_input("shape_like",
-                    "Each sample takes the shape of this one; its values are not used.")
+           "The elements to choose from: a list (the first axis of a tensor of any element type), "
+           "or an integer n for 0 to n - 1.")
+    .optional_input("shape_like", "Input with the shape of the draws; its values are not used.")
     .output("chosen",
-            "The elements chosen, of the type of `a`: shape `shape`, and behind it the other axes "
+            "The chosen elements, of the type of `a`: shape `shape`, followed by the other axes "
             "of `a`.")
     .optional_arg("p", ArgType::kFloatVec,
-                  "Probability of each element; they add up to 1. All as likely by default.",
+                  "Probability of each element; the sum is 1. Uniform by default.",
                   Arity::kPerSample)
     .optional_arg("shape", ArgType::kIntVec,
-                  "How many to draw, as a shape; excludes `shape_like`. Without either, a sample "
-                  "is one element.",
+                  "Shape of the draws. Cannot be combined with `shape_like`. Without either, a "
+                  "sample is one element.",
                   Arity::kPerSample)
     .random()
     .cpu<Choice>();

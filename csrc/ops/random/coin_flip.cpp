@@ -14,7 +14,7 @@ class CoinFlip final : public Operator {
   void run(SampleContext& ctx) const override {
     const float probability = probability_(ctx);
     RandomStream random = ctx.random();
-    // A draw is below 1, so that probability 1 is certain; 32 random bits a value.
+    // A draw is below 1, so probability 1 is certain. Uses 32 random bits per value.
     output_.fill(ctx, [&] { return random.uniform_float() < probability; });
   }
 

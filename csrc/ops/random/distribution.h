@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the random operators share: the shape of what they draw, and drawing into any element type.
-// Draws come from ctx.random(): a pure function of (operator's seed, position of the sample in the
-// pipeline's stream, number of the draw), element after element in C order.
+// The common part of random operators: the shape of the output, and conversion of draws to any
+// element type. Draws come from ctx.random(): a pure function of (operator's seed, position of the
+// sample in the pipeline's stream, number of the draw), element after element in C order.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,11 @@ namespace torchdali {
 // Input, `dtype` and `shape`, for SchemaBuilder::with().
 inline SchemaBuilder& add_random_args(SchemaBuilder& schema) {
   return schema
-      .optional_input("shape_like",
-                      "Each sample takes the shape of this one; its values are not used.")
+      .optional_input("shape_like", "Input with the shape of the output; its values are not used.")
       .output("values", "Random values, of type `dtype`; without layout.")
       .optional_arg("shape", ArgType::kIntVec,
-                    "Shape of each sample; excludes `shape_like`. Without either, a sample is one "
-                    "value (no dimensions).",
+                    "Shape of each sample. Cannot be combined with `shape_like`. Without either, a "
+                    "sample is one value (no dimensions).",
                     Arity::kPerSample)
       .random();
 }
@@ -76,7 +75,7 @@ class RandomOutput {
       convert(out.as<char>() + i * size, block, n);
     }
   }
-  // 24 bits are too few for these: their values are drawn as double.
+  // Types for which draws of 24 bits are too coarse; their values are drawn as double.
   bool wants_double() const {
     return dtype_ == DType::kFloat64 || (!is_floating(dtype_) && itemsize(dtype_) >= 4);
   }

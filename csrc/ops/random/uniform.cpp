@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.random.uniform: values from an interval, or out of a list.
+// fn.random.uniform: values from an interval or a list.
 #include "core/argument.h"
 #include "ops/random/distribution.h"
 
@@ -60,14 +60,14 @@ class Uniform final : public Operator {
 
 TORCHDALI_OPERATOR("random.uniform")
     .doc(
-        "Draws from the interval `range`, its end left out, or out of the list `values`, each as "
-        "often as the others. Integers are rounded, so that they may be the end. The same seed "
+        "Draws uniformly from the half-open interval `range`, or from the list `values`. Integers "
+        "are rounded, so they may equal the upper bound. The same seed "
         "gives the same values with any number of threads and any prefetch depth.")
     .with(add_random_args)
     .optional_arg("dtype", ArgType::kDType, "Element type; float32 by default.")
     .arg("range", std::vector<float>{-1.0f, 1.0f}, "The interval [low, high).", Arity::kPerSample)
-    .optional_arg("values", ArgType::kFloatVec, "The list to draw from; excludes `range`.",
-                  Arity::kPerSample)
+    .optional_arg("values", ArgType::kFloatVec,
+                  "The list to draw from. Cannot be combined with `range`.", Arity::kPerSample)
     .cpu<Uniform>();
 
 }  // namespace

@@ -57,7 +57,7 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// The best mixed bits of a word. No bits: 0.
+// The best mixed bits of a word; 0 for no bits.
 uint64_t top_bits(uint64_t word, int bits) { return bits == 0 ? 0 : word >> (64 - bits); }
 
 }  // namespace
@@ -107,7 +107,7 @@ EpochOrder::EpochOrder(const EpochOrderOptions& options) : options_(options) {
                   "all samples out anew in each epoch",
                   to_fix("give one of them"));
   TORCHDALI_ASSERT(o.batch_size >= 1, "batch size ", o.batch_size);
-  // All shards see equally many whole batches, as many as the largest one needs.
+  // All shards have the same number of whole batches, that of the largest shard.
   if (o.pad_last_batch)
     padded_epoch_ = ceil_div(ceil_div(o.size, o.num_shards), o.batch_size) * o.batch_size;
   if (o.shuffle == Shuffle::kShard) base_ = shard_base_order(o.size);
@@ -131,7 +131,7 @@ EpochOrder::Place EpochOrder::place(int64_t position) const {
     const int shard = stays() ? o.shard_id : static_cast<int>((o.shard_id + epoch) % o.num_shards);
     return {.epoch = epoch, .consumed = position % length, .shard = shard};
   }
-  // Shard after shard, so one round through all of them is the data set.
+  // Shards follow each other, so one round through all of them is the data set.
   const int64_t from_zero = shard_begin(o.shard_id) + position;
   const int64_t round = from_zero / o.size, offset = from_zero % o.size;
   // The largest shard with shard_begin(shard) <= offset.
@@ -143,7 +143,7 @@ EpochOrder::Place EpochOrder::place(int64_t position) const {
 
 int64_t EpochOrder::position(int64_t epoch, int64_t consumed) const {
   const auto& o = options_;
-  // So far from overflow that place() of what lies behind it is exact too.
+  // Far enough from overflow that place() of later positions is also exact.
   const int64_t most = std::numeric_limits<int64_t>::max() / 4 / std::max(o.size, padded_epoch_);
   TORCHDALI_CHECK(epoch >= 0 && epoch < most, "epoch ", epoch, " is out of range");
   const int64_t moved = o.shard_id + epoch;

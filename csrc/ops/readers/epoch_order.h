@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EpochOrder: which sample of a data set comes at which position of a reader's endless stream,
-// with shards, padding and shuffling. Knows numbers only, no files. The law: docs/design/epochs.md.
+// EpochOrder: the sample of a data set at each position of a reader's endless stream, with shards,
+// padding and shuffling. Works on numbers, not files. The rules: docs/design/epochs.md.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct EpochOrderOptions {
   uint64_t seed = 0;
 };
 
-// Immutable; every function may be called from any thread. at() is random access: the position
-// alone is the state to save and to resume from. A Place says the same without reference to where
+// Immutable; every function may be called from any thread. at() is random access, so the position
+// is the whole state to save and resume from. A Place is equivalent, but does not depend on where
 // the stream of this shard began.
 class EpochOrder {
  public:
@@ -42,22 +42,22 @@ class EpochOrder {
     int shard;         // that the epoch reads
   };
 
-  // Raises kValue where a shard would be empty or the options contradict each other.
+  // Raises kValue if a shard would be empty or the options contradict each other.
   explicit EpochOrder(const EpochOrderOptions& options);
 
   Item at(int64_t position) const;
   Place place(int64_t position) const;
-  // The inverse of place(). Raises kValue where the epoch is not that long, or out of range.
+  // The inverse of place(). Raises kValue if the epoch is shorter, or out of range.
   int64_t position(int64_t epoch, int64_t consumed) const;
   // Samples, without padding, of shard `shard`.
   int64_t shard_size(int shard) const { return shard_begin(shard + 1) - shard_begin(shard); }
   int64_t size() const { return options_.size; }
-  // `size`, or where epochs are padded, size of the largest shard times the number of shards.
+  // `size`; if epochs are padded, the size of the largest shard times the number of shards.
   int64_t padded_size() const;
 
  private:
   int64_t shard_begin(int shard) const;
-  // A reader that deals all samples out anew keeps its place among the shards.
+  // A reader that distributes all samples anew keeps its shard.
   bool stays() const { return options_.stick_to_shard || options_.shuffle == Shuffle::kWholeEpoch; }
 
   EpochOrderOptions options_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.readers.file: the bytes and the label of one file a sample. Finding the files: file_list.h;
-// their order: reader.h; reading: io/file.h.
+// fn.readers.file: the bytes and the label of a file per sample. Files are listed by file_list.h,
+// ordered by reader.h and read by io/file.h.
 #include "io/file.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class FileReader final : public Reader {
  public:
   explicit FileReader(const OpSpec& spec) : Reader(spec) {
     check_arguments(spec);
-    // Only what the listing needs is kept, and it is let go once the files are listed.
+    // Arguments for listing the files, released after the files are listed.
     list_files_ = listing(spec);
     if (!spec.get<bool>("lazy_init")) prepare();
   }
@@ -55,7 +55,7 @@ class FileReader final : public Reader {
 
  private:
   int64_t find_samples() override {
-    if (list_files_) files_ = list_files_();  // else found before, and refused
+    if (list_files_) files_ = list_files_();  // otherwise already rejected
     list_files_ = nullptr;
     known_sizes_ = std::vector<std::atomic<uint32_t>>(static_cast<size_t>(files_.size()));
     return files_.size();
@@ -140,8 +140,8 @@ class FileReader final : public Reader {
 
   std::function<FileList()> list_files_;
   FileList files_;
-  // As they were found when the files were last read; 0: not yet. Asking for them in advance would
-  // cost a call of the file system for each.
+  // Sizes as of the last read; 0: not read yet. Querying them in advance would take a system call
+  // for each file.
   mutable std::vector<std::atomic<uint32_t>> known_sizes_;
 };
 
@@ -151,54 +151,52 @@ TORCHDALI_OPERATOR("readers.file")
         "The files come from `file_root`, a folder with one folder for each label (0, 1, ... in "
         "the order of the folders' names); from `file_list`, a text file of lines \"path label\"; "
         "or from `files`, paths given here.\n\n"
-        "The reader never ends: when an epoch (one pass over a shard) is over, the next one "
-        "follows, in the same batch unless `pad_last_batch` is given. Files are read by the "
-        "worker threads, each into memory of its own.")
+        "The reader never ends: an epoch (one pass over a shard) is followed by the next one, in "
+        "the same batch unless `pad_last_batch` is given. Worker threads read the files, each into "
+        "its own memory.")
     .output("data", "Contents of the file; uint8 [size].")
     .output("label", "Label of the file; int32 [1].")
-    .optional_arg(
-        "file_root", ArgType::kString,
-        "Folder that holds one folder for each label; or, with `file_list` or `files`, the "
-        "folder that relative paths start from.")
+    .optional_arg("file_root", ArgType::kString,
+                  "Folder with one folder for each label; or, with `file_list` or `files`, the "
+                  "folder that paths are relative to.")
     .optional_arg("file_list", ArgType::kString,
-                  "Text file with one \"path label\" a line. The label is the last word; the path "
-                  "may hold spaces. Relative paths start from `file_root`, or without it from the "
-                  "folder of the list. Blank lines are skipped.")
-    .optional_arg("files", ArgType::kStringVec,
-                  "Paths of the files. Relative paths start from `file_root`, or without it from "
-                  "the working directory.")
+                  "Text file with one \"path label\" per line. The label is the last word; the "
+                  "path may contain spaces. Paths are relative to `file_root`, or without it to "
+                  "the folder of the list. Blank lines are skipped.")
+    .optional_arg(
+        "files", ArgType::kStringVec,
+        "Paths of the files, relative to `file_root`, or without it to the working directory.")
     .optional_arg("labels", ArgType::kIntVec,
-                  "Labels of `files`, one each; without it, the position in `files`.")
+                  "Labels of `files`, one for each; by default the position in `files`.")
     .arg("file_filters", kDefaultFilters,
          "Glob patterns (`*`, `?`, `[a-z]`, `[!a-z]`); under `file_root`, files whose names match "
-         "none of them are left out.")
+         "none of them are ignored.")
     .optional_arg("dir_filters", ArgType::kStringVec,
-                  "Glob patterns; folders in `file_root` whose names match none of them are left "
-                  "out and take no label.")
+                  "Glob patterns; folders in `file_root` whose names match none of them are "
+                  "ignored and get no label.")
     .arg("case_sensitive_filter", false, "Upper and lower case differ in the patterns.")
     .arg("num_shards", 1,
-         "Number of parts that the data set is cut into. Shard i holds samples "
+         "Number of parts into which the data set is split. Shard i has samples "
          "floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.")
     .arg("shard_id", 0, "The shard to start with, 0 to `num_shards` - 1.")
-    .arg("stick_to_shard", false,
-         "Stay with shard `shard_id`. Otherwise each epoch goes on with the next shard.")
     .arg(
-        "pad_last_batch", false,
-        "Fill up each epoch, by repeating its last sample, to whole batches and to as many of them "
-        "as the largest shard has. Otherwise a batch may hold the end of one epoch and the "
-        "beginning of the next.")
+        "stick_to_shard", false,
+        "Read shard `shard_id` in every epoch. Otherwise each epoch continues with the next shard.")
+    .arg("pad_last_batch", false,
+         "Pad each epoch to whole batches, and to the number of batches of the largest shard, by "
+         "repeating its last sample. Otherwise a batch may contain the end of one epoch and the "
+         "beginning of the next.")
     .arg("random_shuffle", false,
-         "Permute the samples of the shard anew in each epoch. Every permutation may come, "
-         "whatever `initial_fill`. To make shards alike, the data set is mixed once, in the same "
-         "way for every seed, before it is cut into shards (the same shards as DALI's).")
-    .arg(
-        "shuffle_after_epoch", false,
-        "Permute the whole data set anew in each epoch, in the same way on all ranks, and cut that "
-        "into shards; the reader keeps its place `shard_id` among them. Excludes `random_shuffle` "
-        "and `stick_to_shard`.")
+         "Permute the samples of the shard anew in each epoch. Every permutation is possible, for "
+         "any `initial_fill`. The data set is first shuffled once, in the same way for every seed, "
+         "so that shards are similar (the same shards as DALI's).")
+    .arg("shuffle_after_epoch", false,
+         "Permute the whole data set anew in each epoch, in the same way on all ranks, and split "
+         "it into shards; the reader keeps reading shard `shard_id`. Excludes `random_shuffle` "
+         "and `stick_to_shard`.")
     .optional_arg("shuffle_after_epoch_seed", ArgType::kInt,
                   "Seed of `shuffle_after_epoch`, the same on all ranks; without it, a fixed one. "
-                  "`seed` does not matter there.")
+                  "`seed` has no effect on it.")
     .arg(
         "initial_fill", 1024,
         "Size of DALI's shuffle buffer. No effect: a permutation of the whole shard is at least as "
@@ -206,17 +204,17 @@ TORCHDALI_OPERATOR("readers.file")
     .arg("lazy_init", false,
          "List the files when they are first needed, not when the pipeline is built.")
     .arg("read_ahead", false,
-         "Always read files ahead. Otherwise that is done while reading makes threads wait for "
-         "storage, and not where the files are in the system's memory.")
+         "Always read files ahead. By default, files are read ahead while threads wait for "
+         "storage, but not if the files are in the page cache.")
     .arg("prefetch_queue_depth", 1,
-         "Batches behind those that are scheduled of which files are read ahead, into at most 256 "
-         "MB of memory. More of them help where storage is slow and answers many at a time.")
-    .arg(
-        "dont_use_mmap", false,
-        "No effect: files are always read, never mapped. A mapped file that is truncated meanwhile "
-        "would kill the process.")
+         "Number of batches after the scheduled ones whose files are read ahead, into at most 256 "
+         "MB of memory. More help if storage is slow and serves many reads at a time.")
+    .arg("dont_use_mmap", false,
+         "No effect: files are always read, never mapped. Truncating a mapped file would kill the "
+         "process.")
     .arg("skip_cached_images", false,
-         "No effect: it belongs to the image cache of DALI's GPU decoder, which is not here.")
+         "No effect: it is for the image cache of DALI's GPU decoder, which torchdali does not "
+         "have.")
     .arg("tensor_init_bytes", 1048576, "No effect: memory is allocated to the size of each file.")
     .source()
     .random()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FileList: walking folders, parsing list files. The rules are DALI 1.35.0's, found by asking it;
-// docs/design/epochs.md names the differences.
+// FileList: walking folders, parsing list files. The rules are those of DALI 1.35.0, found by
+// experiment; docs/design/epochs.md lists the differences.
 #include "ops/readers/file_list.h"
 
 #include <dirent.h>
@@ -40,13 +40,13 @@ struct Names {
 
 enum class Entry { kFile, kFolder, kOther };
 
-// What an entry is. Most file systems say it with the name (d_type); only links and file systems
-// that do not say cost a call per entry.
+// The type of an entry. Most file systems return it with the name (d_type); only links and other
+// file systems need a system call per entry.
 Entry classify(const dirent& entry, int folder_descriptor) {
   unsigned char type = entry.d_type;
   if (type == DT_UNKNOWN || type == DT_LNK) {
     struct stat status;
-    // A link to nothing is kept: a missing file should be an error that names it, not a gap.
+    // Broken links are kept, so that the missing file raises an error with its name.
     if (::fstatat(folder_descriptor, entry.d_name, &status, 0) != 0) return Entry::kFile;
     if (S_ISDIR(status.st_mode)) return Entry::kFolder;
     return S_ISREG(status.st_mode) ? Entry::kFile : Entry::kOther;

@@ -9,8 +9,8 @@
 
 namespace torchdali {
 
-// A list of paths that stays small for millions of files: names lie one after another in one
-// string, folders are kept once. Immutable once made; any thread.
+// A list of paths that stays small for millions of files: names are stored in one string, folders
+// once. Immutable after construction; any thread.
 class FileList {
  public:
   int64_t size() const { return static_cast<int64_t>(labels_.size()); }
@@ -18,10 +18,10 @@ class FileList {
   // Appends the path of file i.
   void append_path(int64_t i, std::string& to) const;
 
-  // The folder that the user's names start from, with a "/" at the end; "" where there is none.
+  // The folder that the user's names are relative to, with a "/" at the end; "" for none.
   void set_root(std::string folder);
   const std::string& root() const { return root_; }
-  // Index into the folders that paths start with; "" stands for none.
+  // Index into the folders of paths; "" means none.
   int32_t add_folder(std::string folder);
   // `name` is relative to the folder, or absolute.
   void add(int32_t folder, std::string_view name, int32_t label);
@@ -36,8 +36,8 @@ class FileList {
   std::vector<int32_t> file_folders_;
 };
 
-// Glob patterns: `*`, `?`, `[a-z]`, `[!a-z]`, and `\` before a character that stands for itself; a
-// leading dot is nothing special.
+// Glob patterns: `*`, `?`, `[a-z]`, `[!a-z]`, and `\` before a literal character. A leading dot is
+// not special.
 class NameFilter {
  public:
   NameFilter(const std::vector<std::string>& patterns, bool case_sensitive);
@@ -50,19 +50,19 @@ class NameFilter {
   bool case_sensitive_;
 };
 
-// The files right inside the folders right inside `root`. Folders get the labels 0, 1, ... in the
-// order of their names' bytes, also where no file in them matches; files come in the same order.
-// Without `dirs`, every folder counts. Hidden ones are no exception; links are followed.
+// The files directly in the subfolders of `root`. Folders get the labels 0, 1, ... in the byte
+// order of their names, even if no file in them matches; files are in the same order. Without
+// `dirs`, all folders are used, including hidden ones; links are followed.
 FileList list_labelled_folders(const std::string& root, const NameFilter& files,
                                const NameFilter* dirs);
 
 // A text file of lines "path label": the label is the last word, a number of digits; the path is
-// what stands before it, spaces inside it included. Blank lines are skipped. Relative paths start
-// from `root`, or where that is empty, from the folder of the list.
+// everything before it, including inner spaces. Blank lines are skipped. Paths are relative to
+// `root`, or if that is empty, to the folder of the list.
 FileList read_list_file(const std::string& path, const std::string& root);
 
-// Relative paths start from `root` or, where that is empty, from the working directory. Without
-// labels, each file's label is its position.
+// Paths are relative to `root`, or if that is empty, to the working directory. Without labels, the
+// label of a file is its position.
 FileList list_of_paths(const std::vector<std::string>& paths, const std::vector<int64_t>* labels,
                        const std::string& root);
 

@@ -25,8 +25,8 @@ Reader::Reader(const OpSpec& spec)
   if (spec.get<bool>("random_shuffle")) options_.shuffle = Shuffle::kShard;
   if (spec.get<bool>("shuffle_after_epoch")) {
     options_.shuffle = Shuffle::kWholeEpoch;
-    // Not the pipeline's seed: scripts give each rank its own, and the ranks must agree on how
-    // the samples are dealt out.
+    // Not the seed of the pipeline: scripts give each rank its own, and ranks must agree on how
+    // samples are distributed.
     options_.seed = spec.has("shuffle_after_epoch_seed")
                         ? static_cast<uint64_t>(spec.get<int64_t>("shuffle_after_epoch_seed"))
                         : 0;
@@ -63,7 +63,7 @@ std::unique_ptr<SourceBatch> Reader::next_batch(int max_size) {
   return batch;
 }
 
-// Of the batch that was just given, from `begin` on, and of those behind it.
+// Samples of the returned batch, from `begin` on, and of the following ones.
 void Reader::announce_reads(int64_t begin) {
   if (!ahead_.active()) return;
   announced_ = std::max(announced_, begin);
@@ -104,7 +104,7 @@ bool Reader::set_epoch_plan(const EpochPlan& plan) {
 
 SourceState Reader::state(int64_t position) {
   prepare();
-  // A plan is the loader's, which knows where it is.
+  // The loader owns the plan and saves its position.
   if (plan_) return {{"planned", 1}, {"epoch_size", order_->size()}};
   const auto place = order_->place(position);
   SourceState state = facts();
@@ -143,7 +143,7 @@ std::optional<ReaderMeta> Reader::meta() {
                     .shuffles = options_.shuffle != Shuffle::kNone};
 }
 
-// What the order of samples depends on.
+// The arguments that the order of samples depends on.
 SourceState Reader::facts() const {
   return {{"epoch_size", order_->size()},
           {"shard_id", options_.shard_id},

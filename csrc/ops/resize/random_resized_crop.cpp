@@ -12,7 +12,7 @@
 namespace torchdali {
 namespace {
 
-// What the operator does on either device: the size, the window and the filter.
+// The common part for CPU and GPU: size, window and filter.
 class RandomResize {
  public:
   explicit RandomResize(const OpSpec& spec)
@@ -25,7 +25,7 @@ class RandomResize {
     TORCHDALI_CHECK(height_ >= 0 && width_ >= 0, "`size` must not be negative, got ", height_,
                     " x ", width_);
   }
-  // Of the sample in hand, whose image has this size.
+  // The window of the current sample, whose image has this size.
   ResizeGeometry draw(const SampleContext& ctx, int64_t height, int64_t width) const {
     RandomStream random = ctx.random();
     const CropWindow crop = generator_.generate(height, width, random);
@@ -58,7 +58,7 @@ class RandomResizedCrop final : public Base {
   RandomResize resize_;
 };
 
-// A node does the work of two operators and has the arguments of both: those of one.
+// The arguments of one of the two operators that a node replaces.
 OpSpec part_of(OpSpec spec, const char* schema) {
   spec.schema = find_schema(schema);
   std::erase_if(spec.constants, [&](const auto& argument) {
@@ -66,14 +66,14 @@ OpSpec part_of(OpSpec spec, const char* schema) {
   });
   return spec;
 }
-// `dtype` is the resizer's: a decoder that has it is not fused.
+// `dtype` belongs to the resizer, because a decoder with this argument is not fused.
 OpSpec decoder_part(const OpSpec& spec) {
   OpSpec part = part_of(spec, "host_part.decoders.image");
   part.constants.erase("dtype");
   return part;
 }
 
-// Errors name one of the operators whose work a node does.
+// Errors name one of the operators that the node replaces.
 template <class Fn>
 auto blame(int producer, Fn&& fn) {
   try {
@@ -105,7 +105,7 @@ class DecodeForRandomResizedCrop final : public Operator {
   }
 
  private:
-  // Where nothing is read, one pixel is decoded.
+  // If nothing is read, one pixel is decoded.
   io::Region find_region(const SampleContext& ctx, const SampleView& whole) const {
     const ResizeGeometry geometry = resize_.draw(ctx, whole.shape[0], whole.shape[1]);
     const kernels::ResampleJob job = resize_.resample.plan(ctx, whole, "HWC", geometry).job;
@@ -120,7 +120,7 @@ class DecodeForRandomResizedCrop final : public Operator {
   RandomResize resize_;
 };
 
-// The GPU's work behind that.
+// The GPU part after that.
 class ResizeDecodedPart final : public GpuResampler {
  public:
   explicit ResizeDecodedPart(const OpSpec& spec)
@@ -128,7 +128,7 @@ class ResizeDecodedPart final : public GpuResampler {
   void run(SampleContext& ctx) const override {
     blame(0, [&] { GpuResampler::run(ctx); });
   }
-  // The input is a window of another image, which has all that is read.
+  // The input is the window of another image that contains all pixels that are read.
   ResampleArgs::Task task(const SampleContext& ctx, const SampleView& /*in*/) const override {
     const DeviceImage image = read_device_image(ctx, 1);
     const SampleView whole{.dtype = image.dtype,
@@ -156,9 +156,9 @@ SchemaBuilder& add_random_resize_args(SchemaBuilder& schema) {
 
 TORCHDALI_OPERATOR("random_resized_crop")
     .doc(
-        "Crops a window of random area, aspect ratio and position and resizes it to a fixed size. "
-        "Frames of a sequence share the window. Filters read around the window where the input "
-        "has pixels there.")
+        "Crops a window of random area, aspect ratio and position, and resizes it to a fixed size. "
+        "Frames of a sequence share the window. Filters also read pixels of the input around the "
+        "window.")
     .input("data", "Images or sequences; uint8, int16, uint16 or float32.",
            {"HWC", "CHW", "FHWC", "FCHW", "CFHW"})
     .output("resized", "Layout of the input; element type `dtype`.")
@@ -170,15 +170,17 @@ TORCHDALI_OPERATOR("random_resized_crop")
     .gpu<RandomResizedCrop<GpuResampler>>();
 
 TORCHDALI_OPERATOR("host_part.random_resized_crop")
-    .doc("The host's part of decoding with device=\"mixed\", of what random_resized_crop reads.")
-    .input("data", "The bytes of one image file a sample, uint8.")
+    .doc(
+        "The host part of decoding with device=\"mixed\" the pixels that random_resized_crop "
+        "reads.")
+    .input("data", "The bytes of an image file, uint8, 1-D.")
     .with(add_host_part_outputs)
     .cpu<DecodeForRandomResizedCrop>();
 
 TORCHDALI_OPERATOR("device_part.random_resized_crop")
-    .doc("random_resized_crop of an image of which a part was decoded.")
-    .input("data", "The part that is read, layout \"HWC\".")
-    .input("description", "What the host knows of it.")
+    .doc("random_resized_crop of a partly decoded image.")
+    .input("data", "The decoded part, layout \"HWC\".")
+    .input("description", "Description of the data.")
     .output("resized", "Layout \"HWC\"; element type `dtype`.")
     .with(add_random_resize_args)
     .hidden()

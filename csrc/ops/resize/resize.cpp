@@ -14,7 +14,7 @@
 namespace torchdali {
 namespace {
 
-// What `save_attrs` gives: the spatial extents of an input.
+// The output of `save_attrs`: the spatial extents of an input.
 struct Attrs {
   explicit Attrs(const SampleView& in, const SpatialAxes& axes) : count(axes.ndim) {
     for (int a = 0; a < count; ++a)
@@ -27,7 +27,7 @@ struct Attrs {
   int count;
 };
 
-// The arguments, as what is resampled to what.
+// The arguments, as a region and a size.
 class ResizeTask {
  public:
   explicit ResizeTask(const OpSpec& spec) : layout_(spec, 0), size_(spec), resample_(spec) {}
@@ -99,9 +99,9 @@ class ResizeGpu final : public gpu::StepsOperator<ResizeSteps>, public Resamples
 
 TORCHDALI_OPERATOR("resize")
     .doc(
-        "Resizes images, volumes and sequences, or a region of interest of them, with a filter of "
-        "choice. Pixels outside the region are read where the filter reaches them; outside the "
-        "input its border repeats. An empty input stays empty.")
+        "Resizes images, volumes and sequences, or a region of interest of them, with a choice of "
+        "filters. Filters also read pixels outside the region; outside the input, border pixels "
+        "are repeated. An empty input stays empty.")
     .input("data", "Images, volumes or sequences; uint8, int16, uint16 or float32.",
            {"HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW"})
     .output("resized", "Layout of the input; element type `dtype`.")
@@ -110,7 +110,7 @@ TORCHDALI_OPERATOR("resize")
     .num_outputs([](const OpSpec& spec) { return spec.get<bool>("save_attrs") ? 2 : 1; })
     .with(add_resize_args)
     .with(add_resample_args)
-    .arg("save_attrs", false, "Give the input's spatial extents as a second output.")
+    .arg("save_attrs", false, "Return the spatial extents of the input as a second output.")
     .deprecated_arg("image_type", ArgType::kImageType, "Without effect.")
     .sequences()
     .volumes()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of sizes. In float, as in DALI, so that halves round the same way.
+// How sizes are computed: in float, as in DALI, so that halves are rounded the same way.
 #include "ops/resize/resize_attr.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ SchemaBuilder& add_resize_args(SchemaBuilder& schema) {
   constexpr auto kPerSample = Arity::kPerSample;
   return schema
       .optional_arg("size", ArgType::kFloatVec,
-                    "Size of the result in pixels, one value a spatial axis in the order of the "
+                    "Size of the result in pixels, one value per spatial axis in the order of the "
                     "layout, or one value for all. 0: follows from the others and `mode`. "
                     "Negative: mirrored. Fractions: see `subpixel_scale`.",
                     kPerSample)
@@ -40,12 +40,12 @@ SchemaBuilder& add_resize_args(SchemaBuilder& schema) {
       .arg("resize_z", 0.0f, "Depth of the result; excludes `size`. Ignored for images.",
            kPerSample)
       .arg("resize_shorter", 0.0f,
-           "Length of the shortest spatial axis of the result, keeping the aspect ratio; stands "
-           "for the same `size` along all axes with `mode` \"not_smaller\".",
+           "Length of the shortest spatial axis of the result, keeping the aspect ratio. "
+           "Equivalent to the same `size` along all axes with `mode` \"not_smaller\".",
            kPerSample)
       .arg("resize_longer", 0.0f,
-           "Length of the longest spatial axis of the result, keeping the aspect ratio; stands "
-           "for the same `size` along all axes with `mode` \"not_larger\".",
+           "Length of the longest spatial axis of the result, keeping the aspect ratio. Equivalent "
+           "to the same `size` along all axes with `mode` \"not_larger\".",
            kPerSample)
       .arg("mode", "default",
            "\"default\": `size` as given; absent axes are scaled by the geometric mean of the "
@@ -53,16 +53,16 @@ SchemaBuilder& add_resize_args(SchemaBuilder& schema) {
            "ratio is kept and no axis exceeds `size`. \"not_smaller\": the aspect ratio is kept "
            "and no axis falls below `size`. Excludes `resize_shorter` and `resize_longer`.")
       .optional_arg("max_size", ArgType::kFloatVec,
-                    "Upper limit of the result's extents, one for all or one a spatial axis; 0: no "
-                    "limit. Where the aspect ratio is kept, the whole result shrinks.")
+                    "Upper limit of the extents of the result, one for all or one per spatial "
+                    "axis; 0: no limit. If the aspect ratio is kept, the whole result shrinks.")
       .arg("subpixel_scale", true,
-           "Sizes that are no whole numbers are rounded. True: the region of interest grows or "
-           "shrinks with them, so that the scale is what was asked for; False: the region stays "
-           "and the scale changes.")
+           "Fractional sizes are rounded. True: the region of interest grows or shrinks "
+           "accordingly, so that the scale is exact. False: the region is kept and the scale "
+           "changes.")
       .optional_arg("roi_start", ArgType::kFloatVec,
-                    "First corner of the region of interest, one value a spatial axis or one for "
-                    "all; goes with `roi_end`. Pixel i covers [i, i + 1). Where the start exceeds "
-                    "the end, the result is mirrored.",
+                    "First corner of the region of interest, one value per spatial axis or one for "
+                    "all; requires `roi_end`. Pixel i covers [i, i + 1). If the start exceeds the "
+                    "end, the result is mirrored.",
                     kPerSample)
       .optional_arg("roi_end", ArgType::kFloatVec, "Opposite corner of the region of interest.",
                     kPerSample)
@@ -167,7 +167,7 @@ ResizeGeometry ResizeArgs::operator()(const SampleContext& ctx,
     region[a] = std::abs(g.high[a] - g.low[a]);
   }
 
-  // Scales that were asked for.
+  // The given scales.
   Values limit{};
   if (max_size_.given()) read(ctx, max_size_, "max_size", n, limit);
   std::array<float, 3> scales;
@@ -179,8 +179,8 @@ ResizeGeometry ResizeArgs::operator()(const SampleContext& ctx,
     size[a] = std::abs(size[a]);
     if (size[a] != 0) scales[given++] = size[a] / region[a];
   }
-  // DALI does not mirror a region that runs backwards along an axis without a size, except where
-  // another axis sets the scale of all.
+  // DALI does not mirror a reversed region along an axis without a size, unless another axis sets
+  // the scale of all.
   for (int a = 0; a < n; ++a)
     if (size[a] == 0 && (each_axis || given == 0)) mirror[a] = g.high[a] < g.low[a];
 

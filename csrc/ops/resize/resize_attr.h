@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large a resized sample is and which part of the input it shows: the arguments `size`,
-// `resize_x/y/z`, `resize_shorter`, `resize_longer`, `mode`, `max_size`, `subpixel_scale`,
-// `roi_start`, `roi_end` and `roi_relative`. Source: DALI 1.35, asked with thousands of sizes.
+// The size of a resized sample and its region of the input: the arguments `size`, `resize_x/y/z`,
+// `resize_shorter`, `resize_longer`, `mode`, `max_size`, `subpixel_scale`, `roi_start`, `roi_end`
+// and `roi_relative`. Source: DALI 1.35, run with thousands of sizes.
 #pragma once
 
 #include <array>

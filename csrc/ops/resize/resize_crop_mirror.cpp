@@ -48,9 +48,9 @@ class ResizeCropMirror final : public Base {
 
 TORCHDALI_OPERATOR("resize_crop_mirror")
     .doc(
-        "Resizes, crops and mirrors in one operation: the result of resize, crop and flip one "
-        "after another, but only the pixels of the window are computed. A window that reaches "
-        "outside the resized sample repeats its border.")
+        "Resizes, crops and mirrors in one operation: the result equals resize, crop and flip, but "
+        "only the pixels of the window are computed. Outside the resized sample, a window repeats "
+        "border pixels.")
     .input("data", "Images, volumes or sequences; uint8, int16, uint16 or float32.",
            {"HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW"})
     .output("result", "Layout of the input; element type `dtype`.")

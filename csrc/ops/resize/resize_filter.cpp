@@ -18,7 +18,7 @@ kernels::ResampleFilter checked_filter(InterpType type, const char* name) {
   return static_cast<kernels::ResampleFilter>(type);
 }
 
-// Elements of a result; more cannot be meant.
+// Most elements of a result.
 constexpr double kMaxElements = 0x1p40;
 
 constexpr size_t kRows = 1, kColumns = 2;  // of ResampleJob::axes
@@ -57,7 +57,7 @@ class Resampling final : public ImageResampling {
   }
   void start(SampleContext& ctx, const void* pixels, const ImagePart& stored,
              int64_t row_stride) override {
-    // The kernel keeps the whole image's coordinates, so that nothing rounds differently.
+    // The kernel uses coordinates of the whole image, so that rounding is the same.
     kernels::ResampleJob& job = task_.job;
     job.in_row_stride = row_stride;
     job.axes[kRows].stored = stored.rows.begin;
@@ -85,7 +85,7 @@ class Resampling final : public ImageResampling {
   std::unique_ptr<kernels::ResampledRows> rows_;
 };
 
-// The tables of a whole result, in scratch, and what they are made for.
+// The tables of a whole result, in scratch memory, and their resampling.
 struct Tables {
   std::array<kernels::AxisTable, 3> axes;
 
@@ -96,8 +96,8 @@ struct Tables {
     kernels::ScratchArena arena(ctx.scratch<std::byte>(counting.used()).data());
     build(job, arena);
   }
-  // Leaves a part of the result: the tables are of the whole first, since how many taps there are,
-  // and so the order of additions, hangs on all of it.
+  // Reduces the resampling to a part of the result. Tables are built for the whole result first,
+  // because the number of taps, and so the order of additions, depends on it.
   void narrow(size_t axis, const ImagePart::Axis& part) {
     kernels::AxisTable& table = axes[axis];
     table.start += part.begin;
@@ -122,7 +122,7 @@ struct Stored {
   int64_t row_stride = 0;                      // in elements
 };
 
-// Sets what a resampling has of `task`, but the tables and the addresses.
+// Sets the fields of `task` about the resampling, except for the tables and addresses.
 void set_axes(gpu::ResampleTask& task, const kernels::ResampleJob& job, const Tables& tables,
               const Stored& source) {
   task.in_dtype = job.in_type;
@@ -135,7 +135,7 @@ void set_axes(gpu::ResampleTask& task, const kernels::ResampleJob& job, const Ta
         .out = tables.axes[a].out, .taps = tables.axes[a].taps, .in_stride = strides[a]};
   task.outer_stride = strides[0] * source.extents[0];
 }
-// Sets the tables of a task that can go by strips.
+// Sets the tables of a task that can be resampled by strips.
 bool set_strips(gpu::Blob* blob, gpu::ResampleTask& task, const kernels::ResampleJob& job,
                 const Tables& tables, const Stored& source, bool pixels, int batch) {
   return gpu::set_strips(blob, task,
@@ -213,7 +213,7 @@ SchemaBuilder& add_resample_args(SchemaBuilder& schema) {
   return schema
       .arg("interp_type", InterpType::kLinear,
            "Filter along every axis, unless `min_filter` or `mag_filter` is given: nearest "
-           "neighbour, linear (triangular is the same), cubic (Catmull-Rom), Lanczos with 3 lobes "
+           "neighbor, linear (triangular is the same), cubic (Catmull-Rom), Lanczos with 3 lobes "
            "or Gaussian.",
            kPerSample)
       .arg("min_filter", InterpType::kLinear, "Filter along axes that shrink.", kPerSample)
@@ -221,7 +221,7 @@ SchemaBuilder& add_resample_args(SchemaBuilder& schema) {
            kPerSample)
       .arg("antialias", true,
            "Widen the filter by the scale along axes that shrink, so that every input pixel "
-           "counts. Nearest neighbour is never widened.")
+           "counts. Nearest neighbor is never widened.")
       .optional_arg("dtype", ArgType::kDType,
                     "Element type of the result: that of the input (the default) or float. "
                     "Integers are rounded and saturate.")

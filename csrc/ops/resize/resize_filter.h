@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a sample is resampled: the arguments `interp_type`, `min_filter`, `mag_filter`, `antialias`
-// and `dtype`, and the way from a sample's layout to the kernel.
+// and `dtype`, and the resampling job of a sample.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@
 
 namespace torchdali {
 
-// Where the spatial axes of a layout stand: [outer..., (D,) H, W, channels...].
+// The positions of the spatial axes of a layout: [outer..., (D,) H, W, channels...].
 struct SpatialAxes {
   int first = 0;  // axis of D or H
   int ndim = 2;
   static SpatialAxes of(const Layout& layout);
 };
 
-// What of a resized sample is wanted: a window of it, then mirrored. Axes as in ResizeGeometry.
+// The wanted part of a resized sample: a window, which is then mirrored. Axes as in ResizeGeometry.
 struct ResizeWindow {
   std::array<int64_t, 3> begin{}, out{};
   std::array<bool, 3> mirror{};
@@ -36,7 +36,7 @@ class ResampleArgs {
  public:
   explicit ResampleArgs(const OpSpec& spec);
 
-  // What there is to do for a sample.
+  // The resampling of a sample.
   struct Task {
     kernels::ResampleJob job;
     Shape out_shape;
@@ -65,15 +65,16 @@ struct ResampleSteps : gpu::TaskBatch {
 // Adds the task that makes output 0 of input 0.
 void resample_on_gpu(SampleContext& ctx, ResampleSteps& steps, const ResampleArgs::Task& what);
 
-// Base classes of operators that resample, which say what there is to do. On the CPU:
+// Base classes of operators that resample. Derived classes return the resampling of a sample. On
+// the CPU:
 class CpuResampler : public Operator, public ResamplesImage {
  public:
-  // For a sample like `in`, which stands for input 0.
+  // The resampling of a sample like `in`, in place of input 0.
   virtual ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const = 0;
   void run(SampleContext& ctx) const override;
   std::unique_ptr<ImageResampling> plan(SampleContext& ctx, const SampleView& in) const override;
 };
-// On the GPU, with other outputs too, and without.
+// On the GPU, with and without further outputs.
 class ResamplesOnGpu : public gpu::ResamplesInChain {
  public:
   virtual ResampleArgs::Task task(const SampleContext& ctx, const SampleView& in) const = 0;

@@ -13,11 +13,11 @@ namespace {
 using kernels::AxisTable;
 
 constexpr int kMaxTaps = 64;
-// Less is what rounding leaves of 0, at the ends of filters.
+// Smaller weights are rounding errors of 0, at the ends of filters.
 constexpr float kLeastWeight = 0x1p-20f;
 constexpr int64_t kWarp = 32;
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // offsets in an image
-// As many threads as are of use, and the rows of a strip.
+// The number of threads that is useful, and the rows of a strip.
 constexpr int64_t kThreads = 1 << 18;
 constexpr int64_t kLeastRows = 4, kMostRows = 16;
 
@@ -32,7 +32,7 @@ Columns columns_of(const AxisTable& table, int taps, int64_t width) {
                  .weights = std::vector<uint32_t>(count * pairs)};
   for (size_t x = 0; x < count; ++x) {
     const float* weights = table.weights + x * static_cast<size_t>(table.taps);
-    // Whole numbers that add up to kStripOne, so that a flat area stays flat.
+    // Integers that add up to kStripOne, so that uniform areas do not change.
     std::array<int32_t, kMaxTaps> whole;
     int32_t rest = kStripOne;
     int largest = 0;
@@ -54,7 +54,7 @@ Columns columns_of(const AxisTable& table, int taps, int64_t width) {
   return result;
 }
 
-// Words of a row of two taps; none if the four bytes of one do not lie close enough in the source.
+// Words of a row of two taps; none if the four bytes of one are too far apart in the source.
 std::vector<StripWord> words_of(const Columns& columns, int64_t channels, int64_t width) {
   constexpr int64_t kBytes = 8;
   const int64_t end = static_cast<int64_t>(columns.starts.size()) * channels;
@@ -108,7 +108,7 @@ class Rows {
   bool back_;
 };
 
-// Of how many rows a strip is made: all of them have as many.
+// The number of rows per strip, equal for all strips.
 int64_t rows_of_strip(int64_t threads, int64_t rows, int64_t outer, int batch) {
   const int64_t all = threads * rows * outer * batch / kThreads;
   return std::clamp(all, kLeastRows, kMostRows);
@@ -119,7 +119,7 @@ bool spread_rows(const Rows& rows, int64_t height, std::vector<StripRows>& strip
                  std::vector<SpreadRow>& steps, int& first_source) {
   const int64_t begin = rows.first(0), end = rows.last(rows.count() - 1) + 1;
   steps.resize(static_cast<size_t>(end - begin));
-  std::vector<int64_t> making(steps.size());  // the row of the result that a step is the end for
+  std::vector<int64_t> making(steps.size());  // the row of the result that a step completes
   int64_t done = begin;
   for (int64_t j = 0; j < rows.count(); ++j) {
     const int64_t last = rows.last(j);
@@ -134,7 +134,7 @@ bool spread_rows(const Rows& rows, int64_t height, std::vector<StripRows>& strip
       if (ahead < 0 || ahead > 1) return false;
       steps[at].weights[ahead] = rows.weights(j)[r - rows.start(j)] / kStripOne;
     }
-  for (StripRows& strip : strips) {  // which say the rows of the result so far
+  for (StripRows& strip : strips) {  // the rows of the result so far
     const int64_t wanted = strip.begin, last = rows.last(strip.end - 1);
     strip.begin = static_cast<int32_t>(rows.first(wanted) - begin);
     strip.end = static_cast<int32_t>(last + 1 - begin);
@@ -151,7 +151,7 @@ std::vector<GatherRow> gather_rows(const Rows& rows, int taps, int64_t first_row
   for (int64_t j = 0; j < rows.count(); ++j) {
     const int64_t start = rows.start(j);
     GatherRow& row = steps[static_cast<size_t>(j)];
-    // Where there is one row, the other stays what it was.
+    // With one row, the other is unchanged.
     for (int k = 0; k < taps; ++k) {
       const auto odd = static_cast<size_t>((start + k + first_row) & 1);
       read[odd] = static_cast<int32_t>(start + k);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of resamplings that go by strips: kernels/resample/strip_resampling.h.
+// Tables for resampling by strips: kernels/resample/strip_resampling.h.
 #pragma once
 
 #include "gpu/operator.h"
@@ -14,13 +14,13 @@ struct StripSource {
   const kernels::AxisTable& columns;
   int64_t height = 1, width = 1;  // in memory
   int64_t outer = 1;              // images, `task.outer_stride` apart
-  int64_t first_row = 0;          // which row of the whole source is the first in memory
+  int64_t first_row = 0;          // the row of the whole source that is first in memory
 };
 
-// Sets `task.strips` and `task.size` where the task can go by strips: bytes to bytes, one or three
-// channels, positive weights. Otherwise returns false. `channels` and strides are set before.
-// `blob`: takes the tables; null: they are not kept. `pixels`: whether columns must be pixels,
-// since the sink does not store bytes. `batch`: number of tasks that run at the same time.
+// Sets `task.strips` and `task.size` if the task can be resampled by strips: bytes to bytes, one or
+// three channels, positive weights. Otherwise returns false. `channels` and strides are set before.
+// `blob`: stores the tables; null: they are not stored. `pixels`: whether columns must be pixels,
+// because the result is not stored as bytes. `batch`: number of tasks that run at the same time.
 bool set_strips(Blob* blob, ResampleTask& task, const StripSource& source, bool pixels, int batch);
 
 }  // namespace torchdali::gpu

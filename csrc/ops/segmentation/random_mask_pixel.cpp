@@ -33,8 +33,8 @@ class RandomMaskPixel final : public Operator {
   }
 
  private:
-  // One of the pixels for which `is_foreground` holds; -1 where there are none. They are counted by
-  // blocks, so that only one block is gone through for the one that was drawn.
+  // Draws one of the pixels for which `is_foreground` is true; -1 if there are none. They are
+  // counted by blocks, so that only one block is searched for the drawn pixel.
   template <class T, class Fn>
   static int64_t draw_where(const T* pixels, int64_t volume, RandomStream& random,
                             Fn&& is_foreground) {
@@ -56,7 +56,7 @@ class RandomMaskPixel final : public Operator {
     for (int64_t at = static_cast<int64_t>(block) * kBlock;; ++at)
       if (is_foreground(pixels[at]) && left-- == 0) return at;
   }
-  // -1 where no pixel is in the foreground.
+  // -1 if no pixel is in the foreground.
   int64_t draw_foreground(SampleContext& ctx, const SampleView& in, int64_t volume,
                           RandomStream& random) const {
     return dispatch_dtype(in.dtype, [&]<class T>() -> int64_t {
@@ -72,7 +72,7 @@ class RandomMaskPixel final : public Operator {
         return draw_where(pixels, volume, random,
                           [threshold](T pixel) { return pixel > threshold; });
       } else {
-        // The greatest integer that is not above the threshold.
+        // The greatest integer up to the threshold.
         const double floor = std::floor(threshold);
         constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
         if (std::isnan(floor)) return -1;
@@ -89,13 +89,13 @@ class RandomMaskPixel final : public Operator {
 
 TORCHDALI_OPERATOR("segmentation.random_mask_pixel")
     .doc(
-        "Draws a pixel of a mask, each as often as the others: of the whole mask, or of its "
-        "foreground, which are the pixels above `threshold` or equal to `value`. Where there is no "
-        "foreground, it draws of the whole mask.")
+        "Draws a pixel of a mask, uniformly from the whole mask or from its foreground: the pixels "
+        "above `threshold` or equal to `value`. Without foreground, draws from the whole mask.")
     .input("mask", "A mask of any element type, layout and number of dimensions; not empty.")
-    .output("position", "Where the pixel is, int64, one number for each dimension.")
-    .arg("foreground", 0, "Draw of the foreground where not 0.", Arity::kPerSample)
-    .optional_arg("value", ArgType::kInt, "The foreground's value; excludes `threshold`.",
+    .output("position", "Position of the pixel, int64, one number for each dimension.")
+    .arg("foreground", 0, "If not 0, draws from the foreground.", Arity::kPerSample)
+    .optional_arg("value", ArgType::kInt,
+                  "The value of the foreground. Cannot be combined with `threshold`.",
                   Arity::kPerSample)
     .arg("threshold", 0.0f, "Pixels above it are the foreground.", Arity::kPerSample)
     .random()

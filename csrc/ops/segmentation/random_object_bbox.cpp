@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.segmentation.random_object_bbox: the bounding box of an object of a labelled mask, drawn at
-// random.
+// fn.segmentation.random_object_bbox: the bounding box of a random object of a mask of labels.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -62,7 +61,7 @@ class RandomObjectBbox final : public Operator {
 
  private:
   struct Choice {
-    bool any_class;  // all but the background, each as likely
+    bool any_class;  // all but the background, equally likely
     std::vector<int64_t> classes;
     std::vector<double> weights;
     int64_t background;
@@ -119,7 +118,7 @@ class RandomObjectBbox final : public Operator {
       return false;
     });
   }
-  // Draws a class out of those that have blobs.
+  // Draws one of the classes that have blobs.
   static void keep_one_class(const Choice& choice, RandomStream& random, std::vector<Blob>& blobs) {
     std::vector<int64_t> present;
     present.reserve(blobs.size());
@@ -152,7 +151,7 @@ class RandomObjectBbox final : public Operator {
       for (int d = 0; d < ndim; ++d) v *= b.end[d] - b.start[d];
       return v;
     };
-    std::vector<std::pair<int64_t, size_t>> order;  // of equals the first
+    std::vector<std::pair<int64_t, size_t>> order;  // the first of equal ones
     order.reserve(blobs.size());
     for (size_t i = 0; i < blobs.size(); ++i) order.emplace_back(-volume(blobs[i]), i);
     std::sort(order.begin(), order.end());
@@ -188,16 +187,16 @@ class RandomObjectBbox final : public Operator {
 
 TORCHDALI_OPERATOR("segmentation.random_object_bbox")
     .doc(
-        "Draws an object of a mask of labels and returns its bounding box: first a class, then one "
-        "of its blobs (elements that touch along an axis), each as often as the others. The whole "
-        "mask where no blob is left to draw from, or with probability 1 - `foreground_prob`.")
+        "Draws an object of a mask of labels and returns its bounding box: first a class, then "
+        "uniformly one of its blobs (elements that touch along an axis). Returns the whole mask if "
+        "there is no such blob, and with probability 1 - `foreground_prob`.")
     .input("mask", "Labels, integers of any type, any layout and number of dimensions.")
     .output("start",
-            "Where the box starts, int32, one number for each dimension; with the format "
-            "\"box\" its start and end, one after the other.")
+            "Start of the box, int32, one number for each dimension; with the format \"box\", its "
+            "start followed by its end.")
     .output("extent",
-            "Extents of the box, or with the format \"start_end\" its end (one past it); "
-            "int32. Not with the format \"box\".")
+            "Extents of the box, or with the format \"start_end\" its end (exclusive); int32. Not "
+            "returned with the format \"box\".")
     .output("label",
             "Label of the object, the background's for the whole mask; int32, no "
             "dimensions; only with `output_class`.")
@@ -205,31 +204,30 @@ TORCHDALI_OPERATOR("segmentation.random_object_bbox")
       return (spec.get<std::string>("format") == "box" ? 1 : 2) + spec.get<bool>("output_class");
     })
     .arg("background", 0,
-         "The background's label. By default 0, or where that is one of `classes` the greatest "
+         "The label of the background. By default 0, or if 0 is one of `classes`, the greatest "
          "negative number that is not.",
          Arity::kPerSample)
     .arg("cache_objects", false,
-         "Accepted for old programs: objects are found anew each time, with the same results.")
+         "No effect: objects are found anew each time, with the same results.")
     .optional_arg(
         "class_weights", ArgType::kFloatVec,
-        "How likely each of `classes` is, in relation to the others; of the classes 1, 2, "
-        "3 ... where `classes` is not given.",
+        "Relative probability of each of `classes`; without `classes`, of the classes 1, 2, 3 ...",
         Arity::kPerSample)
     .optional_arg("classes", ArgType::kIntVec,
                   "Labels to draw from; all but the background by default.", Arity::kPerSample)
     .arg("foreground_prob", 1.0f, "Probability of drawing an object.", Arity::kPerSample)
     .arg("format", "anchor_shape", "\"anchor_shape\", \"start_end\" or \"box\": see the outputs.")
     .arg("ignore_class", false,
-         "Draw of all objects, whatever their class. Excludes `classes`, `class_weights` and "
+         "Draw from all objects of any class. Excludes `classes`, `class_weights` and "
          "`output_class`.")
     .optional_arg("k_largest", ArgType::kInt,
-                  "Draw of so many of the largest boxes only (of the class, or with `ignore_class` "
-                  "of all).")
-    .arg("output_class", false, "Return the label too.")
-    .optional_arg("threshold", ArgType::kIntVec,
-                  "Least extents of a box, for each dimension or one for all; smaller ones are "
-                  "left out.",
-                  Arity::kPerSample)
+                  "Draw only from this many of the largest boxes (of the class, or with "
+                  "`ignore_class` of all).")
+    .arg("output_class", false, "Also return the label.")
+    .optional_arg(
+        "threshold", ArgType::kIntVec,
+        "Least extents of a box, for each dimension or one for all; smaller ones are ignored.",
+        Arity::kPerSample)
     .random()
     .cpu<RandomObjectBbox>();
 

@@ -77,17 +77,15 @@ class SelectMasks final : public Operator {
 };
 
 TORCHDALI_OPERATOR("segmentation.select_masks")
-    .doc(
-        "Keeps the polygons of some masks, in the order of `mask_ids`, and the vertices that "
-        "belong to them.")
+    .doc("Keeps the polygons of some masks, in the order of `mask_ids`, and their vertices.")
     .input("mask_ids", "The masks to keep; int32, a list without duplicates.")
     .input("polygons",
            "Polygons: mask, first vertex, one past the last vertex; int32, shape (polygons, 3). A "
            "mask may have several.")
     .input("vertices", "Vertices, any element type, shape (vertices, coordinates).")
     .output("selected_polygons", "The polygons kept, int32, shape (polygons, 3).")
-    .output("selected_vertices", "Their vertices, one polygon after the other.")
-    .arg("reindex_masks", false, "Number the masks by their place in `mask_ids`.")
+    .output("selected_vertices", "The vertices of these polygons, in their order.")
+    .arg("reindex_masks", false, "Replace mask numbers by their index in `mask_ids`.")
     .cpu<SelectMasks>();
 
 }  // namespace

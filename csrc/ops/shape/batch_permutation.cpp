@@ -32,7 +32,7 @@ class BatchPermutation final : public Operator {
  private:
   std::vector<int32_t> draw(int count, RandomStream& random) const {
     std::vector<int32_t> order(static_cast<size_t>(count));
-    if (count == 1) return order;  // a single sample has nowhere to go
+    if (count == 1) return order;  // a single sample cannot move
     if (repeats_) {
       for (int i = 0; i < count; ++i) {
         auto& value = order[static_cast<size_t>(i)];
@@ -41,7 +41,7 @@ class BatchPermutation final : public Operator {
       }
       return order;
     }
-    // One order in e has no fixed point, whatever the size of the batch.
+    // About one order in e has no fixed point, for any size of the batch.
     do shuffle(order, random);
     while (moves_all_ && has_fixed_point(order));
     return order;
@@ -66,10 +66,10 @@ TORCHDALI_OPERATOR("batch_permutation")
     .doc(
         "Draws an order of the samples of a batch, for fn.permute_batch. Every order that the "
         "arguments permit is equally likely.")
-    .output("indices", "A number of a sample in the batch: an int32 scalar a sample.")
-    .arg("allow_repetitions", false, "Numbers may come several times, or not at all.")
+    .output("indices", "Index of a sample in the batch: an int32 scalar per sample.")
+    .arg("allow_repetitions", false, "Indices may be repeated or missing.")
     .arg("no_fixed_points", false,
-         "No sample stays where it is, except where it is the only one of its batch.")
+         "No sample keeps its position, unless it is the only one in its batch.")
     .random()
     .cpu<BatchPermutation>();
 

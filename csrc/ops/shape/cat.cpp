@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.cat and fn.stack: several inputs as one, along an axis that they have or along a new one.
+// fn.cat and fn.stack: joins inputs along an existing or a new axis.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@
 namespace torchdali {
 namespace {
 
-// Copies `count` runs of kBytes (or `bytes`) that lie one after the other to places `stride` apart.
+// Copies `count` contiguous runs of kBytes (or `bytes`) to addresses `stride` apart.
 template <int kBytes>
 void scatter(char* out, const char* in, int64_t count, int64_t bytes, int64_t stride) {
   const int64_t size = kBytes > 0 ? kBytes : bytes;
@@ -35,7 +35,7 @@ auto scatter_function(int64_t bytes) {
   }
 }
 
-// The letter of an axis, or 0 where none is given.
+// The letter of an axis, or 0 if none is given.
 char axis_letter(const OpSpec& spec) {
   if (!spec.has("axis_name")) return 0;
   const auto name = spec.get<std::string>("axis_name");
@@ -43,9 +43,9 @@ char axis_letter(const OpSpec& spec) {
   return name[0];
 }
 
-// Calls part(to, input, count, bytes, stride) for each input: `count` runs of `bytes` that lie one
-// after the other go to places `stride` apart, so that the inputs are next to each other along
-// `axis` of output 0, which is made.
+// Makes output 0, and calls part(to, input, count, bytes, stride) for each input: `count`
+// contiguous runs of `bytes` are copied to addresses `stride` apart, which places the inputs next
+// to each other along `axis`.
 template <class Part>
 void each_part(const SampleContext& ctx, const SampleView& out, int axis, Part&& part) {
   const SampleView& first = ctx.input(0);
@@ -63,7 +63,7 @@ void each_part(const SampleContext& ctx, const SampleView& out, int axis, Part&&
   }
 }
 
-// How the joined inputs are made: on the CPU, and on the GPU, with a task for each input.
+// How inputs are joined on the CPU, and on the GPU with a task for each input.
 class Join : public Operator {
  protected:
   static void join(SampleContext& ctx, const SampleView& out, int axis) {
@@ -171,27 +171,28 @@ constexpr int kMaxInputs = 999;  // DALI's
 
 TORCHDALI_OPERATOR("cat")
     .doc(
-        "Puts the inputs together along an axis that they have. Their shapes may differ along this "
-        "axis only.")
+        "Concatenates the inputs along an existing axis. Their shapes may differ along this axis "
+        "only.")
     .input("input", "Any layout, any element type.")
-    .variadic_input("inputs", "More of them, of the same type.", kMaxInputs)
+    .variadic_input("inputs", "Further inputs of the same type.", kMaxInputs)
     .output("joined", "Layout and element type of the first input.")
     .arg("axis", 0, "The axis; negative numbers count from the end. Excludes `axis_name`.")
     .optional_arg("axis_name", ArgType::kString,
-                  "The axis as a letter of the first input's layout.")
+                  "The axis as a letter of the layout of the first input.")
     .cpu<Cat<Join>>()
     .gpu<Cat<JoinGpu>>();
 
 TORCHDALI_OPERATOR("stack")
-    .doc("Puts the inputs, which have one shape, together along a new axis.")
+    .doc("Stacks inputs of the same shape along a new axis.")
     .input("input", "Any layout, any element type.")
-    .variadic_input("inputs", "More of them, of the same type and shape.", kMaxInputs)
+    .variadic_input("inputs", "Further inputs of the same type and shape.", kMaxInputs)
     .output("stacked",
-            "As many dimensions as the inputs and one. It has a layout only where `axis_name` is "
+            "One dimension more than the inputs. It has a layout only if `axis_name` is "
             "given.")
-    .arg("axis", 0, "Where the new axis is in the output; negative numbers count from its end.")
-    .optional_arg("axis_name", ArgType::kString,
-                  "Letter of the new axis in the layout; inputs that are no scalars need one then.")
+    .arg("axis", 0, "Position of the new axis in the output; negative numbers count from the end.")
+    .optional_arg(
+        "axis_name", ArgType::kString,
+        "Letter of the new axis in the layout; inputs with dimensions then need a layout.")
     .cpu<Stack<Join>>()
     .gpu<Stack<JoinGpu>>();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.element_extract: frames of a sequence as outputs of their own. Views.
+// fn.element_extract: frames of a sequence as separate outputs. Views.
 #include <string>
 #include <vector>
 
@@ -40,15 +40,15 @@ class ElementExtract final : public Operator {
 };
 
 TORCHDALI_OPERATOR("element_extract")
-    .doc("Gives frames of a sequence as outputs of their own. Views: nothing is copied.")
-    .input("sequence", "A sequence: at least two axes, the first of which is that of the frames.")
-    .output("element", "The frame of each number in `element_map`, one output each.")
+    .doc("Returns frames of a sequence as separate outputs. Views: nothing is copied.")
+    .input("sequence", "A sequence: at least two axes, the first of which is the frames.")
+    .output("element", "One output for each frame in `element_map`.")
     .num_outputs([](const OpSpec& spec) {
       const auto map = spec.get<std::vector<int64_t>>("element_map");
       TORCHDALI_CHECK(!map.empty(), "`element_map` is empty");
       return static_cast<int>(map.size());
     })
-    .required_arg("element_map", ArgType::kIntVec, "Numbers of the frames, from 0.")
+    .required_arg("element_map", ArgType::kIntVec, "Indices of the frames, from 0.")
     .cpu<ElementExtract>()
     .gpu<gpu::ViewOperator<ElementExtract>>();
 

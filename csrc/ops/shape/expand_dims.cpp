@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.expand_dims: axes of extent 1, inserted. Always a view.
+// fn.expand_dims: inserts axes of extent 1. Always a view.
 #include <algorithm>
 
 #include "core/operator.h"
@@ -62,9 +62,9 @@ TORCHDALI_OPERATOR("expand_dims")
     .doc("Inserts axes of extent 1. A view: nothing is copied.")
     .input("data", "Any layout, any element type.")
     .output("expanded",
-            "The input with the new axes. It has a layout only where `new_axis_names` are given.")
+            "The input with the new axes. It has a layout only if `new_axis_names` is given.")
     .required_arg("axes", ArgType::kIntVec,
-                  "Where the new axes are in the output; numbers below 0 count from its end.")
+                  "Positions of the new axes in the output; negative numbers count from the end.")
     .arg("new_axis_names", Layout(),
          "Letters of the new axes in the layout, in the order of `axes`; the input needs a layout "
          "then.")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.get_property: what the engine knows about a sample beside its elements, as text.
+// fn.get_property: properties of a sample other than its elements, as text.
 #include <algorithm>
 #include <string>
 
@@ -58,13 +58,13 @@ class GetPropertyGpu final : public gpu::KernelOperator<gpu::HostBytesKernel> {
 
 TORCHDALI_OPERATOR("get_property")
     .doc(
-        "Gives what is known about each sample beside its elements: `x.property(key)` makes it of "
-        "`x`.")
+        "Returns a property of each sample other than its elements. `x.property(key)` creates it "
+        "from `x`.")
     .input("data", "Any layout, any element type.")
-    .output("property", "The text as bytes, uint8; of length 0 where there is none.")
+    .output("property", "The text as bytes, uint8; of length 0 if there is none.")
     .required_arg("key", ArgType::kString,
                   "\"source_info\": the path or key that the sample was made from, relative to the "
-                  "reader's root; \"layout\": the letters of its axes.")
+                  "root of the reader; \"layout\": the letters of its axes.")
     .cpu<GetProperty>()
     .gpu<GetPropertyGpu>();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape that reshape and reinterpret are asked for: the arguments `shape`, `rel_shape` and
-// `src_dims`, or the input `shape_input`.
+// The shape argument of reshape and reinterpret: the arguments `shape`, `rel_shape` and `src_dims`,
+// or the input `shape_input`.
 #pragma once
 
 #include <cmath>
@@ -23,11 +23,11 @@ inline SchemaBuilder& add_new_shape_args(SchemaBuilder& schema) {
                     "`src_dims` names), rounded to the nearest; one of them may be negative and "
                     "follows from the rest.",
                     Arity::kPerSample)
-      .optional_arg("src_dims", ArgType::kIntVec,
-                    "Which axis of the input each axis of the output takes its extent from; -1 is "
-                    "a new axis of extent 1. The elements keep their order. Without effect where "
-                    "`shape` is given.",
-                    Arity::kPerSample);
+      .optional_arg(
+          "src_dims", ArgType::kIntVec,
+          "For each axis of the output, the axis of the input whose extent it has; -1 is a new "
+          "axis of extent 1. The elements keep their order. No effect if `shape` is given.",
+          Arity::kPerSample);
 }
 
 // The extents of the output, one of which may be open.
@@ -65,9 +65,9 @@ class NewShape {
       TORCHDALI_CHECK(!spec.get<std::vector<float>>("rel_shape").empty(), "`rel_shape` is empty");
   }
 
-  // Whether there is a shape or factors, so that it says how many elements there are.
+  // Whether there is a shape or factors, which determine the number of elements.
   bool extents_given() const { return extents_given_; }
-  // Whether there is anything of it.
+  // Whether any of the arguments is given.
   bool given() const { return extents_given_ || src_dims_.given(); }
 
   Wanted operator()(const SampleContext& ctx, const Shape& in) const {

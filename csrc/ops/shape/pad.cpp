@@ -24,7 +24,7 @@ struct Largest final : BatchState {
   Shape shape;
 };
 
-// The shape that a sample is padded to, and what with.
+// The shape that a sample is padded to, and the fill value.
 class PadArgs {
  public:
   explicit PadArgs(const OpSpec& spec)
@@ -35,7 +35,7 @@ class PadArgs {
         batch_wide_ |= extent <= 0;
   }
 
-  // Whether samples depend on the largest of their batch.
+  // Whether samples depend on the largest one in the batch.
   bool batch_wide() const { return batch_wide_; }
   static std::unique_ptr<Largest> largest(BatchContext& ctx) {
     auto largest = std::make_unique<Largest>();
@@ -51,8 +51,8 @@ class PadArgs {
     return largest;
   }
 
-  // Makes the output, of the shape that the sample is padded to; null where nothing is to be done:
-  // it is a view of the input, or empty. `largest` where batch_wide().
+  // Makes the output, of the padded shape. Returns null if there is nothing to do: it is a view of
+  // the input, or empty. `largest`: if batch_wide().
   const SampleView* make_output(SampleContext& ctx, const Largest* largest) const {
     const SampleView& in = ctx.input(0);
     const Shape shape = padded_shape(ctx, in, largest);
@@ -65,7 +65,7 @@ class PadArgs {
     const SampleView& out = ctx.output(0, in.dtype, shape, in.layout);
     return out.volume() == 0 ? nullptr : &out;
   }
-  // The bytes of an element that is added.
+  // The bytes of an added element.
   uint64_t fill(const SampleContext& ctx, DType dtype) const {
     return kernels::fill_element(dtype, fill_value_(ctx));
   }
@@ -170,24 +170,24 @@ class PadGpu final : public gpu::KernelOperator<gpu::CopyKernel> {
 
 TORCHDALI_OPERATOR("pad")
     .doc(
-        "Pads samples at the end of their axes: to `shape`, to a multiple of `align`, or, where no "
-        "shape is given, to the largest sample of the batch. A view where there is nothing to pad.")
+        "Pads samples at the end of their axes: to `shape`, to a multiple of `align`, or without "
+        "`shape` to the largest sample of the batch. A view if there is nothing to pad.")
     .input("data", "Any layout, any element type.")
     .output("padded", "Layout and element type of the input.")
     .optional_arg("axes", ArgType::kIntVec,
-                  "Axes to pad, as numbers; negative ones count from the end. By default, or where "
-                  "the list is empty, all. Excludes `axis_names`.",
+                  "Axes to pad, as numbers; negative ones count from the end. By default, or for "
+                  "an empty list, all. Excludes `axis_names`.",
                   Arity::kPerSample)
     .optional_arg("axis_names", ArgType::kLayout, "Axes to pad, as letters of the layout.")
     .optional_arg("shape", ArgType::kIntVec,
-                  "Extents to pad to, one for each axis or one for all; what is larger stays as it "
-                  "is. 0 or less: the largest extent in the batch.",
+                  "Extents to pad to, one for each axis or one for all; larger samples do not "
+                  "change. 0 or less: the largest extent in the batch.",
                   Arity::kPerSample)
     .optional_arg("align", ArgType::kIntVec,
                   "The extents become multiples of these numbers (above 0), one for each axis or "
                   "one for all.",
                   Arity::kPerSample)
-    .arg("fill_value", 0.0f, "Value of what is added. Integers cut off fractions and saturate.",
+    .arg("fill_value", 0.0f, "Value of added elements. Integers are truncated and saturate.",
          Arity::kPerSample)
     .volumes()
     .cpu<Pad>()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.per_frame: marks a tensor as a sequence, so that its values are taken frame by frame
+// fn.per_frame: marks a tensor as a sequence, so that its values are used frame by frame
 // (executor/frame_loop). Always a view.
 #include <string>
 
@@ -36,12 +36,12 @@ TORCHDALI_OPERATOR("per_frame")
     .doc(
         "Marks a tensor as a sequence: given as an argument of an operator that takes sequences, "
         "it has one value for each frame. A view: nothing is copied.")
-    .input("data", "One value a frame: at least one axis, which is that of the frames.")
+    .input("data", "One value per frame: at least one axis, the first of which is the frames.")
     .output("frames",
             "The input with a layout that begins with \"F\"; axes without a letter become \"*\".")
     .arg("replace", false,
-         "Replaces the first letter of the layout by \"F\" where it is another one; otherwise such "
-         "an input is an error.")
+         "Replace the first letter of the layout by \"F\" if it is a different letter; otherwise "
+         "such an input is an error.")
     .cpu<PerFrame>()
     .gpu<gpu::ViewOperator<PerFrame>>();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.permute_batch: the samples of a batch in another order. Views.
+// fn.permute_batch: reorders the samples of a batch. Views.
 #include <memory>
 #include <vector>
 
@@ -12,7 +12,7 @@
 namespace torchdali {
 namespace {
 
-// The sample that an output sample is.
+// The sample of the input that an output sample is.
 class PermuteBatchArgs {
  public:
   explicit PermuteBatchArgs(const OpSpec& spec) : indices_(spec, "indices") {}
@@ -67,13 +67,13 @@ class PermuteBatchGpu final : public gpu::GpuOperator {
 
 TORCHDALI_OPERATOR("permute_batch")
     .doc(
-        "Gives the samples of a batch in another order: sample i of the output is sample "
-        "indices[i] of the input. A number may come several times. Nothing is copied.")
+        "Reorders the samples of a batch: sample i of the output is sample indices[i] of the "
+        "input. Indices may be repeated. Nothing is copied.")
     .input("data", "Any layout, any element type.")
     .output("permuted", "Samples of the input.")
     .required_arg("indices", ArgType::kIntVec,
-                  "Numbers of samples in the batch, from 0: a list as long as the batch, or a "
-                  "tensor with one number a sample, such as fn.batch_permutation gives.",
+                  "Indices of samples in the batch, from 0: a list as long as the batch, or a "
+                  "tensor with one number per sample, such as the result of fn.batch_permutation.",
                   Arity::kPerSample)
     .cpu<PermuteBatch>()
     .gpu<PermuteBatchGpu>();

@@ -12,7 +12,7 @@
 namespace torchdali {
 namespace {
 
-// The product of the extents and a factor, or -1 where it is beyond all memory.
+// The product of the extents and a factor, or -1 if it exceeds any memory.
 int64_t checked_volume(const Shape& shape, int64_t factor) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   int64_t volume = factor;
@@ -23,7 +23,7 @@ int64_t checked_volume(const Shape& shape, int64_t factor) {
   return volume;
 }
 
-// The arguments, as the view of the input that is asked for.
+// The arguments, as a view of the input.
 class ReshapeArgs {
  public:
   explicit ReshapeArgs(const OpSpec& spec) : new_shape_(spec), has_layout_(spec.has("layout")) {
@@ -98,7 +98,7 @@ class Reshape final : public Operator {
   }
 
  private:
-  // A view needs elements at their alignment, and truth values that are 0 or 1.
+  // A view needs aligned elements, and bool values that are 0 or 1.
   static bool usable_as(const SampleView& in, DType dtype) {
     if (dtype == in.dtype) return true;
     if (!ReshapeArgs::is_aligned(in, dtype)) return false;
@@ -143,18 +143,17 @@ class ReshapeGpu final : public gpu::KernelOperator<gpu::ConvertKernel> {
 };
 
 SchemaBuilder& add_layout_arg(SchemaBuilder& schema) {
-  return schema.optional_arg(
-      "layout", ArgType::kLayout,
-      "Layout of the output, \"\" for none. By default the input's, where the number of dimensions "
-      "stays, else none.");
+  return schema.optional_arg("layout", ArgType::kLayout,
+                             "Layout of the output, \"\" for none. By default that of the input if "
+                             "the number of dimensions does not change, else none.");
 }
 
 TORCHDALI_OPERATOR("reshape")
     .doc(
-        "Gives the elements other extents, in the same order: by `shape`, by factors, from another "
-        "input; or only another layout. A view: nothing is copied.")
+        "Changes the extents and keeps the order of the elements: by `shape`, by factors, or from "
+        "another input. Can also change only the layout. A view: nothing is copied.")
     .input("data", "Any layout, any element type.")
-    .optional_input("shape_input", "Extents of the output, integers, as `shape` has them.")
+    .optional_input("shape_input", "Extents of the output, integers, as in `shape`.")
     .output("reshaped", "The elements of the input.")
     .with(add_new_shape_args)
     .with(add_layout_arg)
@@ -166,11 +165,11 @@ TORCHDALI_OPERATOR("reshape")
 
 TORCHDALI_OPERATOR("reinterpret")
     .doc(
-        "Takes the bytes of the input as elements of another type, and gives them other extents as "
-        "fn.reshape does. Without a shape the last axis becomes longer or shorter. Bytes that "
-        "become bool are false where they are 0. A view where the memory allows it.")
+        "Reinterprets the bytes of the input as elements of another type, and changes the extents "
+        "like fn.reshape. Without a shape, the last axis becomes longer or shorter. As bool, bytes "
+        "of 0 are false, others true. A view if the memory is aligned.")
     .input("data", "Any layout, any element type.")
-    .optional_input("shape_input", "Extents of the output, integers, as `shape` has them.")
+    .optional_input("shape_input", "Extents of the output, integers, as in `shape`.")
     .output("reinterpreted", "The bytes of the input.")
     .with(add_new_shape_args)
     .with(add_layout_arg)

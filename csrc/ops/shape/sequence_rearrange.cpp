@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.sequence_rearrange: the frames of a sequence in another order. A view where they stay
-// neighbours.
+// fn.sequence_rearrange: reorders the frames of a sequence. A view if the frames stay adjacent.
 #include <cstring>
 #include <vector>
 
@@ -13,7 +12,7 @@
 namespace torchdali {
 namespace {
 
-// How frames are copied: on the CPU, and on the GPU, with a task for each frame.
+// How frames are copied on the CPU, and on the GPU with a task for each frame.
 class Rearrange : public Operator {
  protected:
   static void copy_frame(SampleContext& /*ctx*/, const SampleView& /*out*/, char* to,
@@ -80,11 +79,11 @@ class SequenceRearrange final : public Base {
 };
 
 TORCHDALI_OPERATOR("sequence_rearrange")
-    .doc("Gives the frames of a sequence in another order; frames may come several times.")
+    .doc("Reorders the frames of a sequence; frames may be repeated.")
     .input("sequence", "A sequence: at least two axes, the first of which is that of the frames.")
     .output("rearranged", "As many frames as `new_order` has numbers.")
     .required_arg("new_order", ArgType::kIntVec,
-                  "Which frame of the input comes at each place, from 0.", Arity::kPerSample)
+                  "The index of the input frame at each position, from 0.", Arity::kPerSample)
     .sequences()
     .cpu<SequenceRearrange<Rearrange>>()
     .gpu<SequenceRearrange<RearrangeGpu>>();

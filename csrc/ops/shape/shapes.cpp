@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.shapes: the extents of each sample as numbers.
+// fn.shapes: the extents of each sample.
 #include <array>
 
 #include "core/operator.h"
@@ -13,7 +13,7 @@ namespace {
 class Extents {
  public:
   explicit Extents(const OpSpec& spec) : dtype_(spec.get<DType>("dtype")) {
-    // The types that hold any extent; DALI's own choice.
+    // Types that can represent any extent; the same as in DALI.
     TORCHDALI_CHECK_KIND(kType, itemsize(dtype_) >= 4, "`dtype` is ", dtype_name(dtype_),
                          ", expected int32, uint32, int64, uint64, float32 or float64");
   }
@@ -65,9 +65,9 @@ class ShapesGpu final : public gpu::KernelOperator<gpu::HostBytesKernel> {
 };
 
 TORCHDALI_OPERATOR("shapes")
-    .doc("Gives the shape of each sample: `x.shape()` makes it of `x`.")
+    .doc("Returns the shape of each sample. `x.shape()` creates it from `x`.")
     .input("data", "Any layout, any element type.")
-    .output("shape", "The extents: as many numbers as the sample has dimensions.")
+    .output("shape", "The extents, one number per dimension of the sample.")
     .arg("dtype", DType::kInt64,
          "Type of the output: INT32, UINT32, INT64, UINT64, FLOAT or FLOAT64.")
     .deprecated_arg("type", ArgType::kDType, "Old name of `dtype`.", "dtype")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.squeeze: axes of extent 1, removed. Always a view.
+// fn.squeeze: removes axes of extent 1. Always a view.
 #include <string>
 #include <vector>
 
@@ -53,10 +53,10 @@ class Squeeze final : public Operator {
 TORCHDALI_OPERATOR("squeeze")
     .doc("Removes axes of extent 1. A view: nothing is copied.")
     .input("data", "Any layout, any element type.")
-    .output("squeezed", "The input without these axes; its layout is without their letters.")
+    .output("squeezed", "The input without these axes and their letters.")
     .optional_arg("axes", ArgType::kIntVec,
-                  "Axes to remove, as numbers; negative ones count from the end. Excludes "
-                  "`axis_names`, and one of both must be given.",
+                  "Axes to remove, as numbers; negative ones count from the end. Exactly one of "
+                  "`axes` and `axis_names` must be given.",
                   Arity::kPerSample)
     .optional_arg("axis_names", ArgType::kLayout, "Axes to remove, as letters of the layout.")
     .sequences()

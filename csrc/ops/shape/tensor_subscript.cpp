@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.tensor_subscript: what stands between the brackets of `x[...]`; fn.subscript_dim_check: the
-// same where all subscripts are full ranges. Source: Python's rules for sequences (data model,
-// "slice.indices"), DALI 1.35 for layouts and errors.
+// fn.tensor_subscript: the subscript `x[...]`; fn.subscript_dim_check: the same if all subscripts
+// are full ranges. Source: Python's rules for sequences (data model, "slice.indices"), DALI 1.35
+// for layouts and errors.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -16,7 +16,7 @@
 namespace torchdali {
 namespace {
 
-// One number of a subscript: a constant, an integer scalar a sample, or left out.
+// One number of a subscript: a constant, an integer scalar per sample, or not given.
 class Bound {
  public:
   Bound() = default;
@@ -53,7 +53,7 @@ class Bound {
   int slot_ = -1;
 };
 
-// Which positions of one axis are taken.
+// The selected positions of an axis.
 struct Range {
   int64_t start = 0, step = 1, count = 0;
   bool keeps_axis = true;
@@ -86,7 +86,7 @@ class Subscript {
     }
     const int64_t step = step_(ctx).value_or(1);
     check_step(step, axis);
-    // Backwards, "before the first" is -1 and the last position is the first to be taken.
+    // For a negative step, "before the first" is -1 and the last position is selected first.
     const int64_t first = step > 0 ? 0 : -1, last = step > 0 ? extent : extent - 1;
     const auto clamped = [&](std::optional<int64_t> bound, int64_t otherwise) {
       return bound ? std::clamp(from_the_end(*bound, extent), first, last) : otherwise;
@@ -107,13 +107,13 @@ class Subscript {
   Bound at_, lo_, hi_, step_;
 };
 
-// How many axes there must be; axes behind an ellipsis are counted from the end.
+// Checks the number of axes; axes after an ellipsis are counted from the end.
 void check_ndim(int subscripts, const SampleView& in) {
   TORCHDALI_CHECK_KIND(kIndex, subscripts <= in.shape.ndim(), "there are ", subscripts,
                        " subscripts for a tensor of ", in.shape.ndim(), " dimensions, ", in.shape);
 }
 
-// The subscripts of all axes, and the part of the input that they come down to.
+// The subscripts of all axes, and the part of the input that they select.
 class Subscripts {
  public:
   explicit Subscripts(const OpSpec& spec) {
@@ -178,7 +178,7 @@ class Subscripts {
   int ellipsis_ = 0;  // subscripts from here on belong to the last axes
 };
 
-// Makes the output where nothing has to be copied.
+// Makes the output if nothing has to be copied.
 bool share_part(SampleContext& ctx, const Subscripts::Part& part) {
   const SampleView& in = ctx.input(0);
   if (part.shape.volume() == 0) {
@@ -257,32 +257,32 @@ void add_subscripts(SchemaBuilder& builder) {
       builder.optional_arg(str_cat(prefix, i), ArgType::kInt, str_cat("Subscript ", i, doc),
                            Arity::kPerSample);
     };
-    add("at_", ": the position that is taken; the axis goes away.");
-    add("lo_", ": where its range begins.");
-    add("hi_", ": where its range ends, which does not belong to it.");
+    add("at_", ": the selected position; the axis is removed.");
+    add("lo_", ": the start of its range.");
+    add("hi_", ": the end of its range (exclusive).");
     add("step_", ": the step of its range, of either sign.");
   }
 }
 
 TORCHDALI_OPERATOR("tensor_subscript")
     .doc(
-        "Takes positions and ranges of axes: `x[1, 2:5]` makes it of `x`. Numbers below 0 count "
-        "from the end, ranges are cut to what is there, as in Python. A view where the elements "
-        "lie next to each other.")
+        "Selects positions and ranges of axes. `x[1, 2:5]` creates it from `x`. Negative numbers "
+        "count from the end, and ranges are clipped, as in Python. A view if the elements are "
+        "contiguous.")
     .input("data", "Any layout, any element type.")
-    .output("part", "The elements that were asked for; the layout keeps the letters of its axes.")
+    .output("part", "The selected elements, with the letters of the axes that are left.")
     .with(add_subscripts)
     .optional_arg("num_subscripts", ArgType::kInt,
-                  "How many subscripts there are, full ranges at the end included.")
+                  "Number of subscripts, including full ranges at the end.")
     .optional_arg("ellipsis", ArgType::kInt,
                   "Subscripts from this number on belong to the last axes instead of the next.")
     .cpu<TensorSubscript>()
     .gpu<TensorSubscriptGpu>();
 
 TORCHDALI_OPERATOR("subscript_dim_check")
-    .doc("Gives the input as it is, where it has enough dimensions: `x[:, :]` makes it of `x`.")
+    .doc("Returns the input if it has enough dimensions. `x[:, :]` creates it from `x`.")
     .input("data", "Any layout, any element type.")
-    .output("same", "The input as it is.")
+    .output("same", "The input, unchanged.")
     .required_arg("num_subscripts", ArgType::kInt, "The least number of dimensions.")
     .cpu<SubscriptDimCheck>()
     .gpu<gpu::ViewOperator<SubscriptDimCheck>>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.transpose: another order of the axes. A view where no element moves.
+// fn.transpose: reorders the axes. A view if no element moves.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -59,7 +59,7 @@ class TransposeArgs {
     layout = output_layout_.empty() ? Layout(std::string_view(letters)) : output_layout_;
     return {perm, shape, layout};
   }
-  // Hands the input on where no element moves.
+  // Returns the input if no element moves.
   static bool share(SampleContext& ctx, const Plan& plan) {
     SampleView view = ctx.input(0);
     if (!stays(view.shape, plan.perm)) return false;
@@ -70,7 +70,7 @@ class TransposeArgs {
   }
 
  private:
-  // Whether the axes that are longer than one element keep their order, or there is no element.
+  // Whether the axes with more than one element keep their order, or there are no elements.
   static bool stays(const Shape& shape, const std::array<int, kMaxDims>& perm) {
     int last = -1;
     bool ordered = true;
@@ -127,18 +127,18 @@ class TransposeGpu final : public gpu::KernelOperator<gpu::CopyKernel> {
 };
 
 TORCHDALI_OPERATOR("transpose")
-    .doc("Changes the order of the axes. A view where no element moves.")
+    .doc("Reorders the axes. A view if no element moves.")
     .input("data", "Any layout, any element type.")
     .output("transposed", "Axis i is axis perm[i] of the input.")
     .optional_arg("perm", ArgType::kIntVec,
-                  "Order of the axes, e.g. [2, 0, 1] from \"HWC\" to \"CHW\". By default, or where "
-                  "the list is empty, they are reversed.")
+                  "Order of the axes, e.g. [2, 0, 1] from \"HWC\" to \"CHW\". By default, or for "
+                  "an empty list, the axes are reversed.")
     .arg("transpose_layout", true,
          "The letters of the layout move with their axes; otherwise the output has the input's "
          "layout.")
     .optional_arg("output_layout", ArgType::kLayout,
-                  "Layout of the output, whatever `transpose_layout` says. It does not choose the "
-                  "order of the axes.")
+                  "Layout of the output, for any `transpose_layout`. It does not affect the order "
+                  "of the axes.")
     .sequences()
     .volumes()
     .cpu<Transpose>()

@@ -105,19 +105,18 @@ SchemaBuilder& add_transform_args(SchemaBuilder& schema) {
   return schema
       .optional_input("matrix",
                       "An affine transform to combine with: shape (ndim, ndim + 1), any element "
-                      "type; or one a frame, with a layout such as \"F**\".")
+                      "type; or one per frame, with a layout such as \"F**\".")
       .output("transform", "The transform, float32, shape (ndim, ndim + 1).")
       .arg("reverse_order", false,
-           "With an input: apply this transform first and the input's then, instead of the other "
-           "way round.")
+           "With an input: apply this transform before that of the input, instead of after it.")
       .each_frame();
 }
 
 SchemaBuilder& add_center_arg(SchemaBuilder& schema) {
-  return schema.optional_arg("center", ArgType::kFloatVec,
-                             "The point that stays where it is, one number for each dimension or "
-                             "one for all; the origin by default.",
-                             Arity::kPerSample);
+  return schema.optional_arg(
+      "center", ArgType::kFloatVec,
+      "The fixed point, one number for each dimension or one for all; the origin by default.",
+      Arity::kPerSample);
 }
 
 }  // namespace torchdali

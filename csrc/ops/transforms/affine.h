@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Affine transforms of 1 to 6 dimensions, and what fn.transforms.* share: the optional input
-// matrix, `reverse_order`, arguments with a number for each dimension.
+// Affine transforms of 1 to 6 dimensions, and the common part of fn.transforms.*: the optional
+// input matrix, `reverse_order`, arguments with a number for each dimension.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ struct Affine {
   float& offset(int row) { return m[row][ndim]; }
   float offset(int row) const { return m[row][ndim]; }
   // Moves the fixed point of the linear part from the origin to `center`: one number for all
-  // dimensions, or one each.
+  // dimensions, or one for each.
   void set_center(std::span<const float> center);
-  // First `before`, then this.
+  // The transform `before`, followed by this.
   Affine after(const Affine& before) const;
 
   // From a matrix of any element type. Raises unless it has such a shape.
@@ -59,7 +59,7 @@ class TransformOperator : public Operator {
   void run(SampleContext& ctx) const final;
 
  protected:
-  // `input_ndim`: of the input matrix; 0 where there is none.
+  // `input_ndim`: of the input matrix; 0 if there is none.
   virtual Affine transform(SampleContext& ctx, int input_ndim) const = 0;
 
  private:

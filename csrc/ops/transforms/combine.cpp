@@ -26,12 +26,13 @@ class Combine final : public Operator {
 };
 
 TORCHDALI_OPERATOR("transforms.combine")
-    .doc("One affine transform that does what several do one after the other.")
-    .input("first",
-           "An affine transform: shape (ndim, ndim + 1), any element type; or one a frame, with a "
-           "layout such as \"F**\".")
-    .input("second", "Another, of as many dimensions.")
-    .variadic_input("more", "Further ones.", 99)
+    .doc("The composition of affine transforms.")
+    .input(
+        "first",
+        "An affine transform: shape (ndim, ndim + 1), any element type; or one per frame, with a "
+        "layout such as \"F**\".")
+    .input("second", "Another transform with the same number of dimensions.")
+    .variadic_input("more", "Further transforms.", 99)
     .output("transform", "The combined transform, float32, shape (ndim, ndim + 1).")
     .arg("reverse_order", false, "Apply the last input first, instead of the first input first.")
     .each_frame()

@@ -70,7 +70,7 @@ class CoordFlip final : public Operator {
     const float* from = ctx.input(0).as<const float>();
     const SampleView& out = ctx.output_view(0);
     float* to = out.as<float>();
-    // Of its own, so that the compiler knows that the output is not among it.
+    // A local copy, so that the compiler knows that the output does not alias it.
     const CoordFlipArgs::Plan plan = made;
     for (float* const end = to + out.volume(); to != end;)
       for (int i = 0; i < plan.ndim; ++i) *to++ = plan.add[i] + plan.factor[i] * *from++;
@@ -102,15 +102,15 @@ class CoordFlipGpu final : public gpu::KernelOperator<gpu::FlipPointsKernel> {
 };
 
 TORCHDALI_OPERATOR("coord_flip")
-    .doc("Mirrors the coordinates of points at a centre: 2 * center - coordinate.")
+    .doc("Mirrors the coordinates of points at a center: 2 * center - coordinate.")
     .input("points", "Points, float32, shape (points, 1 to 3 coordinates).")
     .output("flipped", "Shape of the input, float32; without layout.")
-    .arg("flip_x", 1, "Mirror x where not 0.", Arity::kPerSample)
-    .arg("flip_y", 0, "Mirror y where not 0.", Arity::kPerSample)
-    .arg("flip_z", 0, "Mirror z where not 0.", Arity::kPerSample)
-    .arg("center_x", 0.5f, "Where x is mirrored.", Arity::kPerSample)
-    .arg("center_y", 0.5f, "Where y is mirrored.", Arity::kPerSample)
-    .arg("center_z", 0.5f, "Where z is mirrored.", Arity::kPerSample)
+    .arg("flip_x", 1, "If not 0, mirrors x.", Arity::kPerSample)
+    .arg("flip_y", 0, "If not 0, mirrors y.", Arity::kPerSample)
+    .arg("flip_z", 0, "If not 0, mirrors z.", Arity::kPerSample)
+    .arg("center_x", 0.5f, "Center of the mirrored x.", Arity::kPerSample)
+    .arg("center_y", 0.5f, "Center of the mirrored y.", Arity::kPerSample)
+    .arg("center_z", 0.5f, "Center of the mirrored z.", Arity::kPerSample)
     .arg("layout", Layout(""),
          "Order of the coordinates, e.g. \"yx\"; \"x\", \"xy\" or \"xyz\" by default.")
     .cpu<CoordFlip>()

@@ -12,7 +12,7 @@
 namespace torchdali {
 namespace {
 
-// The matrix and what is added, of a sample. Scratch memory of the sample.
+// The matrix and the offset of a sample, in its scratch memory.
 class CoordTransformArgs {
  public:
   explicit CoordTransformArgs(const OpSpec& spec)
@@ -91,7 +91,7 @@ class CoordTransform final : public Operator {
   }
 
  private:
-  // In pieces that stay in the first cache, where types are converted.
+  // If types are converted, in blocks that stay in the L1 cache.
   static void transform(const SampleView& in, const SampleView& out, int64_t count,
                         const kernels::LinearMap& map, SampleContext& ctx) {
     const bool from_float = in.dtype == DType::kFloat, to_float = out.dtype == DType::kFloat;
@@ -153,16 +153,15 @@ TORCHDALI_OPERATOR("coord_transform")
         "M * x + T for the vectors x along the last axis, computed in float: points, or the "
         "channels of pixels.")
     .input("points",
-           "Vectors of n components, shape (..., n), any element type; frames where the layout "
+           "Vectors of n components, shape (..., n), any element type; with frames if the layout "
            "begins with F.")
     .output("transformed",
             "Vectors of m components, shape (..., m), element type `dtype`, layout of the input.")
     .optional_arg("M", ArgType::kFloatVec,
-                  "The matrix, m x n, as a tensor or its rows one after the other; or one number, "
-                  "which multiplies all components. The identity by default.",
+                  "The matrix, m x n, as a tensor or a list of its rows; or one number, which "
+                  "multiplies all components. The identity by default.",
                   Arity::kPerSample)
-    .optional_arg("T", ArgType::kFloatVec,
-                  "What is added: m numbers, or one for all. Nothing by default.",
+    .optional_arg("T", ArgType::kFloatVec, "The offset: m numbers, or one for all. 0 by default.",
                   Arity::kPerSample)
     .optional_arg("MT", ArgType::kFloatVec,
                   "M and T as one matrix [M T], m x (n + 1); or one number, as for `M`. Excludes "

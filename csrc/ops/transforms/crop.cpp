@@ -56,20 +56,19 @@ class Crop final : public TransformOperator {
 
 TORCHDALI_OPERATOR("transforms.crop")
     .doc(
-        "An affine transform that takes the box `from_start` to `from_end` to the box `to_start` "
-        "to "
-        "`to_end`, alone or behind the input's. Each is a point: one number for each dimension, or "
-        "one for all. A box without extent gives infinite factors.")
+        "An affine transform that maps the box from `from_start` to `from_end` to the box from "
+        "`to_start` to `to_end`, alone or after that of the input. Each is a point: one number for "
+        "each dimension, or one for all. A box without extent results in infinite factors.")
     .with(add_transform_args)
-    .arg("from_start", std::vector<float>{0.0f}, "Where the first box begins; 0 for an empty list.",
+    .arg("from_start", std::vector<float>{0.0f}, "Start of the first box; 0 for an empty list.",
          Arity::kPerSample)
-    .arg("from_end", std::vector<float>{1.0f}, "Where the first box ends; 1 for an empty list.",
+    .arg("from_end", std::vector<float>{1.0f}, "End of the first box; 1 for an empty list.",
          Arity::kPerSample)
-    .arg("to_start", std::vector<float>{0.0f}, "Where the second box begins; 0 for an empty list.",
+    .arg("to_start", std::vector<float>{0.0f}, "Start of the second box; 0 for an empty list.",
          Arity::kPerSample)
-    .arg("to_end", std::vector<float>{1.0f}, "Where the second box ends; 1 for an empty list.",
+    .arg("to_end", std::vector<float>{1.0f}, "End of the second box; 1 for an empty list.",
          Arity::kPerSample)
-    .arg("absolute", false, "Swap start and end where the start is greater.")
+    .arg("absolute", false, "Swap start and end if the start is greater.")
     .cpu<Crop>();
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.transforms.rotation: a rotation in the plane, or around an axis in space.
+// fn.transforms.rotation: a rotation in 2-D, or around an axis in 3-D.
 #include <cmath>
 
 #include "core/argument.h"
@@ -58,13 +58,13 @@ class Rotation final : public TransformOperator {
 
 TORCHDALI_OPERATOR("transforms.rotation")
     .doc(
-        "An affine transform that rotates points, alone or behind the input's: in the plane, or in "
-        "space where `axis` is given. Positive angles turn x towards y.")
+        "An affine transform that rotates points, alone or after that of the input: in 2-D, or "
+        "with `axis` in 3-D. Positive angles rotate x towards y.")
     .with(add_transform_args)
     .required_arg("angle", ArgType::kFloat, "Angle in degrees.", Arity::kPerSample)
     .optional_arg("axis", ArgType::kFloatVec,
-                  "Axis of a rotation in space: x, y, z; of any length but 0. The opposite axis is "
-                  "the opposite angle.",
+                  "Axis of a 3-D rotation: x, y, z, of any length except 0. The opposite axis "
+                  "corresponds to the opposite angle.",
                   Arity::kPerSample)
     .with(add_center_arg)
     .cpu<Rotation>();

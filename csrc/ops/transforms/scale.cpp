@@ -30,15 +30,16 @@ class Scale final : public TransformOperator {
 };
 
 TORCHDALI_OPERATOR("transforms.scale")
-    .doc("An affine transform that scales coordinates, alone or behind the input's.")
+    .doc("An affine transform that scales coordinates, alone or after that of the input.")
     .with(add_transform_args)
-    .required_arg("scale", ArgType::kFloatVec,
-                  "Factors, one for each dimension; one alone serves all dimensions of the input, "
-                  "or `ndim`.",
-                  Arity::kPerSample)
+    .required_arg(
+        "scale", ArgType::kFloatVec,
+        "Factors, one for each dimension; a single one is for all dimensions of the input, "
+        "or `ndim`.",
+        Arity::kPerSample)
     .with(add_center_arg)
     .optional_arg("ndim", ArgType::kInt,
-                  "Number of dimensions where `scale` is one number and there is no input; 1 by "
+                  "Number of dimensions if `scale` is one number and there is no input; 1 by "
                   "default.")
     .cpu<Scale>();
 

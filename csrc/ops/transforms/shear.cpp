@@ -51,15 +51,15 @@ class Shear final : public TransformOperator {
 
 TORCHDALI_OPERATOR("transforms.shear")
     .doc(
-        "An affine transform that shears, alone or behind the input's: it moves points along one "
-        "axis by a factor of their position on another.")
+        "An affine transform that shears, alone or after that of the input: it moves points along "
+        "each axis in proportion to their position on the others.")
     .with(add_transform_args)
     .optional_arg("shear", ArgType::kFloatVec,
-                  "Factors: x by y, y by x in the plane; xy, xz, yx, yz, zx, zy in space. Their "
-                  "number gives that of the dimensions. Excludes `angles`.",
+                  "Factors: x by y, y by x in 2-D; xy, xz, yx, yz, zx, zy in 3-D. Their number "
+                  "determines the number of dimensions. Excludes `angles`.",
                   Arity::kPerSample)
     .optional_arg("angles", ArgType::kFloatVec,
-                  "The factors as angles in degrees, -90 to 90, of which they are the tangents. "
+                  "Angles in degrees, -90 to 90, whose tangents are the factors. "
                   "Excludes `shear`.",
                   Arity::kPerSample)
     .with(add_center_arg)

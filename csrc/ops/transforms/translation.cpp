@@ -22,10 +22,9 @@ class Translation final : public TransformOperator {
 };
 
 TORCHDALI_OPERATOR("transforms.translation")
-    .doc("An affine transform that moves points by an offset, alone or behind the input's.")
+    .doc("An affine transform that moves points by an offset, alone or after that of the input.")
     .with(add_transform_args)
-    .required_arg("offset", ArgType::kFloatVec,
-                  "What is added, one number for each dimension; there are as many dimensions.",
+    .required_arg("offset", ArgType::kFloatVec, "The offset, one number for each dimension.",
                   Arity::kPerSample)
     .cpu<Translation>();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fn.sphere, fn.water and fn.jitter share: images whose pixels come from elsewhere in them.
+// The common part of fn.sphere, fn.water and fn.jitter, which move pixels of an image.
 #pragma once
 
 #include <utility>
@@ -16,9 +16,9 @@ inline SchemaBuilder& add_displacement_args(SchemaBuilder& schema) {
   return schema.input("input", "Images; any number of channels and element type.", {"HWC"})
       .output("displaced", "Shape, element type and layout of the input.")
       .arg("fill_value", 0.0f,
-           "What is outside the input; rounded and saturated to the input's type.")
+           "Value outside the input; rounded and saturated to the type of the input.")
       .arg("interp_type", InterpType::kNN, "Interpolation: INTERP_NN or INTERP_LINEAR.")
-      .arg("mask", 1, "0 leaves the image as it is.", Arity::kPerSample);
+      .arg("mask", 1, "0 keeps the image unchanged.", Arity::kPerSample);
 }
 
 // Immutable; any thread.
@@ -30,7 +30,7 @@ class Displacement {
         filter_(warp_filter(spec.get<InterpType>("interp_type"))),
         mask_(spec, "mask") {}
 
-  // start(height, width) returns what makes the points: see kernels::warp(). Not called where there
+  // start(height, width) returns the generator of points for kernels::warp(). Not called if there
   // is nothing to do.
   template <class Start>
   void run(SampleContext& ctx, Start&& start) const {
@@ -41,7 +41,7 @@ class Displacement {
     const kernels::WarpSampler sampler(std::move(source));
     kernels::warp(sampler, extents, out, start(extents[1], extents[2]));
   }
-  // set(task) says how positions in the source are computed.
+  // set(task) sets how positions in the source are computed.
   template <class Set>
   void run_gpu(SampleContext& ctx, Set&& set) const {
     kernels::WarpSource source;
@@ -56,7 +56,7 @@ class Displacement {
   }
 
  private:
-  // Makes the output. False: there is nothing to do.
+  // Makes the output. Returns false if there is nothing to do.
   bool prepare(SampleContext& ctx, kernels::WarpSource& source) const {
     const SampleView& in = ctx.input(0);
     const Layout layout = layout_(in);

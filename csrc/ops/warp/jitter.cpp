@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.jitter: images whose pixels are moved at random. DALI 1.35 has it on the GPU only; this
-// follows its documentation.
+// fn.jitter: moves pixels at random. DALI 1.35 has it on the GPU only; this follows its
+// documentation.
 #include "kernels/warp/warp_position.h"
 #include "ops/warp/displacement.h"
 
@@ -61,7 +61,7 @@ class JitterGpu final : public WarpGpuOperator {
 
 TORCHDALI_OPERATOR("jitter")
     .doc(
-        "Takes each pixel from a random neighbour: moved by a whole number of pixels, each equally "
+        "Takes each pixel from a random neighbor: moved by a whole number of pixels, each equally "
         "likely, along x and along y.")
     .with(add_displacement_args)
     .arg("nDegree", 2, "Each pixel moves by -(nDegree // 2) to nDegree // 2 pixels.")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.experimental.remap: pixels from positions that come as maps. DALI 1.35 has it on the GPU only.
+// fn.experimental.remap: takes pixels from the positions in two maps. DALI 1.35 has it on the GPU
+// only.
 #include <algorithm>
 #include <cstring>
 
@@ -47,7 +48,7 @@ class RemapArgs {
     ctx.output(0, in.dtype, warped_shape(in.shape, layout, extents), layout);
     return remap;
   }
-  // Added to what the maps hold.
+  // Added to the positions in the maps.
   float shift() const { return centers_ ? 0.5f : 0.0f; }
 
  private:
@@ -114,8 +115,8 @@ class RemapGpu final : public WarpGpuOperator {
 
 TORCHDALI_OPERATOR("experimental.remap")
     .doc(
-        "Takes each pixel of the result from the position in the input that two maps hold: "
-        "result(x, y) = input(mapx(x, y), mapy(x, y)). What is outside the input, or not a number, "
+        "Takes each pixel of the result from the position in two maps: result(x, y) = "
+        "input(mapx(x, y), mapy(x, y)). What is outside the input, or not a number, "
         "is 0.")
     .input("input", "Images or sequences; any number of channels and element type.",
            {"HWC", "FHWC"})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.rotate: images and volumes, turned about their middle. Takes sequences itself, since frames
-// with angles of their own share a canvas that holds the largest of them.
+// fn.rotate: rotates images and volumes about their center. Handles sequences itself, because
+// frames with different angles share a canvas that contains all of them.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -13,15 +13,15 @@
 namespace torchdali {
 namespace {
 
-// A turn by `radians`, as DALI has it: a float.
+// A rotation by `radians`; a float, as in DALI.
 struct Turn {
   float radians = 0;
   std::array<double, 3> axis = {0, 0, 1};  // x, y, z; of length 1
 };
 using Matrix3 = std::array<std::array<double, 3>, 3>;  // over x, y, z
 
-// Counter-clockwise where y points down, from the result to the source; volumes turn by a positive
-// angle about the axis (Rodrigues).
+// Counterclockwise with y pointing down, from the result to the source; volumes rotate by a
+// positive angle about the axis (Rodrigues).
 Matrix3 rotation(const Turn& turn, bool volume) {
   const double c = std::cos(static_cast<double>(turn.radians)),
                s = std::sin(static_cast<double>(turn.radians));
@@ -33,9 +33,9 @@ Matrix3 rotation(const Turn& turn, bool volume) {
            {z * x * t + y * s, z * y * t - x * s, z * z * t + c}}};
 }
 
-// The extents that hold the whole turned input; `m` leads from the result to the input. Each gets
-// the parity of the input's extent that it has most of, so that the middle of the input stays on,
-// or between, pixels. Source: DALI 1.35, asked with some hundred angles and axes.
+// The extents of the whole rotated input; `m` maps the result to the input. Each has the parity of
+// the extent of the input that contributes most to it, so that the center of the input stays on, or
+// between, pixels. Source: DALI 1.35, run with some hundred angles and axes.
 std::array<int64_t, 3> canvas(const Matrix3& m, const std::array<int64_t, 3>& extents) {
   constexpr double kSlack = 1e-2;  // of a pixel, that may be cut off
   std::array<int64_t, 3> result{};
@@ -55,7 +55,7 @@ std::array<int64_t, 3> canvas(const Matrix3& m, const std::array<int64_t, 3>& ex
   return result;
 }
 
-// Turns, described frame by frame.
+// Rotations, described frame by frame.
 class RotateArgs {
  public:
   explicit RotateArgs(const OpSpec& spec)
@@ -177,21 +177,22 @@ class RotateGpu final : public WarpGpuOperator {
 
 TORCHDALI_OPERATOR("rotate")
     .doc(
-        "Turns images and volumes about their middle. The canvas grows to hold the whole result, "
-        "unless `size` or `keep_size` says otherwise; that of a sequence holds all of its frames. "
-        "Precision as of fn.warp_affine.")
+        "Rotates images and volumes about their center. The canvas grows to contain the whole "
+        "result, unless `size` or `keep_size` is given; that of a sequence contains all frames. "
+        "The precision is that of fn.warp_affine.")
     .input("data", "Images, volumes or sequences; any element type.",
            {"HWC", "FHWC", "DHWC", "FDHWC"})
     .output("rotated", "Layout of the input, element type `dtype`.")
     .required_arg("angle", ArgType::kFloat,
-                  "Degrees. Images turn counter-clockwise (the first row is on top), volumes about "
-                  "`axis`. May have a value for each frame.",
+                  "Angle in degrees. Images rotate counterclockwise (the first row is on top), "
+                  "volumes about `axis`. May have a value for each frame.",
                   Arity::kPerSample)
-    .optional_arg("axis", ArgType::kFloatVec,
-                  "What volumes turn about: a vector (x, y, z) of any length but 0. Ignored for "
-                  "images. May have a value for each frame.",
-                  Arity::kPerSample)
-    .arg("keep_size", false, "Keep the extents of the input, where there is no `size`.")
+    .optional_arg(
+        "axis", ArgType::kFloatVec,
+        "Rotation axis of volumes: a vector (x, y, z) of any length except 0. Ignored for "
+        "images. May have a value for each frame.",
+        Arity::kPerSample)
+    .arg("keep_size", false, "Keep the extents of the input if `size` is not given.")
     .with(add_warp_size)
     .with(add_warp_settings)
     .volumes()

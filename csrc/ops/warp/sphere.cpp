@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.sphere: images as on a sphere, larger in the middle. Source: DALI 1.35, asked with images that
-// hold their own positions.
+// fn.sphere: images as on a sphere, larger in the center. Source: DALI 1.35, run with images whose
+// pixels encode their positions.
 #include "kernels/warp/warp_position.h"
 #include "ops/warp/displacement.h"
 
@@ -43,10 +43,9 @@ class SphereGpu final : public WarpGpuOperator {
 
 TORCHDALI_OPERATOR("sphere")
     .doc(
-        "Shows images as on a sphere: a pixel at distance r from the middle comes from distance r "
-        "* "
-        "r / R on the same line, where R is half of the longer side, in whole pixels. An image of "
-        "one pixel becomes `fill_value`.")
+        "Shows images as on a sphere: a pixel at distance r from the center is taken from distance "
+        "r * r / R on the same line, where R is half of the longer side, in whole pixels. An image "
+        "of one pixel becomes `fill_value`.")
     .with(add_displacement_args)
     .cpu<Sphere>()
     .gpu<SphereGpu>();

@@ -103,19 +103,19 @@ class WarpAffineGpu final : public WarpGpuOperator {
 TORCHDALI_OPERATOR("warp_affine")
     .doc(
         "Warps images and volumes by an affine map: result(x, y) = data(M11 x + M12 y + M13, M21 x "
-        "+ M22 y + M23). (0, 0) is the corner of the first pixel, so that pixel i has its middle "
-        "at i + 0.5. Linear interpolation is done in float32; uint8 stays in fixed point, within 1 "
-        "of that.")
+        "+ M22 y + M23). (0, 0) is the corner of the first pixel, so the center of pixel i is at i "
+        "+ 0.5. Linear interpolation is computed in float32; for uint8 in fixed point, which "
+        "differs by at most 1.")
     .input("data", "Images, volumes or sequences; any element type.",
            {"HWC", "FHWC", "DHWC", "FDHWC"})
-    .optional_input("mtx", "Takes the place of `matrix`: [2, 3], or [3, 4] for volumes.")
+    .optional_input("mtx", "Replaces `matrix`: [2, 3], or [3, 4] for volumes.")
     .output("warped", "Layout of the input, extents `size`, element type `dtype`.")
     .arg("matrix", std::vector<float>{},
          "The map from positions in the result to positions in the input: 2 x 3 numbers (M11, M12, "
          "M13, M21, M22, M23), or 3 x 4 for volumes; coordinates are x, y, z.",
          Arity::kPerSample)
     .arg("inverse_map", true,
-         "False where the matrix maps the input to the result; it is inverted then.")
+         "False if the matrix maps the input to the result; it is then inverted.")
     .with(add_warp_size)
     .with(add_warp_settings)
     .each_frame()

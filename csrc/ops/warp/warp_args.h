@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operators that warp share: the arguments `size`, `interp_type`, `dtype` and
-// `fill_value`, and matrices that come as an input, as a tensor a sample, or as a list.
+// The common part of operators that warp: the arguments `size`, `interp_type`, `dtype` and
+// `fill_value`, and matrices that are an input, a tensor per sample, or a list.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace torchdali {
 
-// Nearest or linear; others raise.
+// Raises unless the type is nearest or linear.
 inline kernels::WarpFilter warp_filter(InterpType type) {
   TORCHDALI_CHECK(type == InterpType::kNN || type == InterpType::kLinear,
                   "`interp_type` is number ", static_cast<int>(type),
@@ -86,7 +86,7 @@ inline SchemaBuilder& add_warp_size(SchemaBuilder& schema) {
 inline SchemaBuilder& add_pixel_origin(SchemaBuilder& schema) {
   return schema.arg(
       "pixel_origin", "corner",
-      "What position (0, 0) is: the \"corner\" of the first pixel, or its \"center\", "
+      "The meaning of position (0, 0): the \"corner\" of the first pixel, or its \"center\", "
       "as in OpenCV.");
 }
 // Whether the argument of add_pixel_origin() is "center".
@@ -97,13 +97,13 @@ inline bool is_center_origin(const OpSpec& spec) {
   return origin == "center";
 }
 
-// The arguments of WarpSettings but `size`, for SchemaBuilder::with().
+// The arguments of WarpSettings except `size`, for SchemaBuilder::with().
 inline SchemaBuilder& add_warp_settings(SchemaBuilder& schema) {
   return schema
       .arg("interp_type", InterpType::kLinear, "Interpolation: INTERP_LINEAR or INTERP_NN.")
       .optional_arg("fill_value", ArgType::kFloat,
-                    "What is outside the input, after conversion to its type and the result's. "
-                    "Without it the input's border repeats.")
+                    "Value outside the input, after conversion to the types of input and result. "
+                    "By default, border pixels are repeated.")
       .optional_arg("dtype", ArgType::kDType,
                     "Element type of the result; values are rounded and saturate. Default: that "
                     "of the input.")
@@ -174,7 +174,7 @@ class MatrixArg {
   int slot_ = -1;
 };
 
-// The inverse of a 3 x 3 matrix, in place; raises where it has none.
+// The inverse of a 3 x 3 matrix, in place; raises if it has none.
 inline void invert(double* m) {
   const double a = m[0], b = m[1], c = m[2], d = m[3], e = m[4], f = m[5], g = m[6], h = m[7],
                i = m[8];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the GPU halves of the operators that warp share.
+// The common part of GPU operators that warp.
 #pragma once
 
 #include <array>
@@ -13,7 +13,8 @@ namespace torchdali {
 
 class WarpGpuOperator : public gpu::KernelOperator<gpu::WarpKernel> {};
 
-// Sets all of `task` but where pixels come from. `extents` and `out` are the result's.
+// Sets all of `task` except for the positions in the source. `extents` and `out` describe the
+// result.
 void set_warp(gpu::Blob& blob, gpu::WarpTask& task, const kernels::WarpSampler& sampler,
               const std::array<int64_t, 3>& extents, void* out);
 

@@ -141,10 +141,10 @@ class WarpPerspectiveGpu final : public WarpGpuOperator {
 TORCHDALI_OPERATOR("experimental.warp_perspective")
     .doc(
         "Warps images by a perspective map: with (x', y', w') = matrix (x, y, 1), result(x, y) = "
-        "input(x' / w', y' / w'). Linear interpolation is done in float32; uint8 stays in fixed "
-        "point, within 1 of that.")
+        "input(x' / w', y' / w'). Linear interpolation is computed in float32; for uint8 in fixed "
+        "point, which differs by at most 1.")
     .input("input", "Images or sequences; any element type.", {"HW", "HWC", "FHWC", "CHW", "FCHW"})
-    .optional_input("matrix", "Takes the place of the argument `matrix`: [3, 3].")
+    .optional_input("matrix", "Replaces the argument `matrix`: [3, 3].")
     .output("warped", "Layout and element type of the input, extents `size`.")
     .arg("matrix", std::vector<float>{},
          "The map from positions in the result to positions in the input: 3 x 3 numbers, row by "
@@ -155,10 +155,10 @@ TORCHDALI_OPERATOR("experimental.warp_perspective")
     .with(add_warp_size)
     .arg("interp_type", InterpType::kLinear, "Interpolation: INTERP_LINEAR or INTERP_NN.")
     .arg("border_mode", "constant",
-         "What is outside the input: \"constant\" (`fill_value`), \"replicate\" (aaa|abcd|ddd), "
+         "Values outside the input: \"constant\" (`fill_value`), \"replicate\" (aaa|abcd|ddd), "
          "\"reflect\" (cba|abcd|dcb), \"reflect_101\" (dcb|abcd|cba) or \"wrap\" (bcd|abcd|abc).")
     .arg("fill_value", std::vector<float>{},
-         "What is outside with the constant border: one number, or one for each channel; 0 by "
+         "Value of the constant border: one number, or one for each channel; 0 by "
          "default.")
     .with(add_pixel_origin)
     .each_frame()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.water: images as seen through waves. Source: DALI 1.35, asked with images that hold their own
-// positions.
+// fn.water: images as seen through waves. Source: DALI 1.35, run with images whose pixels encode
+// their positions.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -75,15 +75,14 @@ TORCHDALI_OPERATOR("water")
     .doc(
         "Shows images as through water: the pixel at (x, y), counted from 0, comes from the "
         "position (x + ampl_x * sin(freq_x * y + phase_x), y + ampl_y * cos(freq_y * x + "
-        "phase_y)), "
-        "where (0, 0) is the corner of the first pixel.")
+        "phase_y)), where (0, 0) is the corner of the first pixel.")
     .with(add_displacement_args)
     .arg("ampl_x", 10.0f, "Amplitude of the wave in the x direction, in pixels.")
     .arg("ampl_y", 10.0f, "Amplitude of the wave in the y direction, in pixels.")
     .arg("freq_x", kFrequency,
-         "Frequency of the wave in the x direction, in radians a row; 2 pi / 128 by default.")
+         "Frequency of the wave in the x direction, in radians per row; 2 pi / 128 by default.")
     .arg("freq_y", kFrequency,
-         "Frequency of the wave in the y direction, in radians a column; 2 pi / 128 by default.")
+         "Frequency of the wave in the y direction, in radians per column; 2 pi / 128 by default.")
     .arg("phase_x", 0.0f, "Phase of the wave in the x direction, in radians.")
     .arg("phase_y", 0.0f, "Phase of the wave in the y direction, in radians.")
     .cpu<Water>()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.crop: a window of each sample. Without conversion and padding it is a view where the window is
+// fn.crop: a window of each sample. Without conversion and padding, it is a view if the window is
 // contiguous.
 #include "core/operator.h"
 #include "ops/input_layout.h"
@@ -31,8 +31,7 @@ class Crop final : public Base {
 
 TORCHDALI_OPERATOR("crop")
     .doc(
-        "Cuts a window out of each sample. Without a size the window is the whole sample. "
-        "Fractions "
+        "Crops a window of each sample. Without a size, the window is the whole sample. Fractions "
         "are cut off and values saturate where `dtype` asks for uint8 or float16 (fn.cast rounds).")
     .input("data", "Images, volumes or sequences; any element type.",
            {"HWC", "CHW", "DHWC", "CDHW", "FHWC", "FCHW", "CFHW", "FDHWC", "FCDHW", "CFDHW"})

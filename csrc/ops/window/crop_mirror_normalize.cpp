@@ -19,7 +19,7 @@
 namespace torchdali {
 namespace {
 
-// The arguments, as a window of the input and what becomes of it.
+// The arguments, as a window of the input and its processing.
 class NormalizeArgs {
  public:
   explicit NormalizeArgs(const OpSpec& spec)
@@ -50,14 +50,14 @@ class NormalizeArgs {
     bool mirror;
     bool whole() const { return overlap.shape == window.shape; }
   };
-  // Of a sample like `in`, which stands for input 0.
+  // The plan for a sample like `in`, in place of input 0.
   Plan operator()(const SampleContext& ctx, const SampleView& in) const {
     const Layout layout = layout_(in);
     Window window = crop_(ctx, in.shape, layout);
     out_of_bounds_.apply(window, in.shape);
     return plan(in, layout, window, mirror_(ctx) != 0);
   }
-  // The whole of `in`.
+  // The plan for the whole of `in`.
   Plan whole(const SampleView& in, bool mirror) const {
     return plan(in, layout_(in), Window::whole(in.shape), mirror);
   }
@@ -69,13 +69,13 @@ class NormalizeArgs {
   }
   DType dtype() const { return dtype_; }
   float shift() const { return shift_; }
-  // What stands outside the sample. DALI pads with `fill_values` under the policy "pad", with zeros
+  // The value outside the sample. DALI pads with `fill_values` under the policy "pad", with zeros
   // (extra channels) otherwise.
   float fill(int64_t channel, int64_t channels) const {
     return out_of_bounds_.pads() ? out_of_bounds_.fill(channel, channels) : 0.0f;
   }
-  // mean and scale / std of each channel of the input, one after the other; one value serves all.
-  // Those of added channels count for nothing, as in DALI.
+  // mean, followed by scale / std, of each channel of the input, or one value for all. Those of
+  // added channels are ignored, as in DALI.
   void set_channels(const SampleContext& ctx, const Plan& plan, std::span<float> values) const {
     static thread_local std::vector<float> mean_buffer, std_buffer;
     const auto mean = mean_(ctx, mean_buffer), stddev = std_(ctx, std_buffer);
@@ -91,7 +91,7 @@ class NormalizeArgs {
     check("std", stddev.size());
     for (int64_t c = 0; c < channels; ++c) {
       values[c] = mean[mean.size() == 1 ? 0 : c];
-      // One factor, scale / std, as DALI has it: results agree to the bit.
+      // A single factor, scale / std, as in DALI, so that results are bit-identical.
       values[channels + c] = scale_ / stddev[stddev.size() == 1 ? 0 : c];
     }
   }
@@ -135,7 +135,7 @@ class NormalizeArgs {
   float scale_, shift_;
 };
 
-// The box that a plan stands for; the first elements of input and output are at the beginning.
+// The box of a plan; the first elements of input and output are at the beginning.
 kernels::NormalizeBox make_box(SampleContext& ctx, const NormalizeArgs& args,
                                const NormalizeArgs::Plan& plan, const SampleView& in,
                                const SampleView& out) {
@@ -173,7 +173,7 @@ kernels::NormalizeBox make_box(SampleContext& ctx, const NormalizeArgs& args,
   return box;
 }
 
-// An image of which some rows at a time are normalised.
+// An image that is normalized some rows at a time.
 class NormalizedRows final : public ImageRowSink {
  public:
   NormalizedRows(SampleContext& ctx, const kernels::NormalizeBox& box)
@@ -294,7 +294,7 @@ class CropMirrorNormalizeGpu final : public gpu::KernelOperator<gpu::NormalizeKe
 
 TORCHDALI_OPERATOR("crop_mirror_normalize")
     .doc(
-        "Crops, mirrors left to right, normalises, converts and changes the layout in one pass: "
+        "Crops, mirrors left to right, normalizes, converts and changes the layout in one pass: "
         "scale * (x - mean) / std + shift, computed in float. Results for integers are rounded to "
         "the nearest, halves away from zero, and saturate. Without a size the window is the whole "
         "sample.")
@@ -305,20 +305,20 @@ TORCHDALI_OPERATOR("crop_mirror_normalize")
     .with(add_out_of_bounds_args)
     .arg("dtype", DType::kFloat, "Element type of the output: float32, float16, int8 or uint8.")
     .arg("mean", std::vector<float>{0.0f},
-         "Mean to subtract: one for all channels or one each (of the input or, with `pad_output`, "
-         "of "
-         "the output).",
+         "Mean to subtract: one for all channels or one for each (of the input or, with "
+         "`pad_output`, of the output).",
          Arity::kPerSample)
     .arg("std", std::vector<float>{1.0f},
-         "Standard deviation to divide by: one for all channels or one each.", Arity::kPerSample)
+         "Standard deviation to divide by: one for all channels or one for each.",
+         Arity::kPerSample)
     .arg("scale", 1.0f, "Factor of the result.")
     .arg("shift", 0.0f, "Added to the result.")
-    .arg("mirror", 0, "Mirror the W axis where not 0.", Arity::kPerSample)
+    .arg("mirror", 0, "If not 0, mirrors the W axis.", Arity::kPerSample)
     .arg("output_layout", Layout("CHW"),
-         "Order of the output's axes, an order of those of the input; empty: the input's. For "
-         "sequences and volumes it must be given, e.g. \"FCHW\".")
+         "Order of the axes of the output, a permutation of the layout of the input; empty: that "
+         "of the input. Required for sequences and volumes, e.g. \"FCHW\".")
     .arg("pad_output", false,
-         "Add channels up to a power of two; they hold `fill_values` with the policy \"pad\", else "
+         "Add channels up to a power of two, with `fill_values` for the policy \"pad\", else "
          "0.")
     .deprecated_arg("image_type", ArgType::kImageType, "Has no effect.")
     .deprecated_arg("output_dtype", ArgType::kDType, "Old name of `dtype`.", "dtype")

@@ -12,8 +12,8 @@
 
 namespace torchdali {
 
-// A part of a tensor: where it starts and how far it reaches, along every axis. May reach outside;
-// check_inside() or the operator's policy decides what that means.
+// A part of a tensor: its start and extent along every axis. It may extend outside the tensor;
+// check_inside() or the policy of the operator handles that.
 struct Window {
   Shape anchor;
   Shape shape;
@@ -35,7 +35,7 @@ struct Window {
   }
 };
 
-// A window of an image as the engine takes it; nothing where it reaches outside or lacks channels.
+// A window of an image for fusion; nothing if it extends outside or lacks channels.
 inline std::optional<ImagePart> image_part(const Window& window, const Shape& image) {
   constexpr int kRows = 0, kColumns = 1, kChannels = 2;
   if (!window.inside(image) || window.shape[kChannels] != image[kChannels]) return std::nullopt;
@@ -49,27 +49,26 @@ inline SchemaBuilder& add_crop_args(SchemaBuilder& schema) {
   return schema
       .optional_arg("crop", ArgType::kFloatVec,
                     "Size of the window, in pixels: (height, width) or (depth, height, width); "
-                    "fractions are cut off. Less than 1 keeps the whole axis. Excludes `crop_h`, "
+                    "fractions are truncated. Less than 1 keeps the whole axis. Excludes `crop_h`, "
                     "`crop_w` and `crop_d`.",
                     kPerSample)
       .arg("crop_d", 0.0f,
-           "Depth of the window, in slices (or frames, where the sample has no depth); needs "
+           "Depth of the window, in slices (or frames, if the sample has no depth); requires "
            "`crop_h` and `crop_w`. 0 keeps the whole axis.",
            kPerSample)
-      .arg("crop_h", 0.0f, "Height of the window, in pixels; goes with `crop_w`. 0: all.",
+      .arg("crop_h", 0.0f, "Height of the window, in pixels; requires `crop_w`. 0: all.",
            kPerSample)
-      .arg("crop_w", 0.0f, "Width of the window, in pixels; goes with `crop_h`. 0: all.",
-           kPerSample)
+      .arg("crop_w", 0.0f, "Width of the window, in pixels; requires `crop_h`. 0: all.", kPerSample)
       .arg("crop_pos_x", 0.5f,
            "Horizontal position of the window, 0 (left) to 1 (right): the first column is "
-           "crop_pos_x * (width - crop_w), rounded as `rounding` says.",
+           "crop_pos_x * (width - crop_w), rounded by `rounding`.",
            kPerSample)
       .arg("crop_pos_y", 0.5f, "Vertical position of the window, 0 (top) to 1 (bottom).",
            kPerSample)
       .arg("crop_pos_z", 0.5f, "Position of the window along depth (or frames), 0 to 1.",
            kPerSample)
       .arg("rounding", "round",
-           "How the first pixel of the window is made an integer: \"round\" (to the nearest, "
+           "How the position of the first pixel is rounded: \"round\" (to the nearest, "
            "halves away from zero) or \"truncate\".");
 }
 
@@ -98,11 +97,11 @@ class CropArgs {
     truncate_ = rounding == "truncate";
   }
 
-  // Whether the user asked for a size; without one the window is the whole sample.
+  // Whether a size was given; without one, the window is the whole sample.
   bool sized() const { return crop_.given() || h_.given(); }
 
-  // The window in a sample of `shape`. Axes H, W and D (F where there is no D) of `layout` are
-  // cropped, others kept. Source: DALI 1.35, whose results it gives (checked by the tests).
+  // The window in a sample of `shape`. Axes H, W and D (F if there is no D) of `layout` are
+  // cropped, others kept. Results are those of DALI 1.35 (checked by the tests).
   Window operator()(const SampleContext& ctx, const Shape& shape, const Layout& layout) const {
     Window window = Window::whole(shape);
     float d = 0, h = 0, w = 0;

@@ -17,7 +17,7 @@
 namespace torchdali {
 namespace {
 
-// Regions of a sample and what they are filled with.
+// Regions of a sample and their fill values.
 class EraseArgs {
  public:
   explicit EraseArgs(const OpSpec& spec)
@@ -37,7 +37,7 @@ class EraseArgs {
 
   struct Plan {
     std::span<const Window> regions;
-    std::span<const float> values;  // one, or one a channel
+    std::span<const float> values;  // one, or one per channel
     int channel_axis;
 
     // `values` as elements of a type.
@@ -47,8 +47,8 @@ class EraseArgs {
       return elements;
     }
   };
-  // Valid until the next call of the thread. Where there are no regions, the output has been made a
-  // view of the input.
+  // Valid until the next call on this thread. If there are no regions, the output is a view of the
+  // input.
   Plan operator()(SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
     static thread_local std::vector<Window> regions;
@@ -63,7 +63,7 @@ class EraseArgs {
   }
 
  private:
-  // Those parts of the regions that lie inside the sample.
+  // The parts of the regions inside the sample.
   void find_regions(const SampleContext& ctx, const SampleView& in,
                     std::vector<Window>& regions) const {
     AxisList axes;
@@ -102,7 +102,7 @@ class EraseArgs {
       if (!empty && in.volume() > 0) regions.push_back(region);
     }
   }
-  // The element that a coordinate lies in, kept inside the sample. Infinity minus infinity is NaN.
+  // The element that contains a coordinate, clamped to the sample. Infinity minus infinity is NaN.
   static int64_t position(float x, int64_t extent) {
     if (!(x > 0)) return 0;
     return x < static_cast<float>(extent) ? std::min(static_cast<int64_t>(x), extent) : extent;
@@ -139,7 +139,7 @@ class Erase final : public Operator {
  private:
   static void fill(char* out, int64_t size, const Shape& shape, const Window& region,
                    int channel_axis, std::span<const uint64_t> elements) {
-    // Runs of one value; where channels are innermost and differ, a row of them is the pattern.
+    // Runs of one value. If channels are innermost and differ, the pattern is a row of them.
     if (elements.size() == 1) {
       each_run(shape, region, [&](int64_t at, int64_t n) {
         kernels::fill(out + at * size, size, n, elements[0]);
@@ -219,14 +219,14 @@ class EraseGpu final : public gpu::KernelOperator<gpu::EraseKernel> {
 
 TORCHDALI_OPERATOR("erase")
     .doc(
-        "Fills regions of each sample. `anchor` and `shape` have a value for each axis, one region "
-        "after the other; what lies outside the sample is left out. A region reaches from the "
-        "element that its anchor lies in to the one before that where it ends. A view where there "
+        "Fills regions of each sample. `anchor` and `shape` have a value for each axis of each "
+        "region. Parts outside the sample are ignored. A region extends from the element that "
+        "contains its anchor to the element before the one that contains its end. A view if there "
         "is nothing to erase.")
     .input("data", "Any layout, any element type.")
     .output("erased", "Shape, element type and layout of the input.")
     .arg("anchor", std::vector<float>{},
-         "Where the regions begin; empty: at the origin. Elements, or fractions of the extent with "
+         "Start of the regions; empty: at the origin. Elements, or fractions of the extent with "
          "`normalized` or `normalized_anchor`.",
          Arity::kPerSample)
     .arg("shape", std::vector<float>{},
@@ -234,17 +234,17 @@ TORCHDALI_OPERATOR("erase")
          "with `normalized` or `normalized_shape`.",
          Arity::kPerSample)
     .arg("axes", std::vector<int64_t>{1, 0},
-         "Axes that `anchor` and `shape` are for, as numbers; negative ones count from the end. "
-         "Without this and `axis_names` they are for all axes but that of the channels.")
-    .arg("axis_names", "HW", "The axes as letters of the layout; given, it wins over `axes`.")
+         "Axes of `anchor` and `shape`, as numbers; negative ones count from the end. "
+         "Without this and `axis_names`, all axes except the channels.")
+    .arg("axis_names", "HW", "The axes as letters of the layout; if given, `axes` is ignored.")
     .arg("fill_value", std::vector<float>{0.0f},
-         "Value to fill with, one or one a channel. Integers cut off fractions and saturate.",
+         "Value to fill with, one for all or one per channel. Integers are truncated and saturate.",
          Arity::kPerSample)
     .arg("normalized", false,
          "Coordinates are fractions of the extents; excludes the two arguments below.")
-    .arg("normalized_anchor", false, "`anchor` holds fractions of the extents.")
-    .arg("normalized_shape", false, "`shape` holds fractions of the extents.")
-    .arg("centered_anchor", false, "`anchor` is the middle of a region.")
+    .arg("normalized_anchor", false, "`anchor` is in fractions of the extents.")
+    .arg("normalized_shape", false, "`shape` is in fractions of the extents.")
+    .arg("centered_anchor", false, "`anchor` is the center of a region.")
     .sequences()
     .volumes()
     .cpu<Erase>()

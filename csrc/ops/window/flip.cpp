@@ -12,8 +12,8 @@
 namespace torchdali {
 namespace {
 
-// Any supported layout, seen as [outer, D, H, W, pixel]. Spatial axes are always adjacent, so one
-// loop serves every layout and element type.
+// Any supported layout, as [outer, D, H, W, pixel]. Spatial axes are always adjacent, so one loop
+// serves every layout and element type.
 struct SpatialView {
   int64_t outer = 1, d = 1, h = 1, w = 1;
   int64_t pixel;  // bytes from one W position to the next
@@ -63,7 +63,7 @@ class FlipArgs {
   Arg<int> horizontal_, vertical_, depthwise_;
 };
 
-// Hands the input on where nothing is mirrored.
+// Returns the input if nothing is mirrored.
 bool share_unflipped(SampleContext& ctx, const Layout& layout, bool flipped) {
   if (flipped) return false;
   SampleView same = ctx.input(0);
@@ -140,9 +140,9 @@ TORCHDALI_OPERATOR("flip")
     .input("data", "Images, volumes or sequences; any element type.",
            {"FDHWC", "FHWC", "DHWC", "HWC", "FCDHW", "FCHW", "CDHW", "CHW"})
     .output("flipped", "Shape, element type and layout of the input.")
-    .arg("horizontal", 1, "Mirror the W axis (left to right) where not 0.", Arity::kPerSample)
-    .arg("vertical", 0, "Mirror the H axis (top to bottom) where not 0.", Arity::kPerSample)
-    .arg("depthwise", 0, "Mirror the D axis where not 0; ignored where there is none.",
+    .arg("horizontal", 1, "If not 0, mirrors the W axis (left to right).", Arity::kPerSample)
+    .arg("vertical", 0, "If not 0, mirrors the H axis (top to bottom).", Arity::kPerSample)
+    .arg("depthwise", 0, "If not 0, mirrors the D axis; ignored if there is none.",
          Arity::kPerSample)
     .sequences()
     .volumes()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.grid_mask: blackens the squares of a grid.
+// fn.grid_mask: sets the squares of a grid to black.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -121,16 +121,16 @@ class GridMaskGpu final : public gpu::KernelOperator<gpu::GridMaskKernel> {
 
 TORCHDALI_OPERATOR("grid_mask")
     .doc(
-        "Blackens the squares of a grid (P. Chen et al., \"GridMask Data Augmentation\", 2020). "
-        "The grid is turned by `angle` around the upper left corner and then shifted.")
+        "Sets the squares of a grid to black (P. Chen et al., \"GridMask Data Augmentation\", "
+        "2020). The grid is rotated by `angle` around the upper left corner and then shifted.")
     .input("data", "Images or sequences; any element type.",
            {"HWC", "CHW", "HW", "FHWC", "FCHW", "FHW"})
     .output("masked", "Shape, layout and element type of the input.")
     .arg("tile", 100, "Distance from square to square in pixels, 1 or more.", Arity::kPerSample)
     .arg("ratio", 0.5f, "Side of a square in units of `tile`, 0 to 1.", Arity::kPerSample)
     .arg("angle", 0.0f, "Angle of the grid, in radians.", Arity::kPerSample)
-    .arg("shift_x", 0.0f, "Shift of the turned grid along its rows, in pixels.", Arity::kPerSample)
-    .arg("shift_y", 0.0f, "Shift of the turned grid along its columns, in pixels.",
+    .arg("shift_x", 0.0f, "Shift of the rotated grid along its rows, in pixels.", Arity::kPerSample)
+    .arg("shift_y", 0.0f, "Shift of the rotated grid along its columns, in pixels.",
          Arity::kPerSample)
     .cpu<GridMask>()
     .gpu<GridMaskGpu>();

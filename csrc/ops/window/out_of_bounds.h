@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens where a window reaches outside its sample: the arguments `out_of_bounds_policy` and
+// What happens if a window extends outside its sample: the arguments `out_of_bounds_policy` and
 // `fill_values`, shared by crop, slice and crop_mirror_normalize.
 #pragma once
 
@@ -14,11 +14,11 @@ namespace torchdali {
 inline SchemaBuilder& add_out_of_bounds_args(SchemaBuilder& schema) {
   return schema
       .arg("out_of_bounds_policy", "error",
-           "What to do where the window reaches outside the sample: \"error\", \"pad\" (fill with "
+           "What to do if the window extends outside the sample: \"error\", \"pad\" (fill with "
            "`fill_values`) or \"trim_to_shape\" (make the window smaller).")
       .arg("fill_values", std::vector<float>{0.0f},
-           "Values of what lies outside the sample, with the policy \"pad\": one for all, or one a "
-           "channel of the output. Integers cut off fractions and saturate.");
+           "Values outside the sample, with the policy \"pad\": one for all, or one per channel of "
+           "the output. Integers are truncated and saturate.");
 }
 
 // Immutable; any thread.
@@ -35,13 +35,13 @@ class OutOfBounds {
   }
 
   bool pads() const { return pad_; }
-  // Whether one value serves all channels.
+  // Whether there is one value for all channels.
   bool uniform() const { return fill_.size() == 1; }
   // Applies the policy to a window in a sample of shape `of`.
   void apply(Window& window, const Shape& of) const {
     if (window.inside(of)) return;
     if (pad_) {
-      // Past this no machine has the memory, and the number of bytes could overflow.
+      // More exceed the memory of any machine, and the number of bytes could overflow.
       constexpr double kMaxElements = 0x1p40;
       double elements = 1;
       for (int64_t extent : window.shape) elements *= static_cast<double>(extent);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// RandomCropGenerator: windows of random area and aspect ratio, one law for every operator that
-// crops at random, so that the same seed draws the same window in all of them.
-// Source: Szegedy et al., "Going Deeper with Convolutions", 2015 (the augmentation); the details
-// (rounding, rejection, fallback) were found by asking DALI 1.35.0's decoders.image_random_crop.
+// RandomCropGenerator: windows of random area and aspect ratio. All operators that crop at random
+// use it, so the same seed draws the same window in all of them. Source: Szegedy et al., "Going
+// Deeper with Convolutions", 2015 (the augmentation); the details (rounding, rejection, fallback)
+// were found by running DALI 1.35.0's decoders.image_random_crop.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class RandomCropGenerator {
     log_high_ = std::log(ratio_.high);
   }
 
-  // A window in an image of h rows and w columns; empty where the image is.
+  // A window in an image of h rows and w columns; empty if the image is.
   CropWindow generate(int64_t h, int64_t w, RandomStream& rng) const {
     if (h <= 0 || w <= 0) return {};
     const CropWindow size = draw_size(h, w, rng);
@@ -53,7 +53,7 @@ class RandomCropGenerator {
   }
 
  private:
-  // A range that no window of an image has must not take for ever.
+  // A range that no window of an image satisfies must not take forever.
   static constexpr int kMostAttempts = 1000000;
 
   CropWindow draw_size(int64_t h, int64_t w, RandomStream& rng) const {
@@ -72,7 +72,7 @@ class RandomCropGenerator {
       const double rows = std::sqrt(area / ratio) + 0.5, columns = std::sqrt(area * ratio) + 0.5;
       if (!(rows < static_cast<double>(h + 1) && columns < static_cast<double>(w + 1))) continue;
       const CropWindow size{.h = within(rows, h), .w = within(columns, w)};
-      // Rounding can push the ratio of a small window out of the range.
+      // Rounding can move the ratio of a small window out of the range.
       const double rounded_ratio = static_cast<double>(size.w) / static_cast<double>(size.h);
       if (rounded_ratio >= ratio_.low && rounded_ratio <= ratio_.high) return size;
     }

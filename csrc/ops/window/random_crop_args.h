@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of random windows, the same for every operator that draws them.
+// The arguments of random windows, common to all operators that draw them.
 #pragma once
 
 #include "core/operator.h"
@@ -13,15 +13,14 @@ inline SchemaBuilder& add_random_crop_args(SchemaBuilder& schema) {
       .arg("random_area", std::vector<float>{0.08f, 1.0f},
            "Range of the window's area, as a fraction of the image.")
       .arg("random_aspect_ratio", std::vector<float>{0.75f, 1.333333f},
-           "Range of the window's width over its height; drawn evenly on a logarithmic scale.")
+           "Range of the window's width over its height; drawn uniformly on a logarithmic scale.")
       .arg("num_attempts", 10,
            "Draws of area and aspect ratio, a million at most, before the largest window with a "
-           "permitted ratio is "
-           "taken, from a random place.");
+           "permitted ratio is used, at a random position.");
 }
 
 inline RandomCropGenerator make_random_crop_generator(const OpSpec& spec) {
-  // One number stands for both ends. As floats, so that equal arguments give equal windows.
+  // A single number is both ends. As floats, so that equal arguments result in equal windows.
   const auto range = [&](const char* name) {
     const auto values = spec.get<std::vector<float>>(name);
     TORCHDALI_CHECK(values.size() == 1 || values.size() == 2, "`", name, "` has ", values.size(),

@@ -44,9 +44,9 @@ class GenerateRandomCrop final : public Operator {
 
 TORCHDALI_OPERATOR("random_crop_generator")
     .doc(
-        "Draws a window of random place, area and aspect ratio in an image of the given shape, for "
-        "fn.slice or fn.decoders.image_slice with axis_names=\"HW\". With the same seed it is the "
-        "window of fn.decoders.image_random_crop.")
+        "Draws a window with random position, area and aspect ratio in an image of the given "
+        "shape, for fn.slice or fn.decoders.image_slice with axis_names=\"HW\". With the same "
+        "seed, it is the window of fn.decoders.image_random_crop.")
     .input("shape", "Shape of the image, integers: (height, width) or (height, width, channels).")
     .output("crop_anchor", "First row and column of the window, int32.")
     .output("crop_shape", "Height and width of the window, int32.")

@@ -7,7 +7,7 @@
 namespace torchdali {
 namespace {
 
-// Images, volumes and sequences are channels-last where nothing else is said.
+// Images, volumes and sequences without a layout are channels-last.
 int channel_axis(const SampleView& in) {
   const int ndim = in.shape.ndim();
   return in.layout.empty() && ndim >= 3 ? ndim - 1 : in.layout.find('C');
@@ -33,14 +33,14 @@ class Slice final : public Base {
 
 TORCHDALI_OPERATOR("slice")
     .doc(
-        "Cuts a window out of each sample. Its coordinates are the inputs `anchor` and `extent`, "
+        "Slices a window of each sample. Its coordinates are the inputs `anchor` and `extent`, "
         "or the arguments `start` with `end` or `shape` or their `rel_` forms, along `axes` or "
-        "`axis_names`; other axes are kept whole. Coordinates that are no integers are rounded to "
-        "the nearest, halves away from zero. Fractions are cut off and values saturate where "
+        "`axis_names`; other axes are kept whole. Fractional coordinates are rounded to the "
+        "nearest integer, halves away from zero. Fractions are cut off and values saturate where "
         "`dtype` asks for uint8 or float16 (fn.cast rounds).")
     .input("data", "Any layout, any element type.")
-    .optional_input("anchor", "First element of the window, one value an axis.")
-    .optional_input("extent", "Extent of the window, one value an axis.")
+    .optional_input("anchor", "First element of the window, one value per axis.")
+    .optional_input("extent", "Extent of the window, one value per axis.")
     .output("window", "The window, in the input's layout.")
     .with(add_slice_args)
     .with(add_window_copy_args)

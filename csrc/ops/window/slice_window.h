@@ -15,41 +15,40 @@
 
 namespace torchdali {
 
-// The arguments of SliceArgs, for SchemaBuilder::with(). The inputs are the operator's own: the
-// data, then optionally `anchor` and `extent`
-// (DALI's "shape", which is the name of an argument too).
+// The arguments of SliceArgs, for SchemaBuilder::with(). The operator declares the inputs: the
+// data, then optionally `anchor` and `extent` (DALI's "shape", which is also the name of an
+// argument).
 inline SchemaBuilder& add_slice_args(SchemaBuilder& schema) {
   constexpr auto kPerSample = Arity::kPerSample;
   return schema
       .arg("axes", std::vector<int64_t>{1, 0},
-           "Axes that the coordinates are for, as numbers; negative ones count from the end. "
+           "Axes of the coordinates, as numbers; negative ones count from the end. "
            "Excludes `axis_names`.",
            kPerSample)
-      .arg("axis_names", Layout("WH"),
-           "Axes that the coordinates are for, as letters of the layout.")
-      .optional_arg("start", ArgType::kIntVec, "First element of the window, one value an axis.",
+      .arg("axis_names", Layout("WH"), "Axes of the coordinates, as letters of the layout.")
+      .optional_arg("start", ArgType::kIntVec, "First element of the window, one value per axis.",
                     kPerSample)
       .optional_arg("rel_start", ArgType::kFloatVec, "`start` as a fraction of the extent.",
                     kPerSample)
       .optional_arg("end", ArgType::kIntVec,
-                    "Element after the last of the window, one value an axis. Without `end` and "
-                    "`shape` the window reaches to the end of the sample.",
+                    "Element after the last of the window, one value per axis. Without `end` and "
+                    "`shape`, the window extends to the end of the sample.",
                     kPerSample)
       .optional_arg("rel_end", ArgType::kFloatVec, "`end` as a fraction of the extent.", kPerSample)
-      .optional_arg("shape", ArgType::kIntVec, "Extent of the window, one value an axis.",
+      .optional_arg("shape", ArgType::kIntVec, "Extent of the window, one value per axis.",
                     kPerSample)
       .optional_arg("rel_shape", ArgType::kFloatVec, "`shape` as a fraction of the extent.",
                     kPerSample)
       .arg("normalized_anchor", true,
-           "Whether a floating-point input `anchor` holds fractions of the extent; integers are "
+           "Whether a floating-point input `anchor` is in fractions of the extent; integers are "
            "always elements.")
       .arg("normalized_shape", true,
-           "Whether a floating-point input `extent` holds fractions of the extent.");
+           "Whether a floating-point input `extent` is in fractions of the extent.");
 }
 
-// Reads the arguments of add_slice_args() and places the window. Immutable; any thread.
-// Coordinates that are no integers are rounded to the nearest, halves away from zero; so are start
-// and end, not the extent. Source: DALI 1.35, whose results it gives (checked by the tests).
+// Reads the arguments of add_slice_args() and places the window. Immutable; any thread. Fractional
+// coordinates are rounded to the nearest integer, halves away from zero. Start and end are rounded,
+// not the extent. Results are those of DALI 1.35 (checked by the tests).
 class SliceArgs {
  public:
   explicit SliceArgs(const OpSpec& spec)
@@ -142,7 +141,7 @@ class SliceArgs {
     const auto values = arg(ctx, buffer);
     check_count(name, values.size(), static_cast<size_t>(axes.count));
     out.resize(static_cast<size_t>(axes.count));
-    // The product is rounded to float, as DALI does; it decides halves.
+    // The product is rounded to float, as in DALI, which affects halves.
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = values[values.size() == 1 ? 0 : i] * static_cast<float>(shape[axes.axes[i]]);
     return true;

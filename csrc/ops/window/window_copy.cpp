@@ -12,7 +12,7 @@
 namespace torchdali {
 namespace {
 
-// Makes the output a view of the input where the window is contiguous in it.
+// Makes the output a view of the input if the window is contiguous in it.
 bool share(SampleContext& ctx, const SampleView& in, const Window& window, const Layout& layout) {
   int axis = 0;  // the first that is more than one element long
   while (axis < in.shape.ndim() && window.shape[axis] <= 1) ++axis;

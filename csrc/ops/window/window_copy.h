@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies a window of a sample, with conversion and padding; a view where the window is contiguous.
+// Copies a window of a sample, with conversion and padding; a view if the window is contiguous.
 // Shared by crop and slice.
 #pragma once
 
@@ -21,7 +21,7 @@ class WindowCopy {
   // Makes output 0 from input 0, whose layout is `layout`. `channel_axis`: the one that
   // `fill_values` are for, or -1.
   void operator()(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
-  // The part of an image that it would copy, where that is all it would do.
+  // The part of an image that it copies, if it does nothing else.
   std::optional<ImagePart> part(const SampleView& image, Window window) const;
   // The same on the GPU, in an operator that derives from GpuWindowOperator: adds its task.
   void run_gpu(SampleContext& ctx, const Layout& layout, int channel_axis, Window window) const;
@@ -34,7 +34,7 @@ class WindowCopy {
   DType dtype_ = DType::kNone;
 };
 
-// Base classes of operators that copy a window, which differ in nothing else.
+// Base classes of operators that copy a window, for CPU and GPU.
 class CpuWindowOperator : public Operator, public TakesImagePart {
  protected:
   static void copy_window(const WindowCopy& copy, SampleContext& ctx, const Layout& layout,

@@ -12,9 +12,9 @@
 
 namespace torchdali::gpu {
 
-// Sets what `task` has of a window and of its data, but no fill. `out` is the output that was made,
-// whose axis order[i] is axis i of the window; `reversed`: this axis of the window is mirrored, -1:
-// none. False: nothing to do.
+// Sets the fields of `task` about a window and its data, except for the fill. `out` is the output
+// that was made, whose axis order[i] is axis i of the window; `reversed`: this axis of the window
+// is mirrored, -1: none. Returns false if there is nothing to do.
 inline bool set_window_place(WindowTask& task, const SampleView& in, const SampleView& out,
                              const Shape& anchor, const Shape& shape, const std::vector<int>& order,
                              int reversed, int channel_axis) {
@@ -39,14 +39,14 @@ inline bool set_window_place(WindowTask& task, const SampleView& in, const Sampl
     task.high[a] = back ? extent - low : high;
     offset += (back ? anchor[i] + extent - 1 : anchor[i]) * stride;
   }
-  // May point outside the input, where the window begins there; no such element is read.
+  // May point outside the input if the window begins there; such elements are not read.
   task.in = reinterpret_cast<const void*>(  // NOLINT(performance-no-int-to-ptr)
       reinterpret_cast<uintptr_t>(in.data) + static_cast<uintptr_t>(offset * itemsize(in.dtype)));
   return true;
 }
 
-// All but what is for normalisation. fill(channel, channels) gives the value outside the input, as
-// a float.
+// Sets everything except for normalization. fill(channel, channels) returns the value outside the
+// input, as a float.
 template <class Fill>
 bool set_window(Blob& blob, WindowTask& task, const SampleView& in, const SampleView& out,
                 const Shape& anchor, const Shape& shape, const std::vector<int>& order,
