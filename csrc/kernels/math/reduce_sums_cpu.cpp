@@ -15,14 +15,15 @@ namespace TORCHDALI_ISA_NAMESPACE {
 template <class T>
 inline constexpr bool is_narrow = std::is_integral_v<T> && sizeof(T) <= 2;
 
+// Of integers, exact modulo 2^64.
 template <class T>
 struct Sum {
   using Element = T;
   static constexpr bool kUsesMean = false;
   using Lane =
       std::conditional_t<is_narrow<T>, std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>,
-                         std::conditional_t<std::is_integral_v<T>, uint64_t, double>>;
-  using Accumulator = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+                         uint64_t>;
+  using Accumulator = uint64_t;
   static constexpr int64_t kFlush = is_narrow<T> ? int64_t{1} << (31 - 8 * sizeof(T)) : 1 << 30;
   static Lane start() { return Lane(0); }
   static Lane add(Lane lane, T x, double) { return lane + static_cast<Lane>(x); }
@@ -82,21 +83,33 @@ struct SumOfSquaredDeviations {
   static double fold(double acc, double lane) { return acc + lane; }
 };
 
+template <class F>
+constexpr ReduceFns kFunctions = {reduce_columns<F>, reduce_rows<F>};
+
 template <template <class> class F>
 ReduceFns functions(DType dtype) {
   if (dtype == DType::kBool) dtype = DType::kUInt8;  // 0 or 1
   return dispatch_dtype(dtype, []<class T>() -> ReduceFns {
     if constexpr (std::is_same_v<T, bool>) return {};
-    else return {reduce_columns<F<T>>, reduce_rows<F<T>>};
+    else return kFunctions<F<T>>;
+  });
+}
+
+// `in_double`: adds 64-bit integers as float64. Loops that compute the same are instantiated once.
+ReduceFns sum(DType dtype, bool in_double) {
+  if (dtype == DType::kBool) dtype = DType::kUInt8;
+  return dispatch_dtype(dtype, [&]<class T>() -> ReduceFns {
+    if constexpr (std::is_same_v<T, bool>) return {};
+    else if constexpr (is_floating_type<T>) return kFunctions<FloatSum<T>>;
+    else if constexpr (sizeof(T) < 8) return kFunctions<Sum<T>>;
+    else return in_double ? kFunctions<FloatSum<T>> : kFunctions<Sum<uint64_t>>;
   });
 }
 
 ReduceFns sum_functions(Reduction reduction, DType dtype) {
   switch (reduction) {
-    case Reduction::kMean:
-      if (itemsize(dtype) == 8) return functions<FloatSum>(dtype);
-      return functions<Sum>(dtype);
-    case Reduction::kSum: return functions<Sum>(dtype);
+    case Reduction::kSum: return sum(dtype, false);
+    case Reduction::kMean: return sum(dtype, true);
     case Reduction::kSumOfSquares: return functions<SumOfSquares>(dtype);
     default: return functions<SumOfSquaredDeviations>(dtype);
   }
