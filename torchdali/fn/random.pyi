@@ -30,15 +30,15 @@ def beta(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """Draws from the beta distribution, whose density is in proportion to x^(alpha - 1) (1 -
-    x)^(beta - 1) on [0, 1]; the uniform one by default. The same seed gives the same values
-    with any number of threads and any prefetch depth.
+    """Draws from the beta distribution, whose density is proportional to x^(alpha - 1) (1 -
+    x)^(beta - 1) on [0, 1]; by default the uniform distribution. The same seed gives the same
+    values with any number of threads and any prefetch depth.
 
     Args:
-        shape_like: DataNode. Each sample takes the shape of this one; its values are not used.
+        shape_like: DataNode. Input with the shape of the output; its values are not used.
             Optional.
-        shape: int or list of int or DataNode, optional. Shape of each sample; excludes
-            `shape_like`. Without either, a sample is one value (no dimensions).
+        shape: int or list of int or DataNode, optional. Shape of each sample. Cannot be
+            combined with `shape_like`. Without either, a sample is one value (no dimensions).
         dtype: types.DALIDataType, optional. Element type: float32 by default, float64 or
             float16.
         alpha: float or DataNode, default 1.0. First parameter, above 0.
@@ -71,19 +71,18 @@ def choice(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """Draws elements of a list, with replacement: each as often as the others, or with the
-    probabilities `p`. The same seed gives the same choices with any number of threads and any
-    prefetch depth.
+    """Draws elements of a list with replacement, uniformly or with the probabilities `p`. The same
+    seed gives the same choices with any number of threads and any prefetch depth.
 
     Args:
-        a: DataNode. What to choose from: a list (the first axis of a tensor of any element
-            type), or one integer n, which stands for 0 to n - 1.
-        shape_like: DataNode. Each sample takes the shape of this one; its values are not used.
+        a: DataNode. The elements to choose from: a list (the first axis of a tensor of any
+            element type), or an integer n for 0 to n - 1.
+        shape_like: DataNode. Input with the shape of the draws; its values are not used.
             Optional.
-        p: float or list of float or DataNode, optional. Probability of each element; they add
-            up to 1. All as likely by default.
-        shape: int or list of int or DataNode, optional. How many to draw, as a shape; excludes
-            `shape_like`. Without either, a sample is one element.
+        p: float or list of float or DataNode, optional. Probability of each element; the sum is
+            1. Uniform by default.
+        shape: int or list of int or DataNode, optional. Shape of the draws. Cannot be combined
+            with `shape_like`. Without either, a sample is one element.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -95,8 +94,8 @@ def choice(
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The elements chosen, of the type of `a`: shape `shape`, and behind it the
-            other axes of `a`.
+        DataNode: The chosen elements, of the type of `a`: shape `shape`, followed by the other
+            axes of `a`.
     """
 
 @overload
@@ -130,10 +129,10 @@ def coin_flip(
     number of threads and any prefetch depth.
 
     Args:
-        shape_like: DataNode. Each sample takes the shape of this one; its values are not used.
+        shape_like: DataNode. Input with the shape of the output; its values are not used.
             Optional.
-        shape: int or list of int or DataNode, optional. Shape of each sample; excludes
-            `shape_like`. Without either, a sample is one value (no dimensions).
+        shape: int or list of int or DataNode, optional. Shape of each sample. Cannot be
+            combined with `shape_like`. Without either, a sample is one value (no dimensions).
         dtype: types.DALIDataType, optional. Element type; int32 by default.
         probability: float or DataNode, default 0.5. Probability of 1; 0 or less never, 1 or
             more always.
@@ -169,10 +168,10 @@ def normal(
     threads and any prefetch depth. Integers are rounded and saturate.
 
     Args:
-        shape_like: DataNode. Each sample takes the shape of this one; its values are not used.
+        shape_like: DataNode. Input with the shape of the output; its values are not used.
             Optional.
-        shape: int or list of int or DataNode, optional. Shape of each sample; excludes
-            `shape_like`. Without either, a sample is one value (no dimensions).
+        shape: int or list of int or DataNode, optional. Shape of each sample. Cannot be
+            combined with `shape_like`. Without either, a sample is one value (no dimensions).
         dtype: types.DALIDataType, optional. Element type; float32 by default.
         mean: float or DataNode, default 0.0. Mean of the distribution.
         stddev: float or DataNode, default 1.0. Standard deviation of the distribution.
@@ -204,20 +203,20 @@ def uniform(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """Draws from the interval `range`, its end left out, or out of the list `values`, each as
-    often as the others. Integers are rounded, so that they may be the end. The same seed gives
-    the same values with any number of threads and any prefetch depth.
+    """Draws uniformly from the half-open interval `range`, or from the list `values`. Integers are
+    rounded, so they may equal the upper bound. The same seed gives the same values with any
+    number of threads and any prefetch depth.
 
     Args:
-        shape_like: DataNode. Each sample takes the shape of this one; its values are not used.
+        shape_like: DataNode. Input with the shape of the output; its values are not used.
             Optional.
-        shape: int or list of int or DataNode, optional. Shape of each sample; excludes
-            `shape_like`. Without either, a sample is one value (no dimensions).
+        shape: int or list of int or DataNode, optional. Shape of each sample. Cannot be
+            combined with `shape_like`. Without either, a sample is one value (no dimensions).
         dtype: types.DALIDataType, optional. Element type; float32 by default.
         range: float or list of float or DataNode, default [-1.0, 1.0]. The interval [low,
             high).
-        values: float or list of float or DataNode, optional. The list to draw from; excludes
-            `range`.
+        values: float or list of float or DataNode, optional. The list to draw from. Cannot be
+            combined with `range`.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,

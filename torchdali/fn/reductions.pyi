@@ -32,13 +32,13 @@ def max(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """The greatest element along axes, of the input's element type. NaN is passed over; of no
-    elements it is the least finite number of the type.
+    """The greatest element along axes, of the input's element type. NaN is ignored; without
+    elements, it is the least finite number of the type.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
@@ -51,7 +51,7 @@ def max(
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -82,17 +82,17 @@ def mean(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """The mean of the elements along axes; NaN where there are none.
+    """The mean of the elements along axes; NaN if there are none.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
         dtype: types.DALIDataType, optional. Element type of the output; float32 by default,
-            float64 for float64. Results for integers are cut off.
+            float64 for float64. Results for integers are truncated.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -102,7 +102,7 @@ def mean(
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -134,17 +134,17 @@ def mean_square(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """The mean of the squares of the elements along axes; NaN where there are none.
+    """The mean of the squares of the elements along axes; NaN if there are none.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
         dtype: types.DALIDataType, optional. Element type of the output; float32 by default,
-            float64 for float64. Results for integers are cut off.
+            float64 for float64. Results for integers are truncated.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -154,7 +154,7 @@ def mean_square(
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -185,13 +185,13 @@ def min(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """The least element along axes, of the input's element type. NaN is passed over; of no
-    elements it is the greatest finite number of the type.
+    """The least element along axes, of the input's element type. NaN is ignored; without elements,
+    it is the greatest finite number of the type.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
@@ -204,7 +204,7 @@ def min(
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -235,17 +235,17 @@ def rms(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """The root of the mean of the squares along axes; NaN where there are no elements.
+    """The root of the mean of the squares along axes; NaN if there are no elements.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
         dtype: types.DALIDataType, optional. Element type of the output; float32 by default,
-            float64 for float64. Results for integers are cut off.
+            float64 for float64. Results for integers are truncated.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -255,7 +255,7 @@ def rms(
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -289,14 +289,14 @@ def std_dev(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
     """The root of the mean squared distance of the elements along axes from a given mean, float32
-    (float64 for float64). NaN where there are no elements.
+    (float64 for float64). NaN if there are no elements.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
-        mean: DataNode. The mean: one value, or one for each result in C order, as
-            fn.reductions.mean() of the same axes gives them.
+        mean: DataNode. The mean: one value, or one for each result in C order, as returned by
+            fn.reductions.mean() of the same axes.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
@@ -310,7 +310,7 @@ def std_dev(
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -349,7 +349,7 @@ def sum(
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
@@ -365,7 +365,7 @@ def sum(
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -399,14 +399,14 @@ def variance(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
     """The mean squared distance of the elements along axes from a given mean, float32 (float64 for
-    float64). NaN where there are no elements.
+    float64). NaN if there are no elements.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
-        mean: DataNode. The mean: one value, or one for each result in C order, as
-            fn.reductions.mean() of the same axes gives them.
+        mean: DataNode. The mean: one value, or one for each result in C order, as returned by
+            fn.reductions.mean() of the same axes.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
@@ -420,7 +420,7 @@ def variance(
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 

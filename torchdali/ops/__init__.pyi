@@ -109,9 +109,9 @@ class BatchPermutation(_Operator):
     arguments permit is equally likely.
 
     Args:
-        allow_repetitions: bool, default False. Numbers may come several times, or not at all.
-        no_fixed_points: bool, default False. No sample stays where it is, except where it is
-            the only one of its batch.
+        allow_repetitions: bool, default False. Indices may be repeated or missing.
+        no_fixed_points: bool, default False. No sample keeps its position, unless it is the
+            only one in its batch.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -123,7 +123,7 @@ class BatchPermutation(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: A number of a sample in the batch: an int32 scalar a sample.
+        DataNode: Index of a sample in the batch: an int32 scalar per sample.
     """
 
     def __init__(
@@ -149,8 +149,8 @@ class BbFlip(_Operator):
         boxes: DataNode. Boxes, float32, shape (boxes, 4): left, top, width, height, or with
             `ltrb` left, top, right, bottom; fractions of the image's size.
         ltrb: bool, default False. Boxes are left, top, right, bottom.
-        horizontal: int or DataNode, default 1. Mirror left to right where not 0.
-        vertical: int or DataNode, default 0. Mirror top to bottom where not 0.
+        horizontal: int or DataNode, default 1. If not 0, mirrors left to right.
+        vertical: int or DataNode, default 0. If not 0, mirrors top to bottom.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -190,15 +190,14 @@ class BbFlip(_Operator):
     ) -> list[DataNode]: ...
 
 class BBoxPaste(_Operator):
-    """Moves and scales boxes as fn.paste does with the image that they belong to. Boxes have 4
-    values in fractions of the image: left, top, width and height, or with `ltrb` left, top,
-    right and bottom.
+    """Moves and scales boxes as fn.paste moves and scales their image. A box has 4 values, in
+    fractions of the image: left, top, width and height, or with `ltrb` left, top, right and
+    bottom.
 
     Args:
-        boxes: DataNode. float32, 4 values a box.
+        boxes: DataNode. float32, 4 values per box.
         ratio: float or DataNode, required. Size of the canvas over that of the image.
-        ltrb: bool, default False. Boxes are given by two corners instead of a corner and their
-            size.
+        ltrb: bool, default False. Boxes are two corners instead of a corner and a size.
         paste_x: float or DataNode, default 0.5. Horizontal position of the image, 0 (left) to 1
             (right).
         paste_y: float or DataNode, default 0.5. Vertical position of the image, 0 (top) to 1
@@ -243,24 +242,24 @@ class BBoxPaste(_Operator):
     ) -> list[DataNode]: ...
 
 class BoxEncoder(_Operator):
-    """Encodes boxes and their labels by anchors (default boxes), as SSD does: each box takes the
-    anchor that it overlaps most, and other anchors take the box that overlaps them most, if by
-    more than `criteria`.
+    """Assigns boxes and their labels to anchors (default boxes), as in SSD: each box gets the
+    anchor that it overlaps most, and every other anchor gets the box that overlaps it most, if
+    by more than `criteria`.
 
     Args:
         boxes: DataNode. Boxes: left, top, right, bottom; float32, shape (boxes, 4).
         labels: DataNode. One for each box; integers of any type.
-        anchors: float or list of float, required. The anchors, one after the other: left, top,
-            right, bottom.
+        anchors: float or list of float, required. The anchors: left, top, right, bottom of
+            each.
         criteria: float, default 0.5. Intersection over union that an anchor and a box must
             exceed, 0 to 1.
         offset: bool, default False. Return ((box - anchor) / anchor's size - means) / stds for
-            centres, and (log(box's size / anchor's size) - means) / stds.
+            centers, and (log(box's size / anchor's size) - means) / stds.
         scale: float, default 1.0. With `offset`, a factor of boxes and anchors.
-        means: float or list of float, default [0.0, 0.0, 0.0, 0.0]. With `offset`, subtracted:
-            for x, y, width, height.
-        stds: float or list of float, default [1.0, 1.0, 1.0, 1.0]. With `offset`, divided by:
-            for x, y, width, height.
+        means: float or list of float, default [0.0, 0.0, 0.0, 0.0]. With `offset`, subtracted
+            from x, y, width and height.
+        stds: float or list of float, default [1.0, 1.0, 1.0, 1.0]. With `offset`, divisors of
+            x, y, width and height.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -271,10 +270,10 @@ class BoxEncoder(_Operator):
 
     Returns:
         List of DataNode: `encoded`, `encoded_labels`.
-            encoded: For each anchor its box, or the anchor itself where it has none: x and y of
-                the centre, width, height; float32, shape (anchors, 4). With `offset` the
-                distance of the two, 0 where there is no box.
-            encoded_labels: For each anchor the label of its box, 0 where it has none; int32.
+            encoded: For each anchor its box, or the anchor itself if it has none: x and y of
+                the center, width, height; float32, shape (anchors, 4). With `offset`, the
+                difference of box and anchor, 0 without a box.
+            encoded_labels: For each anchor the label of its box, 0 if it has none; int32.
     """
 
     def __init__(
@@ -378,9 +377,9 @@ class BrightnessContrast(_Operator):
             greatest value of the output's type (1 for floating types).
         contrast: float or DataNode, default 1.0. Factor of the contrast; 1 changes nothing, 0
             gives uniform gray.
-        contrast_center: float or DataNode, default 0.5. The value that contrast leaves as it
-            is. Where it is not given: half the range of the input's type, which is 128 for
-            uint8, 0.5 for floating types.
+        contrast_center: float or DataNode, default 0.5. The value that contrast does not
+            change. By default half the range of the input's type: 128 for uint8, 0.5 for
+            floating types.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -475,7 +474,7 @@ class CastLike(_Operator):
 
     Args:
         data: DataNode. Any layout, any element type.
-        like: DataNode. Whose element type the output has; its values do not matter.
+        like: DataNode. Input with the element type of the output; its values are not used.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -514,15 +513,15 @@ class CastLike(_Operator):
     ) -> list[DataNode]: ...
 
 class Cat(_Operator):
-    """Puts the inputs together along an axis that they have. Their shapes may differ along this
-    axis only.
+    """Concatenates the inputs along an existing axis. Their shapes may differ along this axis
+    only.
 
     Args:
         input: DataNode. Any layout, any element type.
-        inputs: DataNode. More of them, of the same type. Optional.
+        inputs: DataNode. Further inputs of the same type. Optional.
         axis: int, default 0. The axis; negative numbers count from the end. Excludes
             `axis_name`.
-        axis_name: str, optional. The axis as a letter of the first input's layout.
+        axis_name: str, optional. The axis as a letter of the layout of the first input.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -563,20 +562,19 @@ class Cat(_Operator):
     ) -> list[DataNode]: ...
 
 class Clahe(_Operator):
-    """Equalises the histogram of each tile of an image, with a limit to the contrast that this may
-    add, and blends between neighbouring tiles (contrast limited adaptive histogram
-    equalization).
+    """Equalizes the histogram of each tile of an image with limited contrast, and blends between
+    neighboring tiles (contrast limited adaptive histogram equalization).
 
     Args:
         data: DataNode. Images of uint8, with one or three (red, green, blue) channels. Layouts:
             HWC.
         tiles_x: int, required. Number of tiles along W, 1 or more.
         tiles_y: int, required. Number of tiles along H, 1 or more.
-        clip_limit: float, required. How many times the mean a bin of a histogram may hold; what
-            is above is spread over all bins. 0 or less: no limit.
+        clip_limit: float, required. The largest value of a histogram bin, as a multiple of the
+            mean; the excess is spread over all bins. 0 or less: no limit.
         bins: int, default 256. Number of bins of a histogram, 1 to 256.
-        luma_only: bool, default True. Whether the luma of RGB images (ITU-R BT.601) is
-            equalised and color differences stay as they are; else each channel on its own.
+        luma_only: bool, default True. Equalize the luma of RGB images (ITU-R BT.601) and keep
+            color differences, instead of each channel separately.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -628,8 +626,8 @@ class ColorSpaceConversion(_Operator):
         data: DataNode. Images, volumes or sequences of uint8, with the channels of
             `image_type`. Layouts: FDHWC, FHWC, DHWC, HWC.
         image_type: types.DALIImageType, required. Color space of the input.
-        output_type: types.DALIImageType, required. Color space of the output; the same as
-            `image_type` changes nothing.
+        output_type: types.DALIImageType, required. Color space of the output; if equal to
+            `image_type`, nothing changes.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -731,8 +729,8 @@ class ColorTwist(_Operator):
     ) -> list[DataNode]: ...
 
 class Constant(_Operator):
-    """Gives one tensor for every sample. types.Constant makes it from numbers, lists and arrays,
-    which is easier.
+    """Returns one tensor for every sample. types.Constant is easier to use: it takes numbers,
+    lists and arrays.
 
     Args:
         fdata: float or list of float, optional. The elements as numbers, in C order. One number
@@ -742,12 +740,12 @@ class Constant(_Operator):
         data: bytes, optional. The elements as the bytes of an array in C order, of the type
             `data_dtype`.
         data_dtype: types.DALIDataType, optional. Element type of `data`.
-        shape: int or list of int, optional. Shape of the output; by default one dimension, as
-            long as there are elements.
+        shape: int or list of int, optional. Shape of the output; by default one dimension with
+            all elements.
         dtype: types.DALIDataType, optional. Element type of the output, to which the elements
             are converted as by fn.cast; by default FLOAT for `fdata`, INT32 for `idata`,
             `data_dtype` for `data`.
-        layout: layout str, optional. Letters of the axes, one a dimension.
+        layout: layout str, optional. Letters of the axes, one per dimension.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -757,7 +755,7 @@ class Constant(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The tensor, with the shape, element type and layout that were asked for.
+        DataNode: The tensor, with the given shape, element type and layout.
     """
 
     def __init__(
@@ -791,9 +789,9 @@ class Contrast(_Operator):
         dtype: types.DALIDataType, optional. Element type of the output; the input's by default.
         contrast: float or DataNode, default 1.0. Factor of the contrast; 1 changes nothing, 0
             gives uniform gray.
-        contrast_center: float or DataNode, default 0.5. The value that contrast leaves as it
-            is. Where it is not given: half the range of the input's type, which is 128 for
-            uint8, 0.5 for floating types.
+        contrast_center: float or DataNode, default 0.5. The value that contrast does not
+            change. By default half the range of the input's type: 128 for uint8, 0.5 for
+            floating types.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -834,16 +832,16 @@ class Contrast(_Operator):
     ) -> list[DataNode]: ...
 
 class CoordFlip(_Operator):
-    """Mirrors the coordinates of points at a centre: 2 * center - coordinate.
+    """Mirrors the coordinates of points at a center: 2 * center - coordinate.
 
     Args:
         points: DataNode. Points, float32, shape (points, 1 to 3 coordinates).
-        flip_x: int or DataNode, default 1. Mirror x where not 0.
-        flip_y: int or DataNode, default 0. Mirror y where not 0.
-        flip_z: int or DataNode, default 0. Mirror z where not 0.
-        center_x: float or DataNode, default 0.5. Where x is mirrored.
-        center_y: float or DataNode, default 0.5. Where y is mirrored.
-        center_z: float or DataNode, default 0.5. Where z is mirrored.
+        flip_x: int or DataNode, default 1. If not 0, mirrors x.
+        flip_y: int or DataNode, default 0. If not 0, mirrors y.
+        flip_z: int or DataNode, default 0. If not 0, mirrors z.
+        center_x: float or DataNode, default 0.5. Center of the mirrored x.
+        center_y: float or DataNode, default 0.5. Center of the mirrored y.
+        center_z: float or DataNode, default 0.5. Center of the mirrored z.
         layout: layout str, default "". Order of the coordinates, e.g. "yx"; "x", "xy" or "xyz"
             by default.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -895,13 +893,13 @@ class CoordTransform(_Operator):
     Takes frame sequences (layouts with F).
 
     Args:
-        points: DataNode. Vectors of n components, shape (..., n), any element type; frames
-            where the layout begins with F.
-        M: float or list of float or DataNode, optional. The matrix, m x n, as a tensor or its
-            rows one after the other; or one number, which multiplies all components. The
-            identity by default.
-        T: float or list of float or DataNode, optional. What is added: m numbers, or one for
-            all. Nothing by default.
+        points: DataNode. Vectors of n components, shape (..., n), any element type; with frames
+            if the layout begins with F.
+        M: float or list of float or DataNode, optional. The matrix, m x n, as a tensor or a
+            list of its rows; or one number, which multiplies all components. The identity by
+            default.
+        T: float or list of float or DataNode, optional. The offset: m numbers, or one for all.
+            0 by default.
         MT: float or list of float or DataNode, optional. M and T as one matrix [M T], m x (n +
             1); or one number, as for `M`. Excludes them.
         dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output.
@@ -948,7 +946,7 @@ class CoordTransform(_Operator):
     ) -> list[DataNode]: ...
 
 class Copy(_Operator):
-    """Copies the input. Costs nothing where nobody can tell the copy from the original.
+    """Copies the input. Free if the copy cannot be distinguished from the original.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
@@ -990,8 +988,8 @@ class Copy(_Operator):
     ) -> list[DataNode]: ...
 
 class Crop(_Operator):
-    """Cuts a window out of each sample. Without a size the window is the whole sample. Fractions
-    are cut off and values saturate where `dtype` asks for uint8 or float16 (fn.cast rounds).
+    """Crops a window of each sample. Without a size, the window is the whole sample. Fractions are
+    cut off and values saturate where `dtype` asks for uint8 or float16 (fn.cast rounds).
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
@@ -999,29 +997,29 @@ class Crop(_Operator):
         data: DataNode. Images, volumes or sequences; any element type. Layouts: HWC, CHW, DHWC,
             CDHW, FHWC, FCHW, CFHW, FDHWC, FCDHW, CFDHW.
         crop: float or list of float or DataNode, optional. Size of the window, in pixels:
-            (height, width) or (depth, height, width); fractions are cut off. Less than 1 keeps
-            the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
-        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, where
-            the sample has no depth); needs `crop_h` and `crop_w`. 0 keeps the whole axis.
-        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; goes with
+            (height, width) or (depth, height, width); fractions are truncated. Less than 1
+            keeps the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
+        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, if
+            the sample has no depth); requires `crop_h` and `crop_w`. 0 keeps the whole axis.
+        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; requires
             `crop_w`. 0: all.
-        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; goes with
+        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; requires
             `crop_h`. 0: all.
         crop_pos_x: float or DataNode, default 0.5. Horizontal position of the window, 0 (left)
-            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded as
-            `rounding` says.
+            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded by
+            `rounding`.
         crop_pos_y: float or DataNode, default 0.5. Vertical position of the window, 0 (top) to
             1 (bottom).
         crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
             frames), 0 to 1.
-        rounding: str, default "round". How the first pixel of the window is made an integer:
-            "round" (to the nearest, halves away from zero) or "truncate".
-        out_of_bounds_policy: str, default "error". What to do where the window reaches outside
-            the sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the
-            window smaller).
-        fill_values: float or list of float, default [0.0]. Values of what lies outside the
-            sample, with the policy "pad": one for all, or one a channel of the output. Integers
-            cut off fractions and saturate.
+        rounding: str, default "round". How the position of the first pixel is rounded: "round"
+            (to the nearest, halves away from zero) or "truncate".
+        out_of_bounds_policy: str, default "error". What to do if the window extends outside the
+            sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the window
+            smaller).
+        fill_values: float or list of float, default [0.0]. Values outside the sample, with the
+            policy "pad": one for all, or one per channel of the output. Integers are truncated
+            and saturate.
         dtype: types.DALIDataType, optional. Element type of the output: uint8, float16, float32
             or the input's type, which is the default.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -1075,7 +1073,7 @@ class Crop(_Operator):
     ) -> list[DataNode]: ...
 
 class CropMirrorNormalize(_Operator):
-    """Crops, mirrors left to right, normalises, converts and changes the layout in one pass: scale
+    """Crops, mirrors left to right, normalizes, converts and changes the layout in one pass: scale
     * (x - mean) / std + shift, computed in float. Results for integers are rounded to the
     nearest, halves away from zero, and saturate. Without a size the window is the whole sample.
 
@@ -1085,43 +1083,43 @@ class CropMirrorNormalize(_Operator):
         data: DataNode. Images, volumes or sequences; any element type. Layouts: HWC, CHW, DHWC,
             CDHW, FHWC, FCHW, CFHW, FDHWC, FCDHW, CFDHW.
         crop: float or list of float or DataNode, optional. Size of the window, in pixels:
-            (height, width) or (depth, height, width); fractions are cut off. Less than 1 keeps
-            the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
-        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, where
-            the sample has no depth); needs `crop_h` and `crop_w`. 0 keeps the whole axis.
-        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; goes with
+            (height, width) or (depth, height, width); fractions are truncated. Less than 1
+            keeps the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
+        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, if
+            the sample has no depth); requires `crop_h` and `crop_w`. 0 keeps the whole axis.
+        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; requires
             `crop_w`. 0: all.
-        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; goes with
+        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; requires
             `crop_h`. 0: all.
         crop_pos_x: float or DataNode, default 0.5. Horizontal position of the window, 0 (left)
-            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded as
-            `rounding` says.
+            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded by
+            `rounding`.
         crop_pos_y: float or DataNode, default 0.5. Vertical position of the window, 0 (top) to
             1 (bottom).
         crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
             frames), 0 to 1.
-        rounding: str, default "round". How the first pixel of the window is made an integer:
-            "round" (to the nearest, halves away from zero) or "truncate".
-        out_of_bounds_policy: str, default "error". What to do where the window reaches outside
-            the sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the
-            window smaller).
-        fill_values: float or list of float, default [0.0]. Values of what lies outside the
-            sample, with the policy "pad": one for all, or one a channel of the output. Integers
-            cut off fractions and saturate.
+        rounding: str, default "round". How the position of the first pixel is rounded: "round"
+            (to the nearest, halves away from zero) or "truncate".
+        out_of_bounds_policy: str, default "error". What to do if the window extends outside the
+            sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the window
+            smaller).
+        fill_values: float or list of float, default [0.0]. Values outside the sample, with the
+            policy "pad": one for all, or one per channel of the output. Integers are truncated
+            and saturate.
         dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output:
             float32, float16, int8 or uint8.
         mean: float or list of float or DataNode, default [0.0]. Mean to subtract: one for all
-            channels or one each (of the input or, with `pad_output`, of the output).
+            channels or one for each (of the input or, with `pad_output`, of the output).
         std: float or list of float or DataNode, default [1.0]. Standard deviation to divide by:
-            one for all channels or one each.
+            one for all channels or one for each.
         scale: float, default 1.0. Factor of the result.
         shift: float, default 0.0. Added to the result.
-        mirror: int or DataNode, default 0. Mirror the W axis where not 0.
-        output_layout: layout str, default "CHW". Order of the output's axes, an order of those
-            of the input; empty: the input's. For sequences and volumes it must be given, e.g.
-            "FCHW".
-        pad_output: bool, default False. Add channels up to a power of two; they hold
-            `fill_values` with the policy "pad", else 0.
+        mirror: int or DataNode, default 0. If not 0, mirrors the W axis.
+        output_layout: layout str, default "CHW". Order of the axes of the output, a permutation
+            of the layout of the input; empty: that of the input. Required for sequences and
+            volumes, e.g. "FCHW".
+        pad_output: bool, default False. Add channels up to a power of two, with `fill_values`
+            for the policy "pad", else 0.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1259,8 +1257,8 @@ class DLTensorPythonFunction(_Operator):
 
 class DumpImage(_Operator):
     """Writes each image to a file in the working folder and passes the data on. Files are named
-    "{index in the batch}-{suffix}-0.ppm", hold plain text (PPM, or PGM where there is one
-    channel), and are replaced by those of the next batch.
+    "{index in the batch}-{suffix}-0.ppm", contain plain text (PPM, or PGM for one channel), and
+    are overwritten by the next batch.
 
     Args:
         data: DataNode. Images [height, width, channels] of uint8, with one or three channels.
@@ -1275,7 +1273,7 @@ class DumpImage(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The input, as it is.
+        DataNode: The input, unchanged.
     """
 
     def __init__(
@@ -1304,12 +1302,11 @@ class DumpImage(_Operator):
     ) -> list[DataNode]: ...
 
 class ElementExtract(_Operator):
-    """Gives frames of a sequence as outputs of their own. Views: nothing is copied.
+    """Returns frames of a sequence as separate outputs. Views: nothing is copied.
 
     Args:
-        sequence: DataNode. A sequence: at least two axes, the first of which is that of the
-            frames.
-        element_map: int or list of int, required. Numbers of the frames, from 0.
+        sequence: DataNode. A sequence: at least two axes, the first of which is the frames.
+        element_map: int or list of int, required. Indices of the frames, from 0.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1320,7 +1317,7 @@ class ElementExtract(_Operator):
 
     Returns:
         DataNode, or a list of them; the number depends on the arguments.
-            element: The frame of each number in `element_map`, one output each.
+            element: One output for each frame in `element_map`.
     """
 
     def __init__(
@@ -1348,7 +1345,7 @@ class ElementExtract(_Operator):
     ) -> Any: ...
 
 class Equalize(_Operator):
-    """Equalises the histogram of each channel of an image: values are mapped so that all
+    """Equalizes the histogram of each channel of an image: values are mapped so that all
     intensities from 0 to 255 occur about equally often. A channel of one value stays as it is.
 
     Takes frame sequences (layouts with F).
@@ -1392,33 +1389,33 @@ class Equalize(_Operator):
     ) -> list[DataNode]: ...
 
 class Erase(_Operator):
-    """Fills regions of each sample. `anchor` and `shape` have a value for each axis, one region
-    after the other; what lies outside the sample is left out. A region reaches from the element
-    that its anchor lies in to the one before that where it ends. A view where there is nothing
-    to erase.
+    """Fills regions of each sample. `anchor` and `shape` have a value for each axis of each
+    region. Parts outside the sample are ignored. A region extends from the element that
+    contains its anchor to the element before the one that contains its end. A view if there is
+    nothing to erase.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
         data: DataNode. Any layout, any element type.
-        anchor: float or list of float or DataNode, default []. Where the regions begin; empty:
-            at the origin. Elements, or fractions of the extent with `normalized` or
+        anchor: float or list of float or DataNode, default []. Start of the regions; empty: at
+            the origin. Elements, or fractions of the extent with `normalized` or
             `normalized_anchor`.
         shape: float or list of float or DataNode, default []. Extents of the regions; empty:
             nothing is erased. Elements, or fractions of the extent with `normalized` or
             `normalized_shape`.
-        axes: int or list of int, default [1, 0]. Axes that `anchor` and `shape` are for, as
-            numbers; negative ones count from the end. Without this and `axis_names` they are
-            for all axes but that of the channels.
-        axis_names: str, default "HW". The axes as letters of the layout; given, it wins over
-            `axes`.
+        axes: int or list of int, default [1, 0]. Axes of `anchor` and `shape`, as numbers;
+            negative ones count from the end. Without this and `axis_names`, all axes except the
+            channels.
+        axis_names: str, default "HW". The axes as letters of the layout; if given, `axes` is
+            ignored.
         fill_value: float or list of float or DataNode, default [0.0]. Value to fill with, one
-            or one a channel. Integers cut off fractions and saturate.
+            for all or one per channel. Integers are truncated and saturate.
         normalized: bool, default False. Coordinates are fractions of the extents; excludes the
             two arguments below.
-        normalized_anchor: bool, default False. `anchor` holds fractions of the extents.
-        normalized_shape: bool, default False. `shape` holds fractions of the extents.
-        centered_anchor: bool, default False. `anchor` is the middle of a region.
+        normalized_anchor: bool, default False. `anchor` is in fractions of the extents.
+        normalized_shape: bool, default False. `shape` is in fractions of the extents.
+        centered_anchor: bool, default False. `anchor` is the center of a region.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1470,8 +1467,8 @@ class ExpandDims(_Operator):
 
     Args:
         data: DataNode. Any layout, any element type.
-        axes: int or list of int, required. Where the new axes are in the output; numbers below
-            0 count from its end.
+        axes: int or list of int, required. Positions of the new axes in the output; negative
+            numbers count from the end.
         new_axis_names: layout str, default "". Letters of the new axes in the layout, in the
             order of `axes`; the input needs a layout then.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -1483,7 +1480,7 @@ class ExpandDims(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The input with the new axes. It has a layout only where `new_axis_names` are
+        DataNode: The input with the new axes. It has a layout only if `new_axis_names` is
             given.
     """
 
@@ -1519,19 +1516,20 @@ class Filter(_Operator):
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
-        data: DataNode. Images, volumes or sequences of numbers: one to three data axes, behind
-            frames (F) and channels (C), before channels. Without a layout all axes are data.
+        data: DataNode. Images, volumes or sequences of numbers: one to three data axes, with
+            frames (F) and channels (C) before them, or channels after them. Without a layout,
+            all axes are data.
         filter: DataNode. As many axes as the data has; may differ from frame to frame.
-        fill_value: DataNode. A scalar: what is outside the data with the constant border, 0 by
-            default. May differ from frame to frame. Optional.
-        anchor: int or list of int or DataNode, default [-1]. Element of the filter that lies
-            over the pixel, one or one for each data axis. -1: the middle (extent / 2). Ignored
-            with mode="valid".
-        border: str, default "reflect_101". What is outside the data: "reflect_101"
+        fill_value: DataNode. A scalar: the value outside the data with the constant border, 0
+            by default. May differ from frame to frame. Optional.
+        anchor: int or list of int or DataNode, default [-1]. Element of the filter that is
+            placed on the pixel, one for all or one for each data axis. -1: the middle (extent /
+            2). Ignored with mode="valid".
+        border: str, default "reflect_101". Values outside the data: "reflect_101"
             (dcb|abcd|cba), "reflect_1001" (cba|abcd|dcb), "wrap" (bcd|abcd|abc), "clamp"
             (aaa|abcd|ddd) or "constant" (`fill_value`).
         mode: str, default "same". "same": the result has the data's extents. "valid": only
-            where the whole filter lies inside the data.
+            positions where the whole filter is inside the data.
         dtype: types.DALIDataType, optional. FLOAT, or the input's type, which is the default.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -1584,10 +1582,10 @@ class Flip(_Operator):
     Args:
         data: DataNode. Images, volumes or sequences; any element type. Layouts: FDHWC, FHWC,
             DHWC, HWC, FCDHW, FCHW, CDHW, CHW.
-        horizontal: int or DataNode, default 1. Mirror the W axis (left to right) where not 0.
-        vertical: int or DataNode, default 0. Mirror the H axis (top to bottom) where not 0.
-        depthwise: int or DataNode, default 0. Mirror the D axis where not 0; ignored where
-            there is none.
+        horizontal: int or DataNode, default 1. If not 0, mirrors the W axis (left to right).
+        vertical: int or DataNode, default 0. If not 0, mirrors the H axis (top to bottom).
+        depthwise: int or DataNode, default 0. If not 0, mirrors the D axis; ignored if there is
+            none.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1634,7 +1632,7 @@ class Full(_Operator):
             are 1.
         shape: int or list of int or DataNode, optional. Shape of the output; by default that of
             the fill value, or a scalar.
-        layout: layout str, optional. Letters of the axes, one a dimension.
+        layout: layout str, optional. Letters of the axes, one per dimension.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1676,7 +1674,7 @@ class FullLike(_Operator):
     """Repeats a value until it fills the shape of an input, by NumPy's rules for broadcasting.
 
     Args:
-        data_like: DataNode. Whose shape, layout and type the output has.
+        data_like: DataNode. Input with the shape, layout and type of the output.
         fill_value: DataNode. A scalar or a tensor, converted to that type as by fn.cast.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -1722,13 +1720,14 @@ class GaussianBlur(_Operator):
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
-        data: DataNode. Images, volumes or sequences of numbers: one to three data axes, behind
-            frames (F) and channels (C), before channels. Without a layout all axes are data.
+        data: DataNode. Images, volumes or sequences of numbers: one to three data axes, with
+            frames (F) and channels (C) before them, or channels after them. Without a layout,
+            all axes are data.
         sigma: float or list of float or DataNode, default [0.0]. Standard deviation in pixels,
-            one or one for each data axis, outermost first. 0: ((window_size - 1) / 2 - 1) * 0.3
-            + 0.8.
-        window_size: int or list of int or DataNode, default [0]. Width of the window, one or
-            one for each data axis: odd, at most 65535. 0: 2 * ceil(3 * sigma) + 1.
+            one for all or one for each data axis, outermost first. 0: ((window_size - 1) / 2 -
+            1) * 0.3 + 0.8.
+        window_size: int or list of int or DataNode, default [0]. Width of the window, one for
+            all or one for each data axis: odd, at most 65535. 0: 2 * ceil(3 * sigma) + 1.
         dtype: types.DALIDataType, optional. FLOAT, or the input's type, which is the default.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -1769,13 +1768,13 @@ class GaussianBlur(_Operator):
     ) -> list[DataNode]: ...
 
 class GetProperty(_Operator):
-    """Gives what is known about each sample beside its elements: `x.property(key)` makes it of
+    """Returns a property of each sample other than its elements. `x.property(key)` creates it from
     `x`.
 
     Args:
         data: DataNode. Any layout, any element type.
         key: str, required. "source_info": the path or key that the sample was made from,
-            relative to the reader's root; "layout": the letters of its axes.
+            relative to the root of the reader; "layout": the letters of its axes.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1785,7 +1784,7 @@ class GetProperty(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The text as bytes, uint8; of length 0 where there is none.
+        DataNode: The text as bytes, uint8; of length 0 if there is none.
     """
 
     def __init__(
@@ -1813,8 +1812,8 @@ class GetProperty(_Operator):
     ) -> list[DataNode]: ...
 
 class GridMask(_Operator):
-    """Blackens the squares of a grid (P. Chen et al., "GridMask Data Augmentation", 2020). The
-    grid is turned by `angle` around the upper left corner and then shifted.
+    """Sets the squares of a grid to black (P. Chen et al., "GridMask Data Augmentation", 2020).
+    The grid is rotated by `angle` around the upper left corner and then shifted.
 
     Args:
         data: DataNode. Images or sequences; any element type. Layouts: HWC, CHW, HW, FHWC,
@@ -1822,9 +1821,9 @@ class GridMask(_Operator):
         tile: int or DataNode, default 100. Distance from square to square in pixels, 1 or more.
         ratio: float or DataNode, default 0.5. Side of a square in units of `tile`, 0 to 1.
         angle: float or DataNode, default 0.0. Angle of the grid, in radians.
-        shift_x: float or DataNode, default 0.0. Shift of the turned grid along its rows, in
+        shift_x: float or DataNode, default 0.0. Shift of the rotated grid along its rows, in
             pixels.
-        shift_y: float or DataNode, default 0.0. Shift of the turned grid along its columns, in
+        shift_y: float or DataNode, default 0.0. Shift of the rotated grid along its columns, in
             pixels.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -1881,7 +1880,7 @@ class Hsv(_Operator):
         value: float or DataNode, default 1.0. Factor of all channels; 1 changes nothing, 0
             gives black.
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Element type of the output,
-            whatever the input's is.
+            for any type of the input.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -1974,16 +1973,16 @@ class Hue(_Operator):
     ) -> list[DataNode]: ...
 
 class Jitter(_Operator):
-    """Takes each pixel from a random neighbour: moved by a whole number of pixels, each equally
+    """Takes each pixel from a random neighbor: moved by a whole number of pixels, each equally
     likely, along x and along y.
 
     Args:
         input: DataNode. Images; any number of channels and element type. Layouts: HWC.
-        fill_value: float, default 0.0. What is outside the input; rounded and saturated to the
-            input's type.
+        fill_value: float, default 0.0. Value outside the input; rounded and saturated to the
+            type of the input.
         interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_NN.
             Interpolation: INTERP_NN or INTERP_LINEAR.
-        mask: int or DataNode, default 1. 0 leaves the image as it is.
+        mask: int or DataNode, default 1. 0 keeps the image unchanged.
         nDegree: int, default 2. Each pixel moves by -(nDegree // 2) to nDegree // 2 pixels.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -2029,7 +2028,7 @@ class Jitter(_Operator):
 
 class JpegCompressionDistortion(_Operator):
     """Adds the artifacts of JPEG compression: encodes images and decodes them again, with chroma
-    of half the resolution.
+    at half the resolution.
 
     Takes frame sequences (layouts with F).
 
@@ -2037,7 +2036,7 @@ class JpegCompressionDistortion(_Operator):
         data: DataNode. RGB images or sequences of uint8, with three channels. Layouts: HWC,
             FHWC.
         quality: int or DataNode, default 50. Quality of the compression, 1 (worst) to 100
-            (best); what lies outside is clamped.
+            (best); other values are clamped.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -2075,22 +2074,23 @@ class JpegCompressionDistortion(_Operator):
     ) -> list[DataNode]: ...
 
 class Laplacian(_Operator):
-    """The Laplacian: the sum over the data axes of second derivatives, each found by a window
+    """The Laplacian: the sum over the data axes of second derivatives, each computed by a window
     along its axis and smoothed by windows along the others. Borders are reflected
     (dcb|abcd|cba). Computed in float32; integers are rounded and saturate.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
-        data: DataNode. Images, volumes or sequences of numbers: one to three data axes, behind
-            frames (F) and channels (C), before channels. Without a layout all axes are data.
+        data: DataNode. Images, volumes or sequences of numbers: one to three data axes, with
+            frames (F) and channels (C) before them, or channels after them. Without a layout,
+            all axes are data.
         window_size: int or list of int or DataNode, default [3]. Width of the derivative's
-            window, one or one for each data axis, outermost first: odd, 3 to 31.
+            window, one for all or one for each data axis, outermost first: odd, 3 to 31.
         smoothing_size: int or list of int or DataNode, optional. Width of the smoothing window
-            along an axis, one or one for each data axis: odd, 1 (none) to 31. Default: that of
-            the derivative's window.
+            along an axis, one for all or one for each data axis: odd, 1 (none) to 31. Default:
+            that of the derivative's window.
         scale: float or list of float or DataNode, default [1.0]. Factor of each derivative, one
-            or one for each data axis.
+            for all or one for each data axis.
         normalized_kernel: bool, default False. Scale each derivative by 2^(n + 2 - s), with n
             data axes and s the sum of the widths of its windows. Excludes `scale`.
         dtype: types.DALIDataType, optional. FLOAT, or the input's type, which is the default.
@@ -2135,17 +2135,17 @@ class Laplacian(_Operator):
     ) -> list[DataNode]: ...
 
 class LookupTable(_Operator):
-    """Replaces each element by the value that belongs to it as a key, or by `default_value`. A key
-    that is listed twice has the later value.
+    """Replaces each element by the value of the equal key, or by `default_value`. If a key is
+    listed twice, its last value counts.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
         data: DataNode. Integers or bool, of any shape and layout.
         keys: int or list of int, default []. Keys, 0 to 65535.
-        values: float or list of float, default []. Values, one a key, converted to `dtype` as
+        values: float or list of float, default []. Values, one per key, converted to `dtype` as
             fn.cast does: integers are rounded and saturate.
-        default_value: float, default 0.0. Value of what is not in `keys`.
+        default_value: float, default 0.0. Value of elements that are not in `keys`.
         dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -2189,31 +2189,31 @@ class LookupTable(_Operator):
     ) -> list[DataNode]: ...
 
 class MultiPaste(_Operator):
-    """Pastes regions of several images on a black canvas, later ones over earlier ones. With
-    `in_ids` they are samples of the whole batch of one input; without, sample i of each input
-    is pasted on canvas i. Anchors and shapes are tensors with two numbers, height and width,
-    for each region: [regions, 2]. Sequences are pasted frame by frame; fn.per_frame gives each
-    frame its own numbers, and an image is the same in all frames.
+    """Pastes regions of several images on a black canvas; later regions cover earlier ones. With
+    `in_ids`, the images are samples of the batch of one input; otherwise, sample i of each
+    input is pasted on canvas i. Anchors and shapes are tensors with two numbers, height and
+    width, for each region: [regions, 2]. Sequences are pasted frame by frame; fn.per_frame
+    provides numbers for each frame; an image is repeated in all frames.
 
     Takes frame sequences (layouts with F).
 
     Args:
         images: DataNode. Images or sequences; any element type. Layouts: HWC, FHWC.
-        more_images: DataNode. More of them, of the same type. Optional.
+        more_images: DataNode. Further images, of the same type. Optional.
         dtype: types.DALIDataType, optional. Element type of the output, by default that of the
             images. Values are converted as by fn.cast.
-        in_ids: int or list of int or DataNode, optional. Numbers of the pasted samples in their
+        in_ids: int or list of int or DataNode, optional. Indices of the pasted samples in the
             batch.
         output_size: int or list of int or DataNode, optional. Height and width of the canvas;
-            by default those of the images, which then have one size.
+            by default those of the images, which must then be equal.
         in_anchors: int or DataNode, optional. First row and column of the regions in their
             images; by default 0.
         in_anchors_rel: float or DataNode, optional. `in_anchors` as fractions of the image,
             rounded to the nearest.
         shapes: int or DataNode, optional. Height and width of the regions; by default all of
             the image from the anchor.
-        shapes_rel: float or DataNode, optional. `shapes` as fractions of the image; where a
-            region ends is rounded to the nearest.
+        shapes_rel: float or DataNode, optional. `shapes` as fractions of the image; the end of
+            a region is rounded to the nearest.
         out_anchors: int or DataNode, optional. Row and column of the canvas where the regions
             begin; by default 0.
         out_anchors_rel: float or DataNode, optional. `out_anchors` as fractions of the canvas,
@@ -2270,25 +2270,25 @@ class Normalize(_Operator):
     is 0, the result is `shift`.
 
     Args:
-        data: DataNode. Samples; any element type, any layout, volumes and sequences too.
+        data: DataNode. Samples; any element type and layout, also volumes and sequences.
         axes: int or list of int, optional. Axes along which mean and standard deviation are
-            taken. By default those along which the tensors given for `mean` or `stddev` have
-            extent 1, else all. Negative ones count from the back; none may come twice.
+            computed. By default those along which the tensors given for `mean` or `stddev` have
+            extent 1, else all. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
-        batch: bool, default False. Take mean and standard deviation over all samples of the
+        batch: bool, default False. Compute mean and standard deviation over all samples of the
             batch, which must agree in the other axes.
-        mean: float or DataNode, optional. The mean: a number, or a tensor a sample, with extent
-            1 along `axes` and that of the input along the others, or of one value. Computed by
-            default.
+        mean: float or DataNode, optional. The mean: a number, or a tensor per sample, which has
+            extent 1 along `axes` and that of the input along the others, or a single value.
+            Computed by default.
         stddev: float or DataNode, optional. The standard deviation, like `mean`. Computed by
-            default, with `mean` where that is given.
+            default, from `mean` if that is given.
         ddof: int, default 0. Delta degrees of freedom of the computed variance: divisor N -
             ddof.
         epsilon: float, default 0.0. Added to the variance (a given standard deviation's
             square).
         scale: float, default 1.0. Factor of the result.
-        shift: float, default 0.0. Added to the result: what the mean becomes.
+        shift: float, default 0.0. Added to the result. The mean becomes this value.
         dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output.
             For integers results are rounded to the nearest, halves away from zero, and
             saturate.
@@ -2345,14 +2345,13 @@ class OneHot(_Operator):
 
     Args:
         classes: DataNode. Class numbers, any layout, any element type.
-        axis: int, default -1. Where the axis of the classes is in the output; -1: behind all
+        axis: int, default -1. Position of the axis of the classes in the output; -1: after all
             others.
-        axis_name: str, optional. Letter of that axis in the layout; an input that is no scalar
-            needs one then. Without it the output has no layout.
+        axis_name: str, optional. Letter of that axis in the layout; an input with dimensions
+            then needs a layout. Without it, the output has no layout.
         dtype: types.DALIDataType, default types.DALIDataType.FLOAT. Element type of the output.
         num_classes: int, default 0. Number of classes: the length of the axis.
-        on_value: float, default 1.0. Value at the class. Integers cut off fractions and
-            saturate.
+        on_value: float, default 1.0. Value at the class. Integers are truncated and saturate.
         off_value: float, default 0.0. Value elsewhere.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -2363,7 +2362,7 @@ class OneHot(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The input's axes and the one of the classes.
+        DataNode: The axes of the input and that of the classes.
     """
 
     def __init__(
@@ -2396,12 +2395,12 @@ class OneHot(_Operator):
     ) -> list[DataNode]: ...
 
 class Ones(_Operator):
-    """Gives tensors of ones.
+    """Returns tensors of ones.
 
     Args:
         shape: int or list of int or DataNode, optional. Shape of the output; by default that of
             the fill value, or a scalar.
-        layout: layout str, optional. Letters of the axes, one a dimension.
+        layout: layout str, optional. Letters of the axes, one per dimension.
         dtype: types.DALIDataType, default types.DALIDataType.INT32. Element type of the output.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -2412,7 +2411,7 @@ class Ones(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: Ones, of the shape and type that were asked for.
+        DataNode: Ones of the given shape and type.
     """
 
     def __init__(
@@ -2432,10 +2431,10 @@ class Ones(_Operator):
     ) -> DataNode: ...
 
 class OnesLike(_Operator):
-    """Gives ones in the shape of the input.
+    """Returns ones in the shape of the input.
 
     Args:
-        data_like: DataNode. Whose shape, layout and type the output has.
+        data_like: DataNode. Input with the shape, layout and type of the output.
         dtype: types.DALIDataType, optional. Element type of the output, by default the input's.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -2474,24 +2473,23 @@ class OnesLike(_Operator):
     ) -> list[DataNode]: ...
 
 class Pad(_Operator):
-    """Pads samples at the end of their axes: to `shape`, to a multiple of `align`, or, where no
-    shape is given, to the largest sample of the batch. A view where there is nothing to pad.
+    """Pads samples at the end of their axes: to `shape`, to a multiple of `align`, or without
+    `shape` to the largest sample of the batch. A view if there is nothing to pad.
 
     Takes volumes (layouts with D).
 
     Args:
         data: DataNode. Any layout, any element type.
         axes: int or list of int or DataNode, optional. Axes to pad, as numbers; negative ones
-            count from the end. By default, or where the list is empty, all. Excludes
-            `axis_names`.
+            count from the end. By default, or for an empty list, all. Excludes `axis_names`.
         axis_names: layout str, optional. Axes to pad, as letters of the layout.
         shape: int or list of int or DataNode, optional. Extents to pad to, one for each axis or
-            one for all; what is larger stays as it is. 0 or less: the largest extent in the
+            one for all; larger samples do not change. 0 or less: the largest extent in the
             batch.
         align: int or list of int or DataNode, optional. The extents become multiples of these
             numbers (above 0), one for each axis or one for all.
-        fill_value: float or DataNode, default 0.0. Value of what is added. Integers cut off
-            fractions and saturate.
+        fill_value: float or DataNode, default 0.0. Value of added elements. Integers are
+            truncated and saturate.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -2540,7 +2538,7 @@ class Paste(_Operator):
         fill_value: int or list of int, required. Color of the canvas: a value for each channel.
             Saturates.
         ratio: float or DataNode, required. Size of the canvas over that of the image, 1 or
-            more, along both axes; the product is cut off to whole pixels.
+            more, along both axes; the product is truncated to whole pixels.
         min_canvas_size: float or DataNode, default 0.0. Least height and width of the canvas,
             in pixels.
         n_channels: int, default 3. Number of channels of the images.
@@ -2590,15 +2588,16 @@ class Paste(_Operator):
     ) -> list[DataNode]: ...
 
 class PeekImageShape(_Operator):
-    """Reads height, width and channels from the header of an encoded image, without decoding it:
-    the shape that decoders.image gives.
+    """Reads height, width and channels from the header of an encoded image, without decoding it.
+    Equal to the shape of decoders.image.
 
     Args:
         data: DataNode. The bytes of one image file a sample, uint8.
         dtype: types.DALIDataType, default types.DALIDataType.INT64. Type of the output.
         image_type: types.DALIImageType, default types.DALIImageType.RGB. The `output_type` that
             the image would be decoded to.
-        adjust_orientation: bool, default True. Swap height and width where EXIF says so.
+        adjust_orientation: bool, default True. Swap height and width if the EXIF orientation
+            does.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -2642,9 +2641,10 @@ class PerFrame(_Operator):
     has one value for each frame. A view: nothing is copied.
 
     Args:
-        data: DataNode. One value a frame: at least one axis, which is that of the frames.
-        replace: bool, default False. Replaces the first letter of the layout by "F" where it is
-            another one; otherwise such an input is an error.
+        data: DataNode. One value per frame: at least one axis, the first of which is the
+            frames.
+        replace: bool, default False. Replace the first letter of the layout by "F" if it is a
+            different letter; otherwise such an input is an error.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -2683,14 +2683,14 @@ class PerFrame(_Operator):
     ) -> list[DataNode]: ...
 
 class PermuteBatch(_Operator):
-    """Gives the samples of a batch in another order: sample i of the output is sample indices[i]
-    of the input. A number may come several times. Nothing is copied.
+    """Reorders the samples of a batch: sample i of the output is sample indices[i] of the input.
+    Indices may be repeated. Nothing is copied.
 
     Args:
         data: DataNode. Any layout, any element type.
-        indices: int or list of int or DataNode, required. Numbers of samples in the batch, from
-            0: a list as long as the batch, or a tensor with one number a sample, such as
-            fn.batch_permutation gives.
+        indices: int or list of int or DataNode, required. Indices of samples in the batch, from
+            0: a list as long as the batch, or a tensor with one number per sample, such as the
+            result of fn.batch_permutation.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -2804,45 +2804,46 @@ class PythonFunction(_Operator):
 
 class RandomBBoxCrop(_Operator):
     """Draws windows of an image until one keeps enough of its bounding boxes, and crops the boxes
-    with it. A threshold is drawn out of `thresholds` and serves `num_attempts` windows; then
-    another is drawn. A window has random extents in `scaling`, of an aspect ratio in
-    `aspect_ratio`, or the extents `crop_shape`.
+    with it. A threshold is drawn from `thresholds` for every `num_attempts` windows. A window
+    has random extents in `scaling` with an aspect ratio in `aspect_ratio`, or the extents
+    `crop_shape`.
 
     Args:
-        boxes: DataNode. Boxes as `bbox_layout` says, fractions of the image, 0 to 1; float32,
-            shape (boxes, 4), or (boxes, 6) in space.
+        boxes: DataNode. Boxes in the order of `bbox_layout`, fractions of the image, 0 to 1;
+            float32, shape (boxes, 4), or (boxes, 6) for volumes.
         labels: DataNode. One for each box, any element type; further dimensions are kept.
             Optional.
         all_boxes_above_threshold: bool, default True. All boxes must reach the threshold;
             otherwise one of them.
-        allow_no_crop: bool, default True. The whole image is one more outcome, as if it were
-            one more threshold. Has no effect with `crop_shape`.
+        allow_no_crop: bool, default True. The whole image is a further possible result, as
+            likely as each threshold. Has no effect with `crop_shape`.
         aspect_ratio: float or list of float, default [1.0, 1.0]. Range of the window's width /
-            height, in pixels where `input_shape` is given, else in fractions of the image. In
-            space: one range for all, or x/y, x/z, y/z.
-        bbox_layout: layout str, optional. Order of a box's numbers: x, y, z where it starts, X,
-            Y, Z where it ends, or W, H, D its extents; "xyXY" ("xyzXYZ") by default.
-        bbox_prune_threshold: float, optional. Boxes of which no more than this part lies inside
-            of the window are dropped. By default those whose centre lies outside.
+            height, in pixels if `input_shape` is given, else in fractions of the image. For
+            volumes: one range for all, or x/y, x/z, y/z.
+        bbox_layout: layout str, optional. Order of the coordinates of a box: x, y, z for its
+            start, X, Y, Z for its end, or W, H, D for its extents; "xyXY" ("xyzXYZ") by
+            default.
+        bbox_prune_threshold: float, optional. Boxes of which at most this part is inside the
+            window are dropped. By default, boxes whose center is outside are dropped.
         crop_shape: int or list of int or DataNode, optional. Extents of the window in pixels,
             in `shape_layout`. Needs `input_shape`, excludes `scaling` and `aspect_ratio`.
         input_shape: int or list of int or DataNode, optional. Extents of the image in pixels,
             in `shape_layout`.
-        ltrb: bool, default True. Old spelling of `bbox_layout`: "xyXY" where true, "xyWH" where
-            false. Excludes it.
-        num_attempts: int, default 1. How many windows are tried with one threshold.
-        output_bbox_indices: bool, default False. Return the places of the boxes kept.
-        quiet: bool, default False. Do not print a line where no window was found.
+        ltrb: bool, default True. Older form of `bbox_layout`: "xyXY" if true, "xyWH" if false.
+            Excludes it.
+        num_attempts: int, default 1. Number of windows that are tried with each threshold.
+        output_bbox_indices: bool, default False. Return the indices of the boxes kept.
+        quiet: bool, default False. Print no warning if no window was found.
         scaling: float or list of float, default [1.0, 1.0]. Range of the window's extents, as
             fractions of the image. A window that is larger than the image is placed around it.
         shape_layout: layout str, optional. Order of `crop_shape` and `input_shape`; "WH"
             ("WHD") by default.
-        threshold_type: str, default "iou". What a threshold is of: "iou", intersection over
-            union of box and window, or "overlap", the part of the box that lies inside.
+        threshold_type: str, default "iou". The measure that thresholds are for: "iou", the
+            intersection over union of box and window, or "overlap", the part of the box inside
+            the window.
         thresholds: float or list of float, default [0.0]. Thresholds to draw from, 0 to 1.
-        total_num_attempts: int, default -1. How many windows are tried in all, 1,000,000 at
-            most; then the best one is taken. -1: no end is given, and the best of 100,000 is
-            taken.
+        total_num_attempts: int, default -1. Total number of windows to try, at most 1,000,000;
+            then the best one is used. -1: the best of 100,000 is used.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -2855,12 +2856,12 @@ class RandomBBoxCrop(_Operator):
 
     Returns:
         DataNode, or a list of them; the number depends on the arguments.
-            anchor: Where the window starts: x, y (, z); float32, fractions of the image, or
-                pixels where `crop_shape` is given.
+            anchor: Start of the window: x, y (, z); float32, fractions of the image, or pixels
+                with `crop_shape`.
             shape: Extents of the window, like `anchor`.
             cropped_boxes: The boxes kept, as fractions of the window, in `bbox_layout`.
-            cropped_labels: Their labels; only where labels are given.
-            indices: Their places in `boxes`, int32; only with `output_bbox_indices`.
+            cropped_labels: Their labels; only if labels are given.
+            indices: Their indices in `boxes`, int32; only with `output_bbox_indices`.
     """
 
     def __init__(
@@ -2906,8 +2907,8 @@ class RandomBBoxCrop(_Operator):
     ) -> Any: ...
 
 class RandomCropGenerator(_Operator):
-    """Draws a window of random place, area and aspect ratio in an image of the given shape, for
-    fn.slice or fn.decoders.image_slice with axis_names="HW". With the same seed it is the
+    """Draws a window with random position, area and aspect ratio in an image of the given shape,
+    for fn.slice or fn.decoders.image_slice with axis_names="HW". With the same seed, it is the
     window of fn.decoders.image_random_crop.
 
     Args:
@@ -2916,9 +2917,9 @@ class RandomCropGenerator(_Operator):
         random_area: float or list of float, default [0.08, 1.0]. Range of the window's area, as
             a fraction of the image.
         random_aspect_ratio: float or list of float, default [0.75, 1.333333]. Range of the
-            window's width over its height; drawn evenly on a logarithmic scale.
+            window's width over its height; drawn uniformly on a logarithmic scale.
         num_attempts: int, default 10. Draws of area and aspect ratio, a million at most, before
-            the largest window with a permitted ratio is taken, from a random place.
+            the largest window with a permitted ratio is used, at a random position.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -2963,9 +2964,9 @@ class RandomCropGenerator(_Operator):
     ) -> list[list[DataNode]]: ...
 
 class RandomResizedCrop(_Operator):
-    """Crops a window of random area, aspect ratio and position and resizes it to a fixed size.
-    Frames of a sequence share the window. Filters read around the window where the input has
-    pixels there.
+    """Crops a window of random area, aspect ratio and position, and resizes it to a fixed size.
+    Frames of a sequence share the window. Filters also read pixels of the input around the
+    window.
 
     Takes frame sequences (layouts with F).
 
@@ -2977,19 +2978,19 @@ class RandomResizedCrop(_Operator):
         random_area: float or list of float, default [0.08, 1.0]. Range of the window's area, as
             a fraction of the image.
         random_aspect_ratio: float or list of float, default [0.75, 1.333333]. Range of the
-            window's width over its height; drawn evenly on a logarithmic scale.
+            window's width over its height; drawn uniformly on a logarithmic scale.
         num_attempts: int, default 10. Draws of area and aspect ratio, a million at most, before
-            the largest window with a permitted ratio is taken, from a random place.
+            the largest window with a permitted ratio is used, at a random position.
         interp_type: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
-            `mag_filter` is given: nearest neighbour, linear (triangular is the same), cubic
+            `mag_filter` is given: nearest neighbor, linear (triangular is the same), cubic
             (Catmull-Rom), Lanczos with 3 lobes or Gaussian.
         min_filter: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along axes that shrink.
         mag_filter: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
         antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
-            that every input pixel counts. Nearest neighbour is never widened.
+            that every input pixel counts. Nearest neighbor is never widened.
         dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
             default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
@@ -3044,25 +3045,25 @@ class RandomResizedCrop(_Operator):
     ) -> list[DataNode]: ...
 
 class Reinterpret(_Operator):
-    """Takes the bytes of the input as elements of another type, and gives them other extents as
-    fn.reshape does. Without a shape the last axis becomes longer or shorter. Bytes that become
-    bool are false where they are 0. A view where the memory allows it.
+    """Reinterprets the bytes of the input as elements of another type, and changes the extents
+    like fn.reshape. Without a shape, the last axis becomes longer or shorter. As bool, bytes of
+    0 are false, others true. A view if the memory is aligned.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
         data: DataNode. Any layout, any element type.
-        shape_input: DataNode. Extents of the output, integers, as `shape` has them. Optional.
+        shape_input: DataNode. Extents of the output, integers, as in `shape`. Optional.
         shape: int or list of int or DataNode, optional. Extents of the output; one of them may
             be negative and follows from the rest.
         rel_shape: float or list of float or DataNode, optional. Extents of the output as
             multiples of those of the input (or of the axes that `src_dims` names), rounded to
             the nearest; one of them may be negative and follows from the rest.
-        src_dims: int or list of int or DataNode, optional. Which axis of the input each axis of
-            the output takes its extent from; -1 is a new axis of extent 1. The elements keep
-            their order. Without effect where `shape` is given.
-        layout: layout str, optional. Layout of the output, "" for none. By default the input's,
-            where the number of dimensions stays, else none.
+        src_dims: int or list of int or DataNode, optional. For each axis of the output, the
+            axis of the input whose extent it has; -1 is a new axis of extent 1. The elements
+            keep their order. No effect if `shape` is given.
+        layout: layout str, optional. Layout of the output, "" for none. By default that of the
+            input if the number of dimensions does not change, else none.
         dtype: types.DALIDataType, optional. Element type of the output, by default the input's.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -3107,24 +3108,24 @@ class Reinterpret(_Operator):
     ) -> list[DataNode]: ...
 
 class Reshape(_Operator):
-    """Gives the elements other extents, in the same order: by `shape`, by factors, from another
-    input; or only another layout. A view: nothing is copied.
+    """Changes the extents and keeps the order of the elements: by `shape`, by factors, or from
+    another input. Can also change only the layout. A view: nothing is copied.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
         data: DataNode. Any layout, any element type.
-        shape_input: DataNode. Extents of the output, integers, as `shape` has them. Optional.
+        shape_input: DataNode. Extents of the output, integers, as in `shape`. Optional.
         shape: int or list of int or DataNode, optional. Extents of the output; one of them may
             be negative and follows from the rest.
         rel_shape: float or list of float or DataNode, optional. Extents of the output as
             multiples of those of the input (or of the axes that `src_dims` names), rounded to
             the nearest; one of them may be negative and follows from the rest.
-        src_dims: int or list of int or DataNode, optional. Which axis of the input each axis of
-            the output takes its extent from; -1 is a new axis of extent 1. The elements keep
-            their order. Without effect where `shape` is given.
-        layout: layout str, optional. Layout of the output, "" for none. By default the input's,
-            where the number of dimensions stays, else none.
+        src_dims: int or list of int or DataNode, optional. For each axis of the output, the
+            axis of the input whose extent it has; -1 is a new axis of extent 1. The elements
+            keep their order. No effect if `shape` is given.
+        layout: layout str, optional. Layout of the output, "" for none. By default that of the
+            input if the number of dimensions does not change, else none.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -3167,9 +3168,9 @@ class Reshape(_Operator):
     ) -> list[DataNode]: ...
 
 class Resize(_Operator):
-    """Resizes images, volumes and sequences, or a region of interest of them, with a filter of
-    choice. Pixels outside the region are read where the filter reaches them; outside the input
-    its border repeats. An empty input stays empty.
+    """Resizes images, volumes and sequences, or a region of interest of them, with a choice of
+    filters. Filters also read pixels outside the region; outside the input, border pixels are
+    repeated. An empty input stays empty.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
@@ -3177,7 +3178,7 @@ class Resize(_Operator):
         data: DataNode. Images, volumes or sequences; uint8, int16, uint16 or float32. Layouts:
             HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW.
         size: float or list of float or DataNode, optional. Size of the result in pixels, one
-            value a spatial axis in the order of the layout, or one value for all. 0: follows
+            value per spatial axis in the order of the layout, or one value for all. 0: follows
             from the others and `mode`. Negative: mirrored. Fractions: see `subpixel_scale`.
         resize_x: float or DataNode, default 0.0. Width of the result; excludes `size`. 0 and
             below as in `size`.
@@ -3186,44 +3187,45 @@ class Resize(_Operator):
         resize_z: float or DataNode, default 0.0. Depth of the result; excludes `size`. Ignored
             for images.
         resize_shorter: float or DataNode, default 0.0. Length of the shortest spatial axis of
-            the result, keeping the aspect ratio; stands for the same `size` along all axes with
-            `mode` "not_smaller".
+            the result, keeping the aspect ratio. Equivalent to the same `size` along all axes
+            with `mode` "not_smaller".
         resize_longer: float or DataNode, default 0.0. Length of the longest spatial axis of the
-            result, keeping the aspect ratio; stands for the same `size` along all axes with
+            result, keeping the aspect ratio. Equivalent to the same `size` along all axes with
             `mode` "not_larger".
         mode: str, default "default". "default": `size` as given; absent axes are scaled by the
             geometric mean of the other scales. "stretch": absent axes are not scaled.
             "not_larger": the aspect ratio is kept and no axis exceeds `size`. "not_smaller":
             the aspect ratio is kept and no axis falls below `size`. Excludes `resize_shorter`
             and `resize_longer`.
-        max_size: float or list of float, optional. Upper limit of the result's extents, one for
-            all or one a spatial axis; 0: no limit. Where the aspect ratio is kept, the whole
-            result shrinks.
-        subpixel_scale: bool, default True. Sizes that are no whole numbers are rounded. True:
-            the region of interest grows or shrinks with them, so that the scale is what was
-            asked for; False: the region stays and the scale changes.
+        max_size: float or list of float, optional. Upper limit of the extents of the result,
+            one for all or one per spatial axis; 0: no limit. If the aspect ratio is kept, the
+            whole result shrinks.
+        subpixel_scale: bool, default True. Fractional sizes are rounded. True: the region of
+            interest grows or shrinks accordingly, so that the scale is exact. False: the region
+            is kept and the scale changes.
         roi_start: float or list of float or DataNode, optional. First corner of the region of
-            interest, one value a spatial axis or one for all; goes with `roi_end`. Pixel i
-            covers [i, i + 1). Where the start exceeds the end, the result is mirrored.
+            interest, one value per spatial axis or one for all; requires `roi_end`. Pixel i
+            covers [i, i + 1). If the start exceeds the end, the result is mirrored.
         roi_end: float or list of float or DataNode, optional. Opposite corner of the region of
             interest.
         roi_relative: bool, default False. Whether the corners are fractions of the input's
             extents.
         interp_type: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
-            `mag_filter` is given: nearest neighbour, linear (triangular is the same), cubic
+            `mag_filter` is given: nearest neighbor, linear (triangular is the same), cubic
             (Catmull-Rom), Lanczos with 3 lobes or Gaussian.
         min_filter: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along axes that shrink.
         mag_filter: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
         antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
-            that every input pixel counts. Nearest neighbour is never widened.
+            that every input pixel counts. Nearest neighbor is never widened.
         dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
             default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
         temp_buffer_hint: int, default 0. A hint for the GPU; without effect on the CPU.
-        save_attrs: bool, default False. Give the input's spatial extents as a second output.
+        save_attrs: bool, default False. Return the spatial extents of the input as a second
+            output.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -3285,9 +3287,9 @@ class Resize(_Operator):
     ) -> Any: ...
 
 class ResizeCropMirror(_Operator):
-    """Resizes, crops and mirrors in one operation: the result of resize, crop and flip one after
-    another, but only the pixels of the window are computed. A window that reaches outside the
-    resized sample repeats its border.
+    """Resizes, crops and mirrors in one operation: the result equals resize, crop and flip, but
+    only the pixels of the window are computed. Outside the resized sample, a window repeats
+    border pixels.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
@@ -3295,7 +3297,7 @@ class ResizeCropMirror(_Operator):
         data: DataNode. Images, volumes or sequences; uint8, int16, uint16 or float32. Layouts:
             HWC, FHWC, CHW, FCHW, CFHW, DHWC, FDHWC, CDHW, FCDHW, CFDHW.
         size: float or list of float or DataNode, optional. Size of the result in pixels, one
-            value a spatial axis in the order of the layout, or one value for all. 0: follows
+            value per spatial axis in the order of the layout, or one value for all. 0: follows
             from the others and `mode`. Negative: mirrored. Fractions: see `subpixel_scale`.
         resize_x: float or DataNode, default 0.0. Width of the result; excludes `size`. 0 and
             below as in `size`.
@@ -3304,59 +3306,59 @@ class ResizeCropMirror(_Operator):
         resize_z: float or DataNode, default 0.0. Depth of the result; excludes `size`. Ignored
             for images.
         resize_shorter: float or DataNode, default 0.0. Length of the shortest spatial axis of
-            the result, keeping the aspect ratio; stands for the same `size` along all axes with
-            `mode` "not_smaller".
+            the result, keeping the aspect ratio. Equivalent to the same `size` along all axes
+            with `mode` "not_smaller".
         resize_longer: float or DataNode, default 0.0. Length of the longest spatial axis of the
-            result, keeping the aspect ratio; stands for the same `size` along all axes with
+            result, keeping the aspect ratio. Equivalent to the same `size` along all axes with
             `mode` "not_larger".
         mode: str, default "default". "default": `size` as given; absent axes are scaled by the
             geometric mean of the other scales. "stretch": absent axes are not scaled.
             "not_larger": the aspect ratio is kept and no axis exceeds `size`. "not_smaller":
             the aspect ratio is kept and no axis falls below `size`. Excludes `resize_shorter`
             and `resize_longer`.
-        max_size: float or list of float, optional. Upper limit of the result's extents, one for
-            all or one a spatial axis; 0: no limit. Where the aspect ratio is kept, the whole
-            result shrinks.
-        subpixel_scale: bool, default True. Sizes that are no whole numbers are rounded. True:
-            the region of interest grows or shrinks with them, so that the scale is what was
-            asked for; False: the region stays and the scale changes.
+        max_size: float or list of float, optional. Upper limit of the extents of the result,
+            one for all or one per spatial axis; 0: no limit. If the aspect ratio is kept, the
+            whole result shrinks.
+        subpixel_scale: bool, default True. Fractional sizes are rounded. True: the region of
+            interest grows or shrinks accordingly, so that the scale is exact. False: the region
+            is kept and the scale changes.
         roi_start: float or list of float or DataNode, optional. First corner of the region of
-            interest, one value a spatial axis or one for all; goes with `roi_end`. Pixel i
-            covers [i, i + 1). Where the start exceeds the end, the result is mirrored.
+            interest, one value per spatial axis or one for all; requires `roi_end`. Pixel i
+            covers [i, i + 1). If the start exceeds the end, the result is mirrored.
         roi_end: float or list of float or DataNode, optional. Opposite corner of the region of
             interest.
         roi_relative: bool, default False. Whether the corners are fractions of the input's
             extents.
         crop: float or list of float or DataNode, optional. Size of the window, in pixels:
-            (height, width) or (depth, height, width); fractions are cut off. Less than 1 keeps
-            the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
-        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, where
-            the sample has no depth); needs `crop_h` and `crop_w`. 0 keeps the whole axis.
-        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; goes with
+            (height, width) or (depth, height, width); fractions are truncated. Less than 1
+            keeps the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
+        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, if
+            the sample has no depth); requires `crop_h` and `crop_w`. 0 keeps the whole axis.
+        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; requires
             `crop_w`. 0: all.
-        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; goes with
+        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; requires
             `crop_h`. 0: all.
         crop_pos_x: float or DataNode, default 0.5. Horizontal position of the window, 0 (left)
-            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded as
-            `rounding` says.
+            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded by
+            `rounding`.
         crop_pos_y: float or DataNode, default 0.5. Vertical position of the window, 0 (top) to
             1 (bottom).
         crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
             frames), 0 to 1.
-        rounding: str, default "round". How the first pixel of the window is made an integer:
-            "round" (to the nearest, halves away from zero) or "truncate".
+        rounding: str, default "round". How the position of the first pixel is rounded: "round"
+            (to the nearest, halves away from zero) or "truncate".
         mirror: int or DataNode, default 0. Axes to mirror: 1 horizontal, 2 vertical, 4
             depthwise, or a sum of these.
         interp_type: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
-            `mag_filter` is given: nearest neighbour, linear (triangular is the same), cubic
+            `mag_filter` is given: nearest neighbor, linear (triangular is the same), cubic
             (Catmull-Rom), Lanczos with 3 lobes or Gaussian.
         min_filter: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along axes that shrink.
         mag_filter: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
         antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
-            that every input pixel counts. Nearest neighbour is never widened.
+            that every input pixel counts. Nearest neighbor is never widened.
         dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
             default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
@@ -3425,21 +3427,20 @@ class ResizeCropMirror(_Operator):
     ) -> list[DataNode]: ...
 
 class ROIRandomCrop(_Operator):
-    """Draws where a window of `crop_shape` starts: around a region of interest that is smaller, or
-    inside of one that is larger, each place as often as the others. With `in_shape` or an
-    input, the window also lies inside of the data.
+    """Draws the start of a window of `crop_shape`, uniformly: the window contains the region of
+    interest if the region is smaller, and is inside it if the region is larger. With `in_shape`
+    or an input, the window is also inside the data.
 
     Args:
         data: DataNode. Its shape bounds the window; its values are not used. Optional.
         crop_shape: int or list of int or DataNode, required. Extents of the window.
-        roi_start: int or list of int or DataNode, required. Where the region of interest
-            starts.
-        roi_end: int or list of int or DataNode, optional. Where the region ends (one past it);
-            excludes `roi_shape`.
-        roi_shape: int or list of int or DataNode, optional. Extents of the region; excludes
-            `roi_end`.
-        in_shape: int or list of int or DataNode, optional. Shape of the data that the window
-            must lie in; excludes an input.
+        roi_start: int or list of int or DataNode, required. Start of the region of interest.
+        roi_end: int or list of int or DataNode, optional. End of the region (exclusive). Cannot
+            be combined with `roi_shape`.
+        roi_shape: int or list of int or DataNode, optional. Extents of the region. Cannot be
+            combined with `roi_end`.
+        in_shape: int or list of int or DataNode, optional. Shape of the data that must contain
+            the window. Cannot be combined with an input.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -3451,7 +3452,7 @@ class ROIRandomCrop(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: Where the window starts, int64, one number for each axis.
+        DataNode: Start of the window, int64, one number for each axis.
     """
 
     def __init__(
@@ -3476,27 +3477,28 @@ class ROIRandomCrop(_Operator):
     ) -> DataNode: ...
 
 class Rotate(_Operator):
-    """Turns images and volumes about their middle. The canvas grows to hold the whole result,
-    unless `size` or `keep_size` says otherwise; that of a sequence holds all of its frames.
-    Precision as of fn.warp_affine.
+    """Rotates images and volumes about their center. The canvas grows to contain the whole result,
+    unless `size` or `keep_size` is given; that of a sequence contains all frames. The precision
+    is that of fn.warp_affine.
 
     Takes volumes (layouts with D).
 
     Args:
         data: DataNode. Images, volumes or sequences; any element type. Layouts: HWC, FHWC,
             DHWC, FDHWC.
-        angle: float or DataNode, required. Degrees. Images turn counter-clockwise (the first
-            row is on top), volumes about `axis`. May have a value for each frame.
-        axis: float or list of float or DataNode, optional. What volumes turn about: a vector
-            (x, y, z) of any length but 0. Ignored for images. May have a value for each frame.
-        keep_size: bool, default False. Keep the extents of the input, where there is no `size`.
+        angle: float or DataNode, required. Angle in degrees. Images rotate counterclockwise
+            (the first row is on top), volumes about `axis`. May have a value for each frame.
+        axis: float or list of float or DataNode, optional. Rotation axis of volumes: a vector
+            (x, y, z) of any length except 0. Ignored for images. May have a value for each
+            frame.
+        keep_size: bool, default False. Keep the extents of the input if `size` is not given.
         size: float or list of float or DataNode, default []. Size of the result in pixels,
             without channels: (height, width), or (depth, height, width) of volumes; rounded to
             whole numbers.
         interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_LINEAR.
             Interpolation: INTERP_LINEAR or INTERP_NN.
-        fill_value: float, optional. What is outside the input, after conversion to its type and
-            the result's. Without it the input's border repeats.
+        fill_value: float, optional. Value outside the input, after conversion to the types of
+            input and result. By default, border pixels are repeated.
         dtype: types.DALIDataType, optional. Element type of the result; values are rounded and
             saturate. Default: that of the input.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -3596,15 +3598,15 @@ class Saturation(_Operator):
     ) -> list[DataNode]: ...
 
 class SequenceRearrange(_Operator):
-    """Gives the frames of a sequence in another order; frames may come several times.
+    """Reorders the frames of a sequence; frames may be repeated.
 
     Takes frame sequences (layouts with F).
 
     Args:
         sequence: DataNode. A sequence: at least two axes, the first of which is that of the
             frames.
-        new_order: int or list of int or DataNode, required. Which frame of the input comes at
-            each place, from 0.
+        new_order: int or list of int or DataNode, required. The index of the input frame at
+            each position, from 0.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -3642,7 +3644,7 @@ class SequenceRearrange(_Operator):
     ) -> list[DataNode]: ...
 
 class Shapes(_Operator):
-    """Gives the shape of each sample: `x.shape()` makes it of `x`.
+    """Returns the shape of each sample. `x.shape()` creates it from `x`.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
@@ -3660,7 +3662,7 @@ class Shapes(_Operator):
         type: deprecated; use `dtype`.
 
     Returns:
-        DataNode: The extents: as many numbers as the sample has dimensions.
+        DataNode: The extents, one number per dimension of the sample.
     """
 
     def __init__(
@@ -3689,45 +3691,44 @@ class Shapes(_Operator):
     ) -> list[DataNode]: ...
 
 class Slice(_Operator):
-    """Cuts a window out of each sample. Its coordinates are the inputs `anchor` and `extent`, or
-    the arguments `start` with `end` or `shape` or their `rel_` forms, along `axes` or
-    `axis_names`; other axes are kept whole. Coordinates that are no integers are rounded to the
-    nearest, halves away from zero. Fractions are cut off and values saturate where `dtype` asks
-    for uint8 or float16 (fn.cast rounds).
+    """Slices a window of each sample. Its coordinates are the inputs `anchor` and `extent`, or the
+    arguments `start` with `end` or `shape` or their `rel_` forms, along `axes` or `axis_names`;
+    other axes are kept whole. Fractional coordinates are rounded to the nearest integer, halves
+    away from zero. Fractions are cut off and values saturate where `dtype` asks for uint8 or
+    float16 (fn.cast rounds).
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
         data: DataNode. Any layout, any element type.
-        anchor: DataNode. First element of the window, one value an axis. Optional.
-        extent: DataNode. Extent of the window, one value an axis. Optional.
-        axes: int or list of int or DataNode, default [1, 0]. Axes that the coordinates are for,
-            as numbers; negative ones count from the end. Excludes `axis_names`.
-        axis_names: layout str, default "WH". Axes that the coordinates are for, as letters of
-            the layout.
+        anchor: DataNode. First element of the window, one value per axis. Optional.
+        extent: DataNode. Extent of the window, one value per axis. Optional.
+        axes: int or list of int or DataNode, default [1, 0]. Axes of the coordinates, as
+            numbers; negative ones count from the end. Excludes `axis_names`.
+        axis_names: layout str, default "WH". Axes of the coordinates, as letters of the layout.
         start: int or list of int or DataNode, optional. First element of the window, one value
-            an axis.
+            per axis.
         rel_start: float or list of float or DataNode, optional. `start` as a fraction of the
             extent.
         end: int or list of int or DataNode, optional. Element after the last of the window, one
-            value an axis. Without `end` and `shape` the window reaches to the end of the
+            value per axis. Without `end` and `shape`, the window extends to the end of the
             sample.
         rel_end: float or list of float or DataNode, optional. `end` as a fraction of the
             extent.
-        shape: int or list of int or DataNode, optional. Extent of the window, one value an
+        shape: int or list of int or DataNode, optional. Extent of the window, one value per
             axis.
         rel_shape: float or list of float or DataNode, optional. `shape` as a fraction of the
             extent.
-        normalized_anchor: bool, default True. Whether a floating-point input `anchor` holds
+        normalized_anchor: bool, default True. Whether a floating-point input `anchor` is in
             fractions of the extent; integers are always elements.
-        normalized_shape: bool, default True. Whether a floating-point input `extent` holds
+        normalized_shape: bool, default True. Whether a floating-point input `extent` is in
             fractions of the extent.
-        out_of_bounds_policy: str, default "error". What to do where the window reaches outside
-            the sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the
-            window smaller).
-        fill_values: float or list of float, default [0.0]. Values of what lies outside the
-            sample, with the policy "pad": one for all, or one a channel of the output. Integers
-            cut off fractions and saturate.
+        out_of_bounds_policy: str, default "error". What to do if the window extends outside the
+            sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the window
+            smaller).
+        fill_values: float or list of float, default [0.0]. Values outside the sample, with the
+            policy "pad": one for all, or one per channel of the output. Integers are truncated
+            and saturate.
         dtype: types.DALIDataType, optional. Element type of the output: uint8, float16, float32
             or the input's type, which is the default.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -3787,17 +3788,17 @@ class Slice(_Operator):
     ) -> list[DataNode]: ...
 
 class Sphere(_Operator):
-    """Shows images as on a sphere: a pixel at distance r from the middle comes from distance r * r
-    / R on the same line, where R is half of the longer side, in whole pixels. An image of one
-    pixel becomes `fill_value`.
+    """Shows images as on a sphere: a pixel at distance r from the center is taken from distance r
+    * r / R on the same line, where R is half of the longer side, in whole pixels. An image of
+    one pixel becomes `fill_value`.
 
     Args:
         input: DataNode. Images; any number of channels and element type. Layouts: HWC.
-        fill_value: float, default 0.0. What is outside the input; rounded and saturated to the
-            input's type.
+        fill_value: float, default 0.0. Value outside the input; rounded and saturated to the
+            type of the input.
         interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_NN.
             Interpolation: INTERP_NN or INTERP_LINEAR.
-        mask: int or DataNode, default 1. 0 leaves the image as it is.
+        mask: int or DataNode, default 1. 0 keeps the image unchanged.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -3844,7 +3845,7 @@ class Squeeze(_Operator):
     Args:
         data: DataNode. Any layout, any element type.
         axes: int or list of int or DataNode, optional. Axes to remove, as numbers; negative
-            ones count from the end. Excludes `axis_names`, and one of both must be given.
+            ones count from the end. Exactly one of `axes` and `axis_names` must be given.
         axis_names: layout str, optional. Axes to remove, as letters of the layout.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -3855,7 +3856,7 @@ class Squeeze(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The input without these axes; its layout is without their letters.
+        DataNode: The input without these axes and their letters.
     """
 
     def __init__(
@@ -3884,15 +3885,15 @@ class Squeeze(_Operator):
     ) -> list[DataNode]: ...
 
 class Stack(_Operator):
-    """Puts the inputs, which have one shape, together along a new axis.
+    """Stacks inputs of the same shape along a new axis.
 
     Args:
         input: DataNode. Any layout, any element type.
-        inputs: DataNode. More of them, of the same type and shape. Optional.
-        axis: int, default 0. Where the new axis is in the output; negative numbers count from
-            its end.
-        axis_name: str, optional. Letter of the new axis in the layout; inputs that are no
-            scalars need one then.
+        inputs: DataNode. Further inputs of the same type and shape. Optional.
+        axis: int, default 0. Position of the new axis in the output; negative numbers count
+            from the end.
+        axis_name: str, optional. Letter of the new axis in the layout; inputs with dimensions
+            then need a layout.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -3902,8 +3903,8 @@ class Stack(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: As many dimensions as the inputs and one. It has a layout only where
-            `axis_name` is given.
+        DataNode: One dimension more than the inputs. It has a layout only if `axis_name` is
+            given.
     """
 
     def __init__(
@@ -3934,7 +3935,7 @@ class Stack(_Operator):
     ) -> list[DataNode]: ...
 
 class SubscriptDimCheck(_Operator):
-    """Gives the input as it is, where it has enough dimensions: `x[:, :]` makes it of `x`.
+    """Returns the input if it has enough dimensions. `x[:, :]` creates it from `x`.
 
     Args:
         data: DataNode. Any layout, any element type.
@@ -3948,7 +3949,7 @@ class SubscriptDimCheck(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The input as it is.
+        DataNode: The input, unchanged.
     """
 
     def __init__(
@@ -3976,110 +3977,93 @@ class SubscriptDimCheck(_Operator):
     ) -> list[DataNode]: ...
 
 class TensorSubscript(_Operator):
-    """Takes positions and ranges of axes: `x[1, 2:5]` makes it of `x`. Numbers below 0 count from
-    the end, ranges are cut to what is there, as in Python. A view where the elements lie next
-    to each other.
+    """Selects positions and ranges of axes. `x[1, 2:5]` creates it from `x`. Negative numbers
+    count from the end, and ranges are clipped, as in Python. A view if the elements are
+    contiguous.
 
     Args:
         data: DataNode. Any layout, any element type.
-        at_0: int or DataNode, optional. Subscript 0: the position that is taken; the axis goes
-            away.
-        lo_0: int or DataNode, optional. Subscript 0: where its range begins.
-        hi_0: int or DataNode, optional. Subscript 0: where its range ends, which does not
-            belong to it.
+        at_0: int or DataNode, optional. Subscript 0: the selected position; the axis is
+            removed.
+        lo_0: int or DataNode, optional. Subscript 0: the start of its range.
+        hi_0: int or DataNode, optional. Subscript 0: the end of its range (exclusive).
         step_0: int or DataNode, optional. Subscript 0: the step of its range, of either sign.
-        at_1: int or DataNode, optional. Subscript 1: the position that is taken; the axis goes
-            away.
-        lo_1: int or DataNode, optional. Subscript 1: where its range begins.
-        hi_1: int or DataNode, optional. Subscript 1: where its range ends, which does not
-            belong to it.
+        at_1: int or DataNode, optional. Subscript 1: the selected position; the axis is
+            removed.
+        lo_1: int or DataNode, optional. Subscript 1: the start of its range.
+        hi_1: int or DataNode, optional. Subscript 1: the end of its range (exclusive).
         step_1: int or DataNode, optional. Subscript 1: the step of its range, of either sign.
-        at_2: int or DataNode, optional. Subscript 2: the position that is taken; the axis goes
-            away.
-        lo_2: int or DataNode, optional. Subscript 2: where its range begins.
-        hi_2: int or DataNode, optional. Subscript 2: where its range ends, which does not
-            belong to it.
+        at_2: int or DataNode, optional. Subscript 2: the selected position; the axis is
+            removed.
+        lo_2: int or DataNode, optional. Subscript 2: the start of its range.
+        hi_2: int or DataNode, optional. Subscript 2: the end of its range (exclusive).
         step_2: int or DataNode, optional. Subscript 2: the step of its range, of either sign.
-        at_3: int or DataNode, optional. Subscript 3: the position that is taken; the axis goes
-            away.
-        lo_3: int or DataNode, optional. Subscript 3: where its range begins.
-        hi_3: int or DataNode, optional. Subscript 3: where its range ends, which does not
-            belong to it.
+        at_3: int or DataNode, optional. Subscript 3: the selected position; the axis is
+            removed.
+        lo_3: int or DataNode, optional. Subscript 3: the start of its range.
+        hi_3: int or DataNode, optional. Subscript 3: the end of its range (exclusive).
         step_3: int or DataNode, optional. Subscript 3: the step of its range, of either sign.
-        at_4: int or DataNode, optional. Subscript 4: the position that is taken; the axis goes
-            away.
-        lo_4: int or DataNode, optional. Subscript 4: where its range begins.
-        hi_4: int or DataNode, optional. Subscript 4: where its range ends, which does not
-            belong to it.
+        at_4: int or DataNode, optional. Subscript 4: the selected position; the axis is
+            removed.
+        lo_4: int or DataNode, optional. Subscript 4: the start of its range.
+        hi_4: int or DataNode, optional. Subscript 4: the end of its range (exclusive).
         step_4: int or DataNode, optional. Subscript 4: the step of its range, of either sign.
-        at_5: int or DataNode, optional. Subscript 5: the position that is taken; the axis goes
-            away.
-        lo_5: int or DataNode, optional. Subscript 5: where its range begins.
-        hi_5: int or DataNode, optional. Subscript 5: where its range ends, which does not
-            belong to it.
+        at_5: int or DataNode, optional. Subscript 5: the selected position; the axis is
+            removed.
+        lo_5: int or DataNode, optional. Subscript 5: the start of its range.
+        hi_5: int or DataNode, optional. Subscript 5: the end of its range (exclusive).
         step_5: int or DataNode, optional. Subscript 5: the step of its range, of either sign.
-        at_6: int or DataNode, optional. Subscript 6: the position that is taken; the axis goes
-            away.
-        lo_6: int or DataNode, optional. Subscript 6: where its range begins.
-        hi_6: int or DataNode, optional. Subscript 6: where its range ends, which does not
-            belong to it.
+        at_6: int or DataNode, optional. Subscript 6: the selected position; the axis is
+            removed.
+        lo_6: int or DataNode, optional. Subscript 6: the start of its range.
+        hi_6: int or DataNode, optional. Subscript 6: the end of its range (exclusive).
         step_6: int or DataNode, optional. Subscript 6: the step of its range, of either sign.
-        at_7: int or DataNode, optional. Subscript 7: the position that is taken; the axis goes
-            away.
-        lo_7: int or DataNode, optional. Subscript 7: where its range begins.
-        hi_7: int or DataNode, optional. Subscript 7: where its range ends, which does not
-            belong to it.
+        at_7: int or DataNode, optional. Subscript 7: the selected position; the axis is
+            removed.
+        lo_7: int or DataNode, optional. Subscript 7: the start of its range.
+        hi_7: int or DataNode, optional. Subscript 7: the end of its range (exclusive).
         step_7: int or DataNode, optional. Subscript 7: the step of its range, of either sign.
-        at_8: int or DataNode, optional. Subscript 8: the position that is taken; the axis goes
-            away.
-        lo_8: int or DataNode, optional. Subscript 8: where its range begins.
-        hi_8: int or DataNode, optional. Subscript 8: where its range ends, which does not
-            belong to it.
+        at_8: int or DataNode, optional. Subscript 8: the selected position; the axis is
+            removed.
+        lo_8: int or DataNode, optional. Subscript 8: the start of its range.
+        hi_8: int or DataNode, optional. Subscript 8: the end of its range (exclusive).
         step_8: int or DataNode, optional. Subscript 8: the step of its range, of either sign.
-        at_9: int or DataNode, optional. Subscript 9: the position that is taken; the axis goes
-            away.
-        lo_9: int or DataNode, optional. Subscript 9: where its range begins.
-        hi_9: int or DataNode, optional. Subscript 9: where its range ends, which does not
-            belong to it.
+        at_9: int or DataNode, optional. Subscript 9: the selected position; the axis is
+            removed.
+        lo_9: int or DataNode, optional. Subscript 9: the start of its range.
+        hi_9: int or DataNode, optional. Subscript 9: the end of its range (exclusive).
         step_9: int or DataNode, optional. Subscript 9: the step of its range, of either sign.
-        at_10: int or DataNode, optional. Subscript 10: the position that is taken; the axis
-            goes away.
-        lo_10: int or DataNode, optional. Subscript 10: where its range begins.
-        hi_10: int or DataNode, optional. Subscript 10: where its range ends, which does not
-            belong to it.
+        at_10: int or DataNode, optional. Subscript 10: the selected position; the axis is
+            removed.
+        lo_10: int or DataNode, optional. Subscript 10: the start of its range.
+        hi_10: int or DataNode, optional. Subscript 10: the end of its range (exclusive).
         step_10: int or DataNode, optional. Subscript 10: the step of its range, of either sign.
-        at_11: int or DataNode, optional. Subscript 11: the position that is taken; the axis
-            goes away.
-        lo_11: int or DataNode, optional. Subscript 11: where its range begins.
-        hi_11: int or DataNode, optional. Subscript 11: where its range ends, which does not
-            belong to it.
+        at_11: int or DataNode, optional. Subscript 11: the selected position; the axis is
+            removed.
+        lo_11: int or DataNode, optional. Subscript 11: the start of its range.
+        hi_11: int or DataNode, optional. Subscript 11: the end of its range (exclusive).
         step_11: int or DataNode, optional. Subscript 11: the step of its range, of either sign.
-        at_12: int or DataNode, optional. Subscript 12: the position that is taken; the axis
-            goes away.
-        lo_12: int or DataNode, optional. Subscript 12: where its range begins.
-        hi_12: int or DataNode, optional. Subscript 12: where its range ends, which does not
-            belong to it.
+        at_12: int or DataNode, optional. Subscript 12: the selected position; the axis is
+            removed.
+        lo_12: int or DataNode, optional. Subscript 12: the start of its range.
+        hi_12: int or DataNode, optional. Subscript 12: the end of its range (exclusive).
         step_12: int or DataNode, optional. Subscript 12: the step of its range, of either sign.
-        at_13: int or DataNode, optional. Subscript 13: the position that is taken; the axis
-            goes away.
-        lo_13: int or DataNode, optional. Subscript 13: where its range begins.
-        hi_13: int or DataNode, optional. Subscript 13: where its range ends, which does not
-            belong to it.
+        at_13: int or DataNode, optional. Subscript 13: the selected position; the axis is
+            removed.
+        lo_13: int or DataNode, optional. Subscript 13: the start of its range.
+        hi_13: int or DataNode, optional. Subscript 13: the end of its range (exclusive).
         step_13: int or DataNode, optional. Subscript 13: the step of its range, of either sign.
-        at_14: int or DataNode, optional. Subscript 14: the position that is taken; the axis
-            goes away.
-        lo_14: int or DataNode, optional. Subscript 14: where its range begins.
-        hi_14: int or DataNode, optional. Subscript 14: where its range ends, which does not
-            belong to it.
+        at_14: int or DataNode, optional. Subscript 14: the selected position; the axis is
+            removed.
+        lo_14: int or DataNode, optional. Subscript 14: the start of its range.
+        hi_14: int or DataNode, optional. Subscript 14: the end of its range (exclusive).
         step_14: int or DataNode, optional. Subscript 14: the step of its range, of either sign.
-        at_15: int or DataNode, optional. Subscript 15: the position that is taken; the axis
-            goes away.
-        lo_15: int or DataNode, optional. Subscript 15: where its range begins.
-        hi_15: int or DataNode, optional. Subscript 15: where its range ends, which does not
-            belong to it.
+        at_15: int or DataNode, optional. Subscript 15: the selected position; the axis is
+            removed.
+        lo_15: int or DataNode, optional. Subscript 15: the start of its range.
+        hi_15: int or DataNode, optional. Subscript 15: the end of its range (exclusive).
         step_15: int or DataNode, optional. Subscript 15: the step of its range, of either sign.
-        num_subscripts: int, optional. How many subscripts there are, full ranges at the end
-            included.
+        num_subscripts: int, optional. Number of subscripts, including full ranges at the end.
         ellipsis: int, optional. Subscripts from this number on belong to the last axes instead
             of the next.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -4091,7 +4075,7 @@ class TensorSubscript(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The elements that were asked for; the layout keeps the letters of its axes.
+        DataNode: The selected elements, with the letters of the axes that are left.
     """
 
     def __init__(
@@ -4258,18 +4242,18 @@ class TorchPythonFunction(_Operator):
     ) -> Any: ...
 
 class Transpose(_Operator):
-    """Changes the order of the axes. A view where no element moves.
+    """Reorders the axes. A view if no element moves.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
         data: DataNode. Any layout, any element type.
         perm: int or list of int, optional. Order of the axes, e.g. [2, 0, 1] from "HWC" to
-            "CHW". By default, or where the list is empty, they are reversed.
+            "CHW". By default, or for an empty list, the axes are reversed.
         transpose_layout: bool, default True. The letters of the layout move with their axes;
             otherwise the output has the input's layout.
-        output_layout: layout str, optional. Layout of the output, whatever `transpose_layout`
-            says. It does not choose the order of the axes.
+        output_layout: layout str, optional. Layout of the output, for any `transpose_layout`.
+            It does not affect the order of the axes.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -4310,27 +4294,28 @@ class Transpose(_Operator):
 
 class WarpAffine(_Operator):
     """Warps images and volumes by an affine map: result(x, y) = data(M11 x + M12 y + M13, M21 x +
-    M22 y + M23). (0, 0) is the corner of the first pixel, so that pixel i has its middle at i +
-    0.5. Linear interpolation is done in float32; uint8 stays in fixed point, within 1 of that.
+    M22 y + M23). (0, 0) is the corner of the first pixel, so the center of pixel i is at i +
+    0.5. Linear interpolation is computed in float32; for uint8 in fixed point, which differs by
+    at most 1.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
         data: DataNode. Images, volumes or sequences; any element type. Layouts: HWC, FHWC,
             DHWC, FDHWC.
-        mtx: DataNode. Takes the place of `matrix`: [2, 3], or [3, 4] for volumes. Optional.
+        mtx: DataNode. Replaces `matrix`: [2, 3], or [3, 4] for volumes. Optional.
         matrix: float or list of float or DataNode, default []. The map from positions in the
             result to positions in the input: 2 x 3 numbers (M11, M12, M13, M21, M22, M23), or 3
             x 4 for volumes; coordinates are x, y, z.
-        inverse_map: bool, default True. False where the matrix maps the input to the result; it
-            is inverted then.
+        inverse_map: bool, default True. False if the matrix maps the input to the result; it is
+            then inverted.
         size: float or list of float or DataNode, default []. Size of the result in pixels,
             without channels: (height, width), or (depth, height, width) of volumes; rounded to
             whole numbers.
         interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_LINEAR.
             Interpolation: INTERP_LINEAR or INTERP_NN.
-        fill_value: float, optional. What is outside the input, after conversion to its type and
-            the result's. Without it the input's border repeats.
+        fill_value: float, optional. Value outside the input, after conversion to the types of
+            input and result. By default, border pixels are repeated.
         dtype: types.DALIDataType, optional. Element type of the result; values are rounded and
             saturate. Default: that of the input.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -4385,17 +4370,17 @@ class Water(_Operator):
 
     Args:
         input: DataNode. Images; any number of channels and element type. Layouts: HWC.
-        fill_value: float, default 0.0. What is outside the input; rounded and saturated to the
-            input's type.
+        fill_value: float, default 0.0. Value outside the input; rounded and saturated to the
+            type of the input.
         interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_NN.
             Interpolation: INTERP_NN or INTERP_LINEAR.
-        mask: int or DataNode, default 1. 0 leaves the image as it is.
+        mask: int or DataNode, default 1. 0 keeps the image unchanged.
         ampl_x: float, default 10.0. Amplitude of the wave in the x direction, in pixels.
         ampl_y: float, default 10.0. Amplitude of the wave in the y direction, in pixels.
         freq_x: float, default 0.049087387. Frequency of the wave in the x direction, in radians
-            a row; 2 pi / 128 by default.
+            per row; 2 pi / 128 by default.
         freq_y: float, default 0.049087387. Frequency of the wave in the y direction, in radians
-            a column; 2 pi / 128 by default.
+            per column; 2 pi / 128 by default.
         phase_x: float, default 0.0. Phase of the wave in the x direction, in radians.
         phase_y: float, default 0.0. Phase of the wave in the y direction, in radians.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -4443,12 +4428,12 @@ class Water(_Operator):
     ) -> list[DataNode]: ...
 
 class Zeros(_Operator):
-    """Gives tensors of zeros.
+    """Returns tensors of zeros.
 
     Args:
         shape: int or list of int or DataNode, optional. Shape of the output; by default that of
             the fill value, or a scalar.
-        layout: layout str, optional. Letters of the axes, one a dimension.
+        layout: layout str, optional. Letters of the axes, one per dimension.
         dtype: types.DALIDataType, default types.DALIDataType.INT32. Element type of the output.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -4459,7 +4444,7 @@ class Zeros(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: Zeros, of the shape and type that were asked for.
+        DataNode: Zeros of the given shape and type.
     """
 
     def __init__(
@@ -4479,10 +4464,10 @@ class Zeros(_Operator):
     ) -> DataNode: ...
 
 class ZerosLike(_Operator):
-    """Gives zeros in the shape of the input.
+    """Returns zeros in the shape of the input.
 
     Args:
-        data_like: DataNode. Whose shape, layout and type the output has.
+        data_like: DataNode. Input with the shape, layout and type of the output.
         dtype: types.DALIDataType, optional. Element type of the output, by default the input's.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).

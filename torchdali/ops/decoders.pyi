@@ -21,7 +21,7 @@ class Image(_Operator):
     """Decodes images: JPEG, PNG, BMP and PNM.
 
     Args:
-        data: DataNode. The bytes of one image file a sample, uint8.
+        data: DataNode. The bytes of an image file, uint8, 1-D.
         output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
             RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
             the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
@@ -29,54 +29,50 @@ class Image(_Operator):
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.
-        adjust_orientation: bool, default True. Turn the image as its EXIF orientation says.
-        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is a
-            little less exact.
+        adjust_orientation: bool, default True. Rotate the image by its EXIF orientation.
+        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is
+            slightly less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        jpeg_index: str, default "". Where to note places inside of JPEG files from which
-            windows of them can be decoded: "memory", or the path of a file that later runs use
-            too. Epochs after the first skip what lies before and beside a window, with the same
-            pixels. Helps decoders of windows, and decoders.image where it is fused with a crop;
-            whole images gain nothing, nor does what nvJPEG decodes. About 2 KB an image.
-            torchdali only.
-        jpeg_index_size: int, default 1073741824. The most bytes that what this process notes
-            for `jpeg_index` takes in memory; further images are decoded as without it.
-        affine: bool, default True. Of decoding by nvJPEG (docs/design/gpu_jpeg.md); without
-            effect elsewhere.
-        device_memory_padding: int, default 16777216. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        device_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        host_memory_padding: int, default 8388608. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        host_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        hw_decoder_load: float, default 0.65. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
-            without effect elsewhere.
-        hybrid_huffman_threshold: int, default 1000000. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        preallocate_height_hint: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        preallocate_width_hint: int, default 0. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
-            without effect elsewhere.
-        scaled_margin: float, default 0.0. JPEG: how many times a picture that is decoded at
-            1/2, 1/4 or 1/8 of its size has to be as large still as what it is resized to, along
-            both axes. 0 (the default) decodes at full size; 1 or more allows a smaller one,
-            which is faster and changes the result a little (1.5 is a good choice; the guide of
-            benchmarks has the figures). An operator that resizes has to follow, with at most
-            crops and slices between, and is the only one that takes the image; otherwise this
-            is an error. What counts is the region that it resizes. Other formats, filters that
-            do not average (nearest neighbour, `antialias=False`) and operators that are run one
-            by one (eagerly, in debug mode) decode at full size.
-        cache_batch_copy: bool, default True. Of the GPU's cache of decoded images; without
-            effect here.
-        cache_debug: bool, default False. Of the GPU's cache of decoded images; without effect
-            here.
-        cache_size: int, default 0. Of the GPU's cache of decoded images; without effect here.
-        cache_threshold: int, default 0. Of the GPU's cache of decoded images; without effect
-            here.
-        cache_type: str, default "". Of the GPU's cache of decoded images; without effect here.
+        jpeg_index: str, default "". Where to store the index, positions in JPEG files from
+            which windows can be decoded: "memory", or the path of a file that later runs reuse.
+            Epochs after the first skip most of the file outside a window; pixels are the same.
+            Speeds up decoders of windows, and decoders.image if it is fused with a crop, but
+            not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
+        jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
+            process, in bytes. Further images are decoded without the index.
+        affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
+            otherwise without effect.
+        device_memory_padding: int, default 16777216. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        device_memory_padding_jpeg2k: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        host_memory_padding: int, default 8388608. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        host_memory_padding_jpeg2k: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        hw_decoder_load: float, default 0.65. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        hybrid_huffman_threshold: int, default 1000000. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        preallocate_height_hint: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        preallocate_width_hint: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        scaled_margin: float, default 0.0. JPEG: allows decoding at 1/2, 1/4 or 1/8 of the size,
+            if the decoded region is still at least this many times as large as the result of
+            the following resize, along both axes. 0 (the default) decodes at full size. Values
+            from 1 on are faster and change the result slightly; 1.5 is a good choice (the guide
+            on benchmarks has figures). The image must be used by one operator only, which
+            resizes it, with at most crops and slices before it; otherwise this is an error.
+            Other formats, filters that do not average (nearest neighbor, `antialias=False`) and
+            operators that run one by one (eagerly, in debug mode) decode at full size.
+        cache_batch_copy: bool, default True. For the GPU's cache of decoded images. Has no
+            effect.
+        cache_debug: bool, default False. For the GPU's cache of decoded images. Has no effect.
+        cache_size: int, default 0. For the GPU's cache of decoded images. Has no effect.
+        cache_threshold: int, default 0. For the GPU's cache of decoded images. Has no effect.
+        cache_type: str, default "". For the GPU's cache of decoded images. Has no effect.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -141,11 +137,11 @@ class Image(_Operator):
     ) -> list[DataNode]: ...
 
 class ImageCrop(_Operator):
-    """Decodes a window of an image: what decoders.image and crop give, without decoding what is
-    cut off.
+    """Decodes a window of an image. Equal to decoders.image and crop, without decoding what is cut
+    off.
 
     Args:
-        data: DataNode. The bytes of one image file a sample, uint8.
+        data: DataNode. The bytes of an image file, uint8, 1-D.
         output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
             RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
             the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
@@ -153,55 +149,54 @@ class ImageCrop(_Operator):
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.
-        adjust_orientation: bool, default True. Turn the image as its EXIF orientation says.
-        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is a
-            little less exact.
+        adjust_orientation: bool, default True. Rotate the image by its EXIF orientation.
+        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is
+            slightly less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        jpeg_index: str, default "". Where to note places inside of JPEG files from which
-            windows of them can be decoded: "memory", or the path of a file that later runs use
-            too. Epochs after the first skip what lies before and beside a window, with the same
-            pixels. Helps decoders of windows, and decoders.image where it is fused with a crop;
-            whole images gain nothing, nor does what nvJPEG decodes. About 2 KB an image.
-            torchdali only.
-        jpeg_index_size: int, default 1073741824. The most bytes that what this process notes
-            for `jpeg_index` takes in memory; further images are decoded as without it.
-        affine: bool, default True. Of decoding by nvJPEG (docs/design/gpu_jpeg.md); without
-            effect elsewhere.
-        device_memory_padding: int, default 16777216. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        device_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        host_memory_padding: int, default 8388608. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        host_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        hw_decoder_load: float, default 0.65. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
-            without effect elsewhere.
-        hybrid_huffman_threshold: int, default 1000000. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        preallocate_height_hint: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        preallocate_width_hint: int, default 0. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
-            without effect elsewhere.
+        jpeg_index: str, default "". Where to store the index, positions in JPEG files from
+            which windows can be decoded: "memory", or the path of a file that later runs reuse.
+            Epochs after the first skip most of the file outside a window; pixels are the same.
+            Speeds up decoders of windows, and decoders.image if it is fused with a crop, but
+            not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
+        jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
+            process, in bytes. Further images are decoded without the index.
+        affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
+            otherwise without effect.
+        device_memory_padding: int, default 16777216. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        device_memory_padding_jpeg2k: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        host_memory_padding: int, default 8388608. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        host_memory_padding_jpeg2k: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        hw_decoder_load: float, default 0.65. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        hybrid_huffman_threshold: int, default 1000000. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        preallocate_height_hint: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        preallocate_width_hint: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
         crop: float or list of float or DataNode, optional. Size of the window, in pixels:
-            (height, width) or (depth, height, width); fractions are cut off. Less than 1 keeps
-            the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
-        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, where
-            the sample has no depth); needs `crop_h` and `crop_w`. 0 keeps the whole axis.
-        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; goes with
+            (height, width) or (depth, height, width); fractions are truncated. Less than 1
+            keeps the whole axis. Excludes `crop_h`, `crop_w` and `crop_d`.
+        crop_d: float or DataNode, default 0.0. Depth of the window, in slices (or frames, if
+            the sample has no depth); requires `crop_h` and `crop_w`. 0 keeps the whole axis.
+        crop_h: float or DataNode, default 0.0. Height of the window, in pixels; requires
             `crop_w`. 0: all.
-        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; goes with
+        crop_w: float or DataNode, default 0.0. Width of the window, in pixels; requires
             `crop_h`. 0: all.
         crop_pos_x: float or DataNode, default 0.5. Horizontal position of the window, 0 (left)
-            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded as
-            `rounding` says.
+            to 1 (right): the first column is crop_pos_x * (width - crop_w), rounded by
+            `rounding`.
         crop_pos_y: float or DataNode, default 0.5. Vertical position of the window, 0 (top) to
             1 (bottom).
         crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
             frames), 0 to 1.
-        rounding: str, default "round". How the first pixel of the window is made an integer:
-            "round" (to the nearest, halves away from zero) or "truncate".
+        rounding: str, default "round". How the position of the first pixel is rounded: "round"
+            (to the nearest, halves away from zero) or "truncate".
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -268,11 +263,11 @@ class ImageCrop(_Operator):
     ) -> list[DataNode]: ...
 
 class ImageRandomCrop(_Operator):
-    """Decodes a window of random place, area and aspect ratio of an image, without decoding what
-    is cut off.
+    """Decodes a window of an image with random position, area and aspect ratio, without decoding
+    what is cut off.
 
     Args:
-        data: DataNode. The bytes of one image file a sample, uint8.
+        data: DataNode. The bytes of an image file, uint8, 1-D.
         output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
             RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
             the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
@@ -280,43 +275,42 @@ class ImageRandomCrop(_Operator):
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.
-        adjust_orientation: bool, default True. Turn the image as its EXIF orientation says.
-        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is a
-            little less exact.
+        adjust_orientation: bool, default True. Rotate the image by its EXIF orientation.
+        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is
+            slightly less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        jpeg_index: str, default "". Where to note places inside of JPEG files from which
-            windows of them can be decoded: "memory", or the path of a file that later runs use
-            too. Epochs after the first skip what lies before and beside a window, with the same
-            pixels. Helps decoders of windows, and decoders.image where it is fused with a crop;
-            whole images gain nothing, nor does what nvJPEG decodes. About 2 KB an image.
-            torchdali only.
-        jpeg_index_size: int, default 1073741824. The most bytes that what this process notes
-            for `jpeg_index` takes in memory; further images are decoded as without it.
-        affine: bool, default True. Of decoding by nvJPEG (docs/design/gpu_jpeg.md); without
-            effect elsewhere.
-        device_memory_padding: int, default 16777216. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        device_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        host_memory_padding: int, default 8388608. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        host_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        hw_decoder_load: float, default 0.65. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
-            without effect elsewhere.
-        hybrid_huffman_threshold: int, default 1000000. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        preallocate_height_hint: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        preallocate_width_hint: int, default 0. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
-            without effect elsewhere.
+        jpeg_index: str, default "". Where to store the index, positions in JPEG files from
+            which windows can be decoded: "memory", or the path of a file that later runs reuse.
+            Epochs after the first skip most of the file outside a window; pixels are the same.
+            Speeds up decoders of windows, and decoders.image if it is fused with a crop, but
+            not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
+        jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
+            process, in bytes. Further images are decoded without the index.
+        affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
+            otherwise without effect.
+        device_memory_padding: int, default 16777216. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        device_memory_padding_jpeg2k: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        host_memory_padding: int, default 8388608. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        host_memory_padding_jpeg2k: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        hw_decoder_load: float, default 0.65. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        hybrid_huffman_threshold: int, default 1000000. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        preallocate_height_hint: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        preallocate_width_hint: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
         random_area: float or list of float, default [0.08, 1.0]. Range of the window's area, as
             a fraction of the image.
         random_aspect_ratio: float or list of float, default [0.75, 1.333333]. Range of the
-            window's width over its height; drawn evenly on a logarithmic scale.
+            window's width over its height; drawn uniformly on a logarithmic scale.
         num_attempts: int, default 10. Draws of area and aspect ratio, a million at most, before
-            the largest window with a permitted ratio is taken, from a random place.
+            the largest window with a permitted ratio is used, at a random position.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -381,13 +375,13 @@ class ImageRandomCrop(_Operator):
     ) -> list[DataNode]: ...
 
 class ImageSlice(_Operator):
-    """Decodes a window of an image: what decoders.image and slice give, without decoding what is
-    cut off. Axes are those of the picture, 0 or "H" and 1 or "W".
+    """Decodes a window of an image. Equal to decoders.image and slice, without decoding what is
+    cut off. The axes are 0 or "H", and 1 or "W".
 
     Args:
-        data: DataNode. The bytes of one image file a sample, uint8.
-        anchor: DataNode. First pixel of the window, one value an axis. Optional.
-        extent: DataNode. Extent of the window, one value an axis. Optional.
+        data: DataNode. The bytes of an image file, uint8, 1-D.
+        anchor: DataNode. First pixel of the window, one value per axis. Optional.
+        extent: DataNode. Extent of the window, one value per axis. Optional.
         output_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output.
             RGB, BGR, GRAY and YCbCr (limited range, ITU-R BT.601) drop alpha; ANY_DATA keeps
             the channels of the file: gray, gray and alpha, RGB, RGBA, or CMYK as coverage of
@@ -395,57 +389,55 @@ class ImageSlice(_Operator):
         dtype: types.DALIDataType, default types.DALIDataType.UINT8. Type of the output: uint8,
             int8, uint16, int16, uint32, int32 or float32. Full intensity is the largest integer
             of the type, or 1.0.
-        adjust_orientation: bool, default True. Turn the image as its EXIF orientation says.
-        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is a
-            little less exact.
+        adjust_orientation: bool, default True. Rotate the image by its EXIF orientation.
+        use_fast_idct: bool, default False. JPEG: a faster inverse cosine transform that is
+            slightly less exact.
         jpeg_fancy_upsampling: bool, default False. The CPU always upsamples JPEG's chroma
             smoothly, so this changes nothing here.
-        jpeg_index: str, default "". Where to note places inside of JPEG files from which
-            windows of them can be decoded: "memory", or the path of a file that later runs use
-            too. Epochs after the first skip what lies before and beside a window, with the same
-            pixels. Helps decoders of windows, and decoders.image where it is fused with a crop;
-            whole images gain nothing, nor does what nvJPEG decodes. About 2 KB an image.
-            torchdali only.
-        jpeg_index_size: int, default 1073741824. The most bytes that what this process notes
-            for `jpeg_index` takes in memory; further images are decoded as without it.
-        affine: bool, default True. Of decoding by nvJPEG (docs/design/gpu_jpeg.md); without
-            effect elsewhere.
-        device_memory_padding: int, default 16777216. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        device_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        host_memory_padding: int, default 8388608. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        host_memory_padding_jpeg2k: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        hw_decoder_load: float, default 0.65. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
-            without effect elsewhere.
-        hybrid_huffman_threshold: int, default 1000000. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        preallocate_height_hint: int, default 0. Of decoding by nvJPEG
-            (docs/design/gpu_jpeg.md); without effect elsewhere.
-        preallocate_width_hint: int, default 0. Of decoding by nvJPEG (docs/design/gpu_jpeg.md);
-            without effect elsewhere.
-        axes: int or list of int or DataNode, default [1, 0]. Axes that the coordinates are for,
-            as numbers; negative ones count from the end. Excludes `axis_names`.
-        axis_names: layout str, default "WH". Axes that the coordinates are for, as letters of
-            the layout.
+        jpeg_index: str, default "". Where to store the index, positions in JPEG files from
+            which windows can be decoded: "memory", or the path of a file that later runs reuse.
+            Epochs after the first skip most of the file outside a window; pixels are the same.
+            Speeds up decoders of windows, and decoders.image if it is fused with a crop, but
+            not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
+        jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
+            process, in bytes. Further images are decoded without the index.
+        affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
+            otherwise without effect.
+        device_memory_padding: int, default 16777216. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        device_memory_padding_jpeg2k: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        host_memory_padding: int, default 8388608. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        host_memory_padding_jpeg2k: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        hw_decoder_load: float, default 0.65. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        hybrid_huffman_threshold: int, default 1000000. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        preallocate_height_hint: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        preallocate_width_hint: int, default 0. For decoding with nvJPEG
+            (docs/design/gpu_jpeg.md); otherwise without effect.
+        axes: int or list of int or DataNode, default [1, 0]. Axes of the coordinates, as
+            numbers; negative ones count from the end. Excludes `axis_names`.
+        axis_names: layout str, default "WH". Axes of the coordinates, as letters of the layout.
         start: int or list of int or DataNode, optional. First element of the window, one value
-            an axis.
+            per axis.
         rel_start: float or list of float or DataNode, optional. `start` as a fraction of the
             extent.
         end: int or list of int or DataNode, optional. Element after the last of the window, one
-            value an axis. Without `end` and `shape` the window reaches to the end of the
+            value per axis. Without `end` and `shape`, the window extends to the end of the
             sample.
         rel_end: float or list of float or DataNode, optional. `end` as a fraction of the
             extent.
-        shape: int or list of int or DataNode, optional. Extent of the window, one value an
+        shape: int or list of int or DataNode, optional. Extent of the window, one value per
             axis.
         rel_shape: float or list of float or DataNode, optional. `shape` as a fraction of the
             extent.
-        normalized_anchor: bool, default True. Whether a floating-point input `anchor` holds
+        normalized_anchor: bool, default True. Whether a floating-point input `anchor` is in
             fractions of the extent; integers are always elements.
-        normalized_shape: bool, default True. Whether a floating-point input `extent` holds
+        normalized_shape: bool, default True. Whether a floating-point input `extent` is in
             fractions of the extent.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).

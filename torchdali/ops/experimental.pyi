@@ -15,8 +15,8 @@ __all__ = [
 ]
 
 class Remap(_Operator):
-    """Takes each pixel of the result from the position in the input that two maps hold: result(x,
-    y) = input(mapx(x, y), mapy(x, y)). What is outside the input, or not a number, is 0.
+    """Takes each pixel of the result from the position in two maps: result(x, y) = input(mapx(x,
+    y), mapy(x, y)). What is outside the input, or not a number, is 0.
 
     Takes frame sequences (layouts with F).
 
@@ -29,8 +29,8 @@ class Remap(_Operator):
             FHW, F***, F**.
         interp: types.DALIInterpType, default types.DALIInterpType.INTERP_LINEAR. Interpolation:
             INTERP_LINEAR, INTERP_NN, INTERP_CUBIC or INTERP_LANCZOS3.
-        pixel_origin: str, default "corner". What position (0, 0) is: the "corner" of the first
-            pixel, or its "center", as in OpenCV.
+        pixel_origin: str, default "corner". The meaning of position (0, 0): the "corner" of the
+            first pixel, or its "center", as in OpenCV.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -74,15 +74,15 @@ class Remap(_Operator):
 
 class WarpPerspective(_Operator):
     """Warps images by a perspective map: with (x', y', w') = matrix (x, y, 1), result(x, y) =
-    input(x' / w', y' / w'). Linear interpolation is done in float32; uint8 stays in fixed
-    point, within 1 of that.
+    input(x' / w', y' / w'). Linear interpolation is computed in float32; for uint8 in fixed
+    point, which differs by at most 1.
 
     Takes frame sequences (layouts with F).
 
     Args:
         input: DataNode. Images or sequences; any element type. Layouts: HW, HWC, FHWC, CHW,
             FCHW.
-        matrix_input: DataNode. Takes the place of the argument `matrix`: [3, 3]. Optional.
+        matrix_input: DataNode. Replaces the argument `matrix`: [3, 3]. Optional.
         matrix: float or list of float or DataNode, default []. The map from positions in the
             result to positions in the input: 3 x 3 numbers, row by row.
         inverse_map: bool, default True. False where the matrix maps the input to the result; it
@@ -92,13 +92,13 @@ class WarpPerspective(_Operator):
             whole numbers.
         interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_LINEAR.
             Interpolation: INTERP_LINEAR or INTERP_NN.
-        border_mode: str, default "constant". What is outside the input: "constant"
+        border_mode: str, default "constant". Values outside the input: "constant"
             (`fill_value`), "replicate" (aaa|abcd|ddd), "reflect" (cba|abcd|dcb), "reflect_101"
             (dcb|abcd|cba) or "wrap" (bcd|abcd|abc).
-        fill_value: float or list of float, default []. What is outside with the constant
-            border: one number, or one for each channel; 0 by default.
-        pixel_origin: str, default "corner". What position (0, 0) is: the "corner" of the first
-            pixel, or its "center", as in OpenCV.
+        fill_value: float or list of float, default []. Value of the constant border: one
+            number, or one for each channel; 0 by default.
+        pixel_origin: str, default "corner". The meaning of position (0, 0): the "corner" of the
+            first pixel, or its "center", as in OpenCV.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,

@@ -14,14 +14,14 @@ __all__ = [
 ]
 
 class Gaussian(_Operator):
-    """Adds values of a normal distribution, another for each element. The same seed gives the same
-    values with any number of threads and any prefetch depth.
+    """Adds a value of a normal distribution to each element. The same seed gives the same values
+    with any number of threads and any prefetch depth.
 
     Args:
         data: DataNode. Any shape, layout and element type.
-        mean: float or DataNode, default 0.0. Mean of what is added, in units of the data.
-        stddev: float or DataNode, default 1.0. Standard deviation of what is added, in units of
-            the data.
+        mean: float or DataNode, default 0.0. Mean of the noise, in units of the data.
+        stddev: float or DataNode, default 1.0. Standard deviation of the noise, in units of the
+            data.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -70,11 +70,11 @@ class SaltAndPepper(_Operator):
     Args:
         data: DataNode. Any shape, layout and element type. Channels are the axis C of the
             layout; without a layout, the last axis.
-        per_channel: bool, default False. Draw for each channel on its own, instead of for whole
+        per_channel: bool, default False. Draw for each channel separately instead of for whole
             pixels.
         prob: float or DataNode, default 0.05. Probability that a pixel is replaced, 0 to 1.
-        salt_vs_pepper: float or DataNode, default 0.5. Share of salt in what is replaced, 0 to
-            1.
+        salt_vs_pepper: float or DataNode, default 0.5. Share of salt among replaced pixels, 0
+            to 1.
         salt_val: float or DataNode, optional. Value of salt, converted as fn.cast does; by
             default the greatest of the type, 1 for floating types.
         pepper_val: float or DataNode, optional. Value of pepper, converted as fn.cast does; by

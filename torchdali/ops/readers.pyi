@@ -19,58 +19,57 @@ class File(_Operator):
     order of the folders' names); from `file_list`, a text file of lines "path label"; or from
     `files`, paths given here.
 
-    The reader never ends: when an epoch (one pass over a shard) is over, the next one follows,
-    in the same batch unless `pad_last_batch` is given. Files are read by the worker threads,
-    each into memory of its own.
+    The reader never ends: an epoch (one pass over a shard) is followed by the next one, in the
+    same batch unless `pad_last_batch` is given. Worker threads read the files, each into its
+    own memory.
 
     Args:
-        file_root: str, optional. Folder that holds one folder for each label; or, with
-            `file_list` or `files`, the folder that relative paths start from.
-        file_list: str, optional. Text file with one "path label" a line. The label is the last
-            word; the path may hold spaces. Relative paths start from `file_root`, or without it
-            from the folder of the list. Blank lines are skipped.
-        files: str or list of str, optional. Paths of the files. Relative paths start from
-            `file_root`, or without it from the working directory.
-        labels: int or list of int, optional. Labels of `files`, one each; without it, the
+        file_root: str, optional. Folder with one folder for each label; or, with `file_list` or
+            `files`, the folder that paths are relative to.
+        file_list: str, optional. Text file with one "path label" per line. The label is the
+            last word; the path may contain spaces. Paths are relative to `file_root`, or
+            without it to the folder of the list. Blank lines are skipped.
+        files: str or list of str, optional. Paths of the files, relative to `file_root`, or
+            without it to the working directory.
+        labels: int or list of int, optional. Labels of `files`, one for each; by default the
             position in `files`.
         file_filters: str or list of str, default ["*.jpg", "*.jpeg", "*.png", "*.bmp", "*.tif",
             "*.tiff", "*.pnm", "*.ppm", "*.pgm", "*.pbm", "*.jp2", "*.webp", "*.flac", "*.ogg",
             "*.wav"]. Glob patterns (`*`, `?`, `[a-z]`, `[!a-z]`); under `file_root`, files
-            whose names match none of them are left out.
+            whose names match none of them are ignored.
         dir_filters: str or list of str, optional. Glob patterns; folders in `file_root` whose
-            names match none of them are left out and take no label.
+            names match none of them are ignored and get no label.
         case_sensitive_filter: bool, default False. Upper and lower case differ in the patterns.
-        num_shards: int, default 1. Number of parts that the data set is cut into. Shard i holds
-            samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        num_shards: int, default 1. Number of parts into which the data set is split. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
         shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
-        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
-            goes on with the next shard.
-        pad_last_batch: bool, default False. Fill up each epoch, by repeating its last sample,
-            to whole batches and to as many of them as the largest shard has. Otherwise a batch
-            may hold the end of one epoch and the beginning of the next.
+        stick_to_shard: bool, default False. Read shard `shard_id` in every epoch. Otherwise
+            each epoch continues with the next shard.
+        pad_last_batch: bool, default False. Pad each epoch to whole batches, and to the number
+            of batches of the largest shard, by repeating its last sample. Otherwise a batch may
+            contain the end of one epoch and the beginning of the next.
         random_shuffle: bool, default False. Permute the samples of the shard anew in each
-            epoch. Every permutation may come, whatever `initial_fill`. To make shards alike,
-            the data set is mixed once, in the same way for every seed, before it is cut into
-            shards (the same shards as DALI's).
+            epoch. Every permutation is possible, for any `initial_fill`. The data set is first
+            shuffled once, in the same way for every seed, so that shards are similar (the same
+            shards as DALI's).
         shuffle_after_epoch: bool, default False. Permute the whole data set anew in each epoch,
-            in the same way on all ranks, and cut that into shards; the reader keeps its place
-            `shard_id` among them. Excludes `random_shuffle` and `stick_to_shard`.
+            in the same way on all ranks, and split it into shards; the reader keeps reading
+            shard `shard_id`. Excludes `random_shuffle` and `stick_to_shard`.
         shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
-            ranks; without it, a fixed one. `seed` does not matter there.
+            ranks; without it, a fixed one. `seed` has no effect on it.
         initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
             of the whole shard is at least as random and needs no buffer.
         lazy_init: bool, default False. List the files when they are first needed, not when the
             pipeline is built.
-        read_ahead: bool, default False. Always read files ahead. Otherwise that is done while
-            reading makes threads wait for storage, and not where the files are in the system's
-            memory.
-        prefetch_queue_depth: int, default 1. Batches behind those that are scheduled of which
-            files are read ahead, into at most 256 MB of memory. More of them help where storage
-            is slow and answers many at a time.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped. A
-            mapped file that is truncated meanwhile would kill the process.
-        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
-            DALI's GPU decoder, which is not here.
+        read_ahead: bool, default False. Always read files ahead. By default, files are read
+            ahead while threads wait for storage, but not if the files are in the page cache.
+        prefetch_queue_depth: int, default 1. Number of batches after the scheduled ones whose
+            files are read ahead, into at most 256 MB of memory. More help if storage is slow
+            and serves many reads at a time.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it is for the image cache of DALI's
+            GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: memory is allocated to the size of
             each file.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a

@@ -21,13 +21,13 @@ __all__ = [
 ]
 
 class Max(_Operator):
-    """The greatest element along axes, of the input's element type. NaN is passed over; of no
-    elements it is the least finite number of the type.
+    """The greatest element along axes, of the input's element type. NaN is ignored; without
+    elements, it is the least finite number of the type.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
@@ -40,7 +40,7 @@ class Max(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -71,17 +71,17 @@ class Max(_Operator):
     ) -> list[DataNode]: ...
 
 class Mean(_Operator):
-    """The mean of the elements along axes; NaN where there are none.
+    """The mean of the elements along axes; NaN if there are none.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
         dtype: types.DALIDataType, optional. Element type of the output; float32 by default,
-            float64 for float64. Results for integers are cut off.
+            float64 for float64. Results for integers are truncated.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -91,7 +91,7 @@ class Mean(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -123,17 +123,17 @@ class Mean(_Operator):
     ) -> list[DataNode]: ...
 
 class MeanSquare(_Operator):
-    """The mean of the squares of the elements along axes; NaN where there are none.
+    """The mean of the squares of the elements along axes; NaN if there are none.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
         dtype: types.DALIDataType, optional. Element type of the output; float32 by default,
-            float64 for float64. Results for integers are cut off.
+            float64 for float64. Results for integers are truncated.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -143,7 +143,7 @@ class MeanSquare(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -175,13 +175,13 @@ class MeanSquare(_Operator):
     ) -> list[DataNode]: ...
 
 class Min(_Operator):
-    """The least element along axes, of the input's element type. NaN is passed over; of no
-    elements it is the greatest finite number of the type.
+    """The least element along axes, of the input's element type. NaN is ignored; without elements,
+    it is the greatest finite number of the type.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
@@ -194,7 +194,7 @@ class Min(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -225,17 +225,17 @@ class Min(_Operator):
     ) -> list[DataNode]: ...
 
 class RMS(_Operator):
-    """The root of the mean of the squares along axes; NaN where there are no elements.
+    """The root of the mean of the squares along axes; NaN if there are no elements.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
         dtype: types.DALIDataType, optional. Element type of the output; float32 by default,
-            float64 for float64. Results for integers are cut off.
+            float64 for float64. Results for integers are truncated.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -245,7 +245,7 @@ class RMS(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -278,14 +278,14 @@ class RMS(_Operator):
 
 class StdDev(_Operator):
     """The root of the mean squared distance of the elements along axes from a given mean, float32
-    (float64 for float64). NaN where there are no elements.
+    (float64 for float64). NaN if there are no elements.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
-        mean: DataNode. The mean: one value, or one for each result in C order, as
-            fn.reductions.mean() of the same axes gives them.
+        mean: DataNode. The mean: one value, or one for each result in C order, as returned by
+            fn.reductions.mean() of the same axes.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
@@ -299,7 +299,7 @@ class StdDev(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -339,7 +339,7 @@ class Sum(_Operator):
     Args:
         data: DataNode. Samples; any element type, any layout.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
@@ -355,7 +355,7 @@ class Sum(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 
@@ -388,14 +388,14 @@ class Sum(_Operator):
 
 class Variance(_Operator):
     """The mean squared distance of the elements along axes from a given mean, float32 (float64 for
-    float64). NaN where there are no elements.
+    float64). NaN if there are no elements.
 
     Args:
         data: DataNode. Samples; any element type, any layout.
-        mean: DataNode. The mean: one value, or one for each result in C order, as
-            fn.reductions.mean() of the same axes gives them.
+        mean: DataNode. The mean: one value, or one for each result in C order, as returned by
+            fn.reductions.mean() of the same axes.
         axes: int or list of int, optional. Axes to reduce; all by default, none for an empty
-            list. Negative ones count from the back; none may come twice.
+            list. Negative ones count from the end; none may be repeated.
         axis_names: layout str, optional. The axes by their letters in the layout, e.g. "HW";
             excludes `axes`.
         keep_dims: bool, default False. Keep the reduced axes, with extent 1.
@@ -409,7 +409,7 @@ class Variance(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: The axes that are left, with their letters of the layout; no dimensions where
+        DataNode: The axes that are left, with their letters of the layout; no dimensions if
             none is.
     """
 

@@ -15,14 +15,14 @@ __all__ = [
 ]
 
 class RandomMaskPixel(_Operator):
-    """Draws a pixel of a mask, each as often as the others: of the whole mask, or of its
-    foreground, which are the pixels above `threshold` or equal to `value`. Where there is no
-    foreground, it draws of the whole mask.
+    """Draws a pixel of a mask, uniformly from the whole mask or from its foreground: the pixels
+    above `threshold` or equal to `value`. Without foreground, draws from the whole mask.
 
     Args:
         mask: DataNode. A mask of any element type, layout and number of dimensions; not empty.
-        foreground: int or DataNode, default 0. Draw of the foreground where not 0.
-        value: int or DataNode, optional. The foreground's value; excludes `threshold`.
+        foreground: int or DataNode, default 0. If not 0, draws from the foreground.
+        value: int or DataNode, optional. The value of the foreground. Cannot be combined with
+            `threshold`.
         threshold: float or DataNode, default 0.0. Pixels above it are the foreground.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -35,7 +35,7 @@ class RandomMaskPixel(_Operator):
             memory is sized by what samples need.
 
     Returns:
-        DataNode: Where the pixel is, int64, one number for each dimension.
+        DataNode: Position of the pixel, int64, one number for each dimension.
     """
 
     def __init__(
@@ -66,31 +66,30 @@ class RandomMaskPixel(_Operator):
     ) -> list[DataNode]: ...
 
 class RandomObjectBBox(_Operator):
-    """Draws an object of a mask of labels and returns its bounding box: first a class, then one of
-    its blobs (elements that touch along an axis), each as often as the others. The whole mask
-    where no blob is left to draw from, or with probability 1 - `foreground_prob`.
+    """Draws an object of a mask of labels and returns its bounding box: first a class, then
+    uniformly one of its blobs (elements that touch along an axis). Returns the whole mask if
+    there is no such blob, and with probability 1 - `foreground_prob`.
 
     Args:
         mask: DataNode. Labels, integers of any type, any layout and number of dimensions.
-        background: int or DataNode, default 0. The background's label. By default 0, or where
-            that is one of `classes` the greatest negative number that is not.
-        cache_objects: bool, default False. Accepted for old programs: objects are found anew
-            each time, with the same results.
-        class_weights: float or list of float or DataNode, optional. How likely each of
-            `classes` is, in relation to the others; of the classes 1, 2, 3 ... where `classes`
-            is not given.
+        background: int or DataNode, default 0. The label of the background. By default 0, or if
+            0 is one of `classes`, the greatest negative number that is not.
+        cache_objects: bool, default False. No effect: objects are found anew each time, with
+            the same results.
+        class_weights: float or list of float or DataNode, optional. Relative probability of
+            each of `classes`; without `classes`, of the classes 1, 2, 3 ...
         classes: int or list of int or DataNode, optional. Labels to draw from; all but the
             background by default.
         foreground_prob: float or DataNode, default 1.0. Probability of drawing an object.
         format: str, default "anchor_shape". "anchor_shape", "start_end" or "box": see the
             outputs.
-        ignore_class: bool, default False. Draw of all objects, whatever their class. Excludes
+        ignore_class: bool, default False. Draw from all objects of any class. Excludes
             `classes`, `class_weights` and `output_class`.
-        k_largest: int, optional. Draw of so many of the largest boxes only (of the class, or
-            with `ignore_class` of all).
-        output_class: bool, default False. Return the label too.
+        k_largest: int, optional. Draw only from this many of the largest boxes (of the class,
+            or with `ignore_class` of all).
+        output_class: bool, default False. Also return the label.
         threshold: int or list of int or DataNode, optional. Least extents of a box, for each
-            dimension or one for all; smaller ones are left out.
+            dimension or one for all; smaller ones are ignored.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -103,10 +102,10 @@ class RandomObjectBBox(_Operator):
 
     Returns:
         DataNode, or a list of them; the number depends on the arguments.
-            start: Where the box starts, int32, one number for each dimension; with the format
-                "box" its start and end, one after the other.
-            extent: Extents of the box, or with the format "start_end" its end (one past it);
-                int32. Not with the format "box".
+            start: Start of the box, int32, one number for each dimension; with the format
+                "box", its start followed by its end.
+            extent: Extents of the box, or with the format "start_end" its end (exclusive);
+                int32. Not returned with the format "box".
             label: Label of the object, the background's for the whole mask; int32, no
                 dimensions; only with `output_class`.
     """
@@ -146,15 +145,14 @@ class RandomObjectBBox(_Operator):
     ) -> Any: ...
 
 class SelectMasks(_Operator):
-    """Keeps the polygons of some masks, in the order of `mask_ids`, and the vertices that belong
-    to them.
+    """Keeps the polygons of some masks, in the order of `mask_ids`, and their vertices.
 
     Args:
         mask_ids: DataNode. The masks to keep; int32, a list without duplicates.
         polygons: DataNode. Polygons: mask, first vertex, one past the last vertex; int32, shape
             (polygons, 3). A mask may have several.
         vertices: DataNode. Vertices, any element type, shape (vertices, coordinates).
-        reindex_masks: bool, default False. Number the masks by their place in `mask_ids`.
+        reindex_masks: bool, default False. Replace mask numbers by their index in `mask_ids`.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -166,7 +164,7 @@ class SelectMasks(_Operator):
     Returns:
         List of DataNode: `selected_polygons`, `selected_vertices`.
             selected_polygons: The polygons kept, int32, shape (polygons, 3).
-            selected_vertices: Their vertices, one polygon after the other.
+            selected_vertices: The vertices of these polygons, in their order.
     """
 
     def __init__(

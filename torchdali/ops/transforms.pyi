@@ -17,15 +17,15 @@ __all__ = [
 ]
 
 class Combine(_Operator):
-    """One affine transform that does what several do one after the other.
+    """The composition of affine transforms.
 
     Takes frame sequences (layouts with F).
 
     Args:
-        first: DataNode. An affine transform: shape (ndim, ndim + 1), any element type; or one a
-            frame, with a layout such as "F**".
-        second: DataNode. Another, of as many dimensions.
-        more: DataNode. Further ones. Optional.
+        first: DataNode. An affine transform: shape (ndim, ndim + 1), any element type; or one
+            per frame, with a layout such as "F**".
+        second: DataNode. Another transform with the same number of dimensions.
+        more: DataNode. Further transforms. Optional.
         reverse_order: bool, default False. Apply the last input first, instead of the first
             input first.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
@@ -69,26 +69,26 @@ class Combine(_Operator):
     ) -> list[DataNode]: ...
 
 class Crop(_Operator):
-    """An affine transform that takes the box `from_start` to `from_end` to the box `to_start` to
-    `to_end`, alone or behind the input's. Each is a point: one number for each dimension, or
-    one for all. A box without extent gives infinite factors.
+    """An affine transform that maps the box from `from_start` to `from_end` to the box from
+    `to_start` to `to_end`, alone or after that of the input. Each is a point: one number for
+    each dimension, or one for all. A box without extent results in infinite factors.
 
     Takes frame sequences (layouts with F).
 
     Args:
         matrix: DataNode. An affine transform to combine with: shape (ndim, ndim + 1), any
-            element type; or one a frame, with a layout such as "F**". Optional.
-        reverse_order: bool, default False. With an input: apply this transform first and the
-            input's then, instead of the other way round.
-        from_start: float or list of float or DataNode, default [0.0]. Where the first box
-            begins; 0 for an empty list.
-        from_end: float or list of float or DataNode, default [1.0]. Where the first box ends; 1
+            element type; or one per frame, with a layout such as "F**". Optional.
+        reverse_order: bool, default False. With an input: apply this transform before that of
+            the input, instead of after it.
+        from_start: float or list of float or DataNode, default [0.0]. Start of the first box; 0
             for an empty list.
-        to_start: float or list of float or DataNode, default [0.0]. Where the second box
-            begins; 0 for an empty list.
-        to_end: float or list of float or DataNode, default [1.0]. Where the second box ends; 1
+        from_end: float or list of float or DataNode, default [1.0]. End of the first box; 1 for
+            an empty list.
+        to_start: float or list of float or DataNode, default [0.0]. Start of the second box; 0
             for an empty list.
-        absolute: bool, default False. Swap start and end where the start is greater.
+        to_end: float or list of float or DataNode, default [1.0]. End of the second box; 1 for
+            an empty list.
+        absolute: bool, default False. Swap start and end if the start is greater.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -123,21 +123,21 @@ class Crop(_Operator):
     ) -> DataNode: ...
 
 class Rotation(_Operator):
-    """An affine transform that rotates points, alone or behind the input's: in the plane, or in
-    space where `axis` is given. Positive angles turn x towards y.
+    """An affine transform that rotates points, alone or after that of the input: in 2-D, or with
+    `axis` in 3-D. Positive angles rotate x towards y.
 
     Takes frame sequences (layouts with F).
 
     Args:
         matrix: DataNode. An affine transform to combine with: shape (ndim, ndim + 1), any
-            element type; or one a frame, with a layout such as "F**". Optional.
+            element type; or one per frame, with a layout such as "F**". Optional.
         angle: float or DataNode, required. Angle in degrees.
-        reverse_order: bool, default False. With an input: apply this transform first and the
-            input's then, instead of the other way round.
-        axis: float or list of float or DataNode, optional. Axis of a rotation in space: x, y,
-            z; of any length but 0. The opposite axis is the opposite angle.
-        center: float or list of float or DataNode, optional. The point that stays where it is,
-            one number for each dimension or one for all; the origin by default.
+        reverse_order: bool, default False. With an input: apply this transform before that of
+            the input, instead of after it.
+        axis: float or list of float or DataNode, optional. Axis of a 3-D rotation: x, y, z, of
+            any length except 0. The opposite axis corresponds to the opposite angle.
+        center: float or list of float or DataNode, optional. The fixed point, one number for
+            each dimension or one for all; the origin by default.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -170,20 +170,20 @@ class Rotation(_Operator):
     ) -> DataNode: ...
 
 class Scale(_Operator):
-    """An affine transform that scales coordinates, alone or behind the input's.
+    """An affine transform that scales coordinates, alone or after that of the input.
 
     Takes frame sequences (layouts with F).
 
     Args:
         matrix: DataNode. An affine transform to combine with: shape (ndim, ndim + 1), any
-            element type; or one a frame, with a layout such as "F**". Optional.
-        scale: float or list of float or DataNode, required. Factors, one for each dimension;
-            one alone serves all dimensions of the input, or `ndim`.
-        reverse_order: bool, default False. With an input: apply this transform first and the
-            input's then, instead of the other way round.
-        center: float or list of float or DataNode, optional. The point that stays where it is,
-            one number for each dimension or one for all; the origin by default.
-        ndim: int, optional. Number of dimensions where `scale` is one number and there is no
+            element type; or one per frame, with a layout such as "F**". Optional.
+        scale: float or list of float or DataNode, required. Factors, one for each dimension; a
+            single one is for all dimensions of the input, or `ndim`.
+        reverse_order: bool, default False. With an input: apply this transform before that of
+            the input, instead of after it.
+        center: float or list of float or DataNode, optional. The fixed point, one number for
+            each dimension or one for all; the origin by default.
+        ndim: int, optional. Number of dimensions if `scale` is one number and there is no
             input; 1 by default.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
@@ -217,23 +217,23 @@ class Scale(_Operator):
     ) -> DataNode: ...
 
 class Shear(_Operator):
-    """An affine transform that shears, alone or behind the input's: it moves points along one axis
-    by a factor of their position on another.
+    """An affine transform that shears, alone or after that of the input: it moves points along
+    each axis in proportion to their position on the others.
 
     Takes frame sequences (layouts with F).
 
     Args:
         matrix: DataNode. An affine transform to combine with: shape (ndim, ndim + 1), any
-            element type; or one a frame, with a layout such as "F**". Optional.
-        reverse_order: bool, default False. With an input: apply this transform first and the
-            input's then, instead of the other way round.
-        shear: float or list of float or DataNode, optional. Factors: x by y, y by x in the
-            plane; xy, xz, yx, yz, zx, zy in space. Their number gives that of the dimensions.
+            element type; or one per frame, with a layout such as "F**". Optional.
+        reverse_order: bool, default False. With an input: apply this transform before that of
+            the input, instead of after it.
+        shear: float or list of float or DataNode, optional. Factors: x by y, y by x in 2-D; xy,
+            xz, yx, yz, zx, zy in 3-D. Their number determines the number of dimensions.
             Excludes `angles`.
-        angles: float or list of float or DataNode, optional. The factors as angles in degrees,
-            -90 to 90, of which they are the tangents. Excludes `shear`.
-        center: float or list of float or DataNode, optional. The point that stays where it is,
-            one number for each dimension or one for all; the origin by default.
+        angles: float or list of float or DataNode, optional. Angles in degrees, -90 to 90,
+            whose tangents are the factors. Excludes `shear`.
+        center: float or list of float or DataNode, optional. The fixed point, one number for
+            each dimension or one for all; the origin by default.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -266,17 +266,17 @@ class Shear(_Operator):
     ) -> DataNode: ...
 
 class Translation(_Operator):
-    """An affine transform that moves points by an offset, alone or behind the input's.
+    """An affine transform that moves points by an offset, alone or after that of the input.
 
     Takes frame sequences (layouts with F).
 
     Args:
         matrix: DataNode. An affine transform to combine with: shape (ndim, ndim + 1), any
-            element type; or one a frame, with a layout such as "F**". Optional.
-        offset: float or list of float or DataNode, required. What is added, one number for each
-            dimension; there are as many dimensions.
-        reverse_order: bool, default False. With an input: apply this transform first and the
-            input's then, instead of the other way round.
+            element type; or one per frame, with a layout such as "F**". Optional.
+        offset: float or list of float or DataNode, required. The offset, one number for each
+            dimension.
+        reverse_order: bool, default False. With an input: apply this transform before that of
+            the input, instead of after it.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
