@@ -117,8 +117,8 @@ def test_gray_is_unchanged_by_ycbcr_and_back():
         (torch.zeros(2, 2, 1), types.GRAY, types.RGB, "`data` is float32, expected uint8"),
         (torch.zeros(2, 2, 4).byte(), types.RGB, types.GRAY, "has 4 channels.*RGB, which has 3"),
         (torch.zeros(2, 2, 3).byte(), types.GRAY, types.RGB, "has 3 channels.*GRAY, which has 1"),
-        (torch.zeros(2, 2, 3).byte(), types.RGB, types.ANY_DATA, "ANY_DATA is no colour space"),
-        (torch.zeros(2, 2, 3).byte(), types.ANY_DATA, types.RGB, "ANY_DATA is no colour space"),
+        (torch.zeros(2, 2, 3).byte(), types.RGB, types.ANY_DATA, "ANY_DATA is no color space"),
+        (torch.zeros(2, 2, 3).byte(), types.ANY_DATA, types.RGB, "ANY_DATA is no color space"),
     ],
 )
 def test_unsuitable_inputs_are_errors(x, source, target, message):
