@@ -155,8 +155,7 @@ struct JpegPixelsKernel : Kernel<JpegPixelsTask> {
 
  private:
   template <int kChannels>
-  TORCHDALI_HOST_DEVICE void store(int x, int y, int count,
-                                          uint8_t* out) const {
+  TORCHDALI_HOST_DEVICE void store(int x, int y, int count, uint8_t* out) const {
     uint8_t pixels[kJpegRun * kChannels];
     TORCHDALI_UNROLL
     for (int k = 0; k < kJpegRun; ++k)
