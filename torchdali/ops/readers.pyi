@@ -40,38 +40,38 @@ class File(_Operator):
         dir_filters: str or list of str, optional. Glob patterns; folders in `file_root` whose
             names match none of them are ignored and get no label.
         case_sensitive_filter: bool, default False. Upper and lower case differ in the patterns.
-        num_shards: int, default 1. Number of parts into which the data set is split. Shard i
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
             has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
         shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
-        stick_to_shard: bool, default False. Read shard `shard_id` in every epoch. Otherwise
-            each epoch continues with the next shard.
-        pad_last_batch: bool, default False. Pad each epoch to whole batches, and to the number
-            of batches of the largest shard, by repeating its last sample. Otherwise a batch may
-            contain the end of one epoch and the beginning of the next.
-        random_shuffle: bool, default False. Permute the samples of the shard anew in each
-            epoch. Every permutation is possible, for any `initial_fill`. The data set is first
-            shuffled once, in the same way for every seed, so that shards are similar (the same
-            shards as DALI's).
-        shuffle_after_epoch: bool, default False. Permute the whole data set anew in each epoch,
-            in the same way on all ranks, and split it into shards; the reader keeps reading
-            shard `shard_id`. Excludes `random_shuffle` and `stick_to_shard`.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
         shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
-            ranks; without it, a fixed one. `seed` has no effect on it.
+            ranks; a constant by default. `seed` has no effect on these permutations.
         initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
             of the whole shard is at least as random and needs no buffer.
-        lazy_init: bool, default False. List the files when they are first needed, not when the
-            pipeline is built.
-        read_ahead: bool, default False. Always read files ahead. By default, files are read
-            ahead while threads wait for storage, but not if the files are in the page cache.
-        prefetch_queue_depth: int, default 1. Number of batches after the scheduled ones whose
-            files are read ahead, into at most 256 MB of memory. More help if storage is slow
-            and serves many reads at a time.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead while
+            threads wait for storage, and not while it is in the system's page cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory. More batches help if
+            storage is slow but serves many requests at a time.
         dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
             Truncating a mapped file would kill the process.
-        skip_cached_images: bool, default False. No effect: it is for the image cache of DALI's
-            GPU decoder, which torchdali does not have.
-        tensor_init_bytes: int, default 1048576. No effect: memory is allocated to the size of
-            each file.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fn.readers.file: the bytes and the label of a file per sample. Files are listed by file_list.h,
-// ordered by reader.h and read by io/file.h.
-#include "io/file.h"
-
+// fn.readers.file: the bytes and the label of a file per sample. file_list.h lists the files,
+// reader.h orders and reads them.
 #include <algorithm>
 #include <atomic>
 
@@ -34,23 +32,13 @@ class FileReader final : public Reader {
   void run(SampleContext& ctx) const override {
     const auto& batch = ctx.source_batch<FileBatch>();
     const int i = ctx.index_in_batch();
-    const auto note_size = [&](int64_t size) {
-      known_sizes_[static_cast<size_t>(batch.indices[static_cast<size_t>(i)])].store(
-          static_cast<uint32_t>(std::min<int64_t>(size, UINT32_MAX)), std::memory_order_relaxed);
-    };
-    if (const io::ReadBytes read = take_read(ctx)) {
-      note_size(read.size());
-      const SampleView& bytes = ctx.output(0, DType::kUInt8, Shape{read.size()});
-      if (read.size() > 0) std::memcpy(bytes.data, read.data(), static_cast<size_t>(read.size()));
-    } else {
-      const io::WaitProbe probe;
-      const io::File file((*batch.names)[i]);
-      note_size(file.size_bytes());
-      const SampleView& bytes = ctx.output(0, DType::kUInt8, Shape{file.size_bytes()});
-      file.read(bytes.data, file.size_bytes());
-      report_read(probe);
-    }
-    *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() = batch.labels[static_cast<size_t>(i)];
+    const auto place = static_cast<size_t>(i);
+    const int64_t size = read(ctx, (*batch.names)[i], 0, -1, [&ctx](int64_t bytes) {
+      return ctx.output(0, DType::kUInt8, Shape{bytes}).data;
+    });
+    known_sizes_[static_cast<size_t>(batch.indices[place])].store(
+        static_cast<uint32_t>(std::min<int64_t>(size, UINT32_MAX)), std::memory_order_relaxed);
+    *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() = batch.labels[place];
   }
 
  private:
@@ -98,10 +86,6 @@ class FileReader final : public Reader {
       TORCHDALI_CHECK(
           !spec.has(list_name) || !spec.get<std::vector<std::string>>(list_name).empty(), "`",
           list_name, "` is an empty list, expected one string or more");
-    TORCHDALI_CHECK(spec.get<int64_t>("initial_fill") >= 1, "`initial_fill` is ",
-                    spec.get<int64_t>("initial_fill"), ", expected 1 or more");
-    TORCHDALI_CHECK(spec.get<int64_t>("tensor_init_bytes") >= 0, "`tensor_init_bytes` is ",
-                    spec.get<int64_t>("tensor_init_bytes"), ", expected 0 or more");
   }
 
   static std::function<FileList()> listing(const OpSpec& spec) {
@@ -175,49 +159,7 @@ TORCHDALI_OPERATOR("readers.file")
                   "Glob patterns; folders in `file_root` whose names match none of them are "
                   "ignored and get no label.")
     .arg("case_sensitive_filter", false, "Upper and lower case differ in the patterns.")
-    .arg("num_shards", 1,
-         "Number of parts into which the data set is split. Shard i has samples "
-         "floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.")
-    .arg("shard_id", 0, "The shard to start with, 0 to `num_shards` - 1.")
-    .arg(
-        "stick_to_shard", false,
-        "Read shard `shard_id` in every epoch. Otherwise each epoch continues with the next shard.")
-    .arg("pad_last_batch", false,
-         "Pad each epoch to whole batches, and to the number of batches of the largest shard, by "
-         "repeating its last sample. Otherwise a batch may contain the end of one epoch and the "
-         "beginning of the next.")
-    .arg("random_shuffle", false,
-         "Permute the samples of the shard anew in each epoch. Every permutation is possible, for "
-         "any `initial_fill`. The data set is first shuffled once, in the same way for every seed, "
-         "so that shards are similar (the same shards as DALI's).")
-    .arg("shuffle_after_epoch", false,
-         "Permute the whole data set anew in each epoch, in the same way on all ranks, and split "
-         "it into shards; the reader keeps reading shard `shard_id`. Excludes `random_shuffle` "
-         "and `stick_to_shard`.")
-    .optional_arg("shuffle_after_epoch_seed", ArgType::kInt,
-                  "Seed of `shuffle_after_epoch`, the same on all ranks; without it, a fixed one. "
-                  "`seed` has no effect on it.")
-    .arg(
-        "initial_fill", 1024,
-        "Size of DALI's shuffle buffer. No effect: a permutation of the whole shard is at least as "
-        "random and needs no buffer.")
-    .arg("lazy_init", false,
-         "List the files when they are first needed, not when the pipeline is built.")
-    .arg("read_ahead", false,
-         "Always read files ahead. By default, files are read ahead while threads wait for "
-         "storage, but not if the files are in the page cache.")
-    .arg("prefetch_queue_depth", 1,
-         "Number of batches after the scheduled ones whose files are read ahead, into at most 256 "
-         "MB of memory. More help if storage is slow and serves many reads at a time.")
-    .arg("dont_use_mmap", false,
-         "No effect: files are always read, never mapped. Truncating a mapped file would kill the "
-         "process.")
-    .arg("skip_cached_images", false,
-         "No effect: it is for the image cache of DALI's GPU decoder, which torchdali does not "
-         "have.")
-    .arg("tensor_init_bytes", 1048576, "No effect: memory is allocated to the size of each file.")
-    .source()
-    .random()
+    .with(reader_args)
     .cpu<FileReader>();
 
 }  // namespace

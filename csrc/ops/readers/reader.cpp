@@ -2,16 +2,68 @@
 #include "ops/readers/reader.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/error.h"
+#include "io/file.h"
 
 namespace torchdali {
+
+SchemaBuilder& reader_args(SchemaBuilder& schema) {
+  return schema.source()
+      .random()
+      .arg("num_shards", 1,
+           "Number of parts that the data set is divided into. Shard i has samples "
+           "floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.")
+      .arg("shard_id", 0, "The shard to start with, 0 to `num_shards` - 1.")
+      .arg("stick_to_shard", false,
+           "Stay with shard `shard_id`. Otherwise each epoch continues with the next shard.")
+      .arg("pad_last_batch", false,
+           "Fill up each epoch to whole batches, and to as many as the largest shard has, by "
+           "repeating its last sample. Otherwise a batch may have the end of one epoch and the "
+           "beginning of the next.")
+      .arg("random_shuffle", false,
+           "Make a new permutation of the shard's samples in each epoch. All permutations are "
+           "possible, whatever `initial_fill` is. To make shards similar, the data set is mixed "
+           "once before it is divided, in the same way for every seed; the shards are DALI's.")
+      .arg("shuffle_after_epoch", false,
+           "Make a new permutation of the whole data set in each epoch, the same on all ranks, and "
+           "divide that into shards; the reader takes shard `shard_id` of it. Excludes "
+           "`random_shuffle` and `stick_to_shard`.")
+      .optional_arg("shuffle_after_epoch_seed", ArgType::kInt,
+                    "Seed of `shuffle_after_epoch`, the same on all ranks; a constant by default. "
+                    "`seed` has no effect on these permutations.")
+      .arg("initial_fill", 1024,
+           "Size of DALI's shuffle buffer. No effect: a permutation of the whole shard is at least "
+           "as random and needs no buffer.")
+      .arg("lazy_init", false,
+           "Find the samples when they are first needed, not when the pipeline is built.")
+      .arg("read_ahead", false,
+           "Always read ahead. By default, data is read ahead while threads wait for storage, and "
+           "not while it is in the system's page cache.")
+      .arg("prefetch_queue_depth", 1,
+           "Number of batches that are read ahead, in addition to those that are scheduled, into "
+           "at most 256 MB of memory. More batches help if storage is slow but serves many "
+           "requests at a time.")
+      .arg("dont_use_mmap", false,
+           "No effect: files are always read, never mapped. Truncating a mapped file would kill "
+           "the process.")
+      .arg("skip_cached_images", false,
+           "No effect: it belongs to the image cache of DALI's GPU decoder, which torchdali does "
+           "not have.")
+      .arg("tensor_init_bytes", 1048576, "No effect: each sample is allocated at its size.");
+}
 
 Reader::Reader(const OpSpec& spec)
     : samples_ahead_(spec.get<int64_t>("prefetch_queue_depth") * spec.max_batch_size),
       ahead_({.always = spec.get<bool>("read_ahead")}) {
-  TORCHDALI_CHECK(samples_ahead_ > 0, "`prefetch_queue_depth` is ",
-                  spec.get<int64_t>("prefetch_queue_depth"), ", expected 1 or more");
+  const auto check_at_least = [&spec](const char* arg, int64_t least) {
+    TORCHDALI_CHECK(spec.get<int64_t>(arg) >= least, "`", arg, "` is ", spec.get<int64_t>(arg),
+                    ", expected ", least, " or more");
+  };
+  check_at_least("prefetch_queue_depth", 1);
+  check_at_least("initial_fill", 1);
+  check_at_least("tensor_init_bytes", 0);
   TORCHDALI_CHECK(!(spec.get<bool>("shuffle_after_epoch") && spec.get<bool>("random_shuffle")),
                   "`shuffle_after_epoch` and `random_shuffle` exclude each other",
                   to_fix("give one of them; `random_shuffle` makes a new full permutation of the "
@@ -79,9 +131,23 @@ void Reader::forget_reads() {
   announced_ = position_;
 }
 
-io::ReadBytes Reader::take_read(const SampleContext& ctx) const {
+int64_t Reader::read(const SampleContext& ctx, const char* path, int64_t offset, int64_t size,
+                     const std::function<void*(int64_t)>& allocate) const {
   const auto& batch = ctx.source_batch<SourceBatch>();
-  return ahead_.take(batch.end - batch.size + ctx.index_in_batch());
+  const io::ReadBytes ahead = ahead_.take(batch.end - batch.size + ctx.index_in_batch());
+  if (ahead && (size < 0 || size == ahead.size())) {
+    void* to = allocate(ahead.size());
+    if (ahead.size() > 0) std::memcpy(to, ahead.data(), static_cast<size_t>(ahead.size()));
+    return ahead.size();
+  }
+  const io::WaitProbe probe;
+  const io::File file(path);
+  const int64_t count = size < 0 ? file.size_bytes() - offset : size;
+  TORCHDALI_CHECK_KIND(kFile, count >= 0, "\"", path, "\" has ", file.size_bytes(),
+                       " bytes, expected more than ", offset);
+  file.read(allocate(count), count, offset);
+  ahead_.report(probe.waited());
+  return count;
 }
 
 std::optional<int64_t> Reader::index_at(int64_t position) const {

@@ -3,6 +3,7 @@
 // plans of a training loop) and the position. Derived classes list and read samples.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,9 +25,7 @@ class Reader : public Source {
   std::optional<ReaderMeta> meta() final;
 
  protected:
-  // Takes the arguments of the order: `num_shards`, `shard_id`, `stick_to_shard`, `pad_last_batch`,
-  // `random_shuffle`, `shuffle_after_epoch` and its seed; and those of reading ahead: `read_ahead`
-  // and `prefetch_queue_depth`.
+  // The schema has reader_args.
   explicit Reader(const OpSpec& spec);
   // Lists the samples; returns their number, at least 1. Called once.
   virtual int64_t find_samples() = 0;
@@ -35,10 +34,11 @@ class Reader : public Source {
 
   // The part of a file that run() will read for a sample, for reading ahead.
   virtual io::ReadRequest request(int64_t index) const = 0;
-  // For run(): the bytes that were read ahead for the current sample. If there are none, run()
-  // reads the file itself and reports whether it waited.
-  io::ReadBytes take_read(const SampleContext& ctx) const;
-  void report_read(const io::WaitProbe& probe) const { ahead_.report(probe.waited()); }
+  // For run(): copies the bytes of the current sample to allocate(size); returns the size. They are
+  // what request() returned: `size` bytes from `offset`, or the rest of the file if `size` is
+  // negative.
+  int64_t read(const SampleContext& ctx, const char* path, int64_t offset, int64_t size,
+               const std::function<void*(int64_t)>& allocate) const;
 
   // Lists the samples, once: at construction or, with lazy_init, when they are first needed, on the
   // scheduling thread or a thread that calls meta().
@@ -61,5 +61,8 @@ class Reader : public Source {
   int64_t announced_ = 0;  // positions before it, to ahead_
   mutable io::ReadAhead ahead_;
 };
+
+// Adds the arguments that Reader takes, and DALI's that have no effect.
+SchemaBuilder& reader_args(SchemaBuilder& schema);
 
 }  // namespace torchdali

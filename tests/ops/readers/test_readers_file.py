@@ -8,12 +8,20 @@ import pytest
 from helpers.file_readers import dali, labels, one_epoch, reader
 
 
-@pytest.fixture
-def ten(tmp_path):
-    paths = [tmp_path / f"{i}.bin" for i in range(10)]
+def write_ten(folder):
+    paths = [folder / f"{i}.bin" for i in range(10)]
     for i, path in enumerate(paths):
         path.write_bytes(bytes([i]) * (i + 1))
     return [str(path) for path in paths]
+
+
+# For test_contract.py.
+SOURCES = {"readers.file": lambda folder: {"files": write_ten(folder), "random_shuffle": True}}
+
+
+@pytest.fixture
+def ten(tmp_path):
+    return write_ten(tmp_path)
 
 
 def test_outputs_are_bytes_and_an_int32_label(ten):
