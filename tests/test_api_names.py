@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every name and signature of DALI's pipelines, nodes, types, math, tensors and backend is here.
 
-tests/data/dali_api.json says which those are. What is left out on purpose stands in ABSENT with its
-reason; PENDING holds names that are on their way, and fails when one of them has arrived.
+tests/data/dali_api.json lists them. ABSENT has the names that are missing on purpose, with the
+reason; PENDING has names that are planned, and the test fails if one of them exists.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ SUFFIXES = {".c", ".cpp", ".cu", ".h", ".py"}  # stubs are generated
 
 
 def problems(found: Iterable[str]) -> None:
-    """Fails with all the problems of a rule, one a line."""
+    """Fails with all the problems of a rule, one per line."""
     text = "\n".join(found)
     assert not text, f"\n{text}"
 
@@ -148,8 +148,8 @@ def test_a_cxx_file_starts_with_its_license_and_a_description():
         for path in cxx_files():
             first, second = path.read_text().splitlines()[:2]
             if first != "// SPDX-License-Identifier: Apache-2.0":
-                yield f"{path}: no licence in the first line"
-            # What a .cpp file is may stand in the header of its name.
+                yield f"{path}: no license in the first line"
+            # The header of the same name may describe a .cpp file.
             header = path.suffix == ".cpp" and path.with_suffix(".h").exists()
             if not header and not second.startswith("// "):
                 yield f"{path}: the second line does not say what the file is"

@@ -139,7 +139,7 @@ void bind_registry(py::module_& m) {
         return out;
       },
       "The image codecs of this build: (format, decoder, unsupported files, missing package). The "
-      "strings are empty where there is none.");
+      "strings are empty if there is none.");
   m.def("code", &code, py::arg("address"), py::arg("owner"), py::arg("text") = "",
         "Compiled code as an argument of an operator. Keeps its owner.");
   m.def("derive_seed", &derive_seed, py::arg("seed"), py::arg("stream"),

@@ -303,8 +303,8 @@ def _refusals(package: str) -> dict[str, Any]:
         "n negative": lambda x: rand.rand_augment(x, n=-1, m=3),
         "no augmentations": lambda x: rand.apply_rand_augment([], x, 2, 9),
         "none to choose": lambda x: trivial.apply_trivial_augment([], x),
-        "unused": lambda x: rand.apply_rand_augment(suite, x, 2, 9, colour=3),
-        "unused trivial": lambda x: trivial.apply_trivial_augment(suite, x, colour=3),
+        "unused": lambda x: rand.apply_rand_augment(suite, x, 2, 9, color=3),
+        "unused trivial": lambda x: trivial.apply_trivial_augment(suite, x, color=3),
         "excluded": lambda x: rand.rand_augment(x, n=2, m=9, excluded=["equalise"]),
         "excluded trivial": lambda x: trivial.trivial_augment_wide(x, excluded=["equalise"]),
         "no bins for rand": lambda x: rand.rand_augment(x, n=2, m=0, num_magnitude_bins=0),
@@ -327,7 +327,7 @@ def _refusals(package: str) -> dict[str, Any]:
         "step bin": lambda x: core.Policy("p", 3, [[(ranged, 0.5, 3)]]),
         "step bin type": lambda x: core.Policy("p", 3, [[(ranged, 0.5, 1.0)]]),
         "unused of a policy": lambda x: auto.apply_auto_augment(
-            core.Policy("p", 3, [[(ranged, 0.5, 1)]]), x, colour=3
+            core.Policy("p", 3, [[(ranged, 0.5, 1)]]), x, color=3
         ),
         # Uses with a warning.
         "n=0": lambda x: rand.rand_augment(x, n=0, m=9),

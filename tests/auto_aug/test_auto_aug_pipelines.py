@@ -243,11 +243,11 @@ def test_one_shape_may_apply_to_all_samples(family):
 @pytest.mark.parametrize("family", ["rand", "trivial"])
 def test_without_a_fill_value_the_border_is_repeated(family):
     white = [np.full((8, 9, 3), 255, np.uint8)] * BATCH
-    colours = ["brightness", "contrast", "color", "sharpness", "posterize", "solarize"]
+    colors = ["brightness", "contrast", "color", "sharpness", "posterize", "solarize"]
 
     def define(fill_value):
         data = fn.external_source(source=lambda: white, layout="HWC")
-        return FAMILIES[family](data, fill_value=fill_value, excluded=colours)
+        return FAMILIES[family](data, fill_value=fill_value, excluded=colors)
 
     assert_same(samples(built(lambda: define(None)), 2), white * 2)
     assert any((x == 7).any() for x in samples(built(lambda: define(7)), 2))

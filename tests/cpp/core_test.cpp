@@ -173,7 +173,7 @@ void graphs_with_mistakes_are_refused_with_the_users_line() {
   Graph no_such_output{{node("test.make"), node("test.use", {{0, 1}})}, {{1, 0}}};
   EXPECT_THROW(OperatorError, verify(no_such_output), EXPECT(e.op == "test.use"));
   Graph unknown_argument{{node("test.make")}, {{0, 0}}};
-  unknown_argument.nodes[0].args["colour"] = int64_t{1};
+  unknown_argument.nodes[0].args["color"] = int64_t{1};
   EXPECT_THROW(OperatorError, verify(unknown_argument), EXPECT(e.kind() == ErrorKind::kType));
   Graph constant_only{{node("test.make"), node("test.use", {{0, 0}})}, {{1, 0}}};
   constant_only.nodes[1].argument_inputs["count"] = {0, 0};

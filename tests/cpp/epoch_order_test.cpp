@@ -229,7 +229,7 @@ void test_permutations_are_fair() {
     check_equal_shares(shares, torchdali::str_cat("permutations of ", size));
   }
   for (uint64_t size : {10, 37, 64, 100}) {  // every element equally often at every place,
-    std::vector<int64_t> place(size * size), step(size);  // and neighbours unrelated
+    std::vector<int64_t> place(size * size), step(size);  // and neighbors unrelated
     for (uint64_t key = 0; key < 3000; ++key) {
       uint64_t before = permute_index(0, size, key);
       for (uint64_t i = 0; i < size; ++i) {
@@ -240,7 +240,7 @@ void test_permutations_are_fair() {
       }
     }
     check_equal_shares(place, torchdali::str_cat("places among ", size));
-    CHECK(step[0] == 0, "a neighbour is another element");
+    CHECK(step[0] == 0, "a neighbor is another element");
     step.erase(step.begin());
     check_equal_shares(step, torchdali::str_cat("steps among ", size));
   }

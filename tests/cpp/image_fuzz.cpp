@@ -160,10 +160,10 @@ void put(File& file, uint64_t value, int bytes) {
 
 File make_bmp(int bits, uint32_t compression, int height) {
   constexpr int kWidth = 13;
-  const int colours = bits <= 8 ? 1 << bits : 0;
+  const int colors = bits <= 8 ? 1 << bits : 0;
   File file = {'B', 'M'};
   const uint32_t masks = compression == 3 ? 12 : 0;
-  const uint32_t data = 14 + 40 + masks + 4 * static_cast<uint32_t>(colours);
+  const uint32_t data = 14 + 40 + masks + 4 * static_cast<uint32_t>(colors);
   put(file, 0, 8);
   put(file, data, 4);
   put(file, 40, 4);
@@ -174,7 +174,7 @@ File make_bmp(int bits, uint32_t compression, int height) {
   put(file, compression, 4);
   put(file, 0, 20);
   if (masks) put(file, 0xF800, 4), put(file, 0x07E0, 4), put(file, 0x001F, 4);
-  for (int i = 0; i < colours; ++i) put(file, static_cast<uint32_t>(i) * 0x030507, 4);
+  for (int i = 0; i < colors; ++i) put(file, static_cast<uint32_t>(i) * 0x030507, 4);
   for (int y = 0; y < std::abs(height); ++y) {
     if (compression == 1 || compression == 2) {
       put(file, 0x0204, 2), put(file, 0x0500, 2), put(file, 0x04030201, 4), put(file, 0x0005, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our JPEG decoder against libjpeg-turbo, to the bit: sequential (one scan or several) and
+// Our JPEG decoder is bit-identical to libjpeg-turbo: sequential (one scan or several) and
 // progressive (scan scripts) x sizes x scales x samplings x qualities x restart intervals x
 // contents, whole images and regions, every instruction set; the same files damaged (the same
 // pixels, or an error from both); and the files of TORCHDALI_DATA where it is set. Arguments:

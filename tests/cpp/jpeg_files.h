@@ -42,7 +42,7 @@ inline uint8_t sample_of(int content, size_t i, size_t x, size_t y, Random& rand
     case 2: return static_cast<uint8_t>(((x / 5 + y / 3) & 1) * 255);
     case 3: return static_cast<uint8_t>((i * 3 + y * 5) / 8);
     case 4: return static_cast<uint8_t>(random() % 64 ? 77 : random());
-    // Ramps with noise: neighbouring chroma differs everywhere.
+    // Ramps with noise: neighboring chroma differs everywhere.
     default: return static_cast<uint8_t>((i * 5 + y * 7) ^ (random() & 63));
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels: conversions at the limits of every pair of types, mirroring, normalisation, windows and
+// kernels: conversions at the limits of every pair of types, mirroring, normalization, windows and
 // transposition, in buffers of the exact size, with every instruction set of this machine.
 // sources: csrc/kernels/convert.cpp csrc/kernels/convert_cpu.cpp csrc/kernels/window/mirror_cpu.cpp
 // sources: csrc/kernels/window/normalize_cpu.cpp csrc/kernels/window/normalize_box.cpp csrc/core/cpu_features.cpp
@@ -142,7 +142,7 @@ void normalize_case(int64_t h, int64_t w, int64_t c, bool planar_in, bool planar
       }
 }
 
-void normalisation_equals_its_formula() {
+void normalization_equals_its_formula() {
   for (int64_t w : {1, 2, 15, 16, 17, 31, 33, 48})
     for (int64_t c : {1, 2, 3, 4, 5})
       for (int mask = 0; mask < 8; ++mask)
@@ -252,7 +252,7 @@ int main(int argc, char** argv) {
   }
   every_pair_of_types_converts_as_promised();
   mirroring_reverses_pixels_of_every_size();
-  normalisation_equals_its_formula();
+  normalization_equals_its_formula();
   runs_cover_a_window_once();
   filling_repeats_the_channels();
   filling_outside_leaves_the_box();

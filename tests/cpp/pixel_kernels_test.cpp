@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of colour and noise: rows of all short lengths, in buffers of the exact size, with every
+// Kernels of color and noise: rows of all short lengths, in buffers of the exact size, with every
 // instruction set of this machine, against one pixel at a time.
 // sources: csrc/kernels/color/color_matrix_cpu.cpp csrc/kernels/math/linear_cpu.cpp csrc/kernels/convert.cpp
 // sources: csrc/kernels/convert_cpu.cpp csrc/kernels/color/byte_table_cpu.cpp
@@ -35,13 +35,13 @@ Buffer values(int64_t count) {
   return block;
 }
 
-void test_colour(int64_t n) {
+void test_color(int64_t n) {
   const Buffer in = values(3 * n), out = empty(3 * n), gray = empty(n);
-  const ColourMatrix c = {{{0.3f, 0.7f, -0.1f}, {1.5f, -0.2f, 0.1f}, {-0.9f, 0.1f, 2.0f}},
-                          {3.0f, -20.0f, 0.5f}};
-  colour_matrix(out.get(), DType::kUInt8, in.get(), DType::kUInt8, n, c);
+  const ColorMatrix c = {{{0.3f, 0.7f, -0.1f}, {1.5f, -0.2f, 0.1f}, {-0.9f, 0.1f, 2.0f}},
+                         {3.0f, -20.0f, 0.5f}};
+  color_matrix(out.get(), DType::kUInt8, in.get(), DType::kUInt8, n, c);
   const std::unique_ptr<float[]> floats(new float[static_cast<size_t>(3 * n)]);
-  colour_matrix(floats.get(), DType::kFloat, in.get(), DType::kUInt8, n, c);
+  color_matrix(floats.get(), DType::kFloat, in.get(), DType::kUInt8, n, c);
   for (int64_t p = 0; p < n; ++p)
     for (int i = 0; i < 3; ++i) {
       const uint8_t* x = &in[3 * p];
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   for (int64_t n = 0; n <= k::kMaxPixels; ++n) {
-    k::test_colour(n);
+    k::test_color(n);
     k::test_linear(n);
     k::test_tables(n);
     k::test_grid(n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadAhead: gives the bytes of files, whatever the order and the number of threads; forgets what
-// fails, what is not taken and what there is no room for; stops where nothing waits.
+// ReadAhead: returns the bytes of files for any order and number of threads; drops reads that fail,
+// are not taken or do not fit; stops if no read waits.
 // sources: csrc/io/read_ahead.cpp csrc/io/file.cpp
 // sanitizers: address thread
 #include "io/read_ahead.h"

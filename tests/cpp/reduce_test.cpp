@@ -154,7 +154,7 @@ void test_linear_points() {
     }
 }
 
-// Labels spread to neighbours until nothing changes: each blob ends with its first element's
+// Labels spread to neighbors until nothing changes: each blob ends with its first element's
 // number.
 void test_blobs() {
   const Shape shape = random_shape();

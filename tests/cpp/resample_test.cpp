@@ -245,7 +245,7 @@ void volumes() {
   }
 }
 
-// [begin, begin + out) of the whole result, mirrored, is the same to the bit as computing all.
+// Computing [begin, begin + out), mirrored, is bit-identical to a part of the whole result.
 void a_window_is_a_crop_of_the_whole() {
   for (Filter filter : kFilters) {
     const std::vector<uint8_t> in = random_pixels<uint8_t>(37 * 41 * 3);

@@ -116,7 +116,7 @@ void jobs_come_back_in_order_whatever_finished_first() {
 void ordered_stage_sees_jobs_one_at_a_time_in_order() {
   Scheduler s(4, {{}, {.ordered = true}, {}});
   std::atomic<int> inside{0};
-  int last = -1;  // unsynchronised on purpose: the ordered stage alone must protect it
+  int last = -1;  // unsynchronized on purpose: the ordered stage alone must protect it
   for (int i = 0; i < 200; ++i) {
     auto job = std::make_shared<CountingJob>(i, std::vector<int>{5, 1, 3});
     job->before = [&, i](int stage, int) {
@@ -135,7 +135,7 @@ void ordered_stage_sees_jobs_one_at_a_time_in_order() {
 
 void ordered_stages_are_passed_together() {
   Scheduler s(4, {{.ordered = true}, {}, {.ordered = true}});
-  std::vector<int> seen;  // unsynchronised on purpose
+  std::vector<int> seen;  // unsynchronized on purpose
   for (int i = 0; i < 200; ++i) {
     auto job = std::make_shared<CountingJob>(i, std::vector<int>{1, 4, 1});
     job->before = [&, i](int stage, int) {

@@ -75,7 +75,7 @@ void what_does_not_fit_is_counted() {
   trace::Session session(1);
   for (int i = 0; i < 5000; ++i) record(label, 0);
   session.stop();
-  record(label, 0);  // behind the end
+  record(label, 0);  // after the end
   const trace::Totals totals = session.write(path, {});
   EXPECT(totals.events == 1024 && totals.dropped == 5000 - 1024);
   const std::string text = read(path);

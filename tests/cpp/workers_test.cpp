@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Board and Slab with threads in the place of processes: every task is claimed once, jobs complete,
+// Board and Slab with threads instead of processes: every task is claimed once, jobs complete,
 // samples of one size lie side by side.
 // sources: csrc/workers/board.cpp csrc/workers/shared_memory.cpp csrc/workers/slab.cpp
 // sanitizers: address thread

@@ -26,11 +26,11 @@ def run(*command: object, cwd: Path) -> str:
 def make_photos(folder: Path, count: int, suffix: str) -> None:
     image = pytest.importorskip("PIL.Image")
     rng = np.random.default_rng(0)
-    for name, colour in (("dark", 40), ("light", 200)):
+    for name, color in (("dark", 40), ("light", 200)):
         (folder / name).mkdir(parents=True)
         for index in range(count):
             size = tuple(rng.integers(60, 200, 2))
-            pixels = rng.integers(colour - 40, colour + 40, (*size, 3))
+            pixels = rng.integers(color - 40, color + 40, (*size, 3))
             image.fromarray(pixels.astype(np.uint8)).save(folder / name / f"{index}{suffix}")
 
 

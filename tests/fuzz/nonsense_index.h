@@ -10,7 +10,7 @@
 
 namespace torchdali::io {
 
-// Points for `bytes` and a zero behind them, which goes to `other`: other bytes, with the same
+// Points for `bytes` and a zero after them, which goes to `other`: other bytes, with the same
 // meaning, since threads of a process share the index. Null where there are no points.
 inline std::shared_ptr<jpeg::Index> index_of_nonsense(Bytes bytes, std::vector<uint8_t>& other) {
   constexpr int64_t kRoom = int64_t{1} << 24;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Correlation in float64, tap by tap: what convolutions are held against."""
+"""Correlation in float64, tap by tap: the reference of convolutions."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def png_chunk(kind: bytes, data: bytes) -> bytes:
 def png(
     samples: np.ndarray,
     depth: int,
-    colour_type: int,
+    color_type: int,
     palette: np.ndarray | None = None,
     transparency: bytes | None = None,
     extra: Sequence[bytes] = (),
@@ -113,7 +113,7 @@ def png(
             shifts = np.arange(depth - 1, -1, -1)
             data = np.packbits((row.reshape(width * channels, 1) >> shifts) & 1).tobytes()
         rows.append(b"\0" + data)
-    header = struct.pack(">IIBBBBB", width, height, depth, colour_type, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, depth, color_type, 0, 0, 0)
     out = b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", header) + b"".join(extra)
     if palette is not None:
         out += png_chunk(b"PLTE", palette.astype(np.uint8).tobytes())
@@ -143,9 +143,9 @@ def bmp(
     height = len(rows)
     ordered = list(rows) if top_down else list(reversed(rows))
     pixels = b"".join(row + bytes(-len(row) % 4) for row in ordered) if stored is None else stored
-    colours = b""
+    colors = b""
     for red, green, blue in [] if palette is None else palette.tolist():
-        colours += bytes([blue, green, red]) + (b"" if core_header else b"\0")
+        colors += bytes([blue, green, red]) + (b"" if core_header else b"\0")
     if core_header:
         header = struct.pack("<IHHHH", 12, width, height, 1, bits)
     else:
@@ -155,10 +155,8 @@ def bmp(
             "<IiiHHIIiiII", 40, width, size, 1, bits, compression, len(pixels), 0, 0, count, 0
         )
         header += struct.pack(f"<{len(masks)}I", *masks)
-    start = 14 + len(header) + len(colours)
-    return (
-        b"BM" + struct.pack("<IHHI", start + len(pixels), 0, 0, start) + header + colours + pixels
-    )
+    start = 14 + len(header) + len(colors)
+    return b"BM" + struct.pack("<IHHI", start + len(pixels), 0, 0, start) + header + colors + pixels
 
 
 def pnm(kind: int, samples: np.ndarray, peak: int = 255, comment: bool = False) -> bytes:

@@ -109,7 +109,7 @@ def evaluate_in_dali(
 def assert_same(
     actual: Sequence[Sequence[DaliOutput]], expected: Sequence[Sequence[DaliOutput]]
 ) -> None:
-    """Compares values, types, shapes and layouts, to the bit."""
+    """Checks that values, types, shapes and layouts are identical."""
     assert len(actual) == len(expected)
     for ours, theirs in zip(actual, expected, strict=True):
         assert len(ours) == len(theirs)

@@ -253,7 +253,7 @@ def nudge_input(draw: Any, batch: list[torch.Tensor]) -> list[torch.Tensor]:
         shape[axis] = extent
         if math.prod(shape) > MOST_ELEMENTS:
             return batch
-        if math.prod(shape) == 0:  # with extents that NumPy has not, and not beyond torch's
+        if math.prod(shape) == 0:  # NumPy does not have such extents; torch has these
             if math.prod(e for e in shape if e) >= 1 << 59:
                 return batch
             made.append(torch.empty(shape, dtype=tensor.dtype))

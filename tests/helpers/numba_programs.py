@@ -105,7 +105,7 @@ def largest_shape(outs: Any, ins: Any) -> None:
 
 
 def pad(out0: Any, in0: Any) -> None:
-    """Copies what there is into zeros."""
+    """Copies the input into zeros."""
     out0[:] = 0
     out0[: in0.shape[0]] = in0
 

@@ -63,7 +63,7 @@ class OpCase:
         args: arguments; a PerSample becomes a tensor argument.
         dtype: of the first input.
         make: makes sample ``i`` of the first input; by default random values of `shape`.
-        more_inputs: those behind the first.
+        more_inputs: the inputs after the first.
         batch: number of samples.
         algorithm: row of the table of tolerances in test_parity.py.
         sees_batch: the samples of a batch depend on one another, so that its size matters.

@@ -17,7 +17,7 @@ def sample_at(
     Args:
         image: [(D,) H, W, C].
         positions: [..., n] with x, y(, z) in the last axis; 0.5 is the middle of the first pixel.
-        linear: interpolate, else take the pixel that a position lies in.
+        linear: interpolate, else take the pixel that contains a position.
         fill: what is outside; None repeats the border.
 
     Returns:

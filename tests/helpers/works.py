@@ -52,7 +52,7 @@ class Echo(Work):
 
 class Refuses(Work):
     def begin(self, worker, num_workers):
-        raise OSError("no licence")
+        raise OSError("no license")
 
 
 class Counter:

@@ -30,7 +30,7 @@ class Tolerance:
     reason: str
 
 
-EXACT = Tolerance(0, 0, 0, "integer arithmetic, copies, and float formulas that agree to the bit")
+EXACT = Tolerance(0, 0, 0, "integer arithmetic, copies, and float formulas that agree exactly")
 # (algorithm of the case, type of the output) -> tolerance; without an entry: EXACT.
 TOLERANCES: dict[tuple[str, torch.dtype], Tolerance] = {
     ("float16_ties", torch.float16): Tolerance(
@@ -84,12 +84,12 @@ TOLERANCES: dict[tuple[str, torch.dtype], Tolerance] = {
     ("normalize", torch.float16): Tolerance(
         1e-3, 2**-10, 1, "the float32 difference, and ties as in float16_ties"
     ),
-    ("colour", torch.uint8): Tolerance(1, 0, 0.01, "the last bit of a float decides halves"),
-    ("colour", torch.int16): Tolerance(1, 0, 0.01, "the last bit of a float decides halves"),
-    ("colour", torch.int32): Tolerance(2**10, 0, 1, "2^-21 of the range: large terms cancel"),
+    ("color", torch.uint8): Tolerance(1, 0, 0.01, "the last bit of a float decides halves"),
+    ("color", torch.int16): Tolerance(1, 0, 0.01, "the last bit of a float decides halves"),
+    ("color", torch.int32): Tolerance(2**10, 0, 1, "2^-21 of the range: large terms cancel"),
     ("jpeg", torch.uint8): Tolerance(2, 0, 0.05, "another version of libjpeg-turbo"),
-    ("colour", torch.float32): Tolerance(3e-4, 1e-6, 1, "the last bits of a float matrix"),
-    ("colour", torch.float16): Tolerance(1e-3, 2**-10, 1, "the same, and ties as in float16_ties"),
+    ("color", torch.float32): Tolerance(3e-4, 1e-6, 1, "the last bits of a float matrix"),
+    ("color", torch.float16): Tolerance(1e-3, 2**-10, 1, "the same, and ties as in float16_ties"),
 }
 
 

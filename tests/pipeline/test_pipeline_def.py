@@ -176,7 +176,7 @@ def test_defaults_are_those_of_dali_except_the_start_method():
         ({"py_start_method": "thread"}, ValueError),
         ({"py_num_workers": -1}, ValueError),
         ({"output_ndim": -1}, ValueError),
-        ({"output_dtype": "colour"}, TypeError),
+        ({"output_dtype": "color"}, TypeError),
         ({"output_layout": 3}, TypeError),
         ({"checkpoint": b"x"}, RuntimeError),
         ({"checkpoint": b"x", "enable_checkpointing": True}, ValueError),

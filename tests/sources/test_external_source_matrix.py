@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """fn.external_source over kind of source x cycle x workers x memory x element type, with epochs.
 
-A cell is one source in a pipeline that runs several epochs (helpers/source_cells.py). What it is to
-give is said by helpers/source_model.py; torchdali is held against that, and so is real DALI 1.35.0,
-but for the cells in DEVIATIONS.
+A cell is one source in a pipeline that runs several epochs (helpers/source_cells.py).
+helpers/source_model.py defines the expected batches; torchdali and real DALI 1.35.0 are compared
+with it, except for the cells in DEVIATIONS.
 
-All of kind x cycle x depth of the queue x form of the batch occur without workers, all of kind x
-cycle with forked ones; of all axes (also element type, no_copy, num_outputs, declarations,
-use of reset()) every pair occurs. Left out: other combinations of three; in workers that are not
-forked, all but one cell of each kind; in workers, batches of the library's own (TensorList).
+Without workers, all combinations of kind, cycle, queue depth and form of the batch occur; with
+forked workers, all combinations of kind and cycle. Of all axes (also element type, no_copy,
+num_outputs, declarations, use of reset()), every pair occurs. Other combinations of three are
+omitted, as are all but one cell of each kind with workers that are not forked, and TensorList
+batches in workers.
 """
 
 from __future__ import annotations

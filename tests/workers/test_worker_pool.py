@@ -158,10 +158,10 @@ def test_a_worker_that_fails_to_start_reports_the_reason(method):
     pool.post(0)
     try:
         pool.start()
-        with pytest.raises(WorkerFailure, match="no licence"):
+        with pytest.raises(WorkerFailure, match="no license"):
             pool.take(0)
     except WorkerFailure as failure:
-        assert "no licence" in str(failure) or "ended" in str(failure)  # noqa: PT017
+        assert "no license" in str(failure) or "ended" in str(failure)  # noqa: PT017
     pool.close()
 
 

@@ -1191,46 +1191,48 @@ def dl_tensor_python_function(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> Any:
-    """Calls a Python function with the samples as DLPack capsules, for which every array library
-    has a from_dlpack(), and takes capsules or objects with ``__dlpack__`` from it.
+    """Calls a Python function with the samples as DLPack capsules, which the from_dlpack() of any
+    array library takes. The function returns capsules or objects with ``__dlpack__``.
 
-    The inputs are views of the pipeline's memory, which stays as long as the function keeps
-    them; it must not write to them (with the environment variable TORCHDALI_CHECK_FUNCTIONS=1
-    that is an error). What it returns may have any strides, and samples of a batch may differ
-    in shape, not in type and number of dimensions. What it raises ends the iteration with an
-    error that has it as its cause; the pipeline goes on.
+    The inputs are views of the pipeline's memory, which is kept as long as the function refers
+    to it. The function must not write to them; the environment variable
+    TORCHDALI_CHECK_FUNCTIONS=1 makes that an error. Returned arrays may have any strides. The
+    samples of a batch may differ in shape, but not in type or number of dimensions. If the
+    function raises, the iteration fails with an error whose cause is that exception, and the
+    pipeline continues with the next one.
 
-    On the GPU the inputs lie there, and so must what is returned, which is copied. The stream
-    of the pipeline is torch's current one (and CuPy's) while the function runs, so work that it
-    queues there is in order with all before and behind it, and the host waits for none of it.
-    Where it uses another stream, the current one has to wait for that before it returns.
+    On the GPU, inputs are in device memory, and returned arrays must be there, too; they are
+    copied. While the function runs, the pipeline's stream is the current stream of torch (and
+    of CuPy), so work that it queues is ordered after the work before it and before the work
+    after it, and the host does not wait. A function that uses another stream must make the
+    current stream wait for it before it returns.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
         inputs: DataNode. Passed to the function, one DLPack capsule each. Optional.
         function: function, required. Called as function(input, ...). Returns the output, or a
-            tuple of `num_outputs` of them. Is called exactly once for each sample (or batch),
-            in their order, by one thread at a time.
-        batch_processing: bool, default True. Call the function once for a batch, with a list of
-            samples for each input. Each output is then a list of samples, or one array with the
-            samples as its first axis.
+            tuple of `num_outputs` outputs. It is called exactly once for each sample (or
+            batch), in order, by one thread at a time.
+        batch_processing: bool, default True. Call the function once per batch, with a list of
+            samples for each input. Each output is then a list of samples, or one array whose
+            first axis is the sample.
         num_outputs: int, default 1. Number of outputs; with 0 the function returns None.
-        output_layouts: layout str or list of layout str, optional. Axes of the outputs, such as
-            "HWC"; a list gives one to each of the first outputs.
+        output_layouts: layout str or list of layout str, optional. Layout of the outputs, such
+            as "HWC"; a list has one layout for each of the first outputs.
         workers: str, optional. "threads": call the function from all threads of the pipeline,
-            for functions that release the GIL; not in order any more, and samples of different
-            batches at the same time. "processes": call it in `py_num_workers` processes of its
-            own, for functions that are worth a copy of their inputs; it is sent there as the
-            source of a parallel fn.external_source is (`py_start_method`,
-            `py_callback_pickler`), and its inputs are there for the time of the call.
+            for functions that release the GIL; calls are then not in order, and samples of
+            different batches may overlap. "processes": call it in `py_num_workers` processes,
+            for functions whose work is worth a copy of their inputs. The function is sent there
+            like the source of a parallel fn.external_source (`py_start_method`,
+            `py_callback_pickler`), and its inputs are valid only during the call.
         seed_generators: bool, default False. Seed the global generators of random, NumPy and
-            torch before each call, and give them back as they were after the batch. Until then
-            other threads that draw from them see it; torchdali.current_sample() has generators
-            that nobody else sees. With workers="processes" they are those of the worker.
+            torch before each call, and restore them after the batch. Other threads that use
+            them in between see the seeded state; torchdali.current_sample() has generators that
+            are not shared. With workers="processes", the generators of the worker are seeded.
         synchronize_stream: bool, default True. On the GPU, wait for the pipeline's stream
-            before the call. What uses the current stream does not need it. On the CPU there is
-            nothing to wait for.
+            before the call. Functions that use the current stream do not need it. On the CPU it
+            has no effect.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -2712,44 +2714,46 @@ def python_function(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> Any:
-    """Calls a Python function with the samples as NumPy arrays, on the GPU as arrays of CuPy's (as
-    torch tensors where CuPy is not installed), and takes such arrays from it, torch tensors, or
-    objects with DLPack.
+    """Calls a Python function with the samples as NumPy arrays; on the GPU, as CuPy arrays (torch
+    tensors if CuPy is not installed). The function returns such arrays, torch tensors, or
+    objects that support DLPack.
 
-    The inputs are views of the pipeline's memory, which stays as long as the function keeps
-    them; it must not write to them (with the environment variable TORCHDALI_CHECK_FUNCTIONS=1
-    that is an error). What it returns may have any strides, and samples of a batch may differ
-    in shape, not in type and number of dimensions. What it raises ends the iteration with an
-    error that has it as its cause; the pipeline goes on.
+    The inputs are views of the pipeline's memory, which is kept as long as the function refers
+    to it. The function must not write to them; the environment variable
+    TORCHDALI_CHECK_FUNCTIONS=1 makes that an error. Returned arrays may have any strides. The
+    samples of a batch may differ in shape, but not in type or number of dimensions. If the
+    function raises, the iteration fails with an error whose cause is that exception, and the
+    pipeline continues with the next one.
 
-    On the GPU the inputs lie there, and so must what is returned, which is copied. The stream
-    of the pipeline is torch's current one (and CuPy's) while the function runs, so work that it
-    queues there is in order with all before and behind it, and the host waits for none of it.
-    Where it uses another stream, the current one has to wait for that before it returns.
+    On the GPU, inputs are in device memory, and returned arrays must be there, too; they are
+    copied. While the function runs, the pipeline's stream is the current stream of torch (and
+    of CuPy), so work that it queues is ordered after the work before it and before the work
+    after it, and the host does not wait. A function that uses another stream must make the
+    current stream wait for it before it returns.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
         inputs: DataNode. Passed to the function, one NumPy array each. Optional.
         function: function, required. Called as function(input, ...). Returns the output, or a
-            tuple of `num_outputs` of them. Is called exactly once for each sample (or batch),
-            in their order, by one thread at a time.
-        batch_processing: bool, default False. Call the function once for a batch, with a list
-            of samples for each input. Each output is then a list of samples, or one array with
-            the samples as its first axis.
+            tuple of `num_outputs` outputs. It is called exactly once for each sample (or
+            batch), in order, by one thread at a time.
+        batch_processing: bool, default False. Call the function once per batch, with a list of
+            samples for each input. Each output is then a list of samples, or one array whose
+            first axis is the sample.
         num_outputs: int, default 1. Number of outputs; with 0 the function returns None.
-        output_layouts: layout str or list of layout str, optional. Axes of the outputs, such as
-            "HWC"; a list gives one to each of the first outputs.
+        output_layouts: layout str or list of layout str, optional. Layout of the outputs, such
+            as "HWC"; a list has one layout for each of the first outputs.
         workers: str, optional. "threads": call the function from all threads of the pipeline,
-            for functions that release the GIL; not in order any more, and samples of different
-            batches at the same time. "processes": call it in `py_num_workers` processes of its
-            own, for functions that are worth a copy of their inputs; it is sent there as the
-            source of a parallel fn.external_source is (`py_start_method`,
-            `py_callback_pickler`), and its inputs are there for the time of the call.
+            for functions that release the GIL; calls are then not in order, and samples of
+            different batches may overlap. "processes": call it in `py_num_workers` processes,
+            for functions whose work is worth a copy of their inputs. The function is sent there
+            like the source of a parallel fn.external_source (`py_start_method`,
+            `py_callback_pickler`), and its inputs are valid only during the call.
         seed_generators: bool, default False. Seed the global generators of random, NumPy and
-            torch before each call, and give them back as they were after the batch. Until then
-            other threads that draw from them see it; torchdali.current_sample() has generators
-            that nobody else sees. With workers="processes" they are those of the worker.
+            torch before each call, and restore them after the batch. Other threads that use
+            them in between see the seeded state; torchdali.current_sample() has generators that
+            are not shared. With workers="processes", the generators of the worker are seeded.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -4261,43 +4265,45 @@ def torch_python_function(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> Any:
-    """Calls a Python function with the samples as torch tensors, under torch.no_grad(), and takes
-    torch tensors from it.
+    """Calls a Python function with the samples as torch tensors, under torch.no_grad(). The
+    function returns torch tensors.
 
-    The inputs are views of the pipeline's memory, which stays as long as the function keeps
-    them; it must not write to them (with the environment variable TORCHDALI_CHECK_FUNCTIONS=1
-    that is an error). What it returns may have any strides, and samples of a batch may differ
-    in shape, not in type and number of dimensions. What it raises ends the iteration with an
-    error that has it as its cause; the pipeline goes on.
+    The inputs are views of the pipeline's memory, which is kept as long as the function refers
+    to it. The function must not write to them; the environment variable
+    TORCHDALI_CHECK_FUNCTIONS=1 makes that an error. Returned arrays may have any strides. The
+    samples of a batch may differ in shape, but not in type or number of dimensions. If the
+    function raises, the iteration fails with an error whose cause is that exception, and the
+    pipeline continues with the next one.
 
-    On the GPU the inputs lie there, and so must what is returned, which is copied. The stream
-    of the pipeline is torch's current one (and CuPy's) while the function runs, so work that it
-    queues there is in order with all before and behind it, and the host waits for none of it.
-    Where it uses another stream, the current one has to wait for that before it returns.
+    On the GPU, inputs are in device memory, and returned arrays must be there, too; they are
+    copied. While the function runs, the pipeline's stream is the current stream of torch (and
+    of CuPy), so work that it queues is ordered after the work before it and before the work
+    after it, and the host does not wait. A function that uses another stream must make the
+    current stream wait for it before it returns.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 
     Args:
         inputs: DataNode. Passed to the function, one torch tensor each. Optional.
         function: function, required. Called as function(input, ...). Returns the output, or a
-            tuple of `num_outputs` of them. Is called exactly once for each sample (or batch),
-            in their order, by one thread at a time.
-        batch_processing: bool, default False. Call the function once for a batch, with a list
-            of samples for each input. Each output is then a list of samples, or one array with
-            the samples as its first axis.
+            tuple of `num_outputs` outputs. It is called exactly once for each sample (or
+            batch), in order, by one thread at a time.
+        batch_processing: bool, default False. Call the function once per batch, with a list of
+            samples for each input. Each output is then a list of samples, or one array whose
+            first axis is the sample.
         num_outputs: int, default 1. Number of outputs; with 0 the function returns None.
-        output_layouts: layout str or list of layout str, optional. Axes of the outputs, such as
-            "HWC"; a list gives one to each of the first outputs.
+        output_layouts: layout str or list of layout str, optional. Layout of the outputs, such
+            as "HWC"; a list has one layout for each of the first outputs.
         workers: str, optional. "threads": call the function from all threads of the pipeline,
-            for functions that release the GIL; not in order any more, and samples of different
-            batches at the same time. "processes": call it in `py_num_workers` processes of its
-            own, for functions that are worth a copy of their inputs; it is sent there as the
-            source of a parallel fn.external_source is (`py_start_method`,
-            `py_callback_pickler`), and its inputs are there for the time of the call.
+            for functions that release the GIL; calls are then not in order, and samples of
+            different batches may overlap. "processes": call it in `py_num_workers` processes,
+            for functions whose work is worth a copy of their inputs. The function is sent there
+            like the source of a parallel fn.external_source (`py_start_method`,
+            `py_callback_pickler`), and its inputs are valid only during the call.
         seed_generators: bool, default False. Seed the global generators of random, NumPy and
-            torch before each call, and give them back as they were after the batch. Until then
-            other threads that draw from them see it; torchdali.current_sample() has generators
-            that nobody else sees. With workers="processes" they are those of the worker.
+            torch before each call, and restore them after the batch. Other threads that use
+            them in between see the seeded state; torchdali.current_sample() has generators that
+            are not shared. With workers="processes", the generators of the worker are seeded.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,

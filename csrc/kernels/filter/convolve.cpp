@@ -23,9 +23,9 @@ int64_t padded(int64_t floats) { return (floats + 15) / 16 * 16; }
 
 // Rows around a position, by distance.
 template <class In>
-struct Neighbours {
+struct Neighbors {
   std::vector<const In*> before, after;
-  explicit Neighbours(int64_t radius)
+  explicit Neighbors(int64_t radius)
       : before(static_cast<size_t>(radius)), after(static_cast<size_t>(radius)) {}
   void find(const In* data, int64_t stride, int64_t at, int64_t extent) {
     const int64_t radius = static_cast<int64_t>(before.size());
@@ -65,7 +65,7 @@ class SliceFilter {
   // Adds the filtered row `h` of the slice to `sum`, or stores it there.
   template <class In>
   void run(const In* slice, int64_t h, const HalfWindow& along_h, const HalfWindow& along_w,
-           Neighbours<In>& rows, Neighbours<float>& pixels, bool add, float* sum) const {
+           Neighbors<In>& rows, Neighbors<float>& pixels, bool add, float* sum) const {
     const In* middle = slice + h * row_;
     const bool horizontal = !is_identity(along_w);
     float* blended = horizontal ? buffer_ + margin_ : sum;
@@ -109,20 +109,20 @@ void convolve_slices(const ConvolveJob& job, const Sizes& sizes, const In* in, c
   std::vector<const float*> blended(job.filters.size(), nullptr);
   const ConvertFn convert = converter(job.out_type, DType::kFloat);
   struct Rows {
-    Neighbours<In> slices, rows;
-    Neighbours<float> blended_rows, pixels;
+    Neighbors<In> slices, rows;
+    Neighbors<float> blended_rows, pixels;
   };
   std::vector<Rows> around;
   for (const SeparableFilter& f : job.filters)
-    around.push_back({Neighbours<In>(radius_of(f[0])), Neighbours<In>(radius_of(f[1])),
-                      Neighbours<float>(radius_of(f[1])), Neighbours<float>(radius_of(f[2]))});
+    around.push_back({Neighbors<In>(radius_of(f[0])), Neighbors<In>(radius_of(f[1])),
+                      Neighbors<float>(radius_of(f[1])), Neighbors<float>(radius_of(f[2]))});
   for (int64_t d = 0; d < depth; ++d) {
     const In* slice = in + d * sizes.slice;
     for (size_t i = 0; i < job.filters.size(); ++i) {
       const HalfWindow& along_d = job.filters[i][0];
       if (is_identity(along_d)) continue;
       float* to = scratch + static_cast<int64_t>(i) * padded(sizes.slice);
-      Neighbours<In>& slices = around[i].slices;
+      Neighbors<In>& slices = around[i].slices;
       slices.find(in, sizes.slice, d, depth);
       symmetric_sum<In>()(slice, slices.before.data(), slices.after.data(), along_d.data(),
                           radius_of(along_d), sizes.slice, false, to);

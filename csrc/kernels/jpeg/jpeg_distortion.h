@@ -87,7 +87,7 @@ constexpr void forward_one(int32_t* p, int step) {
 }
 
 // A coefficient, quantized and dequantized: rounded to the nearest, halves away from 0.
-constexpr int16_t requantised(int32_t x, uint8_t quant) {
+constexpr int16_t requantized(int32_t x, uint8_t quant) {
   const int divisor = 8 * quant, size = ((x < 0 ? -x : x) + divisor / 2) / divisor;
   return static_cast<int16_t>((x < 0 ? -size : size) * quant);
 }

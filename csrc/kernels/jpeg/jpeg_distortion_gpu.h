@@ -68,7 +68,7 @@ struct JpegRequantizeKernel : Kernel<JpegDistortionTask> {
     int16_t numbers[64];
     for (int column = 0; column < 8; ++column) {
       forward::forward_one<false>(work + column, 8);
-      for (int k = column; k < 64; k += 8) numbers[k] = forward::requantised(work[k], quant[k]);
+      for (int k = column; k < 64; k += 8) numbers[k] = forward::requantized(work[k], quant[k]);
       back::transform_one<back::kColumnShift>(numbers + column, 8);
     }
     for (int row = 0; row < 8; ++row) {

@@ -31,15 +31,15 @@ constexpr void ycc_pixel(int y, int cb, int cr, uint8_t* out) {
 
 // Each new sample is a quarter of the way to the adjacent one. Halves are alternately rounded up
 // and down, so that there is no bias. `second`: which of the two new samples.
-constexpr uint8_t smooth_across(int near, int neighbour, bool second) {
-  return static_cast<uint8_t>((3 * near + neighbour + (second ? 2 : 1)) >> 2);
+constexpr uint8_t smooth_across(int near, int neighbor, bool second) {
+  return static_cast<uint8_t>((3 * near + neighbor + (second ? 2 : 1)) >> 2);
 }
 constexpr uint8_t smooth_down(int near, int far, bool above) {
   return static_cast<uint8_t>((3 * near + far + (above ? 1 : 2)) >> 2);
 }
 // Both directions, from the sums 3 near + far of rows.
-constexpr uint8_t smooth_sums(int near, int neighbour, bool second) {
-  return static_cast<uint8_t>((3 * near + neighbour + (second ? 7 : 8)) >> 4);
+constexpr uint8_t smooth_sums(int near, int neighbor, bool second) {
+  return static_cast<uint8_t>((3 * near + neighbor + (second ? 7 : 8)) >> 4);
 }
 
 }  // namespace torchdali::kernels::jpeg_rows_scalar

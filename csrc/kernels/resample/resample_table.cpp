@@ -65,9 +65,9 @@ struct Region {
 };
 Region region_of(const ResampleAxis& axis) {
   if (std::abs(axis.high - axis.low) >= kMinRegion) return {axis.low, axis.high};
-  const float centre = 0.5f * (axis.low + axis.high);
+  const float center = 0.5f * (axis.low + axis.high);
   const float half = axis.high < axis.low ? -0.5f * kMinRegion : 0.5f * kMinRegion;
-  return {centre - half, centre + half};
+  return {center - half, center + half};
 }
 
 float support_radius(ResampleFilter filter) {

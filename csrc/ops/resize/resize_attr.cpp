@@ -159,10 +159,10 @@ ResizeGeometry ResizeArgs::operator()(const SampleContext& ctx,
       g.high[a] *= extent;
     }
     if (std::abs(g.high[a] - g.low[a]) < kMinRegion) {
-      const float centre = 0.5f * (g.low[a] + g.high[a]);
+      const float center = 0.5f * (g.low[a] + g.high[a]);
       const float half = g.high[a] < g.low[a] ? -0.5f * kMinRegion : 0.5f * kMinRegion;
-      g.low[a] = centre - half;
-      g.high[a] = centre + half;
+      g.low[a] = center - half;
+      g.high[a] = center + half;
     }
     region[a] = std::abs(g.high[a] - g.low[a]);
   }
@@ -205,10 +205,10 @@ ResizeGeometry ResizeArgs::operator()(const SampleContext& ctx,
     g.out[a] = std::max<int64_t>(1, std::llround(size[a]));
     const float rounded = static_cast<float>(g.out[a]);
     if (subpixel_scale_ && rounded != size[a]) {
-      const double centre = 0.5f * (g.low[a] + g.high[a]);
+      const double center = 0.5f * (g.low[a] + g.high[a]);
       const double growth = static_cast<double>(rounded) / std::max(size[a], kMinSize);
-      g.low[a] = static_cast<float>(centre + (g.low[a] - centre) * growth);
-      g.high[a] = static_cast<float>(centre + (g.high[a] - centre) * growth);
+      g.low[a] = static_cast<float>(center + (g.low[a] - center) * growth);
+      g.high[a] = static_cast<float>(center + (g.high[a] - center) * growth);
     }
     if (mirror[a]) std::swap(g.low[a], g.high[a]);
   }

@@ -47,17 +47,17 @@ class SequenceRearrange final : public Base {
     static thread_local std::vector<int64_t> buffer;
     const auto order = new_order_(ctx, buffer);
     TORCHDALI_CHECK(!order.empty(), "`new_order` is empty");
-    bool neighbours = true;
+    bool neighbors = true;
     for (size_t i = 0; i < order.size(); ++i) {
       TORCHDALI_CHECK_KIND(kIndex, order[i] >= 0 && order[i] < in.shape[0], "`new_order` has ",
                            order[i], ", and the sequence ", in.shape[0], " frames");
-      neighbours &= order[i] == order[0] + static_cast<int64_t>(i);
+      neighbors &= order[i] == order[0] + static_cast<int64_t>(i);
     }
     Shape shape = in.shape;
     shape[0] = static_cast<int64_t>(order.size());
     const int64_t frame = in.size_bytes() / in.shape[0];
     const char* from = in.as<const char>();
-    if (neighbours) {
+    if (neighbors) {
       ctx.share_input(0, 0,
                       {.data = in.as<char>() + order[0] * frame,
                        .dtype = in.dtype,

@@ -105,28 +105,28 @@ auto function_args(const char* array, bool whole_batch) {
         })
         .required_arg("function", ArgType::kFunction,
                       "Called as function(input, ...). Returns the output, or a tuple of "
-                      "`num_outputs` of them. Is called exactly once for each sample (or batch), "
-                      "in their order, by one thread at a time.")
+                      "`num_outputs` outputs. It is called exactly once for each sample (or "
+                      "batch), in order, by one thread at a time.")
         .arg("batch_processing", whole_batch,
-             "Call the function once for a batch, with a list of samples for each input. Each "
-             "output is then a list of samples, or one array with the samples as its first axis.")
+             "Call the function once per batch, with a list of samples for each input. Each output "
+             "is then a list of samples, or one array whose first axis is the sample.")
         .arg("num_outputs", 1, "Number of outputs; with 0 the function returns None.")
         .optional_arg("output_layouts", ArgType::kLayoutVec,
-                      "Axes of the outputs, such as \"HWC\"; a list gives one to each of the first "
-                      "outputs.")
+                      "Layout of the outputs, such as \"HWC\"; a list has one layout for each of "
+                      "the first outputs.")
         .optional_arg("workers", ArgType::kString,
                       "\"threads\": call the function from all threads of the pipeline, for "
-                      "functions that release the GIL; not in order any more, and samples of "
-                      "different batches at the same time. \"processes\": call it in "
-                      "`py_num_workers` processes of its own, for functions that are worth a copy "
-                      "of their inputs; it is sent there as the source of a parallel "
-                      "fn.external_source is (`py_start_method`, `py_callback_pickler`), and its "
-                      "inputs are there for the time of the call.")
+                      "functions that release the GIL; calls are then not in order, and samples of "
+                      "different batches may overlap. \"processes\": call it in `py_num_workers` "
+                      "processes, for functions whose work is worth a copy of their inputs. The "
+                      "function is sent there like the source of a parallel fn.external_source "
+                      "(`py_start_method`, `py_callback_pickler`), and its inputs are valid only "
+                      "during the call.")
         .arg("seed_generators", false,
-             "Seed the global generators of random, NumPy and torch before each call, and give "
-             "them back as they were after the batch. Until then other threads that draw from "
-             "them see it; torchdali.current_sample() has generators that nobody else sees. With "
-             "workers=\"processes\" they are those of the worker.")
+             "Seed the global generators of random, NumPy and torch before each call, and restore "
+             "them after the batch. Other threads that use them in between see the seeded state; "
+             "torchdali.current_sample() has generators that are not shared. With "
+             "workers=\"processes\", the generators of the worker are seeded.")
         .random()
         .side_effects()
         .sequences()
@@ -135,43 +135,44 @@ auto function_args(const char* array, bool whole_batch) {
 }
 
 constexpr const char* kDoc =
-    "\n\nThe inputs are views of the pipeline's memory, which stays as long as the function keeps "
-    "them; it must not write to them (with the environment variable TORCHDALI_CHECK_FUNCTIONS=1 "
-    "that is an error). What it returns may have any strides, and samples of a batch may differ in "
-    "shape, not in type and number of dimensions. What it raises ends the iteration with an error "
-    "that has it as its cause; the pipeline goes on."
-    "\n\nOn the GPU the inputs lie there, and so must what is returned, which is copied. The "
-    "stream of "
-    "the pipeline is torch's current one (and CuPy's) while the function runs, so work that it "
-    "queues there is in order with all before and behind it, and the host waits for none of it. "
-    "Where it uses another stream, the current one has to wait for that before it returns.";
+    "\n\nThe inputs are views of the pipeline's memory, which is kept as long as the function "
+    "refers to it. The function must not write to them; the environment variable "
+    "TORCHDALI_CHECK_FUNCTIONS=1 makes that an error. Returned arrays may have any strides. The "
+    "samples of a batch may differ in shape, but not in type or number of dimensions. If the "
+    "function raises, the iteration fails with an error whose cause is that exception, and the "
+    "pipeline continues with the next one."
+    "\n\nOn the GPU, inputs are in device memory, and returned arrays must be there, too; they are "
+    "copied. While the function runs, the pipeline's stream is the current stream of torch (and of "
+    "CuPy), so work that it queues is ordered after the work before it and before the work after "
+    "it, and the host does not wait. A function that uses another stream must make the current "
+    "stream wait for it before it returns.";
 
 TORCHDALI_OPERATOR("python_function")
-    .doc(std::string(
-             "Calls a Python function with the samples as NumPy arrays, on the GPU as arrays "
-             "of CuPy's (as torch tensors where CuPy is not installed), and takes such "
-             "arrays from it, torch tensors, or objects with DLPack.") +
-         kDoc)
+    .doc(
+        std::string("Calls a Python function with the samples as NumPy arrays; on the GPU, as CuPy "
+                    "arrays (torch tensors if CuPy is not installed). The function returns such "
+                    "arrays, torch tensors, or objects that support DLPack.") +
+        kDoc)
     .with(function_args("NumPy array", false))
     .cpu<FunctionOf<ValueKind::kNumpy>>()
     .gpu<GpuFunctionOf<ValueKind::kNumpy>>();
 
 // The default of `batch_processing` is that of DALI's code. DALI's documentation says otherwise.
 TORCHDALI_OPERATOR("dl_tensor_python_function")
-    .doc(std::string("Calls a Python function with the samples as DLPack capsules, for which every "
-                     "array library has a from_dlpack(), and takes capsules or objects with "
-                     "``__dlpack__`` from it.") +
+    .doc(std::string("Calls a Python function with the samples as DLPack capsules, which the "
+                     "from_dlpack() of any array library takes. The function returns capsules or "
+                     "objects with ``__dlpack__``.") +
          kDoc)
     .with(function_args("DLPack capsule", true))
     .arg("synchronize_stream", true,
-         "On the GPU, wait for the pipeline's stream before the call. What uses the current stream "
-         "does not need it. On the CPU there is nothing to wait for.")
+         "On the GPU, wait for the pipeline's stream before the call. Functions that use the "
+         "current stream do not need it. On the CPU it has no effect.")
     .cpu<FunctionOf<ValueKind::kDlpack>>()
     .gpu<GpuFunctionOf<ValueKind::kDlpack>>();
 
 TORCHDALI_OPERATOR("torch_python_function")
     .doc(std::string("Calls a Python function with the samples as torch tensors, under "
-                     "torch.no_grad(), and takes torch tensors from it.") +
+                     "torch.no_grad(). The function returns torch tensors.") +
          kDoc)
     .with(function_args("torch tensor", false))
     .cpu<FunctionOf<ValueKind::kTorch>>()

@@ -28,7 +28,7 @@ def case(layout: str, shape: tuple[int, ...], source, target, **options) -> OpCa
         layout,
         (*shape, CHANNELS[source]),
         {"image_type": source, "output_type": target},
-        algorithm="colour" if matrix else "exact",
+        algorithm="color" if matrix else "exact",
         **options,
     )
 

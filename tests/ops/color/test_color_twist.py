@@ -31,7 +31,7 @@ MORE_DTYPES += [torch.float64, torch.bool]
 
 
 def case(op: str, layout: str, shape, args=None, **options) -> OpCase:
-    return OpCase(op, layout, shape, args or {}, algorithm="colour", **options)
+    return OpCase(op, layout, shape, args or {}, algorithm="color", **options)
 
 
 CASES = [

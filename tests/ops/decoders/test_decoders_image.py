@@ -77,14 +77,14 @@ CASES.append(
 
 # What DALI 1.35 gets wrong on the CPU; see docs/design/decoding.md.
 ANY_DATA_BROKEN_IN_DALI = {
-    "jpeg_cmyk": "three of its four channels are uninitialised memory",
+    "jpeg_cmyk": "three of its four channels are uninitialized memory",
     "png_rgba8": "red and blue are swapped",
     "png_rgba16": "red and blue are swapped",
     "png_palette_transparent": "red and blue are swapped",
     "png_rgb_transparent": "red and blue are swapped",
     "png_gray_alpha8": "alpha is a copy of gray",
     "png_gray_alpha16": "alpha is a copy of gray",
-    "bmp_32": "alpha is uninitialised memory",
+    "bmp_32": "alpha is uninitialized memory",
     "bmp_24_core_header": "rows are those of a gray image",
 }
 
@@ -227,10 +227,10 @@ def test_gray_png_spans_the_range_of_the_type(depth):
     np.testing.assert_allclose(exact, samples / peak, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize(("colour_type", "channels"), [(PNG_GRAY_ALPHA, 2), (PNG_RGBA, 4)])
-def test_alpha_is_kept_by_any_data_only(colour_type, channels):
+@pytest.mark.parametrize(("color_type", "channels"), [(PNG_GRAY_ALPHA, 2), (PNG_RGBA, 4)])
+def test_alpha_is_kept_by_any_data_only(color_type, channels):
     samples = ramp(9, 14, channels)
-    data = png(samples, 8, colour_type)
+    data = png(samples, 8, color_type)
     assert np.array_equal(one(data, output_type=types.ANY_DATA), samples)
     opaque = samples[..., :3] if channels == 4 else np.repeat(samples[..., :1], 3, axis=2)
     assert np.array_equal(one(data), opaque)

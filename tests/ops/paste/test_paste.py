@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 OPERATORS = ["bbox_paste", "paste"]
 
 NO_CPU = "DALI's paste has no CPU implementation"
-COLOUR = {"fill_value": [100, 101, 102]}
+COLOR = {"fill_value": [100, 101, 102]}
 CASES = [
-    OpCase("paste", "HWC", (4, 6, 3), {**COLOUR, **args}, no_parity=NO_CPU)
+    OpCase("paste", "HWC", (4, 6, 3), {**COLOR, **args}, no_parity=NO_CPU)
     for args in (
         {"ratio": 1.0},
         {"ratio": 1.4},
@@ -28,7 +28,7 @@ CASES = [
     )
 ]
 CASES += [
-    OpCase("paste", "HWC", (3, 2, 3), {**COLOUR, "ratio": 2.0}, dtype, no_parity=NO_CPU)
+    OpCase("paste", "HWC", (3, 2, 3), {**COLOR, "ratio": 2.0}, dtype, no_parity=NO_CPU)
     for dtype in (torch.float32, torch.int16, torch.float16)
 ]
 CASES += [
@@ -36,9 +36,9 @@ CASES += [
     for shape, args in (
         ((3, 2, 1), {"fill_value": 7, "n_channels": 1, "ratio": 2.0}),
         ((3, 2, 4), {"fill_value": [1, 2, 300, -4], "n_channels": 4, "ratio": 2.0}),
-        ([(3, 2, 3), (5, 4, 3)], {**COLOUR, "ratio": 1.3}),
-        ((0, 2, 3), {**COLOUR, "ratio": 2.0}),
-        ((0, 0, 3), {**COLOUR, "ratio": 2.0, "min_canvas_size": 2.0}),
+        ([(3, 2, 3), (5, 4, 3)], {**COLOR, "ratio": 1.3}),
+        ((0, 2, 3), {**COLOR, "ratio": 2.0}),
+        ((0, 0, 3), {**COLOR, "ratio": 2.0, "min_canvas_size": 2.0}),
     )
 ]
 
@@ -74,9 +74,7 @@ CASES += [
 def test_matches_torch(ratio, x, y, least):
     image = ramp((4, 6, 3))
     where = {"paste_x": x, "paste_y": y}
-    out = run_op(
-        "paste", image, layout="HWC", ratio=ratio, min_canvas_size=least, **where, **COLOUR
-    )
+    out = run_op("paste", image, layout="HWC", ratio=ratio, min_canvas_size=least, **where, **COLOR)
     r = torch.tensor(ratio, dtype=torch.float32)
     height, width = (max(int(r * extent), int(least)) for extent in (4, 6))
     expected = torch.tensor([100, 101, 102], dtype=image.dtype).expand(height, width, 3).clone()
@@ -114,7 +112,7 @@ def test_a_box_stays_on_its_pixels():
 )
 def test_wrong_arguments_are_errors(args, message):
     with pytest.raises((ValueError, RuntimeError), match=message) as caught:
-        run_op("paste", ramp((4, 6, 3)), layout="HWC", **{**COLOUR, **args})
+        run_op("paste", ramp((4, 6, 3)), layout="HWC", **{**COLOR, **args})
     assert str(caught.value).startswith("fn.paste: ")
 
 

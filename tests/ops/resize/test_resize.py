@@ -67,7 +67,7 @@ HALVES = "all values are halves at the end of a row"
 
 
 # In DALI the last bit of a float decides whether a tap on the edge of the Gaussian counts.
-GAUSSIAN_EDGE = "a tap lies right on the edge of the Gaussian, in DALI's favour or ours"
+GAUSSIAN_EDGE = "a tap is right on the edge of the Gaussian, and rounding decides"
 
 
 def no_parity(how: str, name: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 OPERATORS = ["subscript_dim_check", "tensor_subscript"]
 
-BEYOND = "DALI gives the last element where a range begins behind the end"
+BEYOND = "DALI returns the last element if a range begins after the end"
 CASES = [
     OpCase("tensor_subscript", layout, shape, args, dtype=dtype)
     for dtype in (torch.uint8, torch.float16, torch.int32, torch.float64)

@@ -111,7 +111,7 @@ def expected_crop(case: OpCase, index: int = 0) -> torch.Tensor:
     size = dict(zip((depth, "H", "W"), map(int, [0, *sizes][-3:]), strict=True))
     names = {"W": "crop_pos_x", "H": "crop_pos_y", "D": "crop_pos_z", "F": "crop_pos_z"}
     position = {letter: args.get(name, 0.5) for letter, name in names.items()}
-    if depth == "F":  # frames are cropped like depth where there is none
+    if depth == "F":  # frames are cropped like depth if there is no depth
         layout = layout.replace("F", "D")
         size["D"] = size.pop("F")
     elif size.get("D"):

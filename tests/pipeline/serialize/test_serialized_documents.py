@@ -112,7 +112,7 @@ def put(*path):
         (put("nodes", 1, "device", "mixed"), NotImplementedError, 'device="mixed"'),
         (put("nodes", 1, "name", ""), ValueError, "name is empty"),
         (put("nodes", 1, "name", "data"), ValueError, "are named `data`"),
-        (put("nodes", 1, "colour", 1), ValueError, "unknown entry 'colour'"),
+        (put("nodes", 1, "color", 1), ValueError, "unknown entry 'color'"),
         (put("nodes", 1, "source", [0, 0]), ValueError, "does not go with the operator"),
         (put("nodes", 0, "source", None), ValueError, "does not go with the operator"),
         (put("nodes", 0, "source", [1, 0]), ValueError, "is no integer of 0 to 0"),
