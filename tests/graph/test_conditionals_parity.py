@@ -8,36 +8,40 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from helpers import conditional_programs as programs
+from helpers import conditional_function_programs, conditional_programs
 from helpers.cases import for_each
 from helpers.dali_oracle import DaliError, run_program
 
 from torchdali import fn, pipeline_def, types
 
+MODULES = [conditional_programs, conditional_function_programs]
+PROGRAMS = {name: module for module in MODULES for name in module.PROGRAMS}  # name -> its module
+OURS_ONLY = [name for module in MODULES for name in module.OURS_ONLY]
 # The batches differ in size.
 SIZES = [5, 2, 4]
 
 
 @pytest.fixture(autouse=True)
 def language(monkeypatch):
-    monkeypatch.setattr(programs, "fn", fn)
-    monkeypatch.setattr(programs, "types", types)
+    for module in MODULES:
+        monkeypatch.setattr(module, "fn", fn)
+        monkeypatch.setattr(module, "types", types)
 
 
 def inputs_of(name: str) -> list[str]:
-    code = programs.PROGRAMS[name].__code__
-    return [n for n in code.co_varnames[: code.co_argcount] if n in programs.INPUTS]
+    code = PROGRAMS[name].PROGRAMS[name].__code__
+    return [n for n in code.co_varnames[: code.co_argcount] if n in conditional_programs.INPUTS]
 
 
 def batch(name: str, iteration: int) -> Any:
-    return programs.INPUTS[name][: SIZES[iteration]]
+    return conditional_programs.INPUTS[name][: SIZES[iteration]]
 
 
 def sources_of(name: str, iterations: int) -> dict[str, Any]:
     return {
         n: {
             "batches": [[np.array(sample) for sample in batch(n, i)] for i in range(iterations)],
-            "layout": programs.LAYOUTS.get(n, ""),
+            "layout": conditional_programs.LAYOUTS.get(n, ""),
         }
         for n in inputs_of(name)
     }
@@ -52,11 +56,11 @@ def run_ours(name: str, **options: Any) -> list[list[tuple[list[torch.Tensor], s
         inputs = {
             n: fn.external_source(
                 source=lambda i, n=n: batch(n, i) if i < len(SIZES) else None,
-                layout=programs.LAYOUTS.get(n),
+                layout=conditional_programs.LAYOUTS.get(n),
             )
             for n in names
         }
-        return programs.PROGRAMS[name](**inputs)
+        return PROGRAMS[name].PROGRAMS[name](**inputs)
 
     pipe = definition()
     return [
@@ -65,10 +69,12 @@ def run_ours(name: str, **options: Any) -> list[list[tuple[list[torch.Tensor], s
 
 
 @pytest.mark.dali
-@pytest.mark.parametrize("name", [n for n in programs.PROGRAMS if n not in programs.OURS_ONLY])
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in OURS_ONLY])
 def test_programs_equal_dali(name):
     sources = sources_of(name, len(SIZES))
-    expected = run_program(programs.__file__, name, sources, batch_size=5, iterations=len(SIZES))
+    expected = run_program(
+        PROGRAMS[name].__file__, name, sources, batch_size=5, iterations=len(SIZES)
+    )
     actual = run_ours(name)
     for ours, theirs in zip(actual, expected, strict=True):
         for (samples, layout), output in zip(ours, theirs, strict=True):
@@ -78,15 +84,15 @@ def test_programs_equal_dali(name):
 
 
 @pytest.mark.dali
-@pytest.mark.parametrize("name", programs.OURS_ONLY)
+@pytest.mark.parametrize("name", OURS_ONLY)
 def test_programs_that_dali_rejects_fail_there(name):
     sources = sources_of(name, 1)
     with pytest.raises(DaliError):
-        run_program(programs.__file__, name, sources, batch_size=5)
+        run_program(PROGRAMS[name].__file__, name, sources, batch_size=5)
     run_ours(name)
 
 
-@for_each("name", programs.PROGRAMS)
+@for_each("name", PROGRAMS)
 def test_results_do_not_depend_on_threads_and_prefetching(name):
     expected = run_ours(name, num_threads=1, prefetch_queue_depth=1)
     for threads, depth in ((1, 3), (2, 1), (3, 2), (4, 4)):

@@ -31,6 +31,16 @@ from torchdali._engine.schema import Argument, OperatorSchema, registry
 from torchdali.errors import InternalError, TorchdaliError
 
 from .case_files import all_cases
+from .fuzz_values import (
+    DTYPES,
+    EXTENTS,
+    FLOATS,
+    HUGE_EXTENTS,
+    INTS,
+    LAYOUTS,
+    MOST_ELEMENTS,
+    STRINGS,
+)
 from .inputs import random_tensor
 from .ops import OpCase, PerSample, run_batches
 
@@ -39,56 +49,6 @@ MEMORY_BYTES = 1 << 30
 # Errors that Python and torch raise for arguments before the engine sees them.
 EXPECTED = (TorchdaliError, ValueError, TypeError, IndexError)
 
-DTYPES = [
-    torch.uint8,
-    torch.int8,
-    torch.int16,
-    torch.uint16,
-    torch.int32,
-    torch.int64,
-    torch.float16,
-    torch.float32,
-    torch.float64,
-    torch.bool,
-]
-EXTENTS = [0, 1, 2, 3, 4, 5, 7, 16, 17, 33, 64]
-# Beside an extent of 0, which makes them cost nothing.
-HUGE_EXTENTS = [1 << 31, 1 << 40, 1 << 50]
-MOST_ELEMENTS = 1 << 16
-INTS = [-1, 0, 1, 2, 3, 4, 5, 7, 10, 100, -2, -100, 255, 256, 1 << 16, (1 << 31) - 1, -(1 << 31)]
-INTS += [1 << 31, 1 << 32, (1 << 63) - 1, -(1 << 63)]
-FLOATS = [0.0, 1.0, 0.5, -0.5, -1.0, 2.0, 1.5, 3.0, 10.0, 45.0, 100.0, 255.0, -100.0, 1e-6, 1e6]
-FLOATS += [1e-38, 1e30, -1e30, 3e38, 1e300, math.inf, -math.inf, math.nan]
-# Whatever strings operators know; others ignore them or refuse them.
-STRINGS = [
-    "",
-    "H",
-    "W",
-    "C",
-    "HW",
-    "WH",
-    "HWC",
-    "CHW",
-    "D",
-    "xyXY",
-    "xyWH",
-    "error",
-    "pad",
-    "trim_to_shape",
-]
-STRINGS += ["same", "valid", "constant", "replicate", "reflect_101", "wrap", "center", "corner"]
-STRINGS += [
-    "pad",
-    "trim_to_shape",
-    "iou",
-    "overlap",
-    "round",
-    "truncate",
-    "no such thing",
-    "\u00e9",
-]
-STRINGS += ["source_info"]
-LAYOUTS = ["", "H", "HW", "HWC", "CHW", "FHWC", "FCHW", "DHWC", "CDHW", "FDHWC", "F*", "F**"]
 # Written for data that a random tensor is not, or with effects outside.
 LEFT_OUT = {"dump_image", "python_function", "dl_tensor_python_function", "torch_python_function"}
 LEFT_OUT |= {"numba_function"}
