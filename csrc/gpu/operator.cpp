@@ -45,6 +45,7 @@ void Workspace::allocate(const BatchContext& ctx) {
 void TaskBatch::launch(const BatchContext& ctx) {
   workspace.allocate(ctx);
   std::vector<KernelLaunch> launches;
+  launches.reserve(lists_.size());
   for (TaskList* list : lists_)
     launches.push_back({list->kernel_, list->resolve(ctx, workspace), list->max_size_});
   queue_kernels(ctx.device(), launches, blob.bytes());

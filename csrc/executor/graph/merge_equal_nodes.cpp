@@ -32,7 +32,7 @@ class Key {
   template <class T>
     requires std::is_scalar_v<T>
   void add(T value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(T));
   }
   void add(const std::string& text) {
     add(text.size());

@@ -70,7 +70,8 @@ Graph sink_into_branches(Graph graph) {
     const bool fixed = node.schema->source || node.schema->side_effects || node.required;
     // A predicate that depends on the node is not among its guards: the use for that predicate has
     // none of the guards that follow it.
-    if (!fixed && common[n] && common[n]->size() > node.guards.size()) node.guards = *common[n];
+    const std::optional<Guards>& shared = common[n];
+    if (!fixed && shared && shared->size() > node.guards.size()) node.guards = *shared;
     for_each_read(node, [&](const Edge& e, const Guards& guards) {
       std::optional<Guards>& of_uses = common[static_cast<size_t>(e.node)];
       if (!of_uses) of_uses = guards;

@@ -179,7 +179,8 @@ void add_memory_kinds(ExecutionPlan& plan) {
 void find_device_stages(ExecutionPlan& plan) {
   for (size_t stage = 0; stage < plan.batch_stages.size(); ++stage)
     for (const int step : plan.batch_stages[stage].steps)
-      if (plan.steps[static_cast<size_t>(step)].op->batch_traits()->on_device) {
+      if (const auto traits = plan.steps[static_cast<size_t>(step)].op->batch_traits();
+          traits && traits->on_device) {
         plan.last_device_stage = static_cast<int>(stage);
         if (plan.first_device_stage < 0) plan.first_device_stage = plan.last_device_stage;
       }

@@ -222,9 +222,9 @@ class CropMirrorNormalize final : public Operator, public NormalizesRows {
     const int64_t channels = out.shape[axis];
     for (int i = 0; i < out.shape.ndim(); ++i)
       if (i != axis) (i < axis ? outer : inner) *= out.shape[i];
-    std::vector<uint64_t> elements;
+    std::vector<uint64_t> elements(static_cast<size_t>(channels));
     for (int64_t c = 0; c < channels; ++c)
-      elements.push_back(kernels::fill_element(out.dtype, args_.fill(c, channels)));
+      elements[static_cast<size_t>(c)] = kernels::fill_element(out.dtype, args_.fill(c, channels));
     kernels::fill_channels(out.data, itemsize(out.dtype), outer, inner, elements);
   }
 

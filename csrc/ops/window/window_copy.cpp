@@ -133,8 +133,8 @@ void WindowCopy::fill(const SampleView& out, int channel_axis,
   };
   if (out_of_bounds_.uniform() && !overlap.empty)
     return kernels::fill_outside(out.data, size, out.shape, overlap.to, overlap.shape, element(0));
-  std::vector<uint64_t> elements;
-  for (int64_t c = 0; c < channels; ++c) elements.push_back(element(c));
+  std::vector<uint64_t> elements(static_cast<size_t>(channels));
+  for (int64_t c = 0; c < channels; ++c) elements[static_cast<size_t>(c)] = element(c);
   kernels::fill_channels(out.data, size, outer, inner, elements);
 }
 

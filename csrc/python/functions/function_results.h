@@ -17,8 +17,8 @@ struct FunctionResults final : BatchState {
   FunctionResults(int outputs, int batch_size) : views(static_cast<size_t>(outputs)) {
     for (auto& of_output : views) of_output.resize(static_cast<size_t>(batch_size));
   }
-  ~FunctionResults()
-      override {  // NOLINT(bugprone-exception-escape): only if Python itself is broken
+  // NOLINTNEXTLINE(bugprone-exception-escape): only if Python itself is broken
+  ~FunctionResults() override {
     if (!Py_IsInitialized()) {
       for (auto& of_output : views)
         for (auto& v : of_output) (void)v.owner.release();

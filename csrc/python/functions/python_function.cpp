@@ -71,6 +71,7 @@ class PythonFunction : public Operator {
       return results.owners[static_cast<size_t>(i)];
     });
     std::vector<const SampleView*> views;
+    views.reserve(static_cast<size_t>(caller_.num_inputs()));
     for (int i = 0; i < caller_.num_inputs(); ++i) views.push_back(&ctx.input(i));
     caller_.call_sample(views, inputs, GlobalGenerators(false, results.device), ctx.sample_id(),
                         ctx.index_in_batch(), results);
