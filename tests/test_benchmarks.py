@@ -17,6 +17,8 @@ from benchmarks import compare, harness, report, scheduler, tables
 from benchmarks.ops import overhead
 from benchmarks.peers import cpu_seconds
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import torch
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -105,7 +107,6 @@ def test_requirements_are_pinned_and_missing_ones_are_found():
     assert requirements("--also", f"{absent}; python_version < '3'") == []
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_without_codecs_the_engine_builds_and_reports_the_missing_package(tmp_path):
     for name in ("csrc", "torchdali", "tools"):

@@ -12,6 +12,8 @@ import pytest
 from helpers import cases, fuzz
 from helpers.cases import CasesFailedError, check_each, for_each
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]

@@ -12,7 +12,7 @@ from helpers import dali_oracle
 from helpers.cases import for_each
 from helpers.distributions import same_counts
 
-pytestmark = pytest.mark.dali
+pytestmark = [pytest.mark.dali, pytest.mark.slow]
 PATH = Path(programs.__file__)
 GEOMETRIC = [name for name in programs.ALONE if name.split("_")[0] in {"shear", "translate"}]
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "develop"
 COPIED = ["csrc", "torchdali", "tests", "tools", "docs", "setup.py", "pyproject.toml", "README.md"]
@@ -100,7 +102,6 @@ class Checkout:
         return done.stdout
 
 
-@pytest.mark.slow
 def test_the_operator_its_gpu_half_and_the_reader_pass_all_suites(tmp_path):
     checkout = Checkout(tmp_path)
     checkout.follow("add_an_operator.md")

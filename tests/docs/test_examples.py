@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from helpers import programs
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -43,7 +45,6 @@ def test_every_example_has_a_help_text(path, tmp_path):
     assert "--data" in text
 
 
-@pytest.mark.slow
 def test_the_quickstart_learns_handwritten_digits(tmp_path):
     # Importing scikit-learn here would change the environment of this process.
     if not (importlib.util.find_spec("sklearn") and importlib.util.find_spec("PIL")):
@@ -62,7 +63,6 @@ def test_the_quickstart_learns_handwritten_digits(tmp_path):
     assert pixels.std() > 40
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cli", [False, True])
 def test_lightning_trains_from_a_config(cli, tmp_path):
     for name in ("lightning", "sklearn", "PIL", *(["jsonargparse"] if cli else [])):

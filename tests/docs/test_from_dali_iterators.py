@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from helpers import programs
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "guide" / "from_dali_loops.md").read_text()
 PRELUDE, *BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

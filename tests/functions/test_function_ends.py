@@ -16,6 +16,8 @@ from helpers.cases import for_each
 
 from torchdali import Pipeline, errors, fn
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = [np.arange(6, dtype=np.uint8).reshape(2, 3) + i for i in range(3)]
 
 

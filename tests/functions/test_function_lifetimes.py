@@ -16,6 +16,8 @@ from helpers import programs
 
 from torchdali import Pipeline, errors, fn, types
 
+pytestmark = pytest.mark.slow
+
 BATCH = 3
 RUNS = 8
 MATRICES = [np.arange(6, dtype=np.uint8).reshape(2, 3) + i for i in range(BATCH)]

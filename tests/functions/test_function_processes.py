@@ -16,6 +16,8 @@ from torchdali import fn, pipeline_def
 from torchdali.errors import ArgumentTypeError, PipelineError
 from torchdali.pickling import pickle_by_value
 
+pytestmark = pytest.mark.slow
+
 METHODS = ("fork", "forkserver", "spawn")
 BATCH = 4
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("numba")
-pytestmark = pytest.mark.on_gpu("plugin.numba.fn.experimental.numba_function")
+pytestmark = [pytest.mark.on_gpu("plugin.numba.fn.experimental.numba_function"), pytest.mark.slow]
 
 PREAMBLE = """
 import numpy as np

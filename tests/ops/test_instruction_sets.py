@@ -20,7 +20,7 @@ TESTS = Path(__file__).parents[1]
 CASES = all_cases()
 INSTRUCTION_SETS = ["baseline", "avx2", "avx512"]
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.slow]
 
 
 def test_every_instruction_set_gives_the_same_bytes():

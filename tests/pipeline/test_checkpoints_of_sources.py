@@ -14,6 +14,8 @@ from torchdali import Pipeline, errors, fn
 from torchdali.pickling import pickle_by_value
 from torchdali.pipeline._checkpoint_format import Checkpoint
 
+pytestmark = pytest.mark.slow
+
 
 def from_source(source, checkpoint=None, depth=2, **args):
     with warnings.catch_warnings():

@@ -14,6 +14,8 @@ import time
 import pytest
 from helpers import programs
 
+pytestmark = pytest.mark.slow
+
 PREAMBLE = """
 import os, sys, threading, time
 from torchdali import fn, pipeline_def, types
@@ -195,7 +197,6 @@ def test_using_a_pipeline_in_a_forked_child_is_an_error():
     assert "forked" in out
 
 
-@pytest.mark.slow
 def test_thousands_of_batches_and_many_pipelines_leak_nothing():
     expect_clean("""
         import gc

@@ -28,6 +28,8 @@ from helpers.source_model import DEVIATIONS, as_in_dali, cover, differences, exp
 import torchdali
 from torchdali import Pipeline, fn, types
 
+pytestmark = pytest.mark.slow
+
 OURS = SimpleNamespace(Pipeline=Pipeline, backend=torchdali.backend, fn=fn, types=types)
 FORMS = ["array", "list", "ragged", "tuple", "strided", "tensor_list"]
 AXES = {

@@ -18,6 +18,8 @@ from torchdali import fn, pipeline_def, types
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError
 from torchdali.pickling import pickle_by_value
 
+pytestmark = pytest.mark.slow
+
 
 @pickle_by_value
 def sample(info):

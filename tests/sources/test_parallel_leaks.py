@@ -23,6 +23,8 @@ from helpers.processes import descendants
 from torchdali._workers import server
 from torchdali.errors import PipelineError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("method", METHODS)
 def test_closing_ends_workers_during_a_call(method):
@@ -97,7 +99,6 @@ def counts():
     return len(os.listdir("/proc/self/fd")), len(descendants(os.getpid())), threading.active_count()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_rounds_of_faults_leak_nothing(method):
     def once(index):
@@ -120,7 +121,6 @@ def test_rounds_of_faults_leak_nothing(method):
     assert after[1:] == before[1:]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_rounds_of_restarts_leak_nothing(method):
     pipe = build(lambda info: np.zeros(1000), method=method, batch=False)

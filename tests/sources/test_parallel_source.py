@@ -16,6 +16,8 @@ from torchdali import Pipeline, fn, pipeline_def, types
 from torchdali.errors import ArgumentError, ArgumentTypeError
 from torchdali.pickling import pickle_by_value
 
+pytestmark = pytest.mark.slow
+
 
 # Stored by value, so that worker processes need not import this module, and torch with it.
 @pickle_by_value
@@ -326,7 +328,6 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_ranks_of_a_distributed_run_have_their_own_workers(method, tmp_path):
     script = tmp_path / "ranks.py"

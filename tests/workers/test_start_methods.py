@@ -20,6 +20,8 @@ from torchdali import fn, pickling, pipeline_def
 from torchdali._workers import server
 from torchdali.errors import ArgumentTypeError, PipelineError
 
+pytestmark = pytest.mark.slow
+
 FRESH = ("forkserver", "spawn")
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,6 +13,8 @@ from helpers.parts import worker_pids
 
 from torchdali import fn, pipeline_def
 
+pytestmark = pytest.mark.slow
+
 BATCH = 4
 LARGE = 8_000_000  # bytes of a sample
 

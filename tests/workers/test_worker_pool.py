@@ -13,6 +13,8 @@ from helpers.works import Echo, Item, Refuses
 from torchdali._workers import structures
 from torchdali._workers.pool import Pool, WorkerFailure
 
+pytestmark = pytest.mark.slow
+
 METHODS = ("fork", "forkserver", "spawn")
 
 

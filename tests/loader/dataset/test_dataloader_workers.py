@@ -15,6 +15,8 @@ from helpers.both_loaders import CLASSES, flat, labels
 
 import torchdali
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver", "context"])
 def test_every_start_method_works(cls, method):

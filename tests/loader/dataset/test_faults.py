@@ -20,6 +20,8 @@ from helpers import datasets, programs
 from torchdali import DataLoader
 from torchdali._workers import server
 
+pytestmark = pytest.mark.slow
+
 METHODS = ("fork", "forkserver")
 
 

@@ -16,6 +16,8 @@ from torch.utils.data import SequentialSampler
 import torchdali
 from torchdali.errors import ArgumentError
 
+pytestmark = pytest.mark.slow
+
 try:
     from torchdata.stateful_dataloader import StatefulDataLoader
 except ImportError:

@@ -14,6 +14,8 @@ import sys
 import pytest
 from helpers.encoded_images import decode, sample_files
 
+pytestmark = pytest.mark.slow
+
 OPERATORS = ["decoders.image"]
 
 DIGEST = """

@@ -18,6 +18,8 @@ from helpers.permissions import as_ordinary_user
 
 from torchdali import Pipeline, errors, fn, pipeline_def
 
+pytestmark = pytest.mark.slow
+
 OPERATORS = [
     "decoders.image",
     "decoders.image_crop",

@@ -27,6 +27,8 @@ from torchdali.errors import (
 )
 from torchdali.plugin.numba import _compile
 
+pytestmark = pytest.mark.slow
+
 
 def count_compiled() -> int:
     return len(_compile._cache)
@@ -147,7 +149,6 @@ def run_many(calls: int) -> int:
     return grown
 
 
-@pytest.mark.slow
 @pytest.mark.stress
 def test_fifty_thousand_calls_leak_nothing():
     assert run_many(50_000) < 2e6

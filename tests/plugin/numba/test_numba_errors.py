@@ -28,6 +28,8 @@ from torchdali.errors import (
 )
 from torchdali.plugin.numba.experimental import NumbaFunction
 
+pytestmark = pytest.mark.slow
+
 numba = pytest.importorskip("numba")
 
 FILE = Path(__file__).name

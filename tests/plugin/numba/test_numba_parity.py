@@ -15,6 +15,8 @@ from helpers.dali_oracle import DaliError, run_program
 from torchdali import fn, pipeline_def, types
 from torchdali.plugin.numba.fn.experimental import numba_function
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("numba")
 
 SIZES = [4, 2, 3]  # of the batches
