@@ -51,10 +51,6 @@ void TaskBatch::launch(const BatchContext& ctx) {
   queue_kernels(ctx.device(), launches, blob.bytes());
 }
 
-void GpuOperator::launch(BatchContext& ctx, BatchState& tasks) const {
-  static_cast<TaskBatch&>(tasks).launch(ctx);
-}
-
 std::unique_ptr<Operator> make_stage(std::unique_ptr<Operator> op, const GpuOperator& gpu) {
   return std::make_unique<Stage>(std::move(op), gpu);
 }

@@ -167,7 +167,9 @@ class GpuOperator : public Operator {
   // The state that run() adds to.
   virtual std::unique_ptr<BatchState> make_tasks(BatchContext& ctx) const = 0;
   // Queues the work; outputs have memory now. By default, `tasks` is a TaskBatch.
-  virtual void launch(BatchContext& ctx, BatchState& tasks) const;
+  virtual void launch(BatchContext& ctx, BatchState& tasks) const {
+    static_cast<TaskBatch&>(tasks).launch(ctx);
+  }
 };
 
 // One whose work is a `Steps`, which derives from TaskBatch.
