@@ -293,7 +293,7 @@ void test_file(int files, Random& random) {
     write_file(b, saved);
   }
   EXPECT_THROW(Error, Index::open(folder / "none/index", kRoom),
-               EXPECT(e.message().find("folder that may be written") != std::string::npos));
+               EXPECT(e.fix().find("folder that may be written") != std::string::npos));
   EXPECT_THROW(Error, Index::open(folder.path.string(), kRoom), (void)e);
   EXPECT_THROW(Error, Index::open(path, -1), EXPECT(e.kind() == ErrorKind::kValue));
 }
