@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+from helpers.checkout import Checkout
 
 pytestmark = pytest.mark.slow
 
@@ -109,24 +109,10 @@ def test_requirements_are_pinned_and_missing_ones_are_found():
 
 @pytest.mark.timeout(1800)
 def test_without_codecs_the_engine_builds_and_reports_the_missing_package(tmp_path):
-    for name in ("csrc", "torchdali", "tools"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.so"))
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path)
-    # The copy has the same relative paths, so ccache shares files that do not use codecs.
-    ccache = {"CCACHE_BASEDIR": str(tmp_path), "CCACHE_NOHASHDIR": "1"}
-    environment = {**os.environ, **ccache, "PKG_CONFIG": "false", "TORCHDALI_CUDA": "0"}
-    built = subprocess.run(
-        [sys.executable, "setup.py", "build_ext", "--inplace"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stdout[-2000:] + built.stderr[-2000:]
-    assert "built without libjpeg: install libjpeg-dev" in built.stdout
-    assert "built without libpng: install libpng-dev" in built.stdout
+    checkout = Checkout(tmp_path, compiled="TORCHDALI_HAVE_")
+    built = checkout.build({"PKG_CONFIG": "false"})
+    assert "built without libjpeg: install libjpeg-dev" in built
+    assert "built without libpng: install libpng-dev" in built
 
     run = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path)}}
     report = python("import torchdali.info as i; print(i.__file__); print(i.describe())", **run)
