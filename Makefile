@@ -61,8 +61,8 @@ test: $(BUILT) ## run all tests that this machine can run
 	@if $(PY) -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then \
 	  $(PY) -m pytest -n $(JOBS) -m cuda $(ARGS) || [ $$? = 5 ]; fi  # 5: ARGS select none
 
-test-fast: $(BUILT) ## run the tests that are neither slow nor stress tests; takes under a minute
-	$(PY) -m pytest -n $(JOBS) -m "not slow and not stress and not cuda" $(ARGS)
+test-fast: $(BUILT) ## run the quick tests, without DALI; takes a minute
+	$(PY) -m pytest -n $(JOBS) -m "not slow and not stress and not cuda and not dali" $(ARGS)
 
 test-gpu: $(SETUP) ## run the CUDA tests and record them for `make generate`; needs nvcc and a GPU
 	TORCHDALI_CUDA=1 tools/install_editable.sh $(PY)

@@ -11,6 +11,8 @@ from helpers import programs
 from helpers.cases import for_each
 from PIL import Image
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     p

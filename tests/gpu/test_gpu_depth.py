@@ -11,6 +11,8 @@ import pytest
 
 from torchdali import fn, pipeline_def
 
+pytestmark = pytest.mark.slow
+
 BATCH = 2
 
 

@@ -18,6 +18,8 @@ from helpers.encoded_images import jpeg, png, ramp
 
 from torchdali import errors, fn, pipeline_def, types
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).resolve().parent
 CSRC = HERE.parents[1] / "csrc"
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

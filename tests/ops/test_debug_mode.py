@@ -11,6 +11,8 @@ from helpers.ops import Input, OpCase, PerSample, find
 
 from torchdali import Pipeline, fn
 
+pytestmark = pytest.mark.slow
+
 CASES = cases_by_operator()
 
 

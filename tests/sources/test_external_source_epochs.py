@@ -16,6 +16,8 @@ from helpers.cases import for_each
 from torchdali import Pipeline, fn
 from torchdali.plugin.pytorch import DALIGenericIterator
 
+pytestmark = pytest.mark.slow
+
 BATCH = 2
 LENGTH = 4
 DEPTHS = (1, 2, 5)

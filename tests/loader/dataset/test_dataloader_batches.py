@@ -24,6 +24,8 @@ from torch.utils.data import DataLoader as TorchLoader
 
 import torchdali
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("drop_last", [False, True])
 def test_batches_come_in_order_and_the_last_may_be_dropped(cls, workers, drop_last):

@@ -33,6 +33,8 @@ from torchdali.plugin import numba as plugin
 from torchdali.plugin.numba.experimental import NumbaFunction
 from torchdali.plugin.numba.fn.experimental import numba_function
 
+pytestmark = pytest.mark.slow
+
 numba = pytest.importorskip("numba")
 
 
