@@ -13,27 +13,15 @@ import numpy as np
 import pytest
 from helpers import programs
 from helpers.cases import for_each
+from helpers.functions import SAMPLES, pipeline_of
 
 from torchdali import Pipeline, errors, fn
 
 pytestmark = pytest.mark.slow
 
-SAMPLES = [np.arange(6, dtype=np.uint8).reshape(2, 3) + i for i in range(3)]
-
 
 # Limit for Ctrl-C and close() on a busy machine.
 SOON_S = 10
-
-
-def pipeline_of(function, operator="python_function", *, options=None, **args):
-    if operator == "dl_tensor_python_function":
-        args.setdefault("batch_processing", False)
-    with Pipeline(3, 2, None, seed=1, **(options or {})) as pipe:
-        x = fn.external_source(lambda: SAMPLES, batch=True)
-        made = getattr(fn, operator)(x, function=function, **args)
-        made = made if isinstance(made, list) else [x if made is None else made]
-        pipe.set_outputs(*made)
-    return pipe
 
 
 @for_each("method", ["run", "close", "schedule_run", "share_outputs", "epoch_size"])

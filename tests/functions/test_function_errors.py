@@ -9,24 +9,11 @@ import numpy as np
 import pytest
 import torch
 from helpers.cases import for_each
+from helpers.functions import SAMPLES, pipeline_of
 
 from torchdali import Pipeline, errors, fn
 
-SAMPLES = [np.arange(6, dtype=np.uint8).reshape(2, 3) + i for i in range(3)]
-
-
 ALL = ["python_function", "dl_tensor_python_function", "torch_python_function"]
-
-
-def pipeline_of(function, operator="python_function", *, options=None, **args):
-    if operator == "dl_tensor_python_function":
-        args.setdefault("batch_processing", False)
-    with Pipeline(3, 2, None, seed=1, **(options or {})) as pipe:
-        x = fn.external_source(lambda: SAMPLES, batch=True)
-        made = getattr(fn, operator)(x, function=function, **args)
-        made = made if isinstance(made, list) else [x if made is None else made]
-        pipe.set_outputs(*made)
-    return pipe
 
 
 def as_array(value):

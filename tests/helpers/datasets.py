@@ -36,6 +36,13 @@ class Squares(Dataset):
         return torch.tensor([index, index * index]), index
 
 
+class Arrays(Squares):
+    """Images whose values are their index, and the index."""
+
+    def __getitem__(self, index):
+        return np.full((4, 6, 3), index, np.uint8), index
+
+
 class Whole(Squares):
     """Gives all samples of a batch at once."""
 

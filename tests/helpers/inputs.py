@@ -33,3 +33,8 @@ def ramp(shape: tuple[int, ...], dtype: torch.dtype = torch.int32) -> torch.Tens
     """Returns a tensor whose every element is its own position, in C order."""
     count = int(np.prod(shape, dtype=np.int64))
     return torch.arange(count).reshape(shape).to(dtype)
+
+
+def counting(*shape: int, dtype: torch.dtype = torch.uint8) -> torch.Tensor:
+    """Returns the numbers from 0 on, in C order."""
+    return torch.arange(int(np.prod(shape))).reshape(shape).to(dtype)

@@ -6,29 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.cases import for_each
+from helpers.external_sources import pulled, take
 
 from torchdali import Pipeline, fn, ops, pipeline_def, types
 from torchdali.external_source import ExternalSource
-
-
-def pulled(source, depth=2, **arguments):
-    pipe = Pipeline(2, 1, prefetch_queue_depth=depth)
-    with pipe:
-        made = fn.external_source(source, **arguments)
-        pipe.set_outputs(*made) if isinstance(made, list) else pipe.set_outputs(made)
-    return pipe
-
-
-def take(pipe, rounds):
-    """Returns the first element of every sample for each run, and "end" for each end."""
-    results = []
-    for _ in range(rounds):
-        try:
-            results.append([float(s.as_torch().flatten()[0]) for s in pipe.run()[0]])
-        except StopIteration:
-            results.append("end")
-            pipe.reset()
-    return results
 
 
 def batches(count):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.cases import for_each
+from helpers.external_sources import pulled, take
 
 from torchdali import Pipeline, fn, types
 from torchdali.tensors import TensorCPU, TensorListCPU
@@ -20,26 +21,6 @@ def fed(**arguments):
     with pipe:
         pipe.set_outputs(fn.external_source(name="data", **arguments))
     return pipe
-
-
-def pulled(source, depth=2, **arguments):
-    pipe = Pipeline(2, 1, prefetch_queue_depth=depth)
-    with pipe:
-        made = fn.external_source(source, **arguments)
-        pipe.set_outputs(*made) if isinstance(made, list) else pipe.set_outputs(made)
-    return pipe
-
-
-def take(pipe, rounds):
-    """Returns the first element of every sample for each run, and "end" for each end."""
-    results = []
-    for _ in range(rounds):
-        try:
-            results.append([float(s.as_torch().flatten()[0]) for s in pipe.run()[0]])
-        except StopIteration:
-            results.append("end")
-            pipe.reset()
-    return results
 
 
 @for_each(

@@ -16,20 +16,6 @@ from torchdali import types
 from torchdali.tensors import TensorCPU, TensorListCPU
 
 
-def counting(*shape, dtype=torch.uint8):
-    return torch.arange(int(np.prod(shape))).reshape(shape).to(dtype)
-
-
-@pytest.fixture
-def dense():
-    return TensorListCPU(counting(2, 3, 4), layout="HW")
-
-
-@pytest.fixture
-def ragged():
-    return TensorListCPU([counting(2, 3), counting(1, 5)], layout="HW")
-
-
 def test_read_only_memory_is_not_copied():
     array = np.arange(4)
     array.flags.writeable = False

@@ -10,23 +10,10 @@ import numpy as np
 import pytest
 import torch
 from helpers.cases import for_each
+from helpers.inputs import counting
 
 from torchdali import backend, errors, tensors, types
 from torchdali.tensors import TensorCPU, TensorListCPU, wrap
-
-
-def counting(*shape, dtype=torch.uint8):
-    return torch.arange(int(np.prod(shape))).reshape(shape).to(dtype)
-
-
-@pytest.fixture
-def dense():
-    return TensorListCPU(counting(2, 3, 4), layout="HW")
-
-
-@pytest.fixture
-def ragged():
-    return TensorListCPU([counting(2, 3), counting(1, 5)], layout="HW")
 
 
 def test_backend_has_the_same_classes():

@@ -5,19 +5,14 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 import torch
 from helpers import datasets
 from helpers.both_loaders import flat
+from helpers.datasets import Arrays
 
 from torchdali import DataLoader, fn
 from torchdali.errors import DataError
-
-
-class Arrays(datasets.Squares):
-    def __getitem__(self, index):
-        return np.full((4, 6, 3), index, np.uint8), index
 
 
 class Named(Arrays):
@@ -113,7 +108,10 @@ def test_random_values_differ_between_epochs():
         return fn.random.uniform(range=[0.0, 1.0])
 
     loader = DataLoader(
-        Arrays(4), batch_size=4, pipeline=function, pipeline_options={"seed": 3, "num_threads": 1}
+        Arrays(4),
+        batch_size=4,
+        pipeline=function,
+        pipeline_options={"seed": 3, "num_threads": 1},
     )
     epochs = [next(iter(loader)).tolist() for _ in range(3)]
     assert epochs[0] != epochs[1] != epochs[2]

@@ -6,6 +6,7 @@ import warnings
 import pytest
 import torch
 from fake_pipeline import FakePipeline, reader_pipeline
+from fixed_iterators import TEN, over_reader, pipeline
 from helpers.cases import for_each
 from iterator_cases import case
 
@@ -14,29 +15,9 @@ from torchdali.plugin.pytorch import (
     LastBatchPolicy,
 )
 
-TEN = case(10, 1, [0], 4, policy="FILL")
-
 
 def labels(iterator):
     return [batch[0]["label"].flatten().tolist() for batch in iterator]
-
-
-def over_reader(**options):
-    options = {"reader_name": "files", **options}
-    return DALIGenericIterator(reader_pipeline(TEN, 0), ["label"], **options)
-
-
-def pipeline(*outputs, batch_size=2, batches=None):
-    """A pipeline that returns the same outputs `batches` times per epoch (None: endlessly)."""
-    left = [batches]
-
-    def make():
-        if left[0] == 0:
-            raise StopIteration
-        left[0] = left[0] if left[0] is None else left[0] - 1
-        return list(outputs)
-
-    return FakePipeline(batch_size, make, restart=lambda: left.__setitem__(0, batches))
 
 
 def test_an_epoch_ends_with_stopiteration_until_reset():
@@ -260,6 +241,8 @@ def test_an_epoch_without_batches_is_an_error():
 @pytest.mark.parametrize(("old", "sizes"), [(True, [4, 4, 4]), (False, [4, 4, 2])])
 def test_fill_last_batch_is_a_deprecated_spelling(old, sizes):
     with pytest.warns(DeprecationWarning, match="give `last_batch_policy` instead") as caught:
-        iterator = over_reader(fill_last_batch=old)
+        iterator = DALIGenericIterator(
+            reader_pipeline(TEN, 0), ["label"], reader_name="files", fill_last_batch=old
+        )
     assert caught[0].filename == __file__
     assert [len(ids) for ids in labels(iterator)] == sizes
