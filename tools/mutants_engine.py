@@ -94,7 +94,7 @@ ENGINE = [
         31,
         "io",
         "if ([[end == info.height || interlaced => interlaced]]) check(finish(d));",
-        "PNG: the checksum at the end is not read",
+        "PNG: the end of the file is not read",
         "test_decoders*.py *png*.py test_bad_input.py",
     ),
     Mutant(

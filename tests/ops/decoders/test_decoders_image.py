@@ -183,6 +183,24 @@ def test_exif_orientation_of_a_jpeg_is_applied(orientation, channels):
     assert np.array_equal(one(data, adjust_orientation=False), pillow(data))
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_exif_orientation_may_be_a_number_of_32_bits(order):
+    signature = b"II" if order == "<" else b"MM"
+    tiff = signature + struct.pack(order + "HIHHHIII", 42, 8, 1, 0x0112, 4, 1, 6, 0)
+    pixels = ramp(13, 22, 3)
+    data = png(pixels, 8, PNG_RGB, extra=[png_chunk(b"eXIf", tiff)])
+    assert np.array_equal(one(data), np.rot90(pixels, -1))
+
+
+def test_a_jfif_marker_outweighs_the_color_space_of_an_adobe_marker():
+    data = jpeg(ramp(21, 34, 3))
+    after_jfif = 4 + struct.unpack(">H", data[4:6])[0]
+    adobe = b"\xff\xee" + struct.pack(">H5sHHHB", 14, b"Adobe", 100, 0, 0, 0)
+    assert data[6:11] == b"JFIF\0"
+    marked = data[:after_jfif] + adobe + data[after_jfif:]
+    assert np.array_equal(one(marked), one(data))
+
+
 @for_each("orientation", range(1, 9))
 @for_each("dtype", [types.UINT8, types.INT16, types.FLOAT])
 def test_exif_orientation_of_a_png_is_applied(orientation, dtype):

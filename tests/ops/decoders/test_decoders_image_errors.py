@@ -60,6 +60,11 @@ BAD = {
         SMALL_PNG[:-30] + bytes([SMALL_PNG[-30] ^ 4]) + SMALL_PNG[-29:],
         "PNG file is broken",
     ),
+    "PNG with a wrong checksum at the end of its pixels": (
+        SMALL_PNG[:-13] + bytes([SMALL_PNG[-13] ^ 1]) + SMALL_PNG[-12:],
+        "PNG file is broken",
+    ),
+    "PNG without its last chunk": (SMALL_PNG[:-12], "PNG file is truncated"),
     "PNG without IHDR": (SMALL_PNG[:12] + b"IDAT" + SMALL_PNG[16:], "IHDR"),
     "BMP cut": (SMALL_BMP[:-50], "BMP file is (broken or )?truncated"),
     "BMP of 7 bits": (SMALL_BMP[:28] + b"\7" + SMALL_BMP[29:], "7 bits per pixel"),
