@@ -13,7 +13,7 @@ from helpers.expressions import check_against_dali, evaluate
 from helpers.inputs import ramp
 from helpers.parts import nodes_of
 
-from torchdali import Pipeline, fn, types
+from torchdali import Pipeline, fn, math, types
 from torchdali._graph.constant import constant_node
 from torchdali.data_node import DataNode
 from torchdali.tensors import TensorCPU, TensorListCPU
@@ -230,6 +230,12 @@ def test_scalar_constants_work_as_numbers():
         (lambda: Constant("3"), TypeError, "a constant is a number.* got str"),
         (lambda: Constant(None), TypeError, "got NoneType"),
         (lambda: Constant(["a"]), TypeError, "got list"),
+        (lambda: Constant([1, [None]]), TypeError, "got list"),
+        (lambda: Constant([fn.copy(1)]), TypeError, "a DataNode in it.*fn.stack"),
+        (lambda: fn.copy(1) * [[2], [fn.copy(1)]], TypeError, "a DataNode in it.*fn.stack"),
+        (lambda: (1, fn.copy(1)) * fn.copy(1), TypeError, "this tuple has a DataNode in it"),
+        (lambda: math.min(1, [fn.copy(1)]), TypeError, "a DataNode in it.*fn.stack"),
+        (lambda: fn.copy(1)[[1, [fn.copy(1)]]], TypeError, "a subscript is an integer"),
         (lambda: Constant([[1, 2], [3]]), ValueError, "rows of one length"),
         (lambda: Constant([1 << 64]), ValueError, "no type of integers"),
         (lambda: Constant([-1, 1 << 63]), ValueError, "no type of integers"),

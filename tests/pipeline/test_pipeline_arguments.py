@@ -233,16 +233,14 @@ def test_bytes_per_sample_is_stored_and_changes_no_value():
         ("batch_size", 2**31),
         ("num_threads", 5000),
         ("exec_pipelined", "no"),
-        ("exec_async", None),
-        ("set_affinity", 2),
+        ("exec_async", []),
         ("prefetch_queue_depth", None),
         ("prefetch_queue_depth", {"cpu_size": 1, "gpu_size": 1, "x": 1}),
-        ("max_streams", -2),
         ("max_streams", "4"),
         ("default_cuda_stream_priority", "high"),
         ("default_cuda_stream_priority", 1.5),
         ("device_id", -2),
-        ("py_num_workers", None),
+        ("py_num_workers", 2.5),
         ("stream_policy", "single"),
         ("stream_policy", OperatorConcurrency.NONE),
         ("concurrency", 1),
@@ -253,6 +251,24 @@ def test_a_wrong_value_is_an_error_that_names_the_argument(name, wrong):
     with pytest.raises((TypeError, ValueError), match=f"`{name}`") as caught:
         Pipeline(**{name: wrong})
     assert isinstance(caught.value, errors.TorchdaliError)
+
+
+@for_each(
+    ("name", "given", "meaning"),
+    [
+        ("py_num_workers", None, 1),
+        ("py_start_method", None, "forkserver"),
+        ("exec_pipelined", 12, True),
+        ("exec_async", None, False),
+        ("set_affinity", np.bool_(True), True),
+        ("max_streams", -5, -1),
+        ("device_id", types.CPU_ONLY_DEVICE_ID, None),
+    ],
+)
+def test_values_that_dali_takes_are_taken(name, given, meaning):
+    pipe = noise(2, 1, **{name: given})
+    assert getattr(pipe, name) == meaning
+    assert len(pipe.run()[0]) == 2
 
 
 def test_an_unknown_argument_is_a_type_error():

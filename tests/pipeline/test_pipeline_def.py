@@ -71,12 +71,16 @@ def test_the_function_keeps_docstring_and_name():
     assert pipeline.__doc__ == "Mine."
 
 
-def test_variadic_keywords_are_an_error():
-    with pytest.raises(TypeError, match=r"\*\*options"):
+def test_variadic_keywords_take_what_is_not_for_the_pipeline():
+    @pipeline_def(num_threads=1)
+    def pipeline(low, **options):
+        assert set(options) == {"shape", "seed_of_values"}
+        return fn.random.uniform(range=[low, low + 1], shape=options["shape"])
 
-        @pipeline_def
-        def pipeline(**options):
-            return noise()
+    pipe = pipeline(4.0, shape=[5], seed_of_values=3, batch_size=2, seed=7)
+    (batch,) = pipe.run()
+    assert (pipe.batch_size, pipe.seed, batch.shape()) == (2, 7, [(5,), (5,)])
+    assert batch.as_torch().min() >= 4
 
 
 def test_an_unknown_argument_suggests_the_right_one():
@@ -96,17 +100,39 @@ def test_do_not_convert_returns_the_function():
 @for_each(
     ("made", "cls", "text"),
     [
-        (lambda: None, RuntimeError, "no outputs"),
-        (lambda: (), RuntimeError, "no outputs"),
+        (lambda: None, TypeError, "no outputs"),
+        (lambda: (), TypeError, "no outputs"),
         (lambda: [[noise()], noise()], TypeError, "output 0 is a list"),
         (lambda: "text", TypeError, "output 0 is a str"),
         (lambda: {"a": {1, 2}}, TypeError, "output 0 is a set"),
+        (lambda: (1, [[noise()]]), TypeError, "output 1 is a list.*put \\* before"),
         (lambda: (noise(), [[1], [2, 3]]), ValueError, "rows of one length"),
     ],
 )
 def test_outputs_are_data_nodes(made, cls, text):
-    with pytest.raises(cls, match=text):
+    with pytest.raises(cls, match=f"(?s){text}"):
         pipeline_def(made)(batch_size=2, num_threads=1)
+
+
+def test_a_definition_without_outputs_runs_for_its_sinks():
+    seen = []
+
+    @pipeline_def(batch_size=2, num_threads=1, prefetch_queue_depth=1)
+    def pipeline():
+        fn.python_function(noise(), function=seen.append, num_outputs=0)
+
+    pipe = pipeline()
+    assert pipe.run() == ()
+    assert len(seen) == 2
+    assert pipe.num_outputs == 0
+
+
+def test_a_pipeline_without_outputs_is_serialized():
+    @pipeline_def(batch_size=2, num_threads=1)
+    def pipeline():
+        fn.copy(noise(), preserve=True, name="kept")
+
+    assert Pipeline.deserialize(pipeline().serialize()).run() == ()
 
 
 # -- the constructor

@@ -78,11 +78,12 @@ def test_a_pipeline_without_outputs_is_an_error():
         lambda: Pipeline(2, 1).set_outputs(),
         lambda: Pipeline(2, 1).build(define_graph=lambda: ()),
         lambda: Pipeline(2, 1).build(define_graph=lambda: None),
-        lambda: Pipeline(2, 1).run(),
         pipeline_def(lambda: [], batch_size=2, num_threads=1),
     ):
-        with pytest.raises(NotImplementedError, match="outputs"):
+        with pytest.raises(TypeError, match="no outputs"):
             make()
+    with pytest.raises(NotImplementedError, match="nothing defines the outputs"):
+        Pipeline(2, 1).run()
 
 
 def test_changes_after_the_build_are_errors():

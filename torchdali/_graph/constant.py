@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from torchdali._engine.dtypes import to_dali_type
 from torchdali._engine.scalar import ScalarConstant
 from torchdali._engine.schema import operator_schema
 from torchdali._graph import record
+from torchdali._graph.pytree import has_nodes
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.tensors import TensorListCPU
@@ -123,6 +124,15 @@ def _of_list(value: Sequence[Any]) -> dict[str, Any]:
         return _of_numbers(
             [item.value if isinstance(item, ScalarConstant) else item for item in numbers]
         )
+    if has_nodes(value):
+        raise _make(
+            ArgumentTypeError,
+            f"a constant is a list of numbers, this {type(value).__name__} has a DataNode in it",
+            location=find_user_location(),
+            fix="join nodes and numbers with fn.stack or fn.cat",
+        )
+    if not all(_is_number(leaf) for leaf in _leaves(value)):
+        raise _refused(value)
     try:
         array = np.array(value)
     except ValueError:
@@ -130,12 +140,25 @@ def _of_list(value: Sequence[Any]) -> dict[str, Any]:
     if array is None or array.dtype == object:
         raise _make(
             ArgumentError,
-            f"a nested list has rows of one length, and numbers in them, got {str(value)[:60]!r}",
+            f"a nested list has rows of one length, got {str(value)[:60]!r}",
             location=find_user_location(),
         )
     if array.dtype.kind not in "biuf":
         raise _refused(value)
     return _of_array(array)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yields what a nested list holds."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, _NUMBERS) or _is_array(value)
 
 
 def _of_numbers(numbers: list[Any]) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torchdali.data_node import DataNode
-from torchdali.errors import ArgumentTypeError, UnsupportedError, _make
+from torchdali.errors import ArgumentTypeError, _make
 
-__all__ = ["Structure", "flatten"]
+__all__ = ["Structure", "flatten", "has_nodes"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,21 +40,16 @@ def flatten(made: Any) -> tuple[list[Any], Structure]:
     Dicts, named tuples and dataclasses are structures, and so are tuples and lists at the outside
     or with a data node in them; others are constants. A list in a tuple or list is none: operators
     with several outputs return lists, so that a `*` is missing there. Strings and None in dicts,
-    named tuples and dataclasses stay as they are.
+    named tuples and dataclasses stay as they are. A definition that returns None has no outputs.
 
     Raises:
-        UnsupportedError: there are no outputs.
         ArgumentTypeError: a name of an output is no string or integer.
     """
     leaves: list[Any] = []
     paths: list[str] = []
+    if made is None:
+        return leaves, Structure.flat(0)
     rebuild = _take_apart(made, None, "", leaves, paths)
-    if made is None or not leaves:
-        raise _make(
-            UnsupportedError,
-            "Pipeline: the definition returns no outputs",
-            fix="return the data nodes that the pipeline is to give",
-        )
     return leaves, Structure(tuple(paths), rebuild)
 
 
@@ -115,7 +110,7 @@ def _parts(
         return list(zip(cls._fields, value, strict=True)), lambda items: cls(*items)
     if isinstance(value, list) and _is_plain(parent):
         return None
-    if isinstance(value, (list, tuple)) and (parent is None or _has_nodes(value)):
+    if isinstance(value, (list, tuple)) and (parent is None or has_nodes(value)):
         plain = list if isinstance(value, list) else tuple
         return list(enumerate(value)), plain
     return None
@@ -129,11 +124,12 @@ def _replaced(value: Any, names: Sequence[str], items: Sequence[Any]) -> Any:
     return made
 
 
-def _has_nodes(value: Any) -> bool:
+def has_nodes(value: Any) -> bool:
+    """Returns whether a value is a data node or a structure with one in it."""
     if isinstance(value, DataNode):
         return True
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return any(_has_nodes(getattr(value, f.name)) for f in dataclasses.fields(value))
+        return any(has_nodes(getattr(value, f.name)) for f in dataclasses.fields(value))
     if isinstance(value, Mapping):
-        return any(_has_nodes(item) for item in value.values())
-    return isinstance(value, (list, tuple)) and any(_has_nodes(item) for item in value)
+        return any(has_nodes(item) for item in value.values())
+    return isinstance(value, (list, tuple)) and any(has_nodes(item) for item in value)

@@ -79,7 +79,8 @@ class _Subscripts:
                     self.args[f"{prefix}_{number}"] = bound
             return True
         if not isinstance(item, (int, DataNode)) and (
-            item is None or isinstance(item, (float, np.floating, str, bytes)) or np.ndim(item) > 0
+            isinstance(item, (type(None), float, np.floating, str, bytes, list, tuple))
+            or np.ndim(item) > 0
         ):
             raise _make(
                 ArgumentTypeError,

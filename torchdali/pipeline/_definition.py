@@ -9,14 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from torchdali._graph.draw import Picture
-from torchdali._graph.pytree import Structure
+from torchdali._graph.pytree import Structure, has_nodes
 from torchdali._graph.scope import Scope, check_guards, pop_scope, push_scope
 from torchdali.data_node import DataNode, language
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
     PipelineError,
-    UnsupportedError,
     _make,
 )
 from torchdali.pipeline._build import build_run
@@ -63,7 +62,13 @@ class Definition:
         """Sets the outputs; see Pipeline.set_outputs()."""
         self._check_not_built("set_outputs")
         self._plan = None
-        self.outputs = [as_output(i, output) for i, output in enumerate(_as_outputs(made))]
+        if not made and not self.scope.sinks:
+            raise _make(
+                ArgumentTypeError,
+                "Pipeline: the definition returns no outputs",
+                fix="return the data nodes that are the outputs of the pipeline",
+            )
+        self.outputs = [as_output(i, output) for i, output in enumerate(made)]
         for node in self.outputs:
             check_guards(node, ())
 
@@ -170,7 +175,7 @@ def as_output(index: int, output: Any) -> DataNode:
         if output.source is None:
             raise _make(ArgumentError, f"output {index}: {output!r} was made by no operator")
         return output
-    if isinstance(output, (list, tuple)) and any(isinstance(item, DataNode) for item in output):
+    if has_nodes(output):
         raise _make(
             ArgumentTypeError,
             f"output {index} is a {type(output).__name__}, an output is a DataNode",
@@ -188,11 +193,6 @@ def as_output(index: int, output: Any) -> DataNode:
 
 def _as_outputs(made: Any) -> list[Any]:
     """Returns what a definition returned as a list."""
-    outputs = list(made) if isinstance(made, (list, tuple)) else [made]
-    if made is None or not outputs:
-        raise _make(
-            UnsupportedError,
-            "Pipeline: the definition returns no outputs",
-            fix="return the data nodes that are the outputs of the pipeline",
-        )
-    return outputs
+    if made is None:
+        return []
+    return list(made) if isinstance(made, (list, tuple)) else [made]

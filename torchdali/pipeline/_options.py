@@ -10,10 +10,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from torchdali._common.enums import DALIDataType
-from torchdali._engine.dtypes import to_dali_type
+from torchdali._engine.dtypes import CPU_ONLY_DEVICE_ID, to_dali_type
 from torchdali.errors import ArgumentError, ArgumentTypeError, LayoutError, PipelineError, _make
 
 __all__ = ["OperatorConcurrency", "Options", "StreamPolicy"]
@@ -70,8 +68,11 @@ def _optional_integer(name: str, value: Any, most: int) -> int | None:
 
 
 def _flag(name: str, value: Any) -> bool:
-    """Returns a bool. NumPy's bools and the numbers 0 and 1 are accepted too."""
-    if isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1)):
+    """Returns a bool. As in DALI, None and anything with a truth value of its own is accepted.
+
+    Strings and containers are not: "False" would be true.
+    """
+    if value is None or hasattr(type(value), "__bool__"):
         return bool(value)
     raise _make(
         ArgumentTypeError,
@@ -92,9 +93,10 @@ def _member(name: str, value: Any, members: type[_E]) -> _E:
 
 
 def _device_id(name: str, value: Any) -> int | None:
-    if value is not None:
-        _integer(name, value, -1)
-    return None if value == -1 else value
+    if value is None or value == CPU_ONLY_DEVICE_ID:
+        return None
+    number = _integer(name, value, -1)
+    return None if number == -1 else number
 
 
 def _seed(name: str, value: Any) -> int | None:
@@ -126,6 +128,8 @@ def _depths(name: str, depth: Any) -> tuple[int, int]:
 
 
 def _start_method(name: str, value: Any) -> str:
+    if value is None:
+        return Options.py_start_method
     if value not in _START_METHODS:
         raise _make(
             ArgumentError,
@@ -188,11 +192,15 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "set_affinity": _flag,
     "enable_memory_stats": _flag,
     "enable_checkpointing": _flag,
-    "max_streams": lambda name, value: -1 if value is None else _integer(name, value, -1),
+    "max_streams": lambda name, value: (
+        -1 if value is None else max(-1, _integer(name, value, -_INT32_MAX))
+    ),
     "default_cuda_stream_priority": lambda name, value: (
         0 if value is None else _integer(name, value, -_INT32_MAX, _INT32_MAX)
     ),
-    "py_num_workers": _at_least_zero,
+    "py_num_workers": lambda name, value: (
+        Options.py_num_workers if value is None else _integer(name, value, 0)
+    ),
     "py_start_method": _start_method,
     "py_callback_pickler": _pickler,
     "output_dtype": functools.partial(_declared, convert=_dtype),

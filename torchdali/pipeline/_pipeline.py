@@ -49,7 +49,8 @@ class Pipeline:
     Args:
         batch_size: the greatest number of samples in a batch.
         num_threads: number of worker threads.
-        device_id: GPU of the pipeline; without effect on CPU operators.
+        device_id: GPU of the pipeline; without effect on CPU operators. None, -1 and
+            types.CPU_ONLY_DEVICE_ID: torch's current one.
         seed: of all random values; None or negative: a new one each time.
         exec_pipelined: run ahead of the user, `prefetch_queue_depth` iterations in all.
         prefetch_queue_depth: iterations in flight; 1 does not run ahead. With {"cpu_size": int,
@@ -65,7 +66,7 @@ class Pipeline:
         checkpoint: bytes that checkpoint() of a pipeline of the same definition returned: continue
             from there. Its seed replaces `seed`. Needs enable_checkpointing.
         py_num_workers: number of worker processes for external sources with parallel=True; 0 calls
-            them in the process itself.
+            them in the process itself. None: 1.
         py_start_method: how these are started. "forkserver": as copies of one fresh interpreter,
             which is started once. "spawn": as fresh interpreters. "fork": as copies of this
             process, which must not use CUDA yet; then sources need not be picklable.
@@ -103,8 +104,8 @@ class Pipeline:
         enable_memory_stats: bool = False,
         enable_checkpointing: bool = False,
         checkpoint: Any = None,
-        py_num_workers: int = 1,
-        py_start_method: str = "forkserver",
+        py_num_workers: int | None = 1,
+        py_start_method: str | None = "forkserver",
         py_callback_pickler: Any = None,
         output_dtype: Any = None,
         output_ndim: Any = None,
@@ -194,9 +195,11 @@ class Pipeline:
     def set_outputs(self, *output_data_nodes: Any) -> None:
         """Sets the outputs of the pipeline: data nodes, or constants (numbers, lists, arrays).
 
+        Without outputs, the pipeline runs only for its sinks: operators with side effects, with
+        `preserve`, and those of add_sink(). Then run() returns an empty tuple.
+
         Raises:
-            ArgumentTypeError: something is neither.
-            UnsupportedError: there are no outputs.
+            ArgumentTypeError: something is neither; or there are neither outputs nor sinks.
             PipelineError: the pipeline is built already.
         """
         self._parts.definition.set_outputs(*output_data_nodes)

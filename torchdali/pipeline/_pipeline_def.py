@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast, overload
 from torchdali._graph import conditionals
 from torchdali._graph.arguments import unknown_name
 from torchdali._graph.pytree import flatten
-from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
+from torchdali.errors import ArgumentError, UnsupportedError, _make
 from torchdali.pipeline._debug.definition import DebugDefinition
 from torchdali.pipeline._pipeline import Pipeline
 
@@ -49,7 +49,8 @@ def pipeline_def(
         fn: returns the outputs: a DataNode, a tuple or list of them, or a structure of dicts,
             tuples, named tuples and dataclasses, which PipelineLoader keeps; run() returns a flat
             tuple. Its parameters stay parameters; those of Pipeline's constructor are taken in
-            addition, as keywords.
+            addition, as keywords. If it takes `**kwargs`, it gets the keywords that are not
+            arguments of the pipeline.
         enable_conditionals: `if`, `a if p else b`, `and`, `or` and `not` take data nodes, sample by
             sample, in `fn` and in the functions that it calls; docs/guide/conditionals.md.
         debug: call the function again in every run, and run its operators as they are called, so
@@ -61,7 +62,7 @@ def pipeline_def(
         The function, or a decorator if `fn` is left out.
 
     Raises:
-        ArgumentTypeError: the function takes **kwargs, or an argument is not Pipeline's.
+        ArgumentTypeError: an argument is neither the function's nor Pipeline's.
         UnsupportedError: an argument requires a feature that this version does not have.
 
     Example:
@@ -84,19 +85,15 @@ def pipeline_def(
         return functools.partial(pipeline_def, **options)
     function = fn
     parameters = inspect.signature(function).parameters
-    for parameter in parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            raise _make(
-                ArgumentTypeError,
-                f"pipeline_def: `{function.__name__}` takes **{parameter.name}, which would hide "
-                "arguments of the pipeline",
-                fix="name the parameters",
-            )
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+    def is_own(name: str) -> bool:
+        return name in parameters or (takes_any and not _is_pipeline_arg(name))
 
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> Pipeline:
-        own = {name: value for name, value in kwargs.items() if name in parameters}
-        rest = {name: value for name, value in kwargs.items() if name not in parameters}
+        own = {name: value for name, value in kwargs.items() if is_own(name)}
+        rest = {name: value for name, value in kwargs.items() if not is_own(name)}
         _check_pipeline_args(rest)
         chosen = {**options, **rest}
         constructor = {k: v for k, v in chosen.items() if k not in _DECORATOR_ARGS}
@@ -132,9 +129,13 @@ def _debugged(define: Callable[[], Any], options: Mapping[str, Any]) -> Pipeline
     return pipeline
 
 
+def _is_pipeline_arg(name: str) -> bool:
+    return name in _DECORATOR_ARGS or name in _PIPELINE_ARGS
+
+
 def _check_pipeline_args(given: Mapping[str, Any]) -> None:
     for name in given:
-        if name not in _DECORATOR_ARGS and name not in _PIPELINE_ARGS:
+        if not _is_pipeline_arg(name):
             raise unknown_name("pipeline_def", name, sorted(_PIPELINE_ARGS), None)
 
 

@@ -120,7 +120,7 @@ def put(*path):
         (put("nodes", 2, "inputs", [[0, 0], [1, 0]]), ValueError, "takes 1 input"),
         (put("nodes", 1, "outputs", 2), ValueError, "is not 1, which this version makes"),
         (put("nodes", 1, "seed", -1), ValueError, "seed is no integer"),
-        (put("outputs", []), ValueError, "outputs is empty"),
+        (lambda d: d.update(outputs=[], sinks=[]), ValueError, "outputs is empty"),
         (put("outputs", [[9, 0]]), ValueError, r"outputs\[0\]\[0\] is no integer"),
         (put("options", "batch_size", 0), ValueError, "`batch_size` is at least 1"),
         (put("options", "num_threads", 10**9), ValueError, "`num_threads` is at most"),

@@ -110,7 +110,7 @@ def restore_definition(
         nodes[place.integer(0, len(nodes) - 1)] for place in document["sinks"].entries()
     ]
     outputs = [_edge(place, nodes) for place in document["outputs"].entries()]
-    if not outputs:
+    if not outputs and not scope.sinks:
         document["outputs"].fail("is empty")
     definition.set_outputs(*outputs)
 
