@@ -6,18 +6,20 @@ This is the definition; _sources/input.py is what the pipeline reads when it run
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from torchdali._common.enums import DALIDataType
-from torchdali._common.location import SourceLocation, find_user_location
+from torchdali._common.location import SourceLocation, find_user_location, user_stack_level
 from torchdali._engine.schema import Argument, OperatorSchema, operator_schema
 from torchdali._graph import record
 from torchdali._graph.arguments import coerce, unknown_name
 from torchdali._graph.check import check_device
 from torchdali._graph.conditionals.source import as_written
-from torchdali._graph.scope import current_owner
+from torchdali._graph.scope import current_owner, current_scope
 from torchdali._sources.input import SourceGroup
 from torchdali._sources.parallel_source import parallel_source, prepare_workers
 from torchdali._sources.python_source import OWNER, PythonSource
@@ -64,6 +66,8 @@ def external_source(
             iteration in the epoch (batch=False: a types.SampleInfo), and raises StopIteration at
             the end. An object that is both iterable and callable is iterated over.
         num_outputs: the source returns tuples of this length, and the function a list of DataNode.
+            Outputs that nothing uses may be missing. Without a source, each output is fed on its
+            own, under its `DataNode.name`: with `name`, "name[0]" and so on.
         cycle: what happens at the end of an iterable: "no" ends the data for good, "quiet" or True
             starts over at once, "raise" ends the epoch and starts over in the next.
         name: the name for Pipeline.feed_input().
@@ -80,7 +84,7 @@ def external_source(
         blocking: if nothing was fed, wait for another thread to call feed_input() instead of
             raising an error. Without effect with a `source`.
         batch: whether the source returns whole batches, or (False) single samples. None: single
-            samples with `parallel`, else batches.
+            samples with `parallel`, else batches. Without effect if there is no source.
         repeat_last: if nothing new was fed, use the last data again.
         parallel: call the source in worker processes, `py_num_workers` of the pipeline. A callable
             must take one argument, and its result must depend on that alone, since each call may be
@@ -126,7 +130,8 @@ def external_source(
         "prefetch_queue_depth": prefetch_queue_depth,
         "bytes_per_sample_hint": bytes_per_sample_hint,
     }
-    call.check_flags(flags, hints, no_copy)
+    scope = current_scope()
+    call.check_flags(flags, hints, no_copy, debugged=scope is not None and scope.runner is not None)
     python_source, workers = None, None
     if call.source is not None:
         python_source = PythonSource(
@@ -141,9 +146,9 @@ def external_source(
                 location,
             )
             prepare_workers(current_owner())
-    group = SourceGroup(
+    one = SourceGroup(
         source=python_source,
-        num_outputs=call.num_outputs,
+        num_outputs=call.num_outputs if python_source else None,
         no_copy=flags["no_copy"],
         repeat_last=flags["repeat_last"],
         blocking=flags["blocking"],
@@ -155,13 +160,15 @@ def external_source(
     arguments = call.arguments_of_outputs({"layout": layout, "dtype": dtype, "ndim": ndim})
     nodes = []
     for index, own in enumerate(arguments):
+        # Outputs of one source come together; those that are fed come one by one.
+        group = one if python_source or not index else dataclasses.replace(one)
         own_name = f"{name}[{index}]" if name and num_outputs is not None else name
         node = record.create(
             schema,
             (),
             {**own, "name": own_name, **kwargs},
             group=group,
-            group_index=index,
+            group_index=index if python_source else 0,
             location=location,
         )
         nodes.append(node)
@@ -214,7 +221,12 @@ class _Call:
         return bool(coerce(OWNER, Argument(name, "bool"), value, self._location))
 
     def check_flags(
-        self, flags: Mapping[str, bool], hints: Mapping[str, Any], no_copy: bool | None
+        self,
+        flags: Mapping[str, bool],
+        hints: Mapping[str, Any],
+        no_copy: bool | None,
+        *,
+        debugged: bool,
     ) -> None:
         """Raises ArgumentError for arguments that contradict each other.
 
@@ -222,25 +234,38 @@ class _Call:
             flags: by name.
             hints: arguments for worker processes, by name.
             no_copy: as the user has passed it.
+            debugged: in debug mode, which as in DALI only warns of arguments that it does not use,
+                such as those for worker processes.
         """
+        unused = [option for option, value in hints.items() if value is not None]
+        if debugged:
+            if flags["parallel"]:
+                unused.insert(0, "parallel")
+            if flags["repeat_last"] and self.source is not None:
+                unused.append("repeat_last")
+            if unused:
+                warnings.warn(
+                    f"{OWNER}: debug mode does not use `{'`, `'.join(unused)}`\n"
+                    f"  defined at {self._location}",
+                    UserWarning,
+                    stacklevel=user_stack_level(),
+                )
+            unused = []
         if self.source is None:
             for option, value in {
-                "num_outputs": self.num_outputs,
                 "cycle": self._cycle or None,
-                "parallel=True": flags["parallel"] or None,
-                "batch=False": None if flags["batch"] else False,
+                "parallel=True": None if debugged else flags["parallel"] or None,
             }.items():
                 if value is not None:
                     raise self._error(f"`{option}` needs a `source`; feed_input() takes batches")
-        elif flags["repeat_last"]:
+        elif flags["repeat_last"] and not debugged:
             raise self._error("`repeat_last` is for feed_input(), not for a `source`")
         if flags["parallel"]:
             if no_copy is not None and not flags["no_copy"]:
                 raise self._error("`no_copy` cannot be False with parallel=True")
             return
-        for option, value in hints.items():
-            if value is not None:
-                raise self._error(f"`{option}` needs parallel=True")
+        if unused:
+            raise self._error(f"`{unused[0]}` needs parallel=True")
 
     def arguments_of_outputs(self, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Returns the arguments of each output.

@@ -32,7 +32,7 @@ def value(outputs):
 
 
 class Failing(Pipeline):
-    """A flip of batches; every third one has a layout that flip does not accept."""
+    """A crop of batches; every third one is smaller than the window."""
 
     def __init__(self, **kwargs):
         super().__init__(batch_size=2, num_threads=2, **kwargs)
@@ -40,15 +40,12 @@ class Failing(Pipeline):
 
     def define_graph(self):
         self.data = fn.external_source(name="data")
-        return fn.flip(self.data)  # the line that flips
+        return fn.crop(self.data, crop=[4, 4])  # the line that crops
 
     def iter_setup(self):
-        layout = "AB" if self.calls % 3 == 2 else "HW"
-        if layout == "HW":
-            data = np.full((2, 4, 4, 3), self.calls, np.uint8)
-            self.feed_input(self.data, data, layout="HWC")
-        else:
-            self.feed_input(self.data, np.zeros((2, 4, 4), np.uint8), layout=layout)
+        extent = 2 if self.calls % 3 == 2 else 4
+        data = np.full((2, extent, extent, 3), self.calls, np.uint8)
+        self.feed_input(self.data, data, layout="HWC")
         self.calls += 1
 
 

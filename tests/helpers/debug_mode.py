@@ -15,8 +15,13 @@ from .inputs import random_tensor
 BATCH = 3
 
 
-def images(iteration: int = 0, count: int = BATCH) -> list[torch.Tensor]:
+def images(iteration: int = 0) -> list[torch.Tensor]:
     """Returns samples of a batch; each iteration has its own."""
+    return some_images(iteration, BATCH)
+
+
+def some_images(iteration: int, count: int) -> list[torch.Tensor]:
+    """Returns images() of a batch of another size."""
     return [random_tensor((4, 5, 3), torch.uint8, 10 * iteration + i) for i in range(count)]
 
 

@@ -164,9 +164,9 @@ def test_an_error_belongs_to_its_iteration_and_the_next_one_runs(depth):
     pipe = Failing(prefetch_queue_depth=depth)
     for index in range(12):
         if index % 3 == 2:
-            with pytest.raises(errors.LayoutError, match="the line that flips") as caught:
+            with pytest.raises(errors.TorchdaliError, match="the line that crops") as caught:
                 pipe.run()
-            assert caught.value.operator == "fn.flip"
+            assert caught.value.operator == "fn.crop"
         else:
             assert pipe.run()[0].as_torch().unique().tolist() == [index]
 

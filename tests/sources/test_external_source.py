@@ -6,10 +6,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.cases import for_each
+from helpers.dali_oracle import DaliError, run_graph
 from helpers.external_sources import pulled, take
 
 from torchdali import Pipeline, fn, ops, pipeline_def, types
 from torchdali.external_source import ExternalSource
+from torchdali.tensors import TensorListCPU
 
 
 def batches(count):
@@ -129,14 +131,93 @@ def test_layout_dtype_and_ndim_may_be_lists():
     assert [o.layout() for o in same.run()] == ["X", "X"]
 
 
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [((np.zeros((2, 1)),), "1 values"), (np.zeros((2, 2)), "ndarray")],
-    ids=["short", "array"],
+def test_an_array_may_hold_the_outputs():
+    for parallel in (False, True):
+        pipe = pulled(lambda _: np.arange(4).reshape(2, 2), num_outputs=2, parallel=parallel)
+        assert [batch.as_array().tolist() for batch in pipe.run()] == [[0, 1], [2, 3]]
+
+
+def test_outputs_that_nothing_uses_may_be_missing():
+    pipe = Pipeline(2, 1)
+    with pipe:
+        first, *_ = fn.external_source(lambda: (np.ones((2, 1)),), num_outputs=3)
+        pipe.set_outputs(first)
+    with pytest.warns(UserWarning, match=r"outputs \[1, 2\] of 3"):
+        pipe.build()
+    assert take(pipe, 2) == [[1, 1], [1, 1]]
+
+
+@for_each(
+    ("given", "cls", "text"),
+    [
+        ((np.zeros((2, 1)),), IndexError, "1 values"),
+        ((np.zeros((2, 1)),) * 3, ValueError, "3 values"),
+        (np.zeros((3, 2)), ValueError, "3 values"),
+        (None, TypeError, "NoneType"),
+        (np.array(5), TypeError, "ndarray"),
+    ],
 )
-def test_a_wrong_number_of_outputs_is_an_error(given, text):
-    with pytest.raises(ValueError, match=f"tuples of 2; got {text}"):
+def test_a_wrong_number_of_outputs_is_an_error(given, cls, text):
+    with pytest.raises(cls, match=f"tuples of 2; got {text}"):
         pulled(lambda: given, num_outputs=2).run()
+
+
+# -- data that changes
+
+
+def changing(first, second):
+    batches = {0: first, 1: first, 2: second, 3: first}
+    return lambda index: batches[index % 4]
+
+
+def square(dtype=np.uint8, layout=None):
+    data = [np.ones((3, 3), dtype)] * 2
+    return data if layout is None else TensorListCPU(data, layout)
+
+
+CHANGES = {
+    "dtype": (square(), square(np.float32), TypeError, "UINT8 data, got FLOAT"),
+    "ndim": (square(), np.ones((2, 3), np.uint8), ValueError, "2 dimensions, got 1"),
+    "layout": (square(layout="HW"), square(layout="AB"), ValueError, 'layout "HW", got "AB"'),
+    "no layout": (square(layout="HW"), square(), ValueError, 'layout "HW", got ""'),
+}
+
+
+@for_each("parallel", [False, True])
+@for_each("change", ["dtype", "ndim"])
+def test_data_of_a_source_must_not_change(change, parallel):
+    first, second, cls, text = CHANGES[change]
+    pipe = pulled(changing(first, second), parallel=parallel)
+    assert len(pipe.run()[0]) == len(pipe.run()[0]) == 2
+    with pytest.raises(cls, match=f"as in the batches before, .*{text}"):
+        pipe.run()
+    assert pipe.run()[0].dtype is types.UINT8
+
+
+@for_each("change", list(CHANGES))
+def test_fed_data_must_not_change(change):
+    first, second, cls, text = CHANGES[change]
+    pipe = pulled(None, depth=1, name="x")
+    pipe.feed_input("x", first)
+    pipe.run()
+    with pytest.raises(cls, match=f"`x` takes, as in the batches before, .*{text}"):
+        pipe.feed_input("x", second)
+    pipe.feed_input("x", first)  # what was refused is not in the queue
+    assert pipe.run()[0].dtype is types.UINT8
+
+
+def test_a_layout_may_be_added():
+    pipe = pulled(changing(square(), square(layout="HW")))
+    assert [pipe.run()[0].layout() for _ in range(3)] == ["", "", "HW"]
+
+
+@pytest.mark.dali
+@for_each("change", ["dtype", "ndim"])
+def test_dali_refuses_the_same_changes(change):
+    first, second, *_ = CHANGES[change]
+    source = {"batches": [np.stack(first), np.stack(second)]}
+    with pytest.raises(DaliError, match="ExternalSource"):
+        run_graph([], ["x"], {"x": source}, batch_size=2, iterations=2)
 
 
 @pytest.mark.parametrize("depth", [1, 3])
@@ -161,9 +242,7 @@ def test_an_error_of_a_source_keeps_its_type_and_order(depth):
         ({"source": lambda: 0, "cycle": True}, ValueError, "iterable"),
         ({"source": [0], "cycle": "sometimes"}, ValueError, "`cycle`"),
         ({"cycle": "quiet"}, ValueError, "needs a `source`"),
-        ({"num_outputs": 2}, ValueError, "needs a `source`"),
         ({"source": [0], "num_outputs": 0}, ValueError, "positive"),
-        ({"batch": False}, ValueError, "needs a `source`"),
         ({"source": [0], "repeat_last": True}, ValueError, "feed_input"),
         ({"parallel": True}, ValueError, "needs a `source`"),
         ({"device": "mixed"}, NotImplementedError, "mixed"),

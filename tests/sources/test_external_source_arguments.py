@@ -227,12 +227,16 @@ def test_objects_with_iter_are_iterated(make, parallel):
         pipe.run()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "text"),
     [
-        (lambda *rest: rows(), r"takes `\*rest`, which does not say how many"),
-        (lambda *, key: rows(), "needs `key` by its name"),
+        (lambda *rest: rows(), r"takes `\*rest`"),
+        (lambda index, *rest: rows(), r"takes `\*rest`"),
+        (lambda *, key: rows(), "takes `key`"),
+        (lambda *, key=3: rows(), "takes `key=3`"),
+        (lambda **options: rows(), r"takes `\*\*options`"),
         (lambda a, b: rows(), "takes 2"),
+        (lambda index, more=5: rows(), "takes 2"),
         (functools.partial(of), "takes no arguments"),
         (7, "a callable or an iterable, got int"),
     ],
@@ -246,17 +250,42 @@ def test_signatures_of_callables_are_respected(source, text):
 @for_each(
     ("source", "value"),
     [
-        (lambda index, more=5: rows(more), 5),
         (lambda index=7: rows(index), 0),
-        (lambda index, *rest: rows(len(rest)), 0),
-        (lambda *, key=3: rows(key), 3),
-        (lambda **options: rows(len(options)), 0),
         (functools.partial(lambda a, index: rows(a + index), 4), 4),
+        (functools.partial(lambda index, a: rows(a + index), a=5), 5),
         (functools.partial(rows, index=6), 6),
     ],
 )
-def test_callables_may_take_more_than_they_need(source, value):
+def test_the_index_is_passed_to_the_one_parameter_that_is_left(source, value):
     assert build(source).run()[0].as_array().max() == value
+
+
+# -- without a source
+
+
+def test_several_outputs_are_fed_by_name():
+    pipe = build(num_outputs=2, name="x", layout=["X", ""])
+    pipe.feed_input("x[1]", rows(1))
+    pipe.feed_input("x[0]", rows(0))
+    first, second = pipe.run()
+    assert (first.layout(), first.as_array().max()) == ("X", 0)
+    assert (second.layout(), second.as_array().max()) == ("", 1)
+
+
+def test_several_outputs_of_the_class_are_fed_by_node():
+    pipe = Pipeline(BATCH, 1)
+    with pipe:
+        nodes = ops.ExternalSource(num_outputs=2)()
+        pipe.set_outputs(*nodes)
+    for value, node in enumerate(nodes):
+        pipe.feed_input(node, rows(value))
+    assert [batch.as_array().max() for batch in pipe.run()] == [0, 1]
+
+
+def test_batch_has_no_effect_without_a_source():
+    pipe = build(name="x", batch=False)
+    pipe.feed_input("x", rows(3))
+    assert pipe.run()[0].as_array().max() == 3
 
 
 @pytest.mark.parametrize("method", [None, "fork", "spawn"])
@@ -334,7 +363,7 @@ FED = [
     ({"prefetch_queue_depth": 3}, {}),
     ({"bytes_per_sample_hint": 3}, {}),
     ({"cycle": "quiet"}, {}),
-    ({"num_outputs": 2}, {}),
+    ({"batch": False}, {}),
     ({"parallel": True}, {}),
     ({"device": "tpu"}, {}),
     ({"layouts": "X"}, {}),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import array
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -137,7 +138,8 @@ def test_a_sample_may_be_any_kind_of_array(value, way):
 def test_a_source_of_samples_may_return_any_kind_of_array(parallel):
     values = list(SAMPLES.values())
     for value in values:
-        pipe = build(lambda info, value=value: value, batch=False, parallel=parallel)
+        source = functools.partial(lambda value, _: value, value)
+        pipe = build(source, batch=False, parallel=parallel)
         assert np.array_equal(np.array(pipe.run()[0][BATCH - 1]), as_array(value))
 
 

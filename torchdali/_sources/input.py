@@ -9,18 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
-from torchdali._common.enums import DALIDataType
 from torchdali._common.location import SourceLocation
 from torchdali._engine.dtypes import to_dali_type
 from torchdali._sources.clock import SourceClock
+from torchdali._sources.expected import Expected
 from torchdali._sources.python_source import OWNER, PythonSource
 from torchdali.data_node import OpNode
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
     LayoutError,
+    OutOfRangeError,
     PipelineError,
     UnsupportedError,
     _make,
@@ -93,6 +95,7 @@ class Input:
         self._group = group
         self._device = device
         self._nodes = nodes
+        self._expected = [None if entry is None else Expected(*entry) for entry in nodes]
         self._batch_size = batch_size
         self._queue: collections.deque[_Batch] = collections.deque()
         self._fed = threading.Condition()
@@ -198,9 +201,9 @@ class Input:
         self._put_back = batches
 
     def _named(self, batches: Sequence[_Batch | None]) -> Batches:
-        """Checks batches, one for each output, and returns those that are used."""
+        """Returns the batches that are used, of one for each output."""
         return [
-            (self._checked(entry, batch), batch)
+            (entry[0], batch)
             for entry, batch in zip(self._nodes, batches, strict=True)
             if entry is not None and batch is not None
         ]
@@ -250,19 +253,8 @@ class Input:
         count = self._group.num_outputs
         if count is None:
             return [self.convert(data, None, 0)]
-        items = [data] if whole else data
-        for item in items:
-            if not isinstance(item, (list, tuple)) or len(item) != count:
-                got = (
-                    f"{len(item)} values"
-                    if isinstance(item, (list, tuple))
-                    else type(item).__name__
-                )
-                raise self._error(
-                    ArgumentError,
-                    f"`num_outputs` is {count}, so the source must return tuples of {count}; got "
-                    f"{got}",
-                )
+        for item in [data] if whole else data:
+            self._check_outputs(item, count)
         return [
             None
             if self._nodes[index] is None
@@ -270,8 +262,23 @@ class Input:
             for index in range(count)
         ]
 
+    def _check_outputs(self, item: Any, count: int) -> None:
+        """Checks that the source has returned a value for each output that is used."""
+        wanted = f"`num_outputs` is {count}, so the source must return tuples of {count}; got "
+        arrays = isinstance(item, (np.ndarray, torch.Tensor)) and item.ndim > 0
+        if not arrays and not isinstance(item, (list, tuple)):
+            raise self._error(ArgumentTypeError, wanted + type(item).__name__)
+        if len(item) > count:
+            raise self._error(ArgumentError, f"{wanted}{len(item)} values")
+        if any(entry is not None for entry in self._nodes[len(item) :]):
+            raise self._error(OutOfRangeError, f"{wanted}{len(item)} values")
+
     def convert(self, data: Any, layout: str | None, index: int, cuda_stream: Any = None) -> _Batch:
-        """Returns the user's data for an output as tensors, copied unless `no_copy`."""
+        """Returns the user's data for an output as tensors, copied unless `no_copy`.
+
+        Raises:
+            TorchdaliError: it cannot be used, or is not as declared, or not as the data before it.
+        """
         entry = self._nodes[index]
         tensors: torch.Tensor | list[torch.Tensor]
         there = self._group.device == "gpu" and on_gpu(data)
@@ -304,38 +311,14 @@ class Input:
                 LayoutError,
                 f'layout "{layout}" has {len(layout)} axes, the samples have {dims} dimensions',
             )
+        expected = self._expected[index]
+        if expected is not None:
+            expected.check(to_dali_type(tensors[0].dtype), dims, layout)
         batch = tensors, layout
         if there:
             stream = self._group.cuda_stream if cuda_stream is None else cuda_stream
             return self._device.adopt(tensors, stream, copy=not self._group.no_copy), layout
         return batch if self._group.no_copy or self._group.parallel else _copied(batch)
-
-    def _checked(self, entry: tuple[str, OpNode], batch: _Batch) -> str:
-        """Checks a batch against the definition; returns the name of its operator."""
-        name, node = entry
-        if not node.args:
-            return name
-        tensors, layout = batch
-        dims = _sample_dims(tensors)
-        dtype = to_dali_type(tensors[0].dtype)
-        wanted = node.args.get("dtype")
-        if wanted is not None and dtype != wanted:
-            raise self._error(
-                ArgumentTypeError,
-                f"`{name}` takes {DALIDataType(wanted).name} data, got {dtype.name}",
-            )
-        ndim = node.args.get("ndim")
-        if ndim is not None and dims != ndim:
-            raise self._error(
-                ArgumentError,
-                f"`{name}` takes samples of {ndim} dimensions, got {dims}",
-            )
-        declared = node.args.get("layout")
-        if declared and layout != declared:
-            raise self._error(
-                LayoutError, f'`{name}` has layout "{declared}", got data with "{layout}"'
-            )
-        return name
 
 
 def _copied(batch: _Batch) -> _Batch:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import warnings
@@ -16,6 +17,7 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 __all__ = ["OWNER", "PythonSource", "source_kind", "takes_info", "unstorable", "warn_of_skip"]
 
 OWNER = "fn.external_source"
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class PythonSource:
@@ -234,31 +236,28 @@ def source_kind(source: Any) -> str | None:
 def takes_info(source: Callable[..., Any], location: SourceLocation | None) -> bool:
     """Returns whether a callable takes an index or an info.
 
+    As in DALI, its signature has to say so: other parameters could be meant for the index too.
+
     Raises:
-        ArgumentTypeError: it takes neither one argument nor none, or an unknown number.
+        ArgumentTypeError: it takes something else than no or one positional argument.
     """
-
-    def fail(message: str) -> Exception:
-        return _make(
-            ArgumentTypeError,
-            f"a callable `source` must take no or one positional argument, this one {message}",
-            operator=OWNER,
-            location=location,
-        )
-
-    required, most = num_parameters(source)
-    if required > 1:
-        raise fail(f"takes {required}")
     try:
         parameters = inspect.signature(source).parameters.values()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError):  # some builtins have no signature
         return False
-    for parameter in parameters:
-        if parameter.kind is parameter.VAR_POSITIONAL and not most:
-            raise fail(f"takes `*{parameter.name}`, which does not say how many")
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
-            raise fail(f"needs `{parameter.name}` by its name")
-    return most > 0
+    bound = source.keywords if isinstance(source, functools.partial) else {}
+    given = [p for p in parameters if p.name not in bound]
+    others = [str(p) for p in given if p.kind not in _POSITIONAL]
+    if others or len(given) > 1:
+        what = f"takes `{others[0]}`" if others else f"takes {len(given)}"
+        raise _make(
+            ArgumentTypeError,
+            f"a callable `source` must take no or one positional argument, this one {what}",
+            operator=OWNER,
+            location=location,
+            fix="bind what else it takes, with functools.partial",
+        )
+    return bool(given)
 
 
 def num_parameters(function: Callable[..., Any]) -> tuple[int, int]:
@@ -267,5 +266,5 @@ def num_parameters(function: Callable[..., Any]) -> tuple[int, int]:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # some builtins have no signature
         return 0, 0
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positional = [p for p in parameters if p.kind in _POSITIONAL]
     return sum(p.default is p.empty for p in positional), len(positional)

@@ -7,7 +7,7 @@ Imports neither torch nor the rest of torchdali, as process.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,15 +147,18 @@ class SourceWork(Work):
                 slab.reply = state_of(source)
 
 
-def _outputs(value: Any, count: int | None) -> Sequence[Any]:
+def _outputs(value: Any, count: int | None) -> tuple[Any, ...]:
     if count is None:
         return (value,)
-    if not isinstance(value, (list, tuple)) or len(value) != count:
-        got = f"{len(value)} values" if isinstance(value, (list, tuple)) else type(value).__name__
+    several = isinstance(value, (list, tuple)) or (
+        hasattr(value, "__array__") and getattr(value, "ndim", 0) > 0
+    )
+    if not several or len(value) != count:
+        got = f"{len(value)} values" if several else type(value).__name__
         raise SourceError(
             f"`num_outputs` is {count}, so the source must return tuples of {count}; got {got}"
         )
-    return value
+    return tuple(value)
 
 
 def as_array(value: Any) -> np.ndarray[Any, Any]:

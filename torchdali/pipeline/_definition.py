@@ -58,22 +58,30 @@ class Definition:
         """Makes a pipeline current: operators that are made now belong to this definition."""
         push_scope(self.scope, owner)
 
-    def set_outputs(self, *made: Any) -> None:
-        """Sets the outputs; see Pipeline.set_outputs()."""
+    def set_outputs(self, *output_data_nodes: Any) -> None:
+        """Sets the outputs of the pipeline: data nodes, or constants (numbers, lists, arrays).
+
+        Without outputs, the pipeline runs only for its sinks: operators with side effects, with
+        `preserve`, and those of add_sink(). Then run() returns an empty tuple.
+
+        Raises:
+            ArgumentTypeError: something is neither; or there are neither outputs nor sinks.
+            PipelineError: the pipeline is built already.
+        """
         self._check_not_built("set_outputs")
         self._plan = None
-        if not made and not self.scope.sinks:
+        if not output_data_nodes and not self.scope.sinks:
             raise _make(
                 ArgumentTypeError,
                 "Pipeline: the definition returns no outputs",
                 fix="return the data nodes that are the outputs of the pipeline",
             )
-        self.outputs = [as_output(i, output) for i, output in enumerate(made)]
+        self.outputs = [as_output(i, output) for i, output in enumerate(output_data_nodes)]
         for node in self.outputs:
             check_guards(node, ())
 
-    def add_sink(self, edge: Any) -> None:
-        """Keeps an operator that no output needs; see Pipeline.add_sink()."""
+    def add_sink(self, edge: DataNode) -> None:
+        """Keeps an operator running although no output needs it."""
         if not isinstance(edge, DataNode) or edge.source is None:
             raise _make(ArgumentTypeError, f"add_sink() takes a DataNode, got {edge!r}")
         self._check_not_built("add_sink")

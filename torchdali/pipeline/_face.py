@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from torchdali.pipeline._checkpoints import Checkpoints
+from torchdali.pipeline._definition import Definition
 from torchdali.pipeline._inspection import Inspection
 from torchdali.pipeline._parts import PipelineParts
 from torchdali.pipeline._run import Run
@@ -18,6 +19,7 @@ from torchdali.pipeline._serialize.serializer import Serializer
 
 __all__ = [
     "checkpoints_of",
+    "definition_of",
     "forwarded",
     "inspection_of",
     "option",
@@ -43,6 +45,11 @@ class _Pipeline(Protocol):
 def parts_of(pipeline: _Pipeline) -> PipelineParts:
     """Returns the parts of a pipeline, built or not."""
     return pipeline.__torchdali_driver__()
+
+
+def definition_of(pipeline: _Pipeline) -> Definition:
+    """Returns the definition of a pipeline."""
+    return parts_of(pipeline).definition
 
 
 def run_of(pipeline: _Pipeline) -> Run:

@@ -11,11 +11,12 @@ from typing import Any, TypeVar, cast
 from torchdali._common.enums import DALIDataType, PipelineAPIType
 from torchdali._graph.draw import notebook_html
 from torchdali._graph.scope import current_owner, pop_scope, push_scope
-from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentTypeError, UnsupportedError, _make
 from torchdali.pipeline._checkpoints import Checkpoints
+from torchdali.pipeline._definition import Definition
 from torchdali.pipeline._face import (
     checkpoints_of,
+    definition_of,
     forwarded,
     inspection_of,
     option,
@@ -49,8 +50,7 @@ class Pipeline:
     Args:
         batch_size: the greatest number of samples in a batch.
         num_threads: number of worker threads.
-        device_id: GPU of the pipeline; without effect on CPU operators. None, -1 and
-            types.CPU_ONLY_DEVICE_ID: torch's current one.
+        device_id: GPU of the pipeline; None, -1, types.CPU_ONLY_DEVICE_ID: torch's current one.
         seed: of all random values; None or negative: a new one each time.
         exec_pipelined: run ahead of the user, `prefetch_queue_depth` iterations in all.
         prefetch_queue_depth: iterations in flight; 1 does not run ahead. With {"cpu_size": int,
@@ -192,22 +192,8 @@ class Pipeline:
             fix="call set_outputs(), override define_graph(), or use pipeline_def",
         )
 
-    def set_outputs(self, *output_data_nodes: Any) -> None:
-        """Sets the outputs of the pipeline: data nodes, or constants (numbers, lists, arrays).
-
-        Without outputs, the pipeline runs only for its sinks: operators with side effects, with
-        `preserve`, and those of add_sink(). Then run() returns an empty tuple.
-
-        Raises:
-            ArgumentTypeError: something is neither; or there are neither outputs nor sinks.
-            PipelineError: the pipeline is built already.
-        """
-        self._parts.definition.set_outputs(*output_data_nodes)
-
-    def add_sink(self, edge: DataNode) -> None:
-        """Keeps an operator running although no output needs it."""
-        self._parts.definition.add_sink(edge)
-
+    set_outputs = forwarded(definition_of, Definition.set_outputs)
+    add_sink = forwarded(definition_of, Definition.add_sink)
     serialize = forwarded(serializer_of, Serializer.serialize)
     deserialize_and_build = forwarded(serializer_of, Serializer.deserialize_and_build)
 

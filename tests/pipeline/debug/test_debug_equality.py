@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.cases import for_each
-from helpers.debug_mode import BATCH, assert_equal, both, images, values
+from helpers.debug_mode import BATCH, assert_equal, both, images, some_images, values
 from helpers.image_files import write_image_folder
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +44,7 @@ def test_chains_of_operators_equal_the_pipeline(steps, sizes, num_threads):
         return tuple(made)
 
     def feed(pipe, iteration):
-        pipe.feed_input("x", images(iteration, sizes[iteration]))
+        pipe.feed_input("x", some_images(iteration, sizes[iteration]))
 
     both(definition, len(sizes), feed, num_threads=num_threads)
 
@@ -108,7 +108,7 @@ def test_expressions_constants_and_subscripts_equal_the_pipeline(name):
         made = LANGUAGE[name](x)
         return (x, *(made if isinstance(made, tuple) else (made,)))
 
-    both(definition, 3, lambda pipe, i: pipe.feed_input("x", images(i, [3, 1, 2][i])))
+    both(definition, 3, lambda pipe, i: pipe.feed_input("x", some_images(i, [3, 1, 2][i])))
 
 
 def test_source_info_passes_through_operators(tmp_path):
@@ -148,7 +148,7 @@ def sources():
         lambda: {"source": lambda info: images(info.idx_in_epoch)[0], "batch": False},
     )
     yield "quiet cycle", lambda: {"source": list(batches())[:2], "cycle": "quiet"}
-    yield "variable", lambda: {"source": [images(i, 1 + i % BATCH) for i in range(4)]}
+    yield "variable", lambda: {"source": [some_images(i, 1 + i % BATCH) for i in range(4)]}
     yield "no copy", lambda: {"source": list(batches()), "no_copy": True}
 
 
@@ -224,6 +224,6 @@ def test_conditions_equal_the_pipeline(sizes):
     both(
         definition,
         len(sizes),
-        lambda pipe, i: pipe.feed_input("x", images(i, sizes[i])),
+        lambda pipe, i: pipe.feed_input("x", some_images(i, sizes[i])),
         enable_conditionals=True,
     )

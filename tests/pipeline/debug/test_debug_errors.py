@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from helpers.debug_mode import BATCH, assert_equal, debugged, images
+from helpers.debug_mode import BATCH, assert_equal, debugged, images, some_images
 
 from torchdali import Pipeline, errors, fn, pipeline_def
 
@@ -94,13 +94,13 @@ def test_two_operators_of_one_name_are_an_error():
 
 def test_batches_of_different_sizes_in_one_run_are_an_error():
     def definition():
-        first = fn.external_source(source=lambda: images(0, 3))
-        return first, fn.external_source(source=lambda: images(0, 2))
+        first = fn.external_source(source=lambda: some_images(0, 3))
+        return first, fn.external_source(source=lambda: some_images(0, 2))
 
     with pytest.raises(RuntimeError, match=r"2 samples, expected 3, from fn.external_source at"):
         debugged(definition).run()
     with pytest.raises(RuntimeError, match="expected 3"):
-        debugged(lambda: (fn.random.coin_flip(), fn.copy(images(0, 2)))).run()
+        debugged(lambda: (fn.random.coin_flip(), fn.copy(some_images(0, 2)))).run()
 
 
 def test_an_error_points_at_the_call():

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 import torch
-from helpers.debug_mode import BATCH, debugged, images
+from helpers.debug_mode import BATCH, debugged, images, some_images
 
 from torchdali import errors, fn
 
@@ -40,7 +40,7 @@ def test_fed_batches_are_copied_and_taken_in_order():
     data = torch.stack(images())
     pipe.feed_input("x", data)
     data.zero_()  # it was copied
-    pipe.feed_input("x", images(1, 1))
+    pipe.feed_input("x", some_images(1, 1))
     assert torch.equal(pipe.run()[0].as_torch(), torch.stack(images()))
     (second,) = pipe.run()
     assert len(second) == 1
@@ -82,3 +82,24 @@ def test_repeat_last_repeats_and_blocking_waits():
         timer.join()
         assert torch.equal(last.as_torch(), torch.stack(images()))
         assert torch.equal(later.as_torch(), torch.stack(images(i)))
+
+
+def test_arguments_that_debug_mode_does_not_use_cause_a_warning():
+    def definition():
+        return fn.external_source(source=lambda i: images(i), parallel=True, prefetch_queue_depth=3)
+
+    with pytest.warns(UserWarning, match="`parallel`, `prefetch_queue_depth`") as caught:
+        batch = debugged(definition).run()[0]
+    assert len(batch) == BATCH
+    assert caught[0].filename == __file__
+
+
+def test_several_outputs_are_fed_one_by_one():
+    def definition():
+        return fn.external_source(num_outputs=2, name="x")
+
+    pipe = debugged(definition)
+    for run in range(2):
+        pipe.feed_input("x[1]", torch.full((BATCH,), 10 + run))
+        pipe.feed_input("x[0]", torch.full((BATCH,), 20 + run))
+        assert [int(batch.as_torch()[0]) for batch in pipe.run()] == [20 + run, 10 + run]

@@ -38,9 +38,9 @@ class DebugDefinition(Definition):
         del owner
         _refuse("`with pipeline:`")
 
-    def set_outputs(self, *made: Any) -> NoReturn:
+    def set_outputs(self, *output_data_nodes: Any) -> NoReturn:
         """Refuses: the outputs are what the function returns."""
-        del made
+        del output_data_nodes
         _refuse("set_outputs()")
 
     def add_sink(self, edge: Any) -> None:
