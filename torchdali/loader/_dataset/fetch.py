@@ -4,11 +4,19 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["NO_SAMPLES", "FetchOptions", "Fetcher", "SampleErrors", "is_stateful", "plain_state"]
+__all__ = [
+    "NO_SAMPLES",
+    "Cancelled",
+    "FetchOptions",
+    "Fetcher",
+    "SampleErrors",
+    "is_stateful",
+    "plain_state",
+]
 
 
 def is_stateful(value: Any) -> bool:
@@ -68,6 +76,10 @@ class SampleErrors:
             self.first = f"{where}: {traceback.format_exc().rstrip()}"
 
 
+class Cancelled(BaseException):
+    """The worker is to end, so that the rest of a batch is not needed."""
+
+
 class Fetcher:
     """Fetches the samples of one epoch of one worker.
 
@@ -76,6 +88,7 @@ class Fetcher:
         options: of the loader.
         collate: called with the samples of a batch, or with one sample if there are no batches.
         state: the state() of an earlier fetcher to continue from; None: the beginning.
+        is_cancelled: asked before each sample; Cancelled is raised if it returns True.
     """
 
     def __init__(
@@ -84,8 +97,10 @@ class Fetcher:
         options: FetchOptions,
         collate: Callable[[Any], Any],
         state: Any = None,
+        is_cancelled: Callable[[], bool] | None = None,
     ) -> None:
         self._dataset, self._options, self._collate = dataset, options, collate
+        self._is_cancelled = is_cancelled
         state = state or {}
         # An iterator that has ended with its last batch may be ready for the next epoch already.
         self._ended: bool = state.get("ended", False)
@@ -121,10 +136,9 @@ class Fetcher:
     def _skip(self, batches: int) -> None:
         """Skips batches of an iterable that were returned before."""
         count = self._options.batch_size if self._options.batched else 1
-        for _ in range(batches):
-            for _ in range(count):
-                if not self._has_next():
-                    return
+        for _ in self._until_cancelled(range(batches * count)):
+            if not self._has_next():
+                return
 
     def _has_next(self) -> bool:
         assert self._iterator is not None
@@ -169,7 +183,18 @@ class Fetcher:
             return dataset[indices]
         if getattr(dataset, "__getitems__", None):
             return dataset.__getitems__(indices)
-        return [dataset[index] for index in indices]
+        return [dataset[index] for index in self._until_cancelled(indices)]
+
+    def _until_cancelled(self, items: Iterable[Any]) -> Iterable[Any]:
+        """Returns items, or an iterator over them that raises Cancelled when it is to."""
+        return items if self._is_cancelled is None else self._check_before(items)
+
+    def _check_before(self, items: Iterable[Any]) -> Iterator[Any]:
+        assert self._is_cancelled is not None
+        for item in items:
+            if self._is_cancelled():
+                raise Cancelled
+            yield item
 
     def _good_samples(self, indices: Any, errors: SampleErrors) -> Any:
         if not self._options.batched:
@@ -191,7 +216,7 @@ class Fetcher:
         """
         found: list[Any] = []
         missing = 0
-        for index in indices:
+        for index in self._until_cancelled(indices):
             try:
                 found.append(self._dataset[index])
             except Exception:
@@ -211,8 +236,8 @@ class Fetcher:
             return self._next(errors)
         samples: list[Any] = []
         try:
-            while len(samples) < options.batch_size:
-                samples.append(self._next(errors))
+            for _ in self._until_cancelled(range(options.batch_size)):
+                samples.append(self._next(errors))  # noqa: PERF401 (it may raise StopIteration)
         except StopIteration:
             self._ended = True
         if not samples or (options.drop_last and len(samples) < options.batch_size):

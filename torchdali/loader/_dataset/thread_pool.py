@@ -3,15 +3,24 @@
 
 from __future__ import annotations
 
+import atexit
 import collections
 import contextlib
+import os
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, FetchOptions, SampleErrors
+from torchdali.loader._dataset.fetch import (
+    NO_SAMPLES,
+    Cancelled,
+    Fetcher,
+    FetchOptions,
+    SampleErrors,
+    is_stateful,
+)
 from torchdali.loader._dataset.torch_internals import worker_info
 from torchdali.loader._dataset.worker_info import set_thread_info
 from torchdali.loader._dataset.worker_pool import Reply, failed_reply, samples_reply
@@ -20,27 +29,45 @@ __all__ = ["ThreadPool"]
 
 _KIND = "worker thread"
 _JOIN_SECONDS = 1.0  # for a thread that is in the middle of a call
+_EXIT_SECONDS = 5.0  # the same, when the interpreter exits
 
 _Job = tuple[int, int, Any]  # epoch, ticket, indices
 
 
 class _Shared:
-    """What threads share. They do not refer to the pool, so that it can be freed."""
+    """What threads share. They do not refer to the pool, so that it can be freed.
 
-    def __init__(self) -> None:
+    Args:
+        in_turn: whether one thread at a time takes a job and fetches its samples.
+    """
+
+    def __init__(self, in_turn: bool) -> None:
+        self.in_turn = in_turn
         self.jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()  # None: end
         self.replies: dict[int, Reply] = {}
         self.changed = threading.Condition()
-        self.fetching = threading.Lock()  # held if batches are fetched in order
+        self.turn = threading.Lock()  # held from taking a job until its samples are fetched
+        self.making = threading.Lock()  # held while the fetcher of an epoch is made
         self.fetcher: Fetcher | None = None
         self.fetcher_epoch = -1
         self.epoch = 0
+        self.closed = False
 
     def drop_jobs(self) -> None:
         """Takes all jobs that no thread has begun out of the queue."""
         with contextlib.suppress(queue.Empty):
             while True:
                 self.jobs.get_nowait()
+
+    def close(self) -> None:
+        """Has every thread end after the sample that it is reading."""
+        self.closed = True
+        self.drop_jobs()
+        self.jobs.put(None)  # each thread passes it on
+
+    def is_closed(self) -> bool:
+        """Returns whether close() was called."""
+        return self.closed
 
 
 class ThreadPool:
@@ -73,7 +100,7 @@ class ThreadPool:
     ) -> None:
         self._timeout = timeout
         self._posted: collections.deque[int] = collections.deque()
-        self._shared = _Shared()
+        self._shared = _Shared(in_turn=options.iterable or is_stateful(dataset))
         self._workers = [
             _Worker(
                 self._shared,
@@ -97,10 +124,7 @@ class ThreadPool:
     def start(self) -> None:
         """See WorkerPool."""
         for worker in self._workers:
-            name = f"torchdali loader {worker.info.id}"
-            thread = threading.Thread(target=worker.run, name=name, daemon=True)
-            thread.start()
-            self._threads.append(thread)
+            self._threads.append(worker.start())
 
     def post(self, ticket: int, queue: int, indices: Any) -> None:  # noqa: ARG002
         """See WorkerPool."""
@@ -150,13 +174,8 @@ class ThreadPool:
         threads, self._threads = self._threads, []
         if not threads:
             return
-        self._shared.drop_jobs()
-        for _ in threads:
-            self._shared.jobs.put(None)
-        deadline = time.monotonic() + (0.0 if self.is_lost else _JOIN_SECONDS)
-        for thread in threads:
-            if thread is not threading.current_thread():
-                thread.join(max(0.0, deadline - time.monotonic()))
+        self._shared.close()
+        _join(threads, 0.0 if self.is_lost else _JOIN_SECONDS)
 
     def __del__(self) -> None:
         self.close()
@@ -185,24 +204,44 @@ class _Worker:
         self._collate, self._state = collate, state
         self._init_error: Reply | None = None
 
-    def run(self) -> None:
-        """Does jobs until the pool is closed."""
+    def start(self) -> threading.Thread:
+        """Starts a thread that does jobs until the pool is closed."""
+        name = f"torchdali loader {self.info.id}"
+        thread = threading.Thread(target=self._run, name=name, daemon=True)
+        _running[thread] = self._shared
+        try:
+            thread.start()
+        except BaseException:
+            del _running[thread]
+            raise
+        return thread
+
+    def _run(self) -> None:
+        try:
+            self._do_jobs()
+        finally:
+            _running.pop(threading.current_thread(), None)
+
+    def _do_jobs(self) -> None:
         set_thread_info(self.info)
         try:
             if self._init is not None:
                 self._init(self.info.id)
-        except Exception:
+        except BaseException:  # a thread that ended would leave the user waiting
             self._init_error = failed_reply(self.info.id, _KIND)
         shared = self._shared
         while True:
-            job, reply = self._next_samples()
+            try:
+                job, reply = self._next_samples()
+            except Cancelled:
+                return
             if job is None:
                 return
             epoch, ticket, _ = job
             if reply.data is not NO_SAMPLES:
                 try:
                     reply.data = self._collate(reply.data)
-                except Exception:
+                except BaseException:
                     reply = failed_reply(self.info.id, _KIND)
             with shared.changed:
                 if epoch == shared.epoch:
@@ -212,34 +251,36 @@ class _Worker:
 
     def _next_samples(self) -> tuple[_Job | None, Reply]:
         """Waits for a job and fetches its samples; returns the job, None at the end."""
-        shared, options = self._shared, self._options
-        worker = self.info.id
-        with contextlib.ExitStack() as stack:
-            if options.iterable:  # jobs are done in the order in which they are taken
-                stack.enter_context(shared.fetching)
+        shared = self._shared
+        # A thread that took a job before its turn could be overtaken by one with the next job.
+        with shared.turn if shared.in_turn else contextlib.nullcontext():
             job = shared.jobs.get()
-            if job is None or self._init_error is not None:
-                return job, self._init_error or Reply(worker)
-            epoch, _, indices = job
-            if not options.iterable:
-                stack.enter_context(shared.fetching)
-            fetcher = None
-            errors = SampleErrors()
-            try:
-                fetcher = self._fetcher(epoch)
-                if fetcher is None:
-                    return job, Reply(worker)  # of an earlier epoch; it will be dropped
-                if not options.iterable and not fetcher.has_state:
-                    stack.close()
-                samples = fetcher.samples(indices, errors)
-            except StopIteration:
-                if not options.iterable or fetcher is None:
-                    return job, failed_reply(worker, _KIND)
-                state = fetcher.state() if fetcher.has_state else None
-                return job, Reply(worker, state=state, ended=True, errors=errors)
-            except Exception:
-                return job, failed_reply(worker, _KIND)
-            return job, samples_reply(fetcher, worker, samples, errors)
+            if job is None:
+                shared.jobs.put(None)
+                return None, Reply(self.info.id)
+            return job, self._init_error or self._samples(job)
+
+    def _samples(self, job: _Job) -> Reply:
+        """Fetches the samples of a job."""
+        worker = self.info.id
+        epoch, _, indices = job
+        errors = SampleErrors()
+        fetcher = None
+        try:
+            fetcher = self._fetcher(epoch)
+            if fetcher is None:
+                return Reply(worker)  # of an earlier epoch; it will be dropped
+            samples = fetcher.samples(indices, errors)
+        except StopIteration:
+            if not self._options.iterable or fetcher is None:
+                return failed_reply(worker, _KIND)
+            state = fetcher.state() if fetcher.has_state else None
+            return Reply(worker, state=state, ended=True, errors=errors)
+        except Cancelled:
+            raise
+        except BaseException:
+            return failed_reply(worker, _KIND)
+        return samples_reply(fetcher, worker, samples, errors)
 
     def _fetcher(self, epoch: int) -> Fetcher | None:
         """Returns the fetcher of an epoch, a new one if it is the first job of it.
@@ -247,10 +288,42 @@ class _Worker:
         None if another epoch has begun since.
         """
         shared = self._shared
-        if shared.fetcher is None or epoch > shared.fetcher_epoch:
-            state = None if epoch else self._state
-            shared.fetcher = Fetcher(self.info.dataset, self._options, self._collate, state)
-            shared.fetcher_epoch = epoch
-        elif epoch < shared.fetcher_epoch:
-            return None
-        return shared.fetcher
+        with shared.making:
+            if shared.fetcher is None or epoch > shared.fetcher_epoch:
+                state = None if epoch else self._state
+                shared.fetcher = Fetcher(
+                    self.info.dataset, self._options, self._collate, state, shared.is_closed
+                )
+                shared.fetcher_epoch = epoch
+            elif epoch < shared.fetcher_epoch:
+                return None
+            return shared.fetcher
+
+
+# -- the end of the interpreter
+
+_running: dict[threading.Thread, _Shared] = {}  # the threads that have not ended
+
+
+def _join(threads: Iterable[threading.Thread], seconds: float) -> None:
+    """Waits for threads, some seconds in total."""
+    deadline = time.monotonic() + seconds
+    for thread in threads:
+        if thread is not threading.current_thread():
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+
+@atexit.register
+def _end_threads() -> None:
+    """Ends the threads of loaders that are alive when the interpreter exits.
+
+    Python ends a thread that asks for the GIL after that by unwinding its stack. If there are
+    frames of C++ on it, as in every operator of torch, std::terminate() ends the process.
+    """
+    running = dict(_running)
+    for shared in running.values():
+        shared.close()
+    _join(running, _EXIT_SECONDS)
+
+
+os.register_at_fork(after_in_child=_running.clear)  # a fork has none of the threads
