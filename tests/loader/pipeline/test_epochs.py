@@ -303,6 +303,32 @@ def test_shards_of_epochs_cover_all_samples(
             assert shard.position_after(shard.batches - 1).consumed == size
 
 
+@given(
+    st.integers(1, 60),
+    st.integers(1, 5),
+    st.integers(1, 9),
+    st.sampled_from(SHARD_POLICIES),
+    st.booleans(),
+    st.integers(0, 60),
+)
+def test_all_ranks_agree_about_the_position(
+    size, num_shards, batch_size, policy, drop_last, consumed
+):
+    begin = Position(0, min(size, consumed), 3)
+    shards = [
+        EpochShard(size, begin, s, num_shards, batch_size, policy, drop_last)
+        for s in range(num_shards)
+    ]
+    had = begin.consumed
+    for number in range(max(shard.batches for shard in shards)):
+        running = [shard for shard in shards if shard.batches > number]
+        had += sum(shard.in_batch(number) for shard in shards)
+        positions = {shard.position_after(number) for shard in running}
+        assert len(positions) == 1
+        if policy == "exact" and not drop_last:
+            assert positions.pop().consumed == had
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -122,6 +122,20 @@ def test_ranks_and_batch_size_may_change_within_an_epoch(root, before, after, ba
     assert sorted(seen) == list(range(SIZE))
 
 
+def test_the_last_state_of_the_shorter_rank_repeats_no_sample(root):
+    options = {"world_size": 2, "shards": "exact", "batch_size": 51}  # 203 samples: 102 and 101
+    seen = []
+    for rank in range(2):
+        first = loader_of(root, rank=rank, **options)
+        loop = iter(first)
+        seen += labels(next(loop) for _ in range(2))
+    assert sorted(seen) == list(range(SIZE))
+    for rank in range(2):
+        second = loader_of(root, rank=rank, **options)
+        second.load_state_dict(first.state_dict())  # that of rank 1
+        assert labels(second) == []
+
+
 def test_augmentation_does_not_depend_on_the_number_of_ranks(root):
     def noise(world_size):
         found = {}

@@ -95,8 +95,11 @@ class EpochShard:
         return self.begin.consumed + k * self.num_shards + self.shard
 
     def position_after(self, number: int) -> Position:
-        """Returns the position of all ranks after batch `number`; 0: the first one from `begin`."""
-        had = min((number + 1) * self.batch_size, self.samples) * self.num_shards
+        """Returns the position of all ranks after batch `number`; 0: the first one from `begin`.
+
+        It is the same on each rank, also on one whose last batch has a sample less than others.
+        """
+        had = (number + 1) * self.batch_size * self.num_shards
         return replace(
             self.begin,
             consumed=min(self.size, self.begin.consumed + had),
