@@ -3,11 +3,8 @@
 // process starts in a fraction of the time and memory that importing torch takes.
 #include <pybind11/pybind11.h>
 
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,6 +13,7 @@
 #include <vector>
 
 #include "workers/board.h"
+#include "workers/parent.h"
 #include "workers/slab.h"
 
 namespace py = pybind11;
@@ -211,6 +209,23 @@ py::object describe(const Slab& slab, int output) {
   return samples;
 }
 
+// Errors become the exceptions of torchdali/errors.py, as those of the engine do.
+void raise_in_python(const Error& error) {
+  constexpr auto kName = [](ErrorKind kind) {
+    switch (kind) {
+      case ErrorKind::kRuntime: return "runtime";
+      case ErrorKind::kValue: return "value";
+      case ErrorKind::kType: return "type";
+      default: return "internal";
+    }
+  };
+  py::dict details;
+  if (!error.fix().empty()) details["fix"] = error.fix();
+  const py::object make = py::module_::import("torchdali.errors").attr("_from_engine");
+  const py::object exception = make(kName(error.kind()), error.message(), details);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+}
+
 py::object next_task(Board& board, int worker, int timeout_ms) {
   Task task;
   Board::Next result;
@@ -230,7 +245,15 @@ PYBIND11_MODULE(_shm, m) {
   namespace tw = torchdali::workers;
   m.doc() =
       "Shared memory between a pipeline and its worker processes; see docs/design/workers.md.";
-  m.def("end_with_parent", [] { prctl(PR_SET_PDEATHSIG, SIGKILL); });
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11's signature
+  py::register_local_exception_translator([](std::exception_ptr p) {
+    try {
+      if (p) std::rethrow_exception(p);
+    } catch (const torchdali::Error& e) {
+      tw::raise_in_python(e);
+    }
+  });
+  m.def("end_with_parent", &tw::end_with_parent, py::arg("parent"));
   py::class_<tw::Task>(m, "Task")
       .def_readonly("job", &tw::Task::job)
       .def_readonly("index", &tw::Task::index)
@@ -256,7 +279,7 @@ PYBIND11_MODULE(_shm, m) {
       .def("complete", &tw::Board::complete, py::arg("job"))
       .def("failed", &tw::Board::failed, py::arg("job"))
       .def("cancel", &tw::Board::cancel, py::arg("job"))
-      .def("retire", &tw::Board::retire)
+      .def("retire", &tw::Board::retire, py::arg("job"))
       .def("want_message", &tw::Board::want_message)
       .def("close", &tw::Board::close)
       .def("next", &tw::next_task, py::arg("worker"), py::arg("timeout_ms"))

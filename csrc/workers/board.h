@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 
@@ -23,7 +24,7 @@ struct JobInfo {
 };
 
 struct Task {
-  uint64_t job = 0;  // sequence number
+  uint64_t job = 0;
   int32_t index = 0;
   JobInfo info{};
 };
@@ -36,15 +37,16 @@ class Board {
 
   // The following are for the parent, which uses one thread.
   static constexpr int kMaxJobs = 256;
-  bool full() const;
+  bool full() const { return in_use_.all(); }
+  // Returns the number of the job. It is valid until retire().
   uint64_t post(const JobInfo& info);
   // Whether all tasks are finished or dropped.
   bool complete(uint64_t job) const;
   bool failed(uint64_t job) const;
   // Drops the tasks that were not claimed. Claimed tasks run to their end.
   void cancel(uint64_t job);
-  // Frees the entries of complete jobs, oldest first.
-  void retire();
+  // Frees the entry of a complete job. Jobs may be retired in any order.
+  void retire(uint64_t job);
   // Asks for a message from the worker that completes the next job. Called before waiting for one.
   void want_message() { shared().message_wanted = 1; }
   // Ends the workers when they ask for the next task.
@@ -59,9 +61,11 @@ class Board {
 
  private:
   struct Entry {
-    // The sequence number in the upper half, the number of claimed tasks in the lower half. So a
-    // claim cannot hit a later job in the same entry.
+    // How many jobs were posted before this one in the upper half, the number of claimed tasks in
+    // the lower half. So a claim cannot hit a later job in the same entry. In a free entry, all
+    // tasks are claimed.
     std::atomic<uint64_t> claimed;
+    std::atomic<int32_t> worker;
     std::atomic<int32_t> num_tasks;
     std::atomic<int32_t> finished;
     std::atomic<int32_t> failed;
@@ -71,15 +75,19 @@ class Board {
     std::atomic<uint32_t> posted;  // the futex: changes with every post and at the end
     std::atomic<uint32_t> closing;
     std::atomic<uint32_t> message_wanted;
-    std::atomic<uint64_t> head, tail;  // jobs [head, tail) are on the board
+    std::atomic<int32_t> num_entries;  // entries that were ever used: [0, num_entries)
     Entry entries[kMaxJobs];
   };
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
   Shared& shared() const { return *memory_.at<Shared>(); }
+  // A job is numbered so that its entry follows from its number.
   Entry& entry(uint64_t job) const { return shared().entries[job % kMaxJobs]; }
   bool claim(int worker, Task* task);
   void drop_rest(uint64_t job);
   SharedMemory memory_;
+  // Of the parent: the entries of jobs that are not retired, and the number of jobs posted.
+  std::bitset<kMaxJobs> in_use_;
+  uint64_t num_posted_ = 0;
 };
 
 }  // namespace torchdali::workers

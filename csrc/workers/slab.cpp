@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/error.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -18,6 +20,11 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kLimit = size_t{1} << 34;  // address space of a slab
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+void check_size(uint64_t bytes) {
+  TORCHDALI_CHECK_KIND(kRuntime, bytes <= kLimit, "shared memory: ", bytes,
+                       " bytes exceed the limit of a batch (", kLimit, ")");
+}
 
 }  // namespace
 
@@ -42,12 +49,15 @@ Slab::Slab(Descriptor descriptor, int num_outputs, int max_samples)
       memory_(descriptor.fd, data_start(), kLimit),
       initial_(0) {}
 
-void Slab::mark_written() { header().size = size(); }
+void Slab::mark_written() {
+  if (header().has_hole == 0) header().size = size();
+}
 
 void Slab::clear() {
   Header& h = header();
   h.top = data_start();
-  header().num_samples = max_samples_;
+  h.num_samples = max_samples_;
+  h.has_hole = 0;
   for (int i = 0; i < num_outputs_; ++i) {
     outputs()[i].base = 0;
     outputs()[i].stride = 0;
@@ -68,7 +78,13 @@ uint64_t Slab::take(uint64_t bytes) { return header().top.fetch_add(round_up(byt
 
 // Backs only what is about to be written, so that all workers share the page faults of a new batch.
 void Slab::back(uint64_t offset, uint64_t bytes) {
-  if (offset + bytes > header().size) memory_.back(offset, bytes);
+  if (offset + bytes <= header().size) return;
+  try {
+    memory_.back(offset, bytes);
+  } catch (...) {
+    header().has_hole = 1;
+    throw;
+  }
 }
 
 std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const int64_t> shape) {
@@ -76,6 +92,7 @@ std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const i
                    "sample ", sample, " of output ", output);
   uint64_t bytes = itemsize(dtype);
   for (int64_t extent : shape) bytes *= extent;
+  check_size(bytes);  // the size of the batch does not overflow then
   Output& o = outputs()[output];
   uint64_t stride = 0;
   if (o.stride.compare_exchange_strong(stride, bytes + 1)) {
@@ -97,8 +114,16 @@ std::byte* Slab::allocate(int output, int sample, DType dtype, std::span<const i
 }
 
 uint64_t Slab::allocate(uint64_t bytes) {
+  check_size(bytes);
   const uint64_t offset = take(bytes);
-  back(offset, bytes);
+  try {
+    back(offset, bytes);
+  } catch (...) {
+    // Something smaller may fit, such as the text of this error.
+    uint64_t end = offset + round_up(bytes, kAlignment);
+    header().top.compare_exchange_strong(end, offset);
+    throw;
+  }
   return offset;
 }
 

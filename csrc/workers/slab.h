@@ -39,7 +39,7 @@ class Slab {
   // unused.
   void trim(size_t bytes);
   // Records that all allocated bytes are backed by memory, so that the next batch does not have to
-  // request it again.
+  // request it again. Without effect if an allocation failed.
   void mark_written();
   // For batches whose size the source decides.
   void set_num_samples(int count) { header().num_samples = count; }
@@ -72,6 +72,7 @@ class Slab {
     std::atomic<uint64_t> top;   // first byte that was not allocated
     std::atomic<uint64_t> size;  // bytes that are known to be backed by memory
     std::atomic<int32_t> num_samples;
+    std::atomic<int32_t> has_hole;  // bytes before `top` have no memory: an allocation failed
     struct {
       std::atomic<uint64_t> offset, bytes;
     } notes[kNotes];

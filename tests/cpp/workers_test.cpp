@@ -3,15 +3,20 @@
 // samples of one size lie side by side.
 // sources: csrc/workers/board.cpp csrc/workers/shared_memory.cpp csrc/workers/slab.cpp
 // sanitizers: address thread
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "expect.h"
 #include "workers/board.h"
 #include "workers/slab.h"
@@ -26,14 +31,22 @@ namespace {
 
 constexpr int kTasks = 64;
 
-JobInfo job_info(int worker = -1, int num_tasks = kTasks) {
+JobInfo job_info(int worker = -1, int num_tasks = kTasks, int64_t iteration = 0) {
   return {.source = 0,
           .worker = worker,
           .slab = 0,
           .num_tasks = num_tasks,
           .batch_size = num_tasks,
-          .iteration = 0,
+          .iteration = iteration,
           .epoch = 0};
+}
+
+// Claims the next task and finishes it; returns its iteration, or -1 if there is none.
+int64_t do_one(Board& board, int worker, bool fails = false) {
+  Task task;
+  if (board.next(worker, 0, &task) != Board::Next::kTask) return -1;
+  board.finish(task, fails);
+  return task.info.iteration;
 }
 
 void every_task_is_claimed_once() {
@@ -49,27 +62,72 @@ void every_task_is_claimed_once() {
         const auto next = own.next(w, 1000, &task);
         if (next == Board::Next::kClosed) return;
         if (next == Board::Next::kTimeout) continue;
-        ++claims[task.job * kTasks + task.index];
-        own.finish(task, task.index == 63 && task.job % 7 == 0);
+        ++claims[task.info.iteration * kTasks + task.index];
+        own.finish(task, task.index == 63 && task.info.iteration % 7 == 0);
       }
     });
   }
+  std::deque<std::pair<int, uint64_t>> posted;
+  const auto take = [&] {
+    const auto [number, job] = posted.front();
+    while (!board.complete(job)) std::this_thread::yield();
+    EXPECT(board.failed(job) == (number % 7 == 0));
+    board.retire(job);
+    posted.pop_front();
+  };
   for (int j = 0; j < kJobs; ++j) {
-    while (board.full()) {
-      board.retire();
-      std::this_thread::yield();
-    }
-    const uint64_t job = board.post(job_info());
-    EXPECT(job == static_cast<uint64_t>(j));
+    while (board.full()) take();
+    posted.emplace_back(j, board.post(job_info(-1, kTasks, j)));
   }
-  while (!board.complete(kJobs - 1)) std::this_thread::yield();
-  for (int j = kJobs - Board::kMaxJobs; j < kJobs; ++j) {
-    while (!board.complete(j)) std::this_thread::yield();
-    EXPECT(board.failed(j) == (j % 7 == 0));
-  }
+  while (!posted.empty()) take();
   board.close();
   for (std::thread& t : workers) t.join();
   for (const auto& count : claims) EXPECT(count == 1);
+}
+
+void a_job_that_is_not_done_holds_up_no_other() {
+  Board board;
+  const uint64_t slow = board.post(job_info(1, 1, 5000));  // worker 1 is busy
+  for (int j = 0; j < 4 * Board::kMaxJobs; ++j) {
+    EXPECT(!board.full());
+    const uint64_t job = board.post(job_info(-1, 1, j));
+    EXPECT(do_one(board, 0) == j);
+    EXPECT(board.complete(job));
+    board.retire(job);
+  }
+  EXPECT(!board.complete(slow));
+  EXPECT(do_one(board, 1) == 5000);
+  EXPECT(board.complete(slow));
+}
+
+void a_job_keeps_its_result_until_it_is_retired() {
+  Board board;
+  std::vector<uint64_t> jobs;
+  for (int j = 0; j < Board::kMaxJobs; ++j) jobs.push_back(board.post(job_info(-1, 1, j)));
+  EXPECT(board.full());
+  for (int j = 0; j < Board::kMaxJobs; ++j) EXPECT(do_one(board, 0, j == 34) == j);
+  EXPECT(board.full());
+  board.retire(jobs[0]);
+  const uint64_t last = board.post(job_info(-1, 1, 290));
+  EXPECT(board.full() && !board.complete(last));
+  EXPECT(do_one(board, 0, true) == 290);
+  EXPECT(board.failed(last));
+  for (int j = 1; j < Board::kMaxJobs; ++j) {
+    EXPECT(board.complete(jobs[j]) && board.failed(jobs[j]) == (j == 34));
+    board.retire(jobs[j]);
+  }
+}
+
+void the_oldest_job_goes_first() {
+  Board board;
+  const uint64_t first = board.post(job_info(-1, 1, 0));
+  board.post(job_info(-1, 1, 1));
+  EXPECT(do_one(board, 0) == 0);
+  board.retire(first);
+  board.post(job_info(-1, 1, 2));  // in the entry of the first one
+  EXPECT(do_one(board, 0) == 1);
+  EXPECT(do_one(board, 0) == 2);
+  EXPECT(do_one(board, 0) == -1);
 }
 
 void a_failed_or_cancelled_job_hands_out_nothing_more() {
@@ -91,12 +149,11 @@ void a_failed_or_cancelled_job_hands_out_nothing_more() {
 
 void a_job_may_be_for_one_worker() {
   Board board;
-  board.post(job_info(1, 1));
-  board.post(job_info(-1, 1));
-  Task task;
-  EXPECT(board.next(0, 0, &task) == Board::Next::kTask && task.job == 1);
-  EXPECT(board.next(0, 0, &task) == Board::Next::kTimeout);
-  EXPECT(board.next(1, 0, &task) == Board::Next::kTask && task.job == 0);
+  board.post(job_info(1, 1, 0));
+  board.post(job_info(-1, 1, 1));
+  EXPECT(do_one(board, 0) == 1);
+  EXPECT(do_one(board, 0) == -1);
+  EXPECT(do_one(board, 1) == 0);
 }
 
 void samples_of_one_size_lie_side_by_side() {
@@ -140,13 +197,51 @@ void a_long_copy_arrives_whole() {
   }
 }
 
+// Memory that an allocation did not get is not taken for memory of the slab later: touching it
+// would end the process by SIGBUS.
+void a_failed_allocation_leaves_no_hole() {
+  constexpr uint64_t kLarge = 1 << 20;
+  signal(SIGXFSZ, SIG_IGN);
+  Slab slab(1, 2, 0);
+  const auto fails = [](auto&& allocate) {
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    rlimit small = before;
+    small.rlim_cur = kLarge;
+    setrlimit(RLIMIT_FSIZE, &small);
+    bool failed = false;
+    try {
+      allocate();
+    } catch (const torchdali::Error& error) {
+      failed = std::strstr(error.fix().c_str(), "ulimit -f") != nullptr;
+    }
+    setrlimit(RLIMIT_FSIZE, &before);
+    return failed;
+  };
+  const uint64_t start = slab.used();
+  EXPECT(fails([&] { slab.allocate(kLarge); }));
+  EXPECT(slab.allocate(100) == start);  // undone
+  slab.mark_written();
+  slab.clear();
+  const std::array<int64_t, 1> shape{kLarge};
+  EXPECT(fails([&] { slab.allocate(0, 0, DType::kUInt8, shape); }));
+  EXPECT(slab.allocate(100) > 2 * kLarge);
+  slab.mark_written();
+  slab.clear();
+  EXPECT(slab.size() < kLarge);
+}
+
 }  // namespace
 
 int main() {
   every_task_is_claimed_once();
+  a_job_that_is_not_done_holds_up_no_other();
+  a_job_keeps_its_result_until_it_is_retired();
+  the_oldest_job_goes_first();
   a_failed_or_cancelled_job_hands_out_nothing_more();
   a_job_may_be_for_one_worker();
   samples_of_one_size_lie_side_by_side();
+  a_failed_allocation_leaves_no_hole();
   a_long_copy_arrives_whole();
   std::puts("workers_test: ok");
 }

@@ -36,6 +36,20 @@ class Squares(Dataset):
         return torch.tensor([index, index * index]), index
 
 
+class WaitsOnce(Squares):
+    """Sample 0 waits until somebody opens a named pipe for writing."""
+
+    def __init__(self, count, fifo):
+        super().__init__(count)
+        self.fifo = fifo
+
+    def __getitem__(self, index):
+        if index == 0:
+            with open(self.fifo, "rb"):
+                pass
+        return super().__getitem__(index)
+
+
 class Arrays(Squares):
     """Images whose values are their index, and the index."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pickle
+import resource
 import signal
 import time
 
@@ -45,9 +46,20 @@ class Echo(Work):
             os.kill(os.getpid(), signal.SIGKILL)
         elif asked == "sleep":
             time.sleep(1000)
+        elif asked == "pid":
+            asked = os.getpid()
+        elif asked == "no descriptors":
+            limit(resource.RLIMIT_NOFILE, max(map(int, os.listdir("/proc/self/fd"))))
+        elif asked == "small files":
+            limit(resource.RLIMIT_FSIZE, 1 << 20)
         elif isinstance(asked, range):
             asked = {"index": np.array(asked), "text": [str(i) for i in asked]}
         structures.store(slab, asked)
+
+
+def limit(kind, value):
+    """Sets a limit of this process."""
+    resource.setrlimit(kind, (value, resource.getrlimit(kind)[1]))
 
 
 class Refuses(Work):

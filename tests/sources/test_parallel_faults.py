@@ -115,6 +115,18 @@ def test_a_killed_worker_skips_one_iteration(method):
     assert not worker_pids(pipe)
 
 
+def test_a_failure_of_a_batch_far_ahead_is_reported_once():
+    def source(iteration):
+        if iteration == 290:
+            raise ValueError("asked for it")
+        return np.full((BATCH, 1), iteration)
+
+    values = []
+    pipe = build(source, batch=True, prefetch_queue_depth=300)
+    assert len(errors_until(pipe, 320, values)) == 1
+    assert values == [[i] for i in range(321) if i != 290]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_an_iterable_of_a_killed_worker_restarts_after_a_reset(method):
     def many():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -61,6 +62,9 @@ class ParallelInput(Input):
         """Posts jobs until as many are ahead as `prefetch_queue_depth` says.
 
         If the workers are gone, none are posted, and take() raises the error.
+
+        Raises:
+            PipelineError: the system has no memory or descriptor left for the first of them.
         """
         pool, number = self._pool, self._queue_number
         if pool.is_dead:
@@ -72,6 +76,10 @@ class ParallelInput(Input):
                 if not pool.post(number, iteration, epoch, request=self._load):
                     return
             except WorkerFailure:
+                return
+            except PipelineError:
+                if not ahead:
+                    raise
                 return
             self._load = b""
 
@@ -146,7 +154,8 @@ class ParallelInput(Input):
         if self._has_state:
             self._state = lease.slab.reply
         outputs = outputs_of(lease, self._source.spec.num_outputs or 1)
-        self._post_jobs()
+        with contextlib.suppress(PipelineError):  # this batch is good; the next take() raises it
+            self._post_jobs()
         return self._named([self.convert(d, None, i) for i, d in enumerate(outputs)])
 
     def _end(self) -> Batches:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 from collections.abc import Sequence
@@ -96,7 +97,8 @@ def prepare_workers(pipeline: Any) -> None:
         pipeline: that an external source is made for; may be None.
     """
     if getattr(pipeline, "py_num_workers", 0) and pipeline.py_start_method == "forkserver":
-        start_server()
+        with contextlib.suppress(OSError):  # the start of the workers reports it
+            start_server()
 
 
 def worker_timeout() -> float | None:
@@ -151,7 +153,8 @@ def start_pool(
     )
     for number, source in enumerate(sources):
         for iteration in range(source.depth + 1):
-            pool.post(number, iteration)
+            if not pool.post(number, iteration):
+                break
     try:
         pool.start()
     except WorkerFailure as failure:

@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of jobs and of worker processes, as the parent raises them."""
+"""Errors of worker processes, as the parent raises them."""
 
 from __future__ import annotations
 
-import contextlib
-import pickle
+import errno
 import signal
-from typing import Any
 
-__all__ = ["WorkerFailure", "WorkerStartFailure", "WorkerTimeout", "describe_exit", "job_error"]
+from torchdali.errors import PipelineError, _make
+
+__all__ = [
+    "WorkerFailure",
+    "WorkerStartFailure",
+    "WorkerTimeout",
+    "describe_exit",
+    "start_error",
+]
+
+# Limits of the system that starting a process runs into, and what raises them.
+_LIMITS = {
+    errno.EMFILE: "raise the limit of open files (`ulimit -n`)",
+    errno.ENFILE: "raise the system's limit of open files (fs.file-max)",
+    errno.EAGAIN: "raise the limit of processes (`ulimit -u`), or use fewer workers",
+}
 
 
 class WorkerFailure(Exception):
@@ -35,23 +48,6 @@ class WorkerStartFailure(WorkerFailure):
     """A worker cannot load what it is to do."""
 
 
-def job_error(errors: list[tuple[int | None, bytes | None, str]], slab: Any) -> BaseException:
-    """Returns the error of the lowest failing sample of a job.
-
-    Args:
-        errors: sample, pickled exception and traceback of each.
-        slab: of the job.
-    """
-    sample, stored, text = min(errors, key=lambda e: -1 if e[0] is None else e[0])
-    cause = None
-    if stored is not None:
-        with contextlib.suppress(Exception):
-            cause = pickle.loads(stored)
-    if isinstance(cause, StopIteration):
-        return StopIteration(slab.reply)
-    return WorkerFailure(sample, cause, text)
-
-
 def describe_exit(index: int, code: int | None) -> str:
     """Returns how a worker has ended without being asked to.
 
@@ -64,3 +60,12 @@ def describe_exit(index: int, code: int | None) -> str:
         how = f" by {signal.Signals(-code).name}" if code < 0 else f" with exit code {code}"
         hint = " (out of memory?)" if code == -signal.SIGKILL else ""
     return f"worker process {index} ended{how} in the middle of its work{hint}"
+
+
+def start_error(error: OSError) -> Exception:
+    """Returns the error of a process that the system could not start."""
+    return _make(
+        PipelineError,
+        f"a worker process cannot be started: {error.strerror}",
+        fix=_LIMITS.get(error.errno or 0),
+    )

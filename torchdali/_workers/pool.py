@@ -11,7 +11,6 @@ import signal
 import time
 import weakref
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from torchdali import _shm
@@ -21,8 +20,8 @@ from torchdali._workers.failures import (
     WorkerStartFailure,
     WorkerTimeout,
     describe_exit,
-    job_error,
 )
+from torchdali._workers.jobs import Job
 from torchdali._workers.process import Work
 from torchdali._workers.slabs import SlabStore
 from torchdali._workers.starting import Launcher, Process, end_processes
@@ -33,14 +32,6 @@ __all__ = ["Pool", "WorkerFailure"]
 _GRACE_SECONDS = 1.0  # for a worker that is in the middle of a call when the pool is closed
 _CHECK_SECONDS = 0.1  # how often take() calls `check` while it waits
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
-
-
-@dataclass
-class _Job:
-    number: int
-    worker: int
-    slab: Any
-    errors: list[tuple[int | None, bytes | None, str]] = field(default_factory=list)
 
 
 class Pool:
@@ -84,7 +75,9 @@ class Pool:
         """Makes what workers share. Slabs of an earlier generation stay with their users."""
         self._board = _shm.Board()
         self._slabs = SlabStore(self._works)
-        self._jobs: list[collections.deque[_Job]] = [collections.deque() for _ in self._works]
+        self._jobs: list[collections.deque[Job]] = [collections.deque() for _ in self._works]
+        # Jobs that cancel() has dropped, and has yet to wait for.
+        self._dropped: list[list[Job]] = [[] for _ in self._works]
         self._channels = Channels()
         # Why there are no workers any more: class and text of the error.
         self._failure: tuple[type[WorkerFailure], str] | None = None
@@ -161,14 +154,12 @@ class Pool:
 
     def close(self, seconds: float = _GRACE_SECONDS) -> None:
         """Ends the workers; kills those that do not end in time. May be called twice."""
-        processes, self._processes = self._processes, []
-        for process in processes:
-            process.channel.close()
-        if os.getpid() != self._owner:
-            return
-        self._board.close()
-        end_processes(processes, seconds)
-        _pools.discard(self)
+        self._close_channels()
+        if os.getpid() == self._owner:
+            self._board.close()
+            end_processes(self._processes, seconds)
+            _pools.discard(self)
+        self._processes = []
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
@@ -200,7 +191,6 @@ class Pool:
         """
         self._check_usable()
         self._receive(0)  # otherwise a worker that died idle would not be noticed
-        self._board.retire()
         if self._board.full:
             return False
         slab = self._slabs.take(queue)
@@ -222,7 +212,7 @@ class Pool:
             iteration=iteration,
             epoch=epoch,
         )
-        self._jobs[queue].append(_Job(number, worker, slab))
+        self._jobs[queue].append(Job(number, worker, slab))
         return True
 
     def _send_slab(self, process: Process, queue: int, worker: int, slab: Any) -> None:
@@ -286,24 +276,29 @@ class Pool:
         job = jobs[position]
         self._wait_for_user([job], check)
         del jobs[position]
+        failed = self._board.failed(job.number)
+        self._board.retire(job.number)
         if job.errors:
-            error = job_error(job.errors, job.slab)
+            error = job.error()
             self._slabs.give_back(queue, job.slab)
             raise error
-        if self._board.failed(job.number):
+        if failed:
             raise WorkerFailure(None, None, "a worker process failed without sending an error")
         return self._slabs.lease(queue, job.slab)
 
     def cancel(self, queue: int) -> None:
         """Drops the jobs that were posted, and waits for those that were begun."""
-        jobs = self._jobs[queue]
-        if self.is_dead:
-            jobs.clear()
-        for job in jobs:
-            self._board.cancel(job.number)
+        jobs, dropped = self._jobs[queue], self._dropped[queue]
         while jobs:
-            self._wait([jobs[0]])
-            self._slabs.give_back(queue, jobs.popleft().slab)
+            dropped.append(jobs.pop())
+            self._board.cancel(dropped[-1].number)
+        if self.is_dead:
+            dropped.clear()
+        while dropped:
+            self._wait(dropped[-1:])
+            job = dropped.pop()
+            self._board.retire(job.number)
+            self._slabs.give_back(queue, job.slab)
 
     def capacities(self, queue: int) -> list[int]:
         """Returns the sizes in bytes of the slabs of the jobs of a queue."""
@@ -329,7 +324,7 @@ class Pool:
         return cls(None, None, text)
 
     def _wait_for_user(
-        self, jobs: Collection[_Job], check: Callable[[], None] | None = None
+        self, jobs: Collection[Job], check: Callable[[], None] | None = None
     ) -> None:
         """Waits for one of some jobs, and for the errors of those that failed."""
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
@@ -343,7 +338,7 @@ class Pool:
 
     def _wait(
         self,
-        jobs: Collection[_Job],
+        jobs: Collection[Job],
         deadline: float | None = None,
         check: Callable[[], None] | None = None,
     ) -> None:
@@ -370,8 +365,8 @@ class Pool:
                 raise self._worker_died(process)
             if message[0] == "error":
                 self._add_error(*message[1:])
-            elif message[0] == "start":
-                raise self._start_failed(message[1])
+            elif message[0] != "done":
+                raise self._end_announced(message)
         return received
 
     def _add_error(self, number: int, sample: int | None, stored: bytes | None, text: str) -> None:
@@ -380,15 +375,19 @@ class Pool:
                 if job.number == number:
                     job.errors.append((sample, stored, text))
 
-    def _start_failed(self, text: str) -> WorkerFailure:
+    def _end_announced(self, message: tuple[str, str]) -> WorkerFailure:
+        """Ends the pool because a worker says that it ends; returns the error."""
+        kind, text = message
+        if kind == "end":
+            return self._end_workers(text, WorkerFailure)
         text = f"a worker process cannot load the source:\n{text}"
         return self._end_workers(text, WorkerStartFailure)
 
     def _worker_died(self, process: Process) -> WorkerFailure:
         """Ends the pool because a worker has ended; returns the error."""
         for message in last_messages(process):
-            if message[0] == "start":
-                return self._start_failed(message[1])
+            if message[0] in ("start", "end"):
+                return self._end_announced(message)
         text = describe_exit(process.index, process.end(_GRACE_SECONDS))
         return self._end_workers(text, WorkerFailure)
 

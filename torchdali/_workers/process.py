@@ -24,13 +24,17 @@ from torchdali._workers import server
 __all__ = ["ProcessEnvironment", "Work", "launch", "run"]
 
 _POLL_MS = 500  # how soon an idle worker notices that its parent is gone
+_NO_DESCRIPTORS = (
+    "a worker process has no descriptor left for shared memory. To fix it: raise the limit of open "
+    "files (`ulimit -n`), close files in the source, or request fewer batches ahead"
+)
 # Limits of the parts of a message. The parent reads a message at once.
 _MAX_TEXT = 1 << 14  # characters, of up to four bytes
 _MAX_STORED = 1 << 15  # bytes
 
-# Messages to the parent: ("done", job), ("start", text): no work can be done, or
-# ("error", job, sample, exception as bytes or None, text); from the parent:
-# (slab, num_outputs, max_samples) with a descriptor.
+# Messages to the parent: ("done", job), ("start", text): the work cannot be loaded, ("end", text):
+# the worker has to end, or ("error", job, sample, exception as bytes or None, text); from the
+# parent: (slab, num_outputs, max_samples) with a descriptor.
 
 
 class Work:
@@ -145,6 +149,9 @@ class _Worker:
             data, fds, _, _ = socket.recv_fds(self._channel, 1 << 12, 1)
             if not data:
                 raise SystemExit  # the parent is gone
+            if not fds:  # the system has dropped the descriptor
+                self._channel.send(pickle.dumps(("end", _NO_DESCRIPTORS)))
+                raise SystemExit
             own, num_outputs, max_samples = pickle.loads(data)
             self._slabs[own] = _shm.Slab.attach(fds[0], num_outputs, max_samples)
         return self._slabs[number]
@@ -238,13 +245,15 @@ def _serve(channel: socket.socket) -> None:
     run(index, num_workers, fds[0], channel, works, {})
 
 
-def launch(descriptor: int, serves: bool = False) -> None:
+def launch(descriptor: int, parent: int, *, serves: bool = False) -> None:
     """Main function of a fresh interpreter.
 
     Args:
         descriptor: of a socket to the parent.
+        parent: its process id.
         serves: be the fork server, and not a worker.
     """
+    _shm.end_with_parent(parent)
     end = socket.socket(fileno=descriptor)
     importlib.import_module("torchdali._workers.sources")  # imports NumPy for all workers
     if serves:

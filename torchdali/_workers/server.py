@@ -31,7 +31,8 @@ _STEP_SECONDS = 0.002
 _MAX_MESSAGE = 1 << 16
 
 # Requests: ("fork", ticket, numbers of the descriptors that follow that of the channel);
-# ("end", tickets, seconds): answered by exit codes; ("pids", tickets): answered by process ids.
+# ("end", request, tickets, seconds), answered by (request, exit codes); ("pids", request, tickets),
+# answered by (request, process ids).
 
 
 class Server:
@@ -44,11 +45,13 @@ class Server:
         self._lock = threading.Lock()
         self._owner = os.getpid()
         self._tickets = 0
+        self._requests = 0
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
         code = (
             f"import sys; sys.path[:] = {sys.path!r}; "
-            f"from torchdali._workers.process import launch; launch({theirs.fileno()}, True)"
+            f"from torchdali._workers.process import launch; "
+            f"launch({theirs.fileno()}, {os.getpid()}, serves=True)"
         )
         with theirs:
             # Ctrl-C goes to the whole process group, also to a process that is still starting.
@@ -102,11 +105,16 @@ class Server:
         """Returns the process ids of workers that have not ended."""
         return self._ask("pids", list(tickets)) or []
 
-    def _ask(self, *request: Any) -> Any:
+    def _ask(self, kind: str, *arguments: Any) -> Any:
         with self._lock:
+            self._requests += 1
+            own = self._requests
             try:
-                self._control.send(pickle.dumps(request))
-                return pickle.loads(self._control.recv(_MAX_MESSAGE))
+                self._control.send(pickle.dumps((kind, own, *arguments)))
+                while True:
+                    request, answer = pickle.loads(self._control.recv(_MAX_MESSAGE))
+                    if request == own:  # an earlier one was interrupted (Ctrl-C) in this function
+                        return answer
             except (OSError, EOFError):
                 return None  # the server is gone, and its workers end when they notice
 
@@ -191,13 +199,16 @@ class _Children:
         deadline: float | None = time.monotonic() + seconds
         while True:
             self.reap()
-            left = [pid for pid, ticket in self.running.items() if ticket in tickets]
+            left = self.pids(tickets)
             if not left:
                 return [self._codes.pop(ticket, None) for ticket in tickets]
             if deadline is not None and time.monotonic() > deadline:
                 self.kill(left)
                 deadline = None
             time.sleep(_STEP_SECONDS)
+
+    def pids(self, tickets: Sequence[int]) -> list[int]:
+        return [pid for pid, ticket in self.running.items() if ticket in tickets]
 
     def kill(self, pids: Sequence[int]) -> None:
         for pid in pids:
@@ -227,15 +238,14 @@ def serve(control: socket.socket, work: Callable[[socket.socket], None]) -> None
             break
         if not message:
             break
-        kind, *rest = pickle.loads(message)
+        kind, number, *rest = pickle.loads(message)
         if kind == "fork":
-            _fork(control, children, work, rest, fds)
-        elif kind == "pids":
-            control.send(pickle.dumps([p for p, t in children.running.items() if t in rest[0]]))
-        else:
-            codes = children.end(*rest)
-            with contextlib.suppress(OSError):
-                control.send(pickle.dumps(codes))
+            (numbers,) = rest
+            _fork(control, children, work, number, numbers, fds)
+            continue
+        answer = children.end(*rest) if kind == "end" else children.pids(*rest)
+        with contextlib.suppress(OSError):
+            control.send(pickle.dumps((number, answer)))
     children.kill(list(children.running))
 
 
@@ -243,23 +253,23 @@ def _fork(
     control: socket.socket,
     children: _Children,
     work: Callable[[socket.socket], None],
-    request: Sequence[Any],
+    ticket: int,
+    numbers: Sequence[int],
     fds: Sequence[int],
 ) -> None:
-    ticket, numbers = request
     own = os.getpid()
     try:
         pid = os.fork()
-    except OSError:
-        traceback.print_exc()
+    except OSError as error:
+        channel = socket.socket(fileno=os.dup(fds[0]))
+        with channel, contextlib.suppress(OSError):
+            channel.send(pickle.dumps(("end", f"a worker process cannot be forked: {error}")))
         pid = -1
     if pid == 0:
         code = 1
         try:
+            _shm.end_with_parent(own)
             control.close()
-            _shm.end_with_parent()  # also in the middle of a call
-            if os.getppid() != own:
-                os._exit(1)
             for number, fd in zip(numbers, fds[1:], strict=True):
                 os.dup2(fd, number)
                 os.close(fd)

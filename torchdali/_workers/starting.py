@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torchdali import pickling
+from torchdali import _shm, pickling
 from torchdali._workers import server
+from torchdali._workers.failures import start_error
 from torchdali._workers.process import ProcessEnvironment, Work, run
 from torchdali.errors import ArgumentTypeError, PipelineError, _make
 
@@ -46,7 +47,7 @@ class Process:
         raise NotImplementedError
 
     def end(self, seconds: float) -> int | None:
-        """Waits until it ends, and kills it after some time.
+        """Waits until it ends, and kills it after some time. May be called again.
 
         Returns:
             Its exit code as subprocess has it; None if that is unknown.
@@ -70,17 +71,18 @@ class _Forked(Process):
         return self._pid
 
     def end(self, seconds: float) -> int | None:
-        pid, self._pid = self._pid, None
         deadline: float | None = time.monotonic() + seconds
-        while pid is not None:
+        while self._pid is not None:
             try:
-                done, status = os.waitpid(pid, os.WNOHANG)
+                done, status = os.waitpid(self._pid, os.WNOHANG)
             except ChildProcessError:  # it was waited for elsewhere in the process
+                self._pid = None
                 return None
             if done:
+                self._pid = None
                 return os.waitstatus_to_exitcode(status)
             if deadline is not None and time.monotonic() > deadline:
-                os.kill(pid, signal.SIGKILL)
+                os.kill(self._pid, signal.SIGKILL)
                 deadline = None
             time.sleep(_STEP_SECONDS)
         return None
@@ -120,15 +122,23 @@ class _Served(Process):
         return next(iter(self._server.pids([self._ticket])), None)
 
     def end(self, seconds: float) -> int | None:
-        ticket, self._ticket = self._ticket, None
-        return None if ticket is None else self._server.end([ticket], seconds)[0]
+        if self._ticket is None:
+            return None
+        (code,) = self._server.end([self._ticket], seconds)
+        self._ticket = None
+        return code
 
 
 def end_processes(processes: Sequence[Process], seconds: float) -> None:
-    """Ends all processes, within some seconds in total."""
+    """Ends all processes, within some seconds in total; at once if that is interrupted."""
     deadline = time.monotonic() + seconds
-    for process in processes:
-        process.end(max(0.0, deadline - time.monotonic()))
+    try:
+        for process in processes:
+            process.end(max(0.0, deadline - time.monotonic()))
+    except BaseException:  # Ctrl-C
+        for process in processes:
+            process.end(0.0)
+        raise
 
 
 class Launcher:
@@ -172,22 +182,26 @@ class Launcher:
 
         Raises:
             ArgumentTypeError: the work cannot be sent to another process.
-            PipelineError: the process uses a GPU, and a copy of it could not.
+            PipelineError: the process uses a GPU, and a copy of it could not; or the system has no
+                room for another process.
         """
-        if self._start_method != "fork":
-            if self._start_method == "forkserver":
-                server.start_server()  # it loads modules while the payload is made
-            if self._payload is None:
-                self._payload = _payload(self._works, self._pickler)
-            return _spawn(index, self._start_method)
 
         def begin(channel: socket.socket) -> None:
             leave_parent()
             run(index, self.num_workers, os.dup(board), channel, self._works, dict(slabs))
 
-        process = _fork(index, begin, self._forks_with_cuda)
-        process.known.update(slabs)
-        return process
+        try:
+            if self._start_method == "fork":
+                process = _fork(index, begin, self._forks_with_cuda)
+                process.known.update(slabs)
+                return process
+            if self._start_method == "forkserver":
+                server.start_server()  # it loads modules while the payload is made
+            if self._payload is None:
+                self._payload = _payload(self._works, self._pickler)
+            return _spawn(index, self._start_method)
+        except OSError as error:
+            raise start_error(error) from error
 
     def send_work(self, process: Process, board: int) -> None:
         """Sends a worker that was not forked from here what it is to do.
@@ -231,10 +245,12 @@ def _fork(index: int, begin: Callable[[socket.socket], None], with_cuda: bool) -
     ours, theirs = _pair()
     sys.stdout.flush()
     sys.stderr.flush()
+    parent = os.getpid()
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
+            _shm.end_with_parent(parent)
             # A collection would write to every object, and so copy all pages.
             gc.freeze()
             ours.close()
@@ -258,7 +274,8 @@ def _spawn(index: int, method: str) -> Process:
             return _Served(index, ours, owner, owner.fork(theirs.fileno()))
         code = (
             f"import sys; sys.path[:] = {sys.path!r}; "
-            f"from torchdali._workers.process import launch; launch({theirs.fileno()})"
+            f"from torchdali._workers.process import launch; "
+            f"launch({theirs.fileno()}, {os.getpid()})"
         )
         process = subprocess.Popen(
             [sys.executable, "-c", code], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL

@@ -302,3 +302,13 @@ def test_rounds_of_starts_and_errors_leak_nothing(rounds):
     assert seen[-1][1] <= seen[0][1]
     assert seen[-1][2] - seen[0][2] < 20e6
     assert children() <= before
+
+
+def test_in_order_false_passes_any_number_of_batches_before_a_slow_one(tmp_path):
+    os.mkfifo(fifo := tmp_path / "fifo")
+    dataset = datasets.WaitsOnce(600, fifo)
+    batches = iter(DataLoader(dataset, num_workers=2, in_order=False, timeout=60))
+    before = [int(next(batches)[1]) for _ in range(599)]
+    assert sorted(before) == list(range(1, 600))
+    with open(fifo, "wb"):
+        assert [int(index) for _, index in batches] == [0]
