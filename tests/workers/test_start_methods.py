@@ -151,7 +151,7 @@ def closure(held):
 
 
 def default(held):
-    def source(info, held=held):
+    def source(info=held):
         return np.zeros(1)
 
     return source
