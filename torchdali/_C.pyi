@@ -53,6 +53,7 @@ class Executor:
         workers: Executor | None = None,
         device: Device | None = None,
         gpu_depth: int = 0,
+        guess_layouts: bool = True,
     ) -> None: ...
     def schedule(self, sample_ids: list[int] = ...) -> None: ...
     def wait(

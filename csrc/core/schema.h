@@ -158,6 +158,8 @@ struct OpSpec {
   uint64_t seed = 0;  // of this operator's draws
   // Of an image decoder: false if no resampler is fused with it.
   bool resampled = true;
+  // Inputs without a layout have the operator's default, as in DALI (core/known_layout.h).
+  bool guesses_layouts = true;
   std::map<std::string, ArgValue, std::less<>> constants;  // passed by the user
   std::map<std::string, int, std::less<>> tensors;  // argument -> index of the argument input
 

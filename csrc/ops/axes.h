@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/argument.h"
+#include "core/known_layout.h"
 #include "core/operator.h"
 
 namespace torchdali {
@@ -47,15 +48,16 @@ class AxisArgs {
  public:
   // `names_win`: both may be given, and names have priority.
   explicit AxisArgs(const OpSpec& spec, bool names_win = false)
-      : axes_(spec, "axes"), named_(spec.has("axis_names")) {
+      : axes_(spec, "axes"), known_(spec), named_(spec.has("axis_names")) {
     TORCHDALI_CHECK(names_win || !(spec.has("axes") && named_),
                     "`axes` and `axis_names` exclude each other");
     if (named_ || (!spec.has("axes") && spec.defined("axis_names")))
       names_ = spec.get<Layout>("axis_names");
   }
 
-  AxisList operator()(const SampleContext& ctx, const Shape& shape, const Layout& layout) const {
+  AxisList operator()(const SampleContext& ctx, const Shape& shape, const Layout& given) const {
     AxisList list;
+    const Layout layout = names_.empty() ? given : known_(shape, given);
     if (named_ || (!names_.empty() && !layout.empty())) {
       for (const char letter : names_.str()) list.add(checked_axis(letter, layout, "axis_names"));
     } else if (axes_.defined()) {
@@ -70,6 +72,7 @@ class AxisArgs {
 
  private:
   ListArg<int64_t> axes_;
+  KnownLayout known_;
   Layout names_;
   bool named_;
 };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/known_layout.h"
 #include "core/operator.h"
 
 namespace torchdali {
@@ -12,34 +13,40 @@ namespace torchdali {
 // Immutable; any thread.
 class InputLayout {
  public:
-  InputLayout(const OpSpec& spec, int input) : name_(spec.schema->inputs[input].name) {
+  InputLayout(const OpSpec& spec, int input)
+      : name_(spec.schema->inputs[input].name), known_(spec, input) {
     for (const std::string& layout : spec.schema->inputs[input].layouts)
       allowed_.emplace_back(std::string_view(layout));
   }
-  // The layout of the sample; if it has none, the first one with its number of dimensions.
+  // The layout of the sample; if that is not known, the first one with its number of dimensions.
   Layout operator()(const SampleView& sample) const {
-    const bool known = !sample.layout.empty();
+    const Layout layout = known_(sample.shape, sample.layout);
     for (const Layout& l : allowed_)
-      if (known ? l == sample.layout : l.size() == sample.shape.ndim()) return l;
-    fail(sample);
+      if (layout.empty() ? l.size() == sample.shape.ndim() : l == layout) return l;
+    fail(sample, layout);
   }
 
  private:
-  [[noreturn]] void fail(const SampleView& sample) const {
+  [[noreturn]] void fail(const SampleView& sample, const Layout& layout) const {
     std::string expected;
     for (const Layout& l : allowed_)
       expected += (expected.empty() ? "\"" : ", \"") + std::string(l.str()) + "\"";
-    if (sample.layout.empty())
+    if (layout.empty())
       raise(ErrorKind::kLayout, "input `", name_, "` has no layout and ", sample.shape.ndim(),
             " dimensions, expected one of ", expected,
             to_fix("give the data its layout, e.g. fn.external_source(layout=\"HWC\")"));
-    raise(ErrorKind::kLayout, "input `", name_, "` has layout ", sample.layout,
-          ", expected one of ", expected,
+    if (sample.layout.empty())
+      raise(ErrorKind::kLayout, "input `", name_, "` has no layout and, by its shape ",
+            sample.shape, ", is ", layout, ", expected one of ", expected,
+            to_fix("use fn.transpose, or give the data its layout"));
+    raise(ErrorKind::kLayout, "input `", name_, "` has layout ", layout, ", expected one of ",
+          expected,
           to_fix("give the input the axes it lacks, e.g. fn.reshape(..., layout=\"HWC\")"));
   }
 
   std::string name_;
   std::vector<Layout> allowed_;
+  KnownLayout known_;
 };
 
 }  // namespace torchdali

@@ -59,11 +59,11 @@ void bind_executor(py::module_& m) {
   bind_device(m);
   py::class_<PyExecutor>(m, "Executor")
       .def(py::init<const py::list&, const py::list&, int, int, bool, bool, bool, const PyExecutor*,
-                    std::shared_ptr<gpu::Device>, int>(),
+                    std::shared_ptr<gpu::Device>, int, bool>(),
            py::arg("nodes"), py::arg("outputs"), py::kw_only(), py::arg("batch_size"),
            py::arg("num_threads"), py::arg("set_affinity") = false, py::arg("memory_stats") = false,
            py::arg("fuse") = true, py::arg("workers") = nullptr, py::arg("device") = nullptr,
-           py::arg("gpu_depth") = 0)
+           py::arg("gpu_depth") = 0, py::arg("guess_layouts") = true)
       .def("schedule", &PyExecutor::schedule, py::arg("sample_ids") = std::vector<uint64_t>())
       .def("wait", &PyExecutor::wait)
       .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "",

@@ -67,8 +67,9 @@ class PyExecutor::WithoutGil {
 PyExecutor::PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size,
                        int num_threads, bool set_affinity, bool memory_stats, bool fuse,
                        const PyExecutor* workers, std::shared_ptr<gpu::Device> device,
-                       int gpu_depth) {
+                       int gpu_depth, bool guess_layouts) {
   Graph graph = to_graph(nodes, outputs);
+  for (Node& node : graph.nodes) node.guesses_layouts = guess_layouts;
   const ExecutorOptions options{.max_batch_size = batch_size,
                                 .num_threads = num_threads,
                                 .set_affinity = set_affinity,

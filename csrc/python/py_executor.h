@@ -21,7 +21,7 @@ class PyExecutor {
  public:
   PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
              bool set_affinity, bool memory_stats, bool fuse, const PyExecutor* workers,
-             std::shared_ptr<gpu::Device> device, int gpu_depth);
+             std::shared_ptr<gpu::Device> device, int gpu_depth, bool guess_layouts);
   PyExecutor(const PyExecutor&) = delete;
   PyExecutor& operator=(const PyExecutor&) = delete;
   ~PyExecutor();

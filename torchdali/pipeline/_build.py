@@ -29,6 +29,8 @@ def build_run(
     seed: int,
     processes: WorkerProcesses,
     iter_setup: weakref.WeakMethod[Callable[[], None]] | None,
+    *,
+    guess_layouts: bool = True,
 ) -> Run:
     """Returns a run of a plan, with its threads started.
 
@@ -38,6 +40,7 @@ def build_run(
         seed: that the plan was made for.
         processes: the worker processes, started.
         iter_setup: method of the pipeline that prepares an iteration; None: there is none.
+        guess_layouts: whether data without a layout has the default layout of an operator.
 
     Raises:
         TorchdaliError: the operators cannot run.
@@ -54,6 +57,7 @@ def build_run(
         memory_stats=options.enable_memory_stats,
         device=None if device is None else device.engine,
         gpu_depth=options.gpu_queue_size if options.exec_separated else 0,
+        guess_layouts=guess_layouts,
     )
     nodes, names = plan.merged(executor.kept, executor.merged_into)
     try:

@@ -40,6 +40,7 @@ class Definition:
         make_again: makes another pipeline of the same definition, with other options as keywords;
             None if the definition is not under pipeline_def.
         drawn_seed: the seed of a pipeline that was not given one; None until it is drawn.
+        guesses_layouts: whether data without a layout has the default layout of an operator.
         is_built: whether it is too late to change the definition.
     """
 
@@ -49,6 +50,7 @@ class Definition:
         self.structure: Structure | None = None
         self.make_again: Callable[..., Any] | None = None
         self.drawn_seed: int | None = None
+        self.guesses_layouts = True
         self.is_built = False
         self._plan: tuple[int, Plan] | None = None  # with its seed
 
@@ -159,7 +161,9 @@ class Definition:
         options.check_num_outputs(len(self.outputs))
         plan = self.plan(seed)
         processes.start(plan, options)
-        return build_run(plan, options, seed, processes, iter_setup)
+        return build_run(
+            plan, options, seed, processes, iter_setup, guess_layouts=self.guesses_layouts
+        )
 
     def inspect(self, run: Run, options: Options) -> Inspection:
         """Returns what describes a run of this definition."""

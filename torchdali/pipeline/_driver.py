@@ -38,6 +38,15 @@ class PipelineDriver(Protocol):
     @property
     def make_again(self) -> Callable[..., Any] | None: ...
 
+    def require_layouts(self) -> None:
+        """Has operators refuse images without a layout, unless their shape tells it.
+
+        Otherwise they take them as channels-last, as in DALI. To be called before build().
+        """
+
+    def seed_if_unseeded(self, seed: int) -> None:
+        """Sets the seed of a pipeline that was given none and has not run."""
+
     # -- of a built pipeline
 
     @property

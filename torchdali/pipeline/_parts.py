@@ -174,6 +174,18 @@ class PipelineParts:
         """See PipelineDriver."""
         return self.definition.make_again
 
+    def require_layouts(self) -> None:
+        """See PipelineDriver."""
+        self.definition.guesses_layouts = False
+
+    def seed_if_unseeded(self, seed: int) -> None:
+        """See PipelineDriver."""
+        if self.options.seed is not None or self.start_from is not None or self.is_restored:
+            return
+        if self.run is None or self.run.is_untouched:
+            self.definition.drawn_seed = seed
+            self._end_run()
+
     @property
     def seed(self) -> int:
         """See PipelineDriver."""

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/known_layout.h"
+
 namespace torchdali {
 
 namespace {
@@ -93,6 +95,7 @@ class FrameLoop final : public Operator {
       arguments_[static_cast<size_t>(slot)] = name;
     }
     for (const InputSchema& input : spec.schema->inputs) {
+      known_.emplace_back(spec, static_cast<int>(inputs_.size()));
       inputs_.push_back(input.name);
       auto& layouts = layouts_.emplace_back();
       for (const std::string& layout : input.layouts)
@@ -121,7 +124,7 @@ class FrameLoop final : public Operator {
     int64_t frames = -1;
     for (int i = 0; i < inputs; ++i) {
       SampleView view = ctx.input(i);
-      if (view.layout.empty()) view.layout = implied_layout(i, view.shape.ndim());
+      if (view.layout.empty()) view.layout = implied_layout(i, view.shape);
       const bool sequence = is_sequence(view);
       add(sequence, view, values[static_cast<size_t>(i)], steps[static_cast<size_t>(i)]);
       if (!sequence) continue;
@@ -173,10 +176,14 @@ class FrameLoop final : public Operator {
     value = sequence ? frame_of(view) : view;
     step = sequence ? value.size_bytes() : 0;
   }
-  Layout implied_layout(int input, int ndim) const {
-    if (static_cast<size_t>(input) < layouts_.size())
-      for (const Layout& layout : layouts_[static_cast<size_t>(input)])
-        if (layout.size() == ndim) return layout;
+  // The layout of data without one. Inputs that take any layout have no default.
+  Layout implied_layout(int input, const Shape& shape) const {
+    const auto i = static_cast<size_t>(input);
+    if (i >= layouts_.size() || layouts_[i].empty()) return {};
+    const Layout known = known_[i](shape, {});
+    if (!known.empty()) return known;
+    for (const Layout& layout : layouts_[i])
+      if (layout.size() == shape.ndim()) return layout;
     return {};
   }
   const std::string& input_name(int input) const {
@@ -187,6 +194,7 @@ class FrameLoop final : public Operator {
   bool each_frame_;
   std::vector<std::string> arguments_, inputs_;  // names
   std::vector<std::vector<Layout>> layouts_;     // the layouts that each input may have
+  std::vector<KnownLayout> known_;               // of each input
 };
 
 }  // namespace

@@ -53,10 +53,11 @@ struct Node {
   std::vector<Guard> guards = {};
   uint64_t seed = 0;
   bool on_gpu = false;
-  bool named = false;         // by the user: not merged with an equal node
-  bool required = false;      // runs for all samples, also if nothing uses its outputs
-  std::string location = {};  // the user's code that made it, one or more lines, for errors
-  int origin = -1;            // index in the definition
+  bool named = false;           // by the user: not merged with an equal node
+  bool required = false;        // runs for all samples, also if nothing uses its outputs
+  std::string location = {};    // the user's code that made it, one or more lines, for errors
+  int origin = -1;              // index in the definition
+  bool guesses_layouts = true;  // OpSpec::guesses_layouts
 
   // The following are set by passes.
   // Nodes whose work this node also does, in this order.

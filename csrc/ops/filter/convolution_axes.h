@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/argument.h"
+#include "core/known_layout.h"
 #include "core/operator.h"
 #include "kernels/filter/convolve.h"
 

@@ -28,7 +28,9 @@ kernels::Border parse_border(const std::string& name) {
 class FilterArgs {
  public:
   explicit FilterArgs(const OpSpec& spec)
-      : anchor_(spec, "anchor"), border_(parse_border(spec.get<std::string>("border"))) {
+      : layout_(spec),
+        anchor_(spec, "anchor"),
+        border_(parse_border(spec.get<std::string>("border"))) {
     const auto mode = spec.get<std::string>("mode");
     TORCHDALI_CHECK(mode == "same" || mode == "valid", "`mode` is \"", mode,
                     "\", expected \"same\" or \"valid\"");
@@ -44,7 +46,7 @@ class FilterArgs {
   // Makes the output.
   Correlation operator()(SampleContext& ctx) const {
     const SampleView &in = ctx.input(0), &filter = ctx.input(1);
-    Correlation correlation{.axes = {in.shape, in.layout}};
+    Correlation correlation{.axes = {in.shape, layout_(in.shape, in.layout)}};
     const ConvolutionAxes& axes = correlation.axes;
     const int ndim = axes.ndim;
     TORCHDALI_CHECK(filter.shape.ndim() == ndim && filter.volume() > 0, "`filter` has shape ",
@@ -106,6 +108,7 @@ class FilterArgs {
                     job.filter_extents[1], " x ", job.filter_extents[2], " is too large");
   }
 
+  KnownLayout layout_;
   ListArg<int64_t> anchor_;
   kernels::Border border_;
   bool valid_ = false;

@@ -40,7 +40,7 @@ kernels::HalfWindow gaussian_window(float sigma, int64_t window) {
 class GaussianBlurArgs {
  public:
   explicit GaussianBlurArgs(const OpSpec& spec)
-      : sigma_(spec, "sigma"), window_size_(spec, "window_size") {
+      : layout_(spec), sigma_(spec, "sigma"), window_size_(spec, "window_size") {
     if (spec.has("dtype")) dtype_ = spec.get<DType>("dtype");
   }
 
@@ -51,7 +51,7 @@ class GaussianBlurArgs {
   };
   Blur operator()(const SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
-    Blur blur{.axes = {in.shape, in.layout},
+    Blur blur{.axes = {in.shape, layout_(in.shape, in.layout)},
               .dtype = convolution_dtype(in.dtype, dtype_),
               .filter = {{{1.0f}, {1.0f}, {1.0f}}}};
     const int ndim = blur.axes.ndim;
@@ -65,6 +65,7 @@ class GaussianBlurArgs {
   }
 
  private:
+  KnownLayout layout_;
   ListArg<float> sigma_;
   ListArg<int64_t> window_size_;
   DType dtype_ = DType::kNone;

@@ -42,7 +42,8 @@ kernels::HalfWindow derivative(int64_t size, double scale) {
 class LaplacianArgs {
  public:
   explicit LaplacianArgs(const OpSpec& spec)
-      : window_size_(spec, "window_size"),
+      : layout_(spec),
+        window_size_(spec, "window_size"),
         smoothing_size_(spec, "smoothing_size"),
         scale_(spec, "scale"),
         normalized_(spec.get<bool>("normalized_kernel")) {
@@ -61,7 +62,7 @@ class LaplacianArgs {
   };
   Derivatives operator()(const SampleContext& ctx) const {
     const SampleView& in = ctx.input(0);
-    Derivatives derivatives{.axes = {in.shape, in.layout},
+    Derivatives derivatives{.axes = {in.shape, layout_(in.shape, in.layout)},
                             .dtype = convolution_dtype(in.dtype, dtype_)};
     const ConvolutionAxes& axes = derivatives.axes;
     const size_t ndim = static_cast<size_t>(axes.ndim);
@@ -97,6 +98,7 @@ class LaplacianArgs {
     TORCHDALI_CHECK(size >= least && size <= kMaxWindow && size % 2 == 1, "`", name, "` has ", size,
                     ", expected an odd number from ", least, " to ", kMaxWindow);
   }
+  KnownLayout layout_;
   ListArg<int64_t> window_size_, smoothing_size_;
   ListArg<float> scale_;
   bool normalized_;

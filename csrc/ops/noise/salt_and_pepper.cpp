@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/argument.h"
+#include "core/known_layout.h"
 #include "core/operator.h"
 #include "kernels/color/color_matrix.h"
 #include "kernels/convert.h"
@@ -64,7 +65,8 @@ class SaltAndPepperArgs {
     int64_t pixels() const { return outer * inner; }
   };
   explicit SaltAndPepperArgs(const OpSpec& spec)
-      : prob_(spec, "prob"),
+      : layout_(spec),
+        prob_(spec, "prob"),
         salt_vs_pepper_(spec, "salt_vs_pepper"),
         salt_(spec, "salt_val"),
         pepper_(spec, "pepper_val"),
@@ -80,7 +82,8 @@ class SaltAndPepperArgs {
     plan.outer = ctx.output(0, in.dtype, in.shape, in.layout).volume();
     if (plan.outer == 0) return plan;
     // Without a layout, the last axis is the channels, as in DALI.
-    const int axis = in.layout.empty() ? in.shape.ndim() - 1 : in.layout.find('C');
+    const Layout layout = per_channel_ ? in.layout : layout_(in.shape, in.layout);
+    const int axis = layout.empty() ? in.shape.ndim() - 1 : layout.find('C');
     if (!per_channel_ && axis >= 0) {
       plan.channels = in.shape[axis];
       for (int i = axis + 1; i < in.shape.ndim(); ++i) plan.inner *= in.shape[i];
@@ -108,6 +111,7 @@ class SaltAndPepperArgs {
   static T value(const SampleContext& ctx, const Arg<float>& arg, T absent) {
     return arg.given() ? kernels::convert<T>(arg(ctx)) : absent;
   }
+  KnownLayout layout_;
   Arg<float> prob_, salt_vs_pepper_, salt_, pepper_;
   bool per_channel_;
 };

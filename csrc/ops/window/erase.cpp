@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/argument.h"
+#include "core/known_layout.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "kernels/window/erase_gpu.h"
@@ -21,7 +22,8 @@ namespace {
 class EraseArgs {
  public:
   explicit EraseArgs(const OpSpec& spec)
-      : axes_(spec, /*names_win=*/true),
+      : layout_(spec),
+        axes_(spec, /*names_win=*/true),
         anchor_(spec, "anchor"),
         shape_(spec, "shape"),
         fill_value_(spec, "fill_value"),
@@ -53,10 +55,12 @@ class EraseArgs {
     const SampleView& in = ctx.input(0);
     static thread_local std::vector<Window> regions;
     regions.clear();
-    find_regions(ctx, in, regions);
+    // Axes that the user numbers need no layout.
+    const Layout layout = named_axes_ ? in.layout : layout_(in.shape, in.layout);
+    find_regions(ctx, in, layout, regions);
     static thread_local std::vector<float> buffer;
     const auto values = fill_value_(ctx, buffer);
-    const int channel_axis = in.layout.find('C');
+    const int channel_axis = layout.find('C');
     check_values(values.size(), channel_axis < 0 ? -1 : in.shape[channel_axis]);
     if (regions.empty()) ctx.share_input(0, 0, in);
     return {regions, values, channel_axis};
@@ -64,13 +68,13 @@ class EraseArgs {
 
  private:
   // The parts of the regions inside the sample.
-  void find_regions(const SampleContext& ctx, const SampleView& in,
+  void find_regions(const SampleContext& ctx, const SampleView& in, const Layout& layout,
                     std::vector<Window>& regions) const {
     AxisList axes;
-    if (named_axes_) axes = axes_(ctx, in.shape, in.layout);
+    if (named_axes_) axes = axes_(ctx, in.shape, layout);
     else
       for (int i = 0; i < in.shape.ndim(); ++i)
-        if (in.layout.empty() || in.layout[i] != 'C') axes.add(i);
+        if (layout.empty() || layout[i] != 'C') axes.add(i);
     static thread_local std::vector<float> anchor_buffer, shape_buffer;
     const auto shapes = shape_(ctx, shape_buffer);
     auto anchors = anchor_(ctx, anchor_buffer);
@@ -116,6 +120,7 @@ class EraseArgs {
                     count, " values, and the input ", channels, " channels");
   }
 
+  KnownLayout layout_;
   AxisArgs axes_;
   ListArg<float> anchor_, shape_, fill_value_;
   bool named_axes_, centered_, normalized_anchor_, normalized_shape_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fn.slice: a window of each sample, given by coordinates.
+#include "core/known_layout.h"
 #include "core/operator.h"
 #include "ops/window/slice_window.h"
 #include "ops/window/window_copy.h"
@@ -8,25 +9,30 @@ namespace torchdali {
 namespace {
 
 // Images, volumes and sequences without a layout are channels-last.
-int channel_axis(const SampleView& in) {
-  const int ndim = in.shape.ndim();
-  return in.layout.empty() && ndim >= 3 ? ndim - 1 : in.layout.find('C');
+int channel_axis(int ndim, const Layout& layout) {
+  return layout.empty() && ndim >= 3 ? ndim - 1 : layout.find('C');
 }
 
 template <class Base>
 class Slice final : public Base {
  public:
-  explicit Slice(const OpSpec& spec) : slice_(spec), copy_(spec) {}
+  explicit Slice(const OpSpec& spec)
+      : layout_(spec), numbered_(spec.has("axes")), slice_(spec), copy_(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
-    this->copy_window(copy_, ctx, in.layout, channel_axis(in), slice_(ctx, in.shape, in.layout));
+    // Axes that the user numbers need no layout.
+    const Layout layout = numbered_ ? in.layout : layout_(in.shape, in.layout);
+    this->copy_window(copy_, ctx, in.layout, channel_axis(in.shape.ndim(), layout),
+                      slice_(ctx, in.shape, layout));
   }
   std::optional<ImagePart> part(SampleContext& ctx, const SampleView& in) const override {
     return copy_.part(in, slice_(ctx, in.shape, in.layout));
   }
 
  private:
+  KnownLayout layout_;
+  bool numbered_;
   SliceArgs slice_;
   WindowCopy copy_;
 };
