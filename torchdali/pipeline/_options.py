@@ -11,8 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from torchdali._common.enums import DALIDataType
+from torchdali._common.location import find_user_location
 from torchdali._engine.dtypes import CPU_ONLY_DEVICE_ID, to_dali_type
-from torchdali.errors import ArgumentError, ArgumentTypeError, LayoutError, PipelineError, _make
+from torchdali.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    LayoutError,
+    PipelineError,
+    TorchdaliError,
+    _make,
+    _with_context,
+)
 
 __all__ = ["OperatorConcurrency", "Options", "StreamPolicy"]
 
@@ -258,6 +267,14 @@ class Options:
                 "Pipeline: `prefetch_queue_depth` with separate sizes needs exec_async and "
                 "exec_pipelined",
             )
+
+    @classmethod
+    def of_user(cls, arguments: Mapping[str, Any]) -> Options:
+        """Returns the options that the user has passed; errors name the user's line."""
+        try:
+            return cls(**arguments)
+        except TorchdaliError as error:
+            raise _with_context(error, location=find_user_location()) from None
 
     # -- what follows from the options
 

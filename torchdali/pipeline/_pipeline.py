@@ -118,7 +118,7 @@ class Pipeline:
         options = dict(locals())  # the arguments by name
         del options["self"], options["checkpoint"], options["experimental_exec_dynamic"]
         options["exec_dynamic"] = exec_dynamic or experimental_exec_dynamic
-        self._parts = PipelineParts(Options(**options), checkpoint)
+        self._parts = PipelineParts(Options.of_user(options), checkpoint)
 
     def __torchdali_driver__(self) -> PipelineParts:
         """Returns what loaders and iterators drive the pipeline by: a PipelineDriver."""
