@@ -104,8 +104,25 @@ class DataModule(LightningDataModule):
                         ArgumentError,
                         f'DataModule: `stages` has "{name}", expected some of {", ".join(known)}',
                     )
+        self._check_pipeline_args()
         self._loaders: dict[str, list[Any]] = {}
         self._states: dict[str, list[Any]] = {}  # loaded, for loaders that are not made yet
+
+    def _check_pipeline_args(self) -> None:
+        """Raises ArgumentError for arguments of functions where there are none."""
+        with_functions = {stage for stage, s in self._sources.items() if _has_function(s)}
+        wrong = [
+            stage
+            for stage, options in self._of_stages.items()
+            if options.get("pipeline_args") and stage not in with_functions
+        ]
+        if wrong or (self._options["pipeline_args"] and not with_functions):
+            raise _make(
+                ArgumentError,
+                "DataModule: `pipeline_args`"
+                + (f" of `{wrong[0]}`" if wrong else "")
+                + " are for functions, not for datasets and pipelines",
+            )
 
     def _train_loaders(self) -> Any:
         return self._make("train")
@@ -290,6 +307,15 @@ def _resolved(source: Any) -> Any:
         f"DataModule: got a {type(source).__name__}, expected a function under pipeline_def, its "
         "import path, or a dataset",
     )
+
+
+def _has_function(source: Any) -> bool:
+    """Returns whether there is a function that makes pipelines among the sources of a stage."""
+    if isinstance(source, Mapping):
+        return any(_has_function(one) for one in source.values())
+    if isinstance(source, list):
+        return any(_has_function(one) for one in source)
+    return not isinstance(source, (Dataset, Pipeline))
 
 
 def _imported(path: str) -> Any:

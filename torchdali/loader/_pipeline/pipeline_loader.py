@@ -10,11 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
-from torchdali.loader._pipeline.epochs import SHARD_POLICIES, EpochProgress, EpochShard, Position
+import torch
+
+from torchdali.errors import ArgumentTypeError, PipelineError, _make
+from torchdali.loader._pipeline.arguments import check_arguments, check_effects, check_integer
+from torchdali.loader._pipeline.epochs import EpochProgress, EpochShard, Position
 from torchdali.loader._pipeline.outputs import OutputConverter, Padded, with_mask
 from torchdali.loader._pipeline.pipeline_set import PipelineSet
 from torchdali.loader._pipeline.ranks import Ranks, find_ranks
+from torchdali.loader._pipeline.seeds import Seeds
 from torchdali.loader._pipeline.state import read_state, write_state
 from torchdali.pipeline import Pipeline
 from torchdali.pipeline._checkpoint_format import Checkpoint
@@ -47,7 +51,11 @@ class PipelineLoader:
             different sizes.
         shuffle: permute the samples in each epoch; None: if the reader says so (`random_shuffle`,
             `shuffle_after_epoch`).
-        seed: of the permutations, the same on all ranks.
+        seed: of the permutations, the same on all ranks. None: drawn from `generator`, with several
+            ranks 0, as in DistributedSampler.
+        generator: torch's, of the seeds that are not given: of the permutations, and of pipelines
+            without `seed`. They are drawn once, when the loader is first used, and are part of
+            state_dict(). None: torch's global one.
         rank: of this process; None: from torch.distributed, or torchrun's environment, or 0.
         world_size: number of processes, passed together with `rank`.
         shards: "equal": ranks have equally many samples, some of them twice if the size is not
@@ -91,7 +99,8 @@ class PipelineLoader:
         size: int | None = None,
         reader: str | None = None,
         shuffle: bool | None = None,
-        seed: int = 0,
+        seed: int | None = None,
+        generator: torch.Generator | None = None,
         rank: int | None = None,
         world_size: int | None = None,
         shards: str = "equal",
@@ -101,23 +110,17 @@ class PipelineLoader:
         ragged: str | Mapping[str, str] | None = None,
         labels: bool = True,
     ) -> None:
-        if shards not in SHARD_POLICIES:
-            known = ", ".join(f'"{name}"' for name in SHARD_POLICIES)
-            raise _make(ArgumentError, f"`shards` is {shards!r}, expected one of {known}")
-        if not isinstance(mask, (bool, str)):
-            raise _make(ArgumentTypeError, f"`mask` is {mask!r}, expected a bool or a string")
-        if drop_last and pad_last:
-            raise _make(ArgumentError, "`drop_last` and `pad_last` exclude each other")
-        _check_integer("seed", seed, 0)
-        for name, value in {"batch_size": batch_size, "size": size}.items():
+        check_arguments(shards, mask, drop_last, pad_last)
+        given = (("seed", seed, 0), ("batch_size", batch_size, 1), ("size", size, 1))
+        for name, value, least in given:
             if value is not None:
-                _check_integer(name, value, 1)
+                check_integer(name, value, least)
         if rank is not None or world_size is not None:
             find_ranks(rank, world_size)
         self._rank, self._world_size = rank, world_size
         self._pipelines = PipelineSet(pipelines, pipeline_args, reader, size)
         self._batch_size = batch_size
-        self._shuffle, self._seed = shuffle, seed
+        self._shuffle, self._seeds = shuffle, Seeds(seed, generator)
         self._policy, self._drop_last, self._pad_last = shards, drop_last, pad_last
         self._mask, self._ragged, self._labels = mask, ragged, labels
         self._next = Position()  # where the next iter() begins
@@ -140,7 +143,7 @@ class PipelineLoader:
         If a state was loaded that is inside this very epoch, iter() continues there. An iterator
         that has not returned a batch yet begins this epoch, too.
         """
-        _check_integer("epoch", epoch, 0)
+        check_integer("epoch", epoch, 0)
         if self._loaded is not None:
             if self._loaded["epoch"] == epoch:
                 return
@@ -170,7 +173,7 @@ class PipelineLoader:
 
     @batch_size.setter
     def batch_size(self, batch_size: int) -> None:
-        _check_integer("batch_size", batch_size, 1)
+        check_integer("batch_size", batch_size, 1)
         self._batch_size = batch_size
 
     def __len__(self) -> int:
@@ -235,11 +238,15 @@ class PipelineLoader:
         loaded, checkpoints = self._loaded, None
         if loaded is not None:
             checkpoints = [Checkpoint.decode(text) for text in loaded["pipelines"]]
-        if self._pipelines.prepare(self._batch_size, checkpoints) or not self._converters:
+            self._seeds.resume(loaded["seed"], checkpoints[0].seed)
+        is_new = self._pipelines.prepare(self._batch_size, checkpoints, self._seeds.pipelines)
+        if is_new or not self._converters:
             self._converters = [
                 OutputConverter(structure, self._ragged, self._labels)
                 for structure in self._pipelines.structures
             ]
+            own = {"drop_last": self._drop_last, "pad_last": self._pad_last}
+            check_effects(self._pipelines, self._shuffle, self._policy, own)
         if loaded is None:
             return
         self._pipelines.check_state(loaded, self._facts(), self._ranks())
@@ -249,8 +256,8 @@ class PipelineLoader:
 
     def _facts(self) -> dict[str, Any]:
         """Returns the facts that the meaning of a position depends on."""
-        shuffle = self._shuffles()
-        return {"size": self._pipelines.size, "seed": self._seed, "shuffle": shuffle}
+        seed = self._seeds.order(self._pipelines.shards_are_here(self._ranks()))
+        return {"size": self._pipelines.size, "seed": seed, "shuffle": self._shuffles()}
 
     def _shuffles(self) -> bool:
         return self._pipelines.shuffles if self._shuffle is None else bool(self._shuffle)
@@ -270,7 +277,7 @@ class PipelineLoader:
             policy=self._policy,
             drop_last=bool(self._drop_last),
             pad_last=pads if self._pad_last is None else bool(self._pad_last),
-            seed=self._seed,
+            seed=self._seeds.order(self._pipelines.shards_are_here(self._ranks())),
             shuffle=self._shuffles(),
         )
 
@@ -390,10 +397,3 @@ class _EpochIterator:
 
     def __next__(self) -> Any:
         return self._loader._next_batch(self._progress)
-
-
-def _check_integer(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise _make(ArgumentTypeError, f"`{name}` is {value!r}, expected an integer")
-    if value < least:
-        raise _make(ArgumentError, f"`{name}` is {value}, expected {least} or more")

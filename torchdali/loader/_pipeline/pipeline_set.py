@@ -65,6 +65,7 @@ class PipelineSet:
         self._reader, self._given_size = reader, size
         self._pipelines: list[Pipeline] = []
         self._is_built = False
+        self._seed: int | None = None  # of pipelines that were given none
         self._inputs_are_fresh = True  # external sources are at the beginning of an epoch
         self._reader_metas: list[Mapping[str, Any]] = []  # one for each pipeline
         self.size: int | None = None
@@ -105,14 +106,20 @@ class PipelineSet:
             raise _make(ArgumentError, f"the pipelines differ in batch size: {sizes}")
         self._pipelines = made
 
-    def prepare(self, batch_size: int | None, checkpoints: Sequence[Checkpoint] | None) -> bool:
+    def prepare(
+        self, batch_size: int | None, checkpoints: Sequence[Checkpoint] | None, seed: int
+    ) -> bool:
         """Makes and builds pipelines for batches of a size; returns whether they are new.
 
         Args:
             batch_size: of the next epochs; None: as the pipelines were made.
             checkpoints: where to continue, which sets seeds and external sources; None: nowhere.
+            seed: of pipelines that were given none and have none yet.
         """
         self._make_all(batch_size)
+        self._seed = seed
+        if not self._is_built:
+            self._seed_all()
         is_new = not self._is_built
         largest = self._pipelines[0].max_batch_size
         if batch_size is not None and (
@@ -154,6 +161,12 @@ class PipelineSet:
             if pipeline is not given:
                 pipeline.close()
         self._is_built = False
+        self._seed_all()
+
+    def _seed_all(self) -> None:
+        assert self._seed is not None
+        for pipeline in self._pipelines:
+            driver_of(pipeline).seed_if_unseeded(self._seed)
 
     def _read_reader_meta(self) -> None:
         """Sets `size`, `shuffles` and `pads` by what the readers report."""
@@ -192,7 +205,18 @@ class PipelineSet:
                 fix="pass `size`, the samples of an epoch",
             )
 
+    @property
+    def has_reader(self) -> bool:
+        """Whether the built pipelines have readers."""
+        return bool(self._reader_metas)
+
     # -- epochs
+
+    def shards_are_here(self, ranks: Ranks) -> bool:
+        """Returns whether no other process has a part of the data set."""
+        return ranks.world_size == 1 and all(
+            meta["number_of_shards"] == 1 for meta in self._reader_metas
+        )
 
     def shards(self, ranks: Ranks) -> list[Ranks]:
         """Returns the shard of each pipeline.

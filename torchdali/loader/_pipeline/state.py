@@ -57,7 +57,13 @@ def read_state(state: Any) -> dict[str, Any]:
             f"the state is a {type(state).__name__}, expected the dict that state_dict() returned",
         )
     try:
-        for key, least in {"epoch": 0, "consumed": 0, "batches": 0, "world_size": 1}.items():
+        for key, least in {
+            "epoch": 0,
+            "consumed": 0,
+            "batches": 0,
+            "world_size": 1,
+            "seed": 0,
+        }.items():
             integer(state, key, least)
         if state.get("version") != _VERSION:
             raise ValueError(f"its version is {state.get('version')!r}, not {_VERSION}")
