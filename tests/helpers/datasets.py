@@ -54,7 +54,7 @@ class Arrays(Squares):
     """Images whose values are their index, and the index."""
 
     def __getitem__(self, index):
-        return np.full((4, 6, 3), index, np.uint8), index
+        return np.full((5, 6, 3), index, np.uint8), index
 
 
 class Whole(Squares):

@@ -5,5 +5,6 @@ from __future__ import annotations
 
 from torchdali.loader._dataset.dataloader import DataLoader
 from torchdali.loader._dataset.worker_info import get_worker_info
+from torchdali.loader.fields import File, Layout
 
-__all__ = ["DataLoader", "get_worker_info"]
+__all__ = ["DataLoader", "File", "Layout", "get_worker_info"]

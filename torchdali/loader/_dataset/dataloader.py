@@ -4,21 +4,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch.utils.data import DataLoader as _TorchLoader
+from torch.utils.data import Dataset
 
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator, WorkerIterator
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.progress import check_state, fresh_state
 from torchdali.loader._dataset.torch_internals import drop_iterator
+from torchdali.loader.fields import FieldMarks, File, Layout
 from torchdali.stats import LoaderStats
 
 __all__ = ["DataLoader"]
 
 _T = TypeVar("_T", covariant=True)
+
+
+class _Indexed(Protocol[_T]):
+    """A dataset that is no torch.utils.data.Dataset, such as a list of samples."""
+
+    def __getitem__(self, index: Any, /) -> _T: ...
+
+
 _WORKERS = ("processes", "threads")
 _ON_ERROR = ("raise", "skip", "replace")
 
@@ -61,10 +71,19 @@ class DataLoader(_TorchLoader[_T]):
             None and "cpu" nothing is copied.
         pipeline: a function that takes one DataNode for each field of a sample and returns outputs,
             as for pipeline_def: the engine decodes and augments what the dataset returns (arrays,
-            tensors, numbers, bytes, paths of files to read). A batch has the structure that the
-            function returns: tuple, list, dict, named tuple, dataclass.
-        pipeline_options: arguments of Pipeline: num_threads, seed, device_id,
-            prefetch_queue_depth.
+            tensors, numbers, bytes, files as pathlib.Path). A batch has the structure that the
+            function returns: tuple, list, dict, named tuple, dataclass. Fields that it returns as
+            it got them travel beside the engine, whatever they are; strings, numbers, dicts and
+            other objects are collated as by default_collate, None and unknown types to lists.
+        pipeline_options: arguments of Pipeline, such as num_threads, seed and device_id, and
+            `enable_conditionals` of pipeline_def. Without a seed, random values follow from
+            `generator`, or else torch's global generator, as the seeds of workers do.
+        fields: what the fields are, by their keys, or by their indices if samples are tuples:
+            Layout("CHW"), or just "CHW", and File() for strings that are paths of files to read.
+            The same marks may be annotations of the parameters of `pipeline`, or be in
+            pipeline_options["fields"]. A field of three or four dimensions without a layout is
+            channels-last or channels-first if only one of these axes has 1, 3 or 4 elements, in all
+            samples of a batch; otherwise operators on images refuse it.
 
     Attributes:
         error_count: samples of this epoch that could not be read, up to the last batch.
@@ -74,7 +93,7 @@ class DataLoader(_TorchLoader[_T]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[_T] | _Indexed[_T],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -98,16 +117,20 @@ class DataLoader(_TorchLoader[_T]):
         device: torch.device | str | int | None = None,
         pipeline: Callable[..., Any] | None = None,
         pipeline_options: Mapping[str, Any] | None = None,
+        fields: Mapping[str | int, Layout | File | str] | None = None,
     ) -> None:
         _check_arguments(workers, on_error, max_errors, multiprocessing_context)
         if pipeline is not None:
-            collate_fn = _collate_for(pipeline, collate_fn, batch_size, batch_sampler)
-        elif pipeline_options is not None:
-            raise _make(ArgumentError, "DataLoader: `pipeline_options` without `pipeline`")
+            _check_pipeline(pipeline, batch_size, batch_sampler)
+            collate_fn = _collate_for(pipeline, collate_fn, fields, pipeline_options)
+        else:
+            for name, value in {"pipeline_options": pipeline_options, "fields": fields}.items():
+                if value is not None:
+                    raise _make(ArgumentError, f"DataLoader: `{name}` without `pipeline`")
         # Not by setattr(): Lightning records attributes that are set, to set them again.
         self.__dict__["_state"] = LoaderState()
         super().__init__(
-            dataset,
+            dataset,  # type: ignore[arg-type]  # torch accepts more than its annotation
             batch_size,
             shuffle,
             sampler,
@@ -131,6 +154,7 @@ class DataLoader(_TorchLoader[_T]):
         self.device = None if device is None else torch.device(device)
         self.pipeline = pipeline
         self.pipeline_options = pipeline_options
+        self.fields = fields
 
     def _get_iterator(self) -> LoaderIterator:
         """Overrides torch's method; see torch_internals.py."""
@@ -218,21 +242,17 @@ def _check_arguments(
         )
 
 
-def _collate_for(
-    pipeline: Callable[..., Any],
-    collate_fn: Callable[[Any], Any] | None,
-    batch_size: int | None,
-    batch_sampler: Iterable[Any] | None,
-) -> Callable[[Any], Any]:
-    """Returns the `collate_fn` of a loader with a pipeline, after checking its arguments."""
-    from torchdali.loader._dataset.pipeline_stage import collate_fields
+def _check_pipeline(
+    pipeline: Callable[..., Any], batch_size: int | None, batch_sampler: Iterable[Any] | None
+) -> None:
+    """Checks the arguments of a loader with a pipeline."""
     from torchdali.pipeline._pipeline_def import is_pipeline_def
 
-    # Lightning creates another loader from the attributes of one, and passes our function.
-    if collate_fn not in (None, collate_fields):
+    if not callable(pipeline):
         raise _make(
-            ArgumentError,
-            "DataLoader: `pipeline` with a `collate_fn`: the pipeline makes the batch",
+            ArgumentTypeError,
+            f"DataLoader: `pipeline` is a {type(pipeline).__name__}, expected a function of data "
+            "nodes",
         )
     if batch_size is None and batch_sampler is None:
         raise _make(
@@ -246,7 +266,27 @@ def _collate_for(
             "DataLoader: `pipeline` is a function that makes a Pipeline",
             fix="leave out @pipeline_def, and pass its arguments as `pipeline_options`",
         )
-    return collate_fields
+
+
+def _collate_for(
+    pipeline: Callable[..., Any],
+    collate_fn: Callable[[Any], Any] | None,
+    fields: Mapping[str | int, Layout | File | str] | None,
+    pipeline_options: Mapping[str, Any] | None,
+) -> Callable[[Any], Any]:
+    """Returns the `collate_fn` of a loader with a pipeline."""
+    from torchdali.loader._dataset.columns import FieldCollate
+    from torchdali.loader._dataset.pipeline_options import PipelineOptions
+
+    options = PipelineOptions(pipeline_options)
+    collate = FieldCollate(FieldMarks(pipeline, fields, options.fields))
+    # Lightning creates another loader from the attributes of one, and passes our function.
+    if collate_fn is not None and collate_fn != collate:
+        raise _make(
+            ArgumentError,
+            "DataLoader: `pipeline` with a `collate_fn`: the pipeline makes the batch",
+        )
+    return collate
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

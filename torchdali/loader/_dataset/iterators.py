@@ -6,7 +6,8 @@ from __future__ import annotations
 import collections
 import time
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import IterDataPipe, MapDataPipe
@@ -15,14 +16,14 @@ from torchdali.errors import DataError, _make
 from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, FetchOptions, SampleErrors
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.process_pool import LoaderWork, ProcessPool
-from torchdali.loader._dataset.progress import Progress, Step
+from torchdali.loader._dataset.progress import Progress, RandomStream, Step
 from torchdali.loader._dataset.sampling import (
     IndexStream,
     generators_of,
     random_state,
     set_generators,
 )
-from torchdali.loader._dataset.stages import Stage, device_stage, in_turn
+from torchdali.loader._dataset.stages import device_stage, in_turn
 from torchdali.loader._dataset.thread_pool import ThreadPool
 from torchdali.loader._dataset.torch_internals import (
     BaseIterator,
@@ -32,6 +33,9 @@ from torchdali.loader._dataset.torch_internals import (
     sharding_init,
 )
 from torchdali.loader._dataset.worker_pool import WorkerPool
+
+if TYPE_CHECKING:
+    from torchdali.loader._dataset.pipeline_stage import PipelineStage
 
 __all__ = ["InProcessIterator", "LoaderIterator", "WorkerIterator"]
 
@@ -47,14 +51,13 @@ def _fetch_options(loader: Any) -> FetchOptions:
     )
 
 
-def _stages(loader: Any, state: LoaderState) -> Stage | None:
-    """Returns the work on batches that a loader was asked for; None: there is none."""
-    pipeline = None
-    if loader.pipeline is not None:
-        from torchdali.loader._dataset.pipeline_stage import PipelineStage
+def _pipeline_stage(loader: Any, state: LoaderState) -> PipelineStage | None:
+    """Returns the work of the pipeline of a loader; None: it has none."""
+    if loader.pipeline is None:
+        return None
+    from torchdali.loader._dataset.pipeline_stage import PipelineStage
 
-        pipeline = PipelineStage(loader, state)
-    return in_turn(pipeline, device_stage(loader.device))
+    return PipelineStage(loader, state)
 
 
 def _states_of_next_epoch(states: list[Any]) -> list[Any]:
@@ -99,13 +102,24 @@ class LoaderIterator(BaseIterator):
         self._loader_state = state
         self._resumed = resumed
         self._options = _fetch_options(loader)
-        self._stage = _stages(loader, state)
+        self._pipeline = _pipeline_stage(loader, state)
+        self._stage = in_turn(self._pipeline, device_stage(loader.device))
+        # The stage that copies to a device needs page-locked memory, and makes it.
+        self._pins_outputs = self._pipeline is not None and self._stage is self._pipeline
+        self._seeded_epochs = 0  # that have begun with the present base_seed
         self._steps: list[Step] = []  # of jobs without a batch, until the next batch
         self._tickets = 0
+
+    @property
+    def collate(self) -> Callable[[Any], Any]:
+        """Makes a batch of samples; for a pipeline, its columns."""
+        collate = super().collate
+        return collate.columns if self._pipeline is not None else collate  # type: ignore[attr-defined]
 
     def _start_epoch(self, loader: Any) -> None:
         """Begins an epoch, or continues the one that was resumed."""
         state, self._resumed = self._resumed, None
+        resumed = state
         self._worker_states: list[Any] = [None] * max(self.num_workers, 1)
         if state is not None:
             self._worker_states = state["workers"]
@@ -119,9 +133,31 @@ class LoaderIterator(BaseIterator):
         )
         self._indices_ahead = collections.deque(state["ahead"] if state else ())
         self._progress = Progress(self._indices, self.base_seed, self.num_workers, state)
+        if self._pipeline is not None:
+            self._progress.stream = self._random_stream(self._pipeline.given_seed, resumed)
+            self._pipeline.start_epoch(self._progress.stream.seed, self._progress.stream.position)
         self.set_batches_given(self._progress.given)
         self._loader_state.progress = self._progress
         self._steps = []
+
+    def _random_stream(self, given: int | None, resumed: dict[str, Any] | None) -> RandomStream:
+        """Returns the random values of an epoch of the pipeline.
+
+        A seed that was given is for all epochs of the loader, which are numbered. Otherwise each
+        has the seed that torch draws for it, except with persistent workers.
+        """
+        loader_state = self._loader_state
+        stored = None if resumed is None else resumed.get("pipeline")
+        if stored is not None:
+            assert resumed is not None
+            loader_state.epoch = stored["epoch"]
+            if not resumed["finished"]:
+                self._seeded_epochs = stored["epoch"] + 1
+                return RandomStream(**stored)
+        epoch = self._seeded_epochs if given is None else loader_state.epoch + 1
+        self._seeded_epochs += 1
+        loader_state.epoch = epoch
+        return RandomStream(int(self.base_seed) if given is None else given, epoch)
 
     def _next_indices(self) -> Any:
         """Returns the next indices; raises StopIteration if there are no more."""
@@ -164,7 +200,15 @@ class LoaderIterator(BaseIterator):
             raise
         for step in steps:
             progress.advance(step)
-        return data
+        return self.pinned(data) if self._pins_outputs else data
+
+    def _for_stage(self, data: Any) -> Any:
+        """Returns a batch as stages take it. What a pipeline reads need not be page-locked."""
+        return self.pinned(data) if self._pipeline is None else data
+
+    def _num_samples(self, data: Any) -> int:
+        """Returns how many samples of a batch the pipeline processes."""
+        return 0 if self._pipeline is None or data is NO_SAMPLES else int(data.size)
 
     def _take_steps(self) -> list[Step]:
         steps, self._steps = self._steps, []
@@ -243,9 +287,17 @@ class InProcessIterator(LoaderIterator):
             data = self._fetcher.fetch(indices, errors)
             self._count_errors(errors)
             state = self._fetcher.state() if self._fetcher.has_state else None
-            self._steps.append(Step(ticket, 0, state, has_batch=data is not NO_SAMPLES))
+            self._steps.append(
+                Step(
+                    ticket,
+                    0,
+                    state,
+                    has_batch=data is not NO_SAMPLES,
+                    samples=self._num_samples(data),
+                )
+            )
             if data is not NO_SAMPLES:
-                return self.pinned(data), self._take_steps()
+                return self._for_stage(data), self._take_steps()
 
 
 class WorkerIterator(LoaderIterator):
@@ -340,13 +392,14 @@ class WorkerIterator(LoaderIterator):
                 self._active.discard(queue)
             worker = 0 if self._uses_threads else reply.worker
             has_batch = reply.data is not NO_SAMPLES
-            self._steps.append(Step(ticket, worker, reply.state, reply.ended, has_batch))
+            samples = self._num_samples(reply.data)
+            self._steps.append(Step(ticket, worker, reply.state, reply.ended, has_batch, samples))
             self._post(queue)
             self._count_errors(reply.errors)
             if reply.error is not None:
                 reply.error.reraise()
             if has_batch:
-                return self.pinned(reply.data), self._take_steps()
+                return self._for_stage(reply.data), self._take_steps()
         raise StopIteration
 
     def _end_epoch(self) -> None:

@@ -17,7 +17,8 @@ class LoaderState:
     Attributes:
         progress: how far the user is in the epoch; None: no epoch has begun.
         loaded: what load_state_dict() was called with, until the next epoch begins.
-        idle_pipelines: pipelines of earlier epochs; their random operators continue in the next.
+        idle_pipelines: pipelines of earlier epochs, for the next.
+        epoch: number of the last epoch whose batches a pipeline with a given seed processes.
         clock: measures how long the user waits.
     """
 
@@ -25,4 +26,5 @@ class LoaderState:
         self.progress: Progress | None = None
         self.loaded: dict[str, Any] | None = None
         self.idle_pipelines: list[Any] = []
+        self.epoch = -1
         self.clock = WaitClock()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from torchdali.errors import ArgumentError, _make
@@ -11,9 +11,10 @@ from torchdali.loader._dataset.fetch import Fetcher, plain_state
 from torchdali.loader._dataset.sampling import IndexStream, generators_of, random_state
 from torchdali.loader._dataset.torch_internals import is_iterable, reported_length
 
-__all__ = ["Progress", "Step", "check_state", "fresh_state"]
+__all__ = ["Progress", "RandomStream", "Step", "check_state", "fresh_state"]
 
 _VERSION = 1
+_MOST_SAMPLES = 1 << 34  # of an epoch, as in docs/design/loop.md
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Step:
         state: of the worker after the job; None if it has none.
         ended: whether the worker has no more batches.
         has_batch: whether the user gets a batch.
+        samples: of the batch, if a pipeline processes it.
     """
 
     ticket: int
@@ -33,6 +35,27 @@ class Step:
     state: dict[str, Any] | None
     ended: bool = False
     has_batch: bool = True
+    samples: int = 0
+
+
+@dataclass
+class RandomStream:
+    """The random values of the pipeline of a loader in an epoch.
+
+    Attributes:
+        seed: of the random operators.
+        epoch: number of the epoch among those with this seed.
+        samples: of the epoch that the user has.
+    """
+
+    seed: int
+    epoch: int
+    samples: int = 0
+
+    @property
+    def position(self) -> int:
+        """Number of the next sample among those of all epochs."""
+        return self.epoch * _MOST_SAMPLES + self.samples
 
 
 class Progress:
@@ -51,6 +74,7 @@ class Progress:
         ended: the workers that have no more batches.
         turn: the worker whose batch comes next.
         fetcher: has the present state, if nothing is fetched ahead; else None.
+        stream: of the pipeline; None if the loader has none.
     """
 
     def __init__(
@@ -67,6 +91,7 @@ class Progress:
         self.ended: set[int] = set(state["ended"]) if state else set()
         self.turn: int = state["turn"] if state else 0
         self.fetcher: Fetcher | None = None
+        self.stream: RandomStream | None = None
 
     def add_ahead(self, ticket: int, indices: Any) -> None:
         """Notes indices that a batch will be made of."""
@@ -76,6 +101,8 @@ class Progress:
         """Notes what the user gets."""
         self._ahead.pop(step.ticket, None)
         self.given += step.has_batch
+        if self.stream is not None:
+            self.stream.samples += step.samples
         if step.state is not None:
             self._states[step.worker] = step.state
         if step.ended:
@@ -102,6 +129,7 @@ class Progress:
             "workers": [self.fetcher.state()] if self.fetcher else list(self._states),
             "ended": sorted(self.ended),
             "turn": self.turn,
+            "pipeline": None if self.stream is None else asdict(self.stream),
         }
 
 
@@ -126,6 +154,7 @@ def fresh_state(loader: Any) -> dict[str, Any]:
         "workers": [state] * max(loader.num_workers, 1),
         "ended": [],
         "turn": 0,
+        "pipeline": None,
     }
 
 

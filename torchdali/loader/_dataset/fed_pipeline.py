@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pipeline that processes the columns of a loader's batches."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from torchdali import fn
+from torchdali._common.location import SourceLocation
+from torchdali._graph import conditionals
+from torchdali._graph.pytree import flatten
+from torchdali.errors import ArgumentError, ArgumentTypeError, DataError, _make
+from torchdali.loader._dataset.columns import Column, Fields
+from torchdali.loader._dataset.pipeline_options import PipelineOptions
+from torchdali.loader.fields import FieldMarks, Layout, described
+from torchdali.pipeline import Pipeline
+from torchdali.pipeline._driver import driver_of
+from torchdali.pipeline._options import Options
+
+__all__ = ["FedPipeline"]
+
+_SIZE = "size of the batch"  # an external source
+
+
+class FedPipeline:
+    """A pipeline with an external source for each field of a sample.
+
+    What the function returns as it got it, travels beside the pipeline.
+
+    Args:
+        function: of the user.
+        batch: that shows the fields.
+        marks: of the fields.
+        options: of the pipeline.
+        batch_size: the greatest number of samples.
+        seed: of the random operators.
+
+    Attributes:
+        pipeline: built.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        batch: Fields,
+        marks: FieldMarks,
+        options: PipelineOptions,
+        batch_size: int,
+        seed: int,
+    ) -> None:
+        self._names, count = batch.names, len(batch.columns)
+        self._batch_size = batch_size
+        marks.check(self._names, count)
+        self._inputs = [described(self._names, i).replace("`", "") for i in range(count)]
+        self._layouts = [
+            mark.letters if isinstance(mark, Layout) else None
+            for mark in (marks.of(self._names, i) for i in range(count))
+        ]
+        _check_parameters(function, self._names, count)
+        pipeline = Pipeline(**options.arguments, batch_size=batch_size, seed=seed)
+        driver_of(pipeline).require_layouts()
+        with pipeline:
+            size = fn.external_source(name=_SIZE, no_copy=True)
+            nodes = [fn.external_source(name=name, no_copy=True) for name in self._inputs]
+            define = conditionals.convert(function) if options.enable_conditionals else function
+            made = (
+                define(*nodes)
+                if self._names is None
+                else define(**dict(zip(self._names, nodes, strict=True)))
+            )
+        leaves, self._structure = flatten(made)
+        # For each leaf, the field that it is; None: it is an output of the pipeline.
+        self._fields = [
+            next((i for i, node in enumerate(nodes) if node is leaf), None) for leaf in leaves
+        ]
+        outputs = [leaf for leaf, field in zip(leaves, self._fields, strict=True) if field is None]
+        self._declared = self._declarations(options.declared)
+        # Without an input, a pipeline makes batches of its full size.
+        pipeline.set_outputs(*outputs, size)
+        pipeline.build()
+        self.pipeline = pipeline
+        self._seed, self._position = seed, 0  # of the next sample
+        self._needed = set(driver_of(pipeline).input_names)
+
+    def _declarations(self, given: Mapping[str, Any]) -> Options | None:
+        """Returns what is declared about the outputs of the pipeline; None: nothing.
+
+        Raises:
+            ArgumentError: it is declared about other outputs.
+        """
+        own = {}
+        for name, value in given.items():
+            own[name] = value
+            if not isinstance(value, (list, tuple)):
+                continue
+            if len(value) != len(self._fields):
+                raise _make(
+                    ArgumentError,
+                    f"DataLoader: `{name}` has {len(value)} entries, `pipeline` returns "
+                    f"{len(self._fields)} values",
+                )
+            for index, (entry, field) in enumerate(zip(value, self._fields, strict=True)):
+                if entry is not None and field is not None:
+                    raise _make(
+                        ArgumentError,
+                        f"DataLoader: `{name}` has {entry!r} for the value {index}, which is "
+                        f"{described(self._names, field)} as the dataset returns it",
+                        fix="declare None for it",
+                    )
+            own[name] = [v for v, field in zip(value, self._fields, strict=True) if field is None]
+        return Options(**own) if own and None in self._fields else None
+
+    def fits(self, batch: Fields) -> bool:
+        """Returns whether it can take a batch."""
+        return (
+            self._names == batch.names
+            and len(self._inputs) == len(batch.columns)
+            and batch.size <= self._batch_size
+        )
+
+    def move_to(self, seed: int, position: int) -> None:
+        """Has the next batch begin with other random values; drops the batches in work.
+
+        Args:
+            seed: of the random operators.
+            position: number of the next sample.
+        """
+        if (seed, position) == (self._seed, self._position):
+            return
+        driver = driver_of(self.pipeline)
+        driver.resume_from(
+            dataclasses.replace(driver.snapshot(), seed=seed, samples=position, ended=False)
+        )
+        self.pipeline.build()
+        self._seed, self._position = seed, position
+
+    def feed(self, batch: Fields) -> None:
+        """Feeds the fields of a batch that operators need, and starts an iteration.
+
+        Raises:
+            ArgumentTypeError: operators need a field that they cannot take.
+        """
+        needed = [i for i, name in enumerate(self._inputs) if name in self._needed]
+        for index in needed:
+            if batch.columns[index].data is None:
+                raise _no_data(batch, index)
+        for index in needed:
+            self.pipeline.feed_input(
+                self._inputs[index], batch.columns[index].data, layout=self._layouts[index]
+            )
+        self.pipeline.feed_input(_SIZE, torch.zeros(batch.size, dtype=torch.uint8))
+        self.pipeline.schedule_run()
+        self._position += batch.size
+
+    def take(self, batch: Fields) -> Any:
+        """Returns the oldest batch in work, in the structure of the function.
+
+        Args:
+            batch: that was fed for it.
+
+        Raises:
+            DataError: a field that travels beside the pipeline cannot be collated.
+        """
+        *made, _ = self.pipeline.share_outputs()
+        if self._declared is not None:
+            self._declared.check_outputs(made)
+        outputs = iter(made)
+        return self._structure.rebuild(
+            [
+                _tensors(next(outputs)) if field is None else _beside(batch, field)
+                for field in self._fields
+            ]
+        )
+
+
+def _tensors(batch: Any) -> Any:
+    """Returns an output as one tensor, or as a list of tensors if shapes differ."""
+    return batch.as_torch() if batch.is_dense_tensor() else batch.as_torch_list()
+
+
+def _no_data(batch: Fields, index: int) -> Exception:
+    column, name = batch.columns[index], described(batch.names, index)
+    kind, sample = column.problem or ("value", 0)
+    return _make(
+        ArgumentTypeError,
+        f"DataLoader: {name} is a {kind}, which operators of `pipeline` cannot take",
+        sample=sample,
+        batch_size=batch.size,
+        fix="mark it File if it is the path of a file: fields={...: File()}; otherwise return it "
+        "from `pipeline` as it is"
+        if kind == "str"
+        else "return arrays, tensors, numbers, bytes or pathlib.Path, or return the field from "
+        "`pipeline` as it is",
+    )
+
+
+def _beside(batch: Fields, index: int) -> Any:
+    """Returns a field that travels beside the pipeline."""
+    column = batch.columns[index]
+    if column.failure is not None:
+        raise _make(
+            DataError,
+            f"DataLoader: {described(batch.names, index)} cannot be collated: {column.failure}",
+            fix="return tensors or arrays of one shape",
+        )
+    return _together(column) if column.beside is None else column.beside
+
+
+def _together(column: Column) -> Any:
+    """Returns the data of a column as one tensor, or as a list of tensors if shapes differ."""
+    tensors = [_as_tensor(value) for value in column.data]
+    first = tensors[0]
+    if all(t.shape == first.shape and t.dtype == first.dtype for t in tensors):
+        return torch.stack(tensors)
+    return [tensor.clone() for tensor in tensors]
+
+
+def _as_tensor(value: Any) -> torch.Tensor:
+    if isinstance(value, torch.Tensor):
+        return value
+    if not value.flags.writeable or any(stride < 0 for stride in value.strides):
+        value = np.array(value)
+    return torch.from_numpy(value)
+
+
+def _check_parameters(
+    function: Callable[..., Any], names: tuple[str, ...] | None, count: int
+) -> None:
+    """Checks that a function takes the fields.
+
+    Raises:
+        ArgumentTypeError: it does not.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # code in C has none
+        return
+    fields = f"{count} fields" if names is None else ", ".join(f"`{name}`" for name in names)
+    try:
+        if names is None:
+            signature.bind(*range(count))
+        else:
+            signature.bind(**dict.fromkeys(names))
+    except TypeError as error:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        raise _make(
+            ArgumentTypeError,
+            f"DataLoader: `pipeline` takes {signature}, a sample has {fields}: {error}",
+            location=code and SourceLocation(code.co_filename, code.co_firstlineno, code.co_name),
+            fix="give the function one parameter for each field"
+            + ("" if names is None else ", with its name, or **kwargs for those that it ignores"),
+        ) from None
