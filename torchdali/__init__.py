@@ -8,6 +8,7 @@ processes rely on that: they take the few modules that they need, and never load
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ __all__ = [
     "types",
 ]
 
-# Name -> module and name in there; names that are not here are modules.
+# Name -> module and name in there; other names of __all__ are modules.
 _ELSEWHERE = {
     "DataLoader": ("loader", "DataLoader"),
     "OperatorConcurrency": ("pipeline", "OperatorConcurrency"),
@@ -53,6 +54,7 @@ _ELSEWHERE = {
     "PipelineLoader": ("loop", "PipelineLoader"),
     "SampleContext": ("_common.sample", "SampleContext"),
     "StreamPolicy": ("pipeline", "StreamPolicy"),
+    "__cuda_version__": ("backend", "__cuda_version__"),
     "__version__": ("_build_info", "VERSION"),
     "current_sample": ("_common.sample", "current_sample"),
     "get_worker_info": ("loader", "get_worker_info"),
@@ -62,9 +64,28 @@ _ELSEWHERE = {
 }
 
 
+# Modules that DALI loads with the package.
+_MODULES = ("auto_aug", "external_source", "pickling", "plugin", "python_function_plugin")
+
+
+class _Finder:
+    """The last of sys.meta_path: says more about modules of DALI that are not here."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Finds nothing; raises UnsupportedModuleError for a module of DALI."""
+        del path, target
+        if name.startswith(f"{__name__}."):
+            importlib.import_module(f"{__name__}._common.unsupported").check_module(name)
+
+
+sys.meta_path.append(_Finder)
+
+
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__ and name not in _ELSEWHERE and name not in _MODULES:
+        unsupported = importlib.import_module(f"{__name__}._common.unsupported")
+        return unsupported.names_of(__name__)(name)
     module, attribute = _ELSEWHERE.get(name, (name, ""))
     found = importlib.import_module(f"{__name__}.{module}")
     value = getattr(found, attribute) if attribute else found

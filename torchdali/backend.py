@@ -12,10 +12,12 @@ import ctypes
 import gc
 import os
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from torchdali import types as types
+from torchdali._common.unsupported import names_of
 from torchdali._engine.dali_schema import OpSchema, registered_operators
 from torchdali._engine.dali_schema import find as _find
 from torchdali.errors import ArgumentError, UnsupportedError, _make
@@ -27,10 +29,13 @@ from torchdali.tensors._gpu import require_gpu
 __all__ = [
     "CheckDLPackCapsule",
     "GetCudaVersion",
+    "GetCufftVersion",
     "GetCxx11AbiFlag",
     "GetDeviceBufferGrowthFactor",
     "GetHostBufferGrowthFactor",
     "GetHostBufferShrinkThreshold",
+    "GetNppVersion",
+    "GetNvjpegVersion",
     "GetSchema",
     "IsDriverInitialized",
     "LoadLibrary",
@@ -246,6 +251,24 @@ def GetCudaVersion() -> int:
     return 1000 * int(major) + 10 * int(minor)
 
 
+__cuda_version__ = GetCudaVersion()
+
+
+def GetNvjpegVersion() -> int:
+    """Returns the version of the nvJPEG that is linked, -1: the engine loads it when it is used."""
+    return -1
+
+
+def GetCufftVersion() -> int:
+    """Returns -1: the engine does not use cuFFT."""
+    return -1
+
+
+def GetNppVersion() -> int:
+    """Returns -1: the engine does not use NPP."""
+    return -1
+
+
 def IsDriverInitialized() -> bool:
     """Returns whether this process uses CUDA already."""
     return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
@@ -301,3 +324,7 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream(device_id={self.device_id}, handle={self.handle:#x})"
+
+
+if not TYPE_CHECKING:  # else a type checker would believe every name
+    __getattr__ = names_of(__name__)

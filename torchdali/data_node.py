@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from torchdali._common.enums import DALIDataType
 from torchdali._common.location import SourceLocation, find_user_location
+from torchdali._common.unsupported import names_of
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
 
 if TYPE_CHECKING:
@@ -347,3 +348,7 @@ class OpNode:
 
 def _shown(value: Any) -> str:
     return f"<{len(value)} bytes>" if isinstance(value, bytes) else repr(value)
+
+
+if not TYPE_CHECKING:  # else a type checker would believe every name
+    __getattr__ = names_of(__name__)

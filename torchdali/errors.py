@@ -22,6 +22,8 @@ __all__ = [
     "PipelineError",
     "TorchdaliError",
     "UnsupportedError",
+    "UnsupportedModuleError",
+    "UnsupportedNameError",
 ]
 
 
@@ -76,6 +78,14 @@ class DataError(TorchdaliError, ValueError):
 
 class UnsupportedError(TorchdaliError, NotImplementedError):
     """Something that this version or this build of torchdali cannot do."""
+
+
+class UnsupportedNameError(UnsupportedError, AttributeError):
+    """A name of DALI that torchdali does not have; hasattr() returns False for it."""
+
+
+class UnsupportedModuleError(UnsupportedError, ModuleNotFoundError):
+    """A module of DALI that torchdali does not have."""
 
 
 class InternalError(TorchdaliError):

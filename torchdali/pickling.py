@@ -22,7 +22,9 @@ import pickle
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from torchdali._common.unsupported import names_of
 
 __all__ = ["dumps", "find_culprit", "loads", "pickle_by_value"]
 
@@ -274,3 +276,7 @@ def _fill_class(cls: type, attributes: dict[str, Any]) -> None:
     for name, value in attributes.items():
         setattr(cls, name, value)
     abc.update_abstractmethods(cls)
+
+
+if not TYPE_CHECKING:  # else a type checker would believe every name
+    __getattr__ = names_of(__name__)

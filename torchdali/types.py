@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from torchdali._common.enums import (
     DALIDataType,
     DALIImageType,
@@ -11,6 +13,7 @@ from torchdali._common.enums import (
     PipelineAPIType,
 )
 from torchdali._common.infos import BatchInfo, CUDAStream, SampleInfo, TensorLayout
+from torchdali._common.unsupported import names_of
 from torchdali._engine.dtypes import (
     ANY_DATA,
     BGR,
@@ -112,3 +115,6 @@ __all__ = [
     "to_numpy_type",
     "to_torch_type",
 ]
+
+if not TYPE_CHECKING:  # else a type checker would believe every name
+    __getattr__ = names_of(__name__)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def run_ours(name: str, **options: Any) -> list[list[tuple[list[torch.Tensor], s
     def definition():
         inputs = {
             n: fn.external_source(
-                source=lambda i, n=n: batch(n, i) if i < len(SIZES) else None,
+                source=functools.partial(lambda n, i: batch(n, i) if i < len(SIZES) else None, n),
                 layout=conditional_programs.LAYOUTS.get(n),
             )
             for n in names

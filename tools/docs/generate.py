@@ -161,6 +161,10 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
             python.append(f"from torchdali.external_source import {own} as {own}")
         else:
             body += _stub_function(schema) if kind == "fn" else _stub_class(schema)
+    if kind == "ops" and not path:
+        for own, made in _callables.CLASSES.items():
+            names.append(own)
+            python.append(f"from {made.__module__} import {own} as {own}")
     package = ".".join(["torchdali", kind, *path])
     imports = [
         "import os",
@@ -173,9 +177,9 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
         "from torchdali import types",
         *sorted(
             [
-                *(["from torchdali.fn._callables import _Operator"] if kind == "ops" else []),
                 *[f"from {package} import {family} as {family}" for family in families],
                 *python,
+                *(["from torchdali.fn._callables import _Operator"] if kind == "ops" else []),
                 "from torchdali.data_node import DataNode",
             ],
             key=lambda line: line.split()[1],

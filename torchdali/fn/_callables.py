@@ -14,6 +14,7 @@ from typing import Any
 from torchdali import external_source as _external
 from torchdali import python_function_plugin, types
 from torchdali._common.location import find_user_location, user_stack_level
+from torchdali._common.unsupported import names_of
 from torchdali._engine.schema import (
     ALIASES,
     ENUMS,
@@ -25,6 +26,7 @@ from torchdali._engine.schema import (
 )
 from torchdali._graph import node_methods, record
 from torchdali._graph.check import check_device, resolve
+from torchdali.fn._compose import Compose
 
 __all__ = ["docstring", "input_name", "install", "parameters", "signature"]
 
@@ -211,6 +213,10 @@ class PythonFunctionBase(_Operator):
         return types.CUDAStream(python_function_plugin.current_dali_stream())
 
 
+# What ``ops`` has besides operators.
+CLASSES: dict[str, type[Any]] = {"Compose": Compose, "PythonFunctionBase": PythonFunctionBase}
+
+
 def _class(schema: OperatorSchema) -> type[_Operator]:
     own = signature(schema)
     params = [p for p in own.parameters.values() if p.kind is p.KEYWORD_ONLY]
@@ -274,6 +280,7 @@ def _module(package: ModuleType, path: tuple[str, ...], *, export: bool) -> Modu
             found = ModuleType(name, f"Operators of ``{name}``.")
             found.__all__ = []  # type: ignore[attr-defined]
             found.__path__ = []  # so that a submodule of it can be imported by its dotted name
+            found.__getattr__ = names_of(name)  # type: ignore[method-assign]
             sys.modules[name] = found
             setattr(module, part, found)
         if export:
@@ -291,6 +298,7 @@ def _export(module: ModuleType, name: str) -> None:
 def install(package: ModuleType) -> None:
     """Fills ``torchdali.fn`` or ``torchdali.ops`` with what the registry holds."""
     prefix = package.__name__.rpartition(".")[2]
+    package.__getattr__ = names_of(package.__name__)  # type: ignore[method-assign]
     made: dict[str, Any] = {}
     for schema in registry().values():
         if schema.name in PYTHON:
@@ -301,7 +309,9 @@ def install(package: ModuleType) -> None:
     for name, value in made.items():
         _place(package, names[name], value, rename=name not in PYTHON)
     if prefix == "ops":
-        _place(package, "PythonFunctionBase", PythonFunctionBase)
+        for own, value in CLASSES.items():
+            setattr(package, own, value)
+            _export(package, own)
     for old, new in ALIASES.items():
         if new in made and old not in made:
             shown = _shown(prefix, old)

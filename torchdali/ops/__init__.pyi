@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from torchdali import types
 from torchdali.data_node import DataNode
 from torchdali.external_source import ExternalSource as ExternalSource
+from torchdali.fn._callables import PythonFunctionBase as PythonFunctionBase
 from torchdali.fn._callables import _Operator
+from torchdali.fn._compose import Compose as Compose
 from torchdali.ops import decoders as decoders
 from torchdali.ops import experimental as experimental
 from torchdali.ops import noise as noise
@@ -32,6 +34,7 @@ __all__ = [
     "Clahe",
     "ColorSpaceConversion",
     "ColorTwist",
+    "Compose",
     "Constant",
     "Contrast",
     "CoordFlip",
@@ -70,6 +73,7 @@ __all__ = [
     "PerFrame",
     "PermuteBatch",
     "PythonFunction",
+    "PythonFunctionBase",
     "ROIRandomCrop",
     "RandomBBoxCrop",
     "RandomCropGenerator",

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
+from typing import TYPE_CHECKING
 
+from torchdali._common.unsupported import names_of
 from torchdali._graph import node_methods
 from torchdali.data_node import DataNode
 from torchdali.pipeline._options import OperatorConcurrency, StreamPolicy
@@ -30,3 +32,6 @@ Pipeline.__module__ = __name__
 experimental = ModuleType("torchdali.pipeline.experimental", "Another name of pipeline_def.")
 experimental.pipeline_def = pipeline_def  # type: ignore[attr-defined]
 sys.modules[experimental.__name__] = experimental
+
+if not TYPE_CHECKING:  # else a type checker would believe every name
+    __getattr__ = names_of(__name__)

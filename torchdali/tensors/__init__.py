@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from torchdali._common.unsupported import names_of
 from torchdali._engine.extension import _C
 from torchdali.tensors._base import TensorBase, TensorListBase
 from torchdali.tensors._gpu import copy_out, require_gpu, wait_for, wait_on
@@ -368,3 +369,7 @@ def use_on_stream(batches: tuple[Any, ...], cuda_stream: Any) -> tuple[Any, ...]
             data = batch._data
             wait_on(cuda_stream, [data] if isinstance(data, _Tensor) else data)
     return batches
+
+
+if not TYPE_CHECKING:  # else a type checker would believe every name
+    __getattr__ = names_of(__name__)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,9 @@ def run_ours(name: str, **options: Any) -> list[list[tuple[list[torch.Tensor], s
     def definition():
         inputs = [
             fn.external_source(
-                source=lambda i, n=n: programs.INPUTS[n][: SIZES[i]] if i < len(SIZES) else None,
+                source=functools.partial(
+                    lambda n, i: programs.INPUTS[n][: SIZES[i]] if i < len(SIZES) else None, n
+                ),
                 layout=programs.LAYOUTS.get(n),
             )
             for n in programs.inputs_of(name)

@@ -8,10 +8,11 @@ tensors are the pipeline's outputs without a copy, and stay valid.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from torchdali._common.unsupported import names_of
 from torchdali.errors import ArgumentError, PipelineError, _make
 from torchdali.ops import TorchPythonFunction
 from torchdali.plugin.base_iterator import LastBatchPolicy, _DaliBaseIterator
@@ -297,3 +298,7 @@ def _sparse_coo(samples: list[torch.Tensor], output: Any) -> torch.Tensor:
         (len(samples), *extents),
         check_invariants=False,
     )
+
+
+if not TYPE_CHECKING:  # else a type checker would believe every name
+    __getattr__ = names_of(__name__)
