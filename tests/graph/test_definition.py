@@ -139,6 +139,7 @@ def test_a_data_node_as_argument_has_one_value_per_sample(node):
         (lambda n: fn.crop_mirror_normalize(n, mean=[n, n]), TypeError, "list of data nodes"),
         (lambda n: fn.crop_mirror_normalize(n, mean=np.eye(2)), ValueError, "1-D list"),
         (lambda _: fn.flip(), ValueError, "takes 1 input"),
+        (lambda _: fn.flip(None), TypeError, "takes a DataNode.* got NoneType"),
         (lambda n: fn.flip(n, n), ValueError, "takes 1 input .*, got 2"),
         (lambda _: fn.flip("text"), TypeError, "takes a DataNode, got str"),
         (lambda _: fn.flip("images"), TypeError, "`data` takes a DataNode.* got str"),

@@ -117,7 +117,7 @@ def test_run_takes_data_by_name():
         (np.zeros((0, 1)), ValueError, "at least one sample"),
         ([], ValueError, "empty"),
         (np.float32(1), ValueError, "scalar"),
-        ([np.zeros(2), np.zeros((2, 2))], ValueError, "number of dimensions"),
+        ([np.zeros(2), np.zeros((2, 2))], TypeError, "number of dimensions"),
         ([np.zeros(2), np.zeros(2, np.uint8)], TypeError, "one type"),
         (np.zeros((2, 2), np.complex64), TypeError, "complex64"),
         ("text", TypeError, "str"),

@@ -61,9 +61,9 @@ def input_sets(
 ) -> list[tuple[DataNode, ...]] | tuple[DataNode, ...]:
     """Returns the inputs of one use, or of several if lists of nodes were passed."""
     given = list(inputs)
-    while given and given[-1] is None:  # an optional input left out
-        given.pop()
     least, most = schema.min_inputs, schema.max_inputs
+    while len(given) > least and given[-1] is None:  # an optional input left out
+        given.pop()
     if not least <= len(given) <= most:
         wanted = str(least) if least == most else f"{least} to {most}"
         names = ", ".join(f"`{i.name}`" for i in schema.inputs)

@@ -370,3 +370,5 @@ class _DaliBaseIterator:
         Where FILL takes samples of the next epoch, they count.
         """
         return -1 if self._epochs is None else self._epochs.current().size
+
+    _size = size  # which programs read that were written before DALI had `size`

@@ -201,7 +201,7 @@ def as_samples(
             )
         if tensor.dim() != first.dim():
             raise _make(
-                ArgumentError,
+                ArgumentTypeError,
                 f"samples of one batch have one number of dimensions: sample {index} has shape "
                 f"{list(tensor.shape)}, sample 0 has {list(first.shape)}",
             )
