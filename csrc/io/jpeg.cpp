@@ -92,6 +92,7 @@ struct Decoder {
   jpeg_progress_mgr progress;
   std::jmp_buf on_error;
   char message[JMSG_LENGTH_MAX];
+  int code;  // of the library's error; 0: the error is ours
   bool in_header;
   bool past_end;   // the decoder needed bytes after the last one
   bool truncated;  // ... and made up pixels
@@ -102,6 +103,7 @@ struct Decoder {
 void on_error_exit(j_common_ptr cinfo) {
   Decoder& d = Decoder::of(cinfo);
   cinfo->err->format_message(cinfo, d.message);
+  d.code = cinfo->err->msg_code;
   std::longjmp(d.on_error, 1);
 }
 
@@ -251,6 +253,23 @@ int read_rows(Decoder& d, JSAMPARRAY rows, int count) {
   return done;
 }
 
+// Raises the error that start(), skip_rows() or read_rows() has left.
+[[noreturn]] void raise_error(const Decoder& d) {
+  switch (d.code) {
+    case JERR_OUT_OF_MEMORY:
+      raise(ErrorKind::kRuntime, "libjpeg-turbo has no memory for the image: ", d.message);
+    case JERR_SOF_UNSUPPORTED:
+      raise(ErrorKind::kUnsupported, "lossless and hierarchical JPEG files are not supported (",
+            d.message, ")", to_fix("convert the file"));
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_NOT_COMPILED:
+      raise(ErrorKind::kUnsupported, "libjpeg-turbo does not support this JPEG file: ", d.message,
+            to_fix("convert the file"));
+    default: raise(ErrorKind::kData, "the JPEG file is broken: ", d.message);
+  }
+}
+
 // CMYK samples to RGB or gray: the light that each ink leaves is multiplied by the light that black
 // leaves, rounded down, as in DALI. `inverted`: samples are the remaining light (Adobe's files),
 // not the ink.
@@ -301,7 +320,7 @@ void decode_with_library(Bytes bytes, const ImageInfo& info, PixelModel model,
   const auto check = [&d](bool good) {
     TORCHDALI_CHECK_KIND(kData, !d.truncated,
                          "the JPEG file is truncated: it ends before the picture does");
-    TORCHDALI_CHECK_KIND(kData, good, "the JPEG file is broken: ", d.message);
+    if (!good) raise_error(d);
   };
   check(start(d, bytes, plan));
   if (d.past_end && lacks_scans(d.cinfo)) d.truncated = true;

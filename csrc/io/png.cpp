@@ -3,6 +3,7 @@
 // here, so that peeking needs no library.
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "io/bytes.h"
@@ -74,6 +75,7 @@ struct Decoder {
   const uint8_t* next;
   size_t left;
   bool truncated;
+  bool out_of_memory;
   char message[256];
 };
 
@@ -84,6 +86,15 @@ void on_error(png_structp png, png_const_charp message) {
 }
 
 void on_warning(png_structp, png_const_charp) {}
+
+// libpng reports a lack of memory as it does a broken file.
+png_voidp on_allocate(png_structp png, png_alloc_size_t size) {
+  void* memory = std::malloc(size);
+  if (memory == nullptr) static_cast<Decoder*>(png_get_mem_ptr(png))->out_of_memory = true;
+  return memory;
+}
+
+void on_free(png_structp, png_voidp memory) { std::free(memory); }
 
 void on_read(png_structp png, png_bytep out, size_t count) {
   auto& d = *static_cast<Decoder*>(png_get_io_ptr(png));
@@ -158,11 +169,14 @@ void decode_png(Bytes bytes, const ImageInfo& info, PixelTarget& target) {
   Decoder& d = guard.d;
   d.next = bytes.data();
   d.left = bytes.size();
-  d.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &d, on_error, on_warning);
+  d.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &d, on_error, on_warning, &d, on_allocate,
+                                   on_free);
   TORCHDALI_CHECK_KIND(kRuntime, d.png, "libpng could not start: ", d.message);
   d.info = png_create_info_struct(d.png);
   TORCHDALI_CHECK_KIND(kRuntime, d.info, "libpng is out of memory");
   const auto check = [&d](bool good) {
+    TORCHDALI_CHECK_KIND(kRuntime, good || !d.out_of_memory,
+                         "libpng has no memory for the image: ", d.message);
     TORCHDALI_CHECK_KIND(kData, good, "the PNG file is ", d.truncated ? "truncated" : "broken",
                          ": ", d.message);
   };

@@ -20,18 +20,18 @@ class PnmReader {
 
   // The next decimal number; blanks and comments before it are skipped.
   uint32_t number() {
-    constexpr uint32_t kMax = 1u << 30;
+    constexpr uint64_t kMax = 1u << 30;
     skip_blanks();
     check(position_ < bytes_.size());
     TORCHDALI_CHECK_KIND(kData, is_digit(bytes_[position_]),
                          "the PNM file is broken: a number is expected at byte ", position_);
-    uint32_t value = 0;
+    uint64_t value = 0;  // ten times kMax does not wrap
     for (; position_ < bytes_.size() && is_digit(bytes_[position_]); ++position_) {
       value = value * 10 + (bytes_[position_] - '0');
       TORCHDALI_CHECK_KIND(kData, value < kMax, "the PNM file is broken: the number at byte ",
                            position_, " is too large");
     }
-    return value;
+    return static_cast<uint32_t>(value);
   }
   // One pixel of a plain bitmap. There may be no blanks between pixels.
   bool bit() {

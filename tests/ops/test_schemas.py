@@ -37,7 +37,7 @@ RENAMED_TYPES = {("output_dtype", "int"): "DALIDataType"}
 # Arguments that DALI does not have: parallel and seeded calls of functions; an index of JPEG files,
 # and decoding at a smaller scale.
 _FUNCTION_ARGS = {"workers", "seed_generators"}
-_INDEX_ARGS = {"jpeg_index", "jpeg_index_size"}
+_INDEX_ARGS = {"jpeg_index", "jpeg_index_size", "max_pixels"}
 EXTRA_ARGS = {"python_function": _FUNCTION_ARGS, "dl_tensor_python_function": _FUNCTION_ARGS}
 EXTRA_ARGS |= {
     f"decoders.{kind}": _INDEX_ARGS for kind in ("image_crop", "image_slice", "image_random_crop")

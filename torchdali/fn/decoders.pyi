@@ -28,6 +28,7 @@ def image(
     jpeg_fancy_upsampling: bool | None = False,
     jpeg_index: str | os.PathLike[str] | None = "",
     jpeg_index_size: int | None = 1073741824,
+    max_pixels: int | None = 268435456,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -74,6 +75,9 @@ def image(
             not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
+        max_pixels: int, default 268435456. Largest number of pixels that the header of a file
+            may claim; a file of a few kilobytes can claim gigabytes. Files with more are
+            errors, also if only a window is decoded. torchdali only.
         affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
             otherwise without effect.
         device_memory_padding: int, default 16777216. For decoding with nvJPEG
@@ -133,6 +137,7 @@ def image(
     jpeg_fancy_upsampling: bool | None = False,
     jpeg_index: str | os.PathLike[str] | None = "",
     jpeg_index_size: int | None = 1073741824,
+    max_pixels: int | None = 268435456,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -168,6 +173,7 @@ def image_crop(
     jpeg_fancy_upsampling: bool | None = False,
     jpeg_index: str | os.PathLike[str] | None = "",
     jpeg_index_size: int | None = 1073741824,
+    max_pixels: int | None = 268435456,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -217,6 +223,9 @@ def image_crop(
             not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
+        max_pixels: int, default 268435456. Largest number of pixels that the header of a file
+            may claim; a file of a few kilobytes can claim gigabytes. Files with more are
+            errors, also if only a window is decoded. torchdali only.
         affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
             otherwise without effect.
         device_memory_padding: int, default 16777216. For decoding with nvJPEG
@@ -280,6 +289,7 @@ def image_crop(
     jpeg_fancy_upsampling: bool | None = False,
     jpeg_index: str | os.PathLike[str] | None = "",
     jpeg_index_size: int | None = 1073741824,
+    max_pixels: int | None = 268435456,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -317,6 +327,7 @@ def image_random_crop(
     jpeg_fancy_upsampling: bool | None = False,
     jpeg_index: str | os.PathLike[str] | None = "",
     jpeg_index_size: int | None = 1073741824,
+    max_pixels: int | None = 268435456,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -362,6 +373,9 @@ def image_random_crop(
             not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
+        max_pixels: int, default 268435456. Largest number of pixels that the header of a file
+            may claim; a file of a few kilobytes can claim gigabytes. Files with more are
+            errors, also if only a window is decoded. torchdali only.
         affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
             otherwise without effect.
         device_memory_padding: int, default 16777216. For decoding with nvJPEG
@@ -415,6 +429,7 @@ def image_random_crop(
     jpeg_fancy_upsampling: bool | None = False,
     jpeg_index: str | os.PathLike[str] | None = "",
     jpeg_index_size: int | None = 1073741824,
+    max_pixels: int | None = 268435456,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -450,6 +465,7 @@ def image_slice(
     jpeg_fancy_upsampling: bool | None = False,
     jpeg_index: str | os.PathLike[str] | None = "",
     jpeg_index_size: int | None = 1073741824,
+    max_pixels: int | None = 268435456,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,
@@ -503,6 +519,9 @@ def image_slice(
             not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
+        max_pixels: int, default 268435456. Largest number of pixels that the header of a file
+            may claim; a file of a few kilobytes can claim gigabytes. Files with more are
+            errors, also if only a window is decoded. torchdali only.
         affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
             otherwise without effect.
         device_memory_padding: int, default 16777216. For decoding with nvJPEG
@@ -570,6 +589,7 @@ def image_slice(
     jpeg_fancy_upsampling: bool | None = False,
     jpeg_index: str | os.PathLike[str] | None = "",
     jpeg_index_size: int | None = 1073741824,
+    max_pixels: int | None = 268435456,
     affine: bool | None = True,
     device_memory_padding: int | None = 16777216,
     device_memory_padding_jpeg2k: int | None = 0,

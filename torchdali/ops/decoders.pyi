@@ -41,6 +41,9 @@ class Image(_Operator):
             not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
+        max_pixels: int, default 268435456. Largest number of pixels that the header of a file
+            may claim; a file of a few kilobytes can claim gigabytes. Files with more are
+            errors, also if only a window is decoded. torchdali only.
         affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
             otherwise without effect.
         device_memory_padding: int, default 16777216. For decoding with nvJPEG
@@ -98,6 +101,7 @@ class Image(_Operator):
         jpeg_fancy_upsampling: bool | None = False,
         jpeg_index: str | os.PathLike[str] | None = "",
         jpeg_index_size: int | None = 1073741824,
+        max_pixels: int | None = 268435456,
         affine: bool | None = True,
         device_memory_padding: int | None = 16777216,
         device_memory_padding_jpeg2k: int | None = 0,
@@ -161,6 +165,9 @@ class ImageCrop(_Operator):
             not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
+        max_pixels: int, default 268435456. Largest number of pixels that the header of a file
+            may claim; a file of a few kilobytes can claim gigabytes. Files with more are
+            errors, also if only a window is decoded. torchdali only.
         affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
             otherwise without effect.
         device_memory_padding: int, default 16777216. For decoding with nvJPEG
@@ -222,6 +229,7 @@ class ImageCrop(_Operator):
         jpeg_fancy_upsampling: bool | None = False,
         jpeg_index: str | os.PathLike[str] | None = "",
         jpeg_index_size: int | None = 1073741824,
+        max_pixels: int | None = 268435456,
         affine: bool | None = True,
         device_memory_padding: int | None = 16777216,
         device_memory_padding_jpeg2k: int | None = 0,
@@ -287,6 +295,9 @@ class ImageRandomCrop(_Operator):
             not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
+        max_pixels: int, default 268435456. Largest number of pixels that the header of a file
+            may claim; a file of a few kilobytes can claim gigabytes. Files with more are
+            errors, also if only a window is decoded. torchdali only.
         affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
             otherwise without effect.
         device_memory_padding: int, default 16777216. For decoding with nvJPEG
@@ -338,6 +349,7 @@ class ImageRandomCrop(_Operator):
         jpeg_fancy_upsampling: bool | None = False,
         jpeg_index: str | os.PathLike[str] | None = "",
         jpeg_index_size: int | None = 1073741824,
+        max_pixels: int | None = 268435456,
         affine: bool | None = True,
         device_memory_padding: int | None = 16777216,
         device_memory_padding_jpeg2k: int | None = 0,
@@ -401,6 +413,9 @@ class ImageSlice(_Operator):
             not whole images or nvJPEG. Takes about 2 KB per image. torchdali only.
         jpeg_index_size: int, default 1073741824. Limit of the memory of `jpeg_index` in this
             process, in bytes. Further images are decoded without the index.
+        max_pixels: int, default 268435456. Largest number of pixels that the header of a file
+            may claim; a file of a few kilobytes can claim gigabytes. Files with more are
+            errors, also if only a window is decoded. torchdali only.
         affine: bool, default True. For decoding with nvJPEG (docs/design/gpu_jpeg.md);
             otherwise without effect.
         device_memory_padding: int, default 16777216. For decoding with nvJPEG
@@ -464,6 +479,7 @@ class ImageSlice(_Operator):
         jpeg_fancy_upsampling: bool | None = False,
         jpeg_index: str | os.PathLike[str] | None = "",
         jpeg_index_size: int | None = 1073741824,
+        max_pixels: int | None = 268435456,
         affine: bool | None = True,
         device_memory_padding: int | None = 16777216,
         device_memory_padding_jpeg2k: int | None = 0,

@@ -15,7 +15,7 @@ class EncodedImage final : public ImageSource {
       : decoder_(decoder),
         scaled_margin_(scaled_margin),
         bytes_(encoded_bytes(input)),
-        info_(io::peek_image(bytes_)) {
+        info_(decoder.peek(bytes_)) {
     image_ = {.dtype = decoder.dtype(), .shape = decoder.shape(info_, {}), .layout = "HWC"};
   }
   int reduce(float reduction) override {
@@ -53,7 +53,7 @@ class DecodeImage final : public Operator, public MakesImage {
   }
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
-    decoder_.decode(ctx, bytes, io::peek_image(bytes), std::nullopt);
+    decoder_.decode(ctx, bytes, decoder_.peek(bytes), std::nullopt);
   }
   std::unique_ptr<ImageSource> open(SampleContext& ctx) const override {
     return std::make_unique<EncodedImage>(decoder_, scaled_margin_, ctx.input(0));

@@ -12,7 +12,7 @@ class DecodeImageCrop final : public Operator {
   explicit DecodeImageCrop(const OpSpec& spec) : decoder_(spec), crop_(spec) {}
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
-    const io::ImageInfo info = io::peek_image(bytes);
+    const io::ImageInfo info = decoder_.peek(bytes);
     const Shape size = decoder_.size(info);
     const Window w = crop_(ctx, size, "HW");
     w.check_inside(size);

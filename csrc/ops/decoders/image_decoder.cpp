@@ -10,6 +10,7 @@ namespace torchdali {
 namespace {
 
 constexpr int64_t kIndexBytes = int64_t{1} << 30;
+constexpr int64_t kMaxPixels = int64_t{1} << 28;  // 16384 x 16384
 constexpr const char* kGpuOnly =
     "For decoding with nvJPEG (docs/design/gpu_jpeg.md); otherwise without effect.";
 
@@ -48,6 +49,11 @@ SchemaBuilder& add_image_decoder_args(SchemaBuilder& schema) {
       .arg("jpeg_index_size", kIndexBytes,
            "Limit of the memory of `jpeg_index` in this process, in bytes. Further images are "
            "decoded without the index.")
+      .arg(
+          "max_pixels", kMaxPixels,
+          "Largest number of pixels that the header of a file may claim; a file of a few kilobytes "
+          "can claim gigabytes. Files with more are errors, also if only a window is decoded. "
+          "torchdali only.")
       .arg("affine", true, kGpuOnly)
       .arg("device_memory_padding", kDeviceMemory, kGpuOnly)
       .arg("device_memory_padding_jpeg2k", int64_t{0}, kGpuOnly)
@@ -74,13 +80,23 @@ ImageDecoder::ImageDecoder(const OpSpec& spec)
                .dtype = spec.get<DType>("dtype"),
                .adjust_orientation = spec.get<bool>("adjust_orientation"),
                .fast_idct = spec.get<bool>("use_fast_idct")},
+      max_pixels_(spec.get<int64_t>("max_pixels")),
       for_device_(spec.schema->outputs.size() == 2),
       packs_(for_device_ && spec.get<std::string>("device_decoder") == kHybridDecoder),
       for_nvjpeg_(for_device_ && spec.get<std::string>("device_decoder") == kNvJpegDecoder) {
   io::check_decoder_dtype(options_.dtype);
+  TORCHDALI_CHECK(max_pixels_ > 0, "`max_pixels` must be positive, got ", max_pixels_);
   if (const auto where = spec.get<std::string>("jpeg_index"); !where.empty())
     index_ = io::jpeg::Index::open(where, spec.get<int64_t>("jpeg_index_size"));
   options_.jpeg_index = index_.get();
+}
+
+io::ImageInfo ImageDecoder::peek(io::Bytes bytes) const {
+  const io::ImageInfo info = io::peek_image(bytes);
+  TORCHDALI_CHECK_KIND(kData, info.height <= max_pixels_ / info.width, "the image has ",
+                       info.height, " x ", info.width, " pixels, `max_pixels` is ", max_pixels_,
+                       to_fix("pass a larger `max_pixels` to the decoder if the file is good"));
+  return info;
 }
 
 Shape ImageDecoder::size(const io::ImageInfo& info) const {

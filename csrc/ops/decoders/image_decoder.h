@@ -21,6 +21,8 @@ io::Bytes encoded_bytes(const SampleView& input);
 class ImageDecoder {
  public:
   explicit ImageDecoder(const OpSpec& spec);
+  // The header of an image; raises kData if it has too many pixels.
+  io::ImageInfo peek(io::Bytes bytes) const;
   // Size of the image after orientation, [height, width], for placing windows.
   Shape size(const io::ImageInfo& info) const;
   // [height, width, channels] of the whole image or of `region`.
@@ -38,6 +40,7 @@ class ImageDecoder {
                          const std::optional<io::Region>& region) const;
   io::DecodeOptions options_;
   std::shared_ptr<io::jpeg::Index> index_;  // null without an index
+  const int64_t max_pixels_;
   const bool for_device_, packs_, for_nvjpeg_;
 };
 

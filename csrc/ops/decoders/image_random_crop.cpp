@@ -13,7 +13,7 @@ class DecodeImageRandomCrop final : public Operator {
       : decoder_(spec), windows_(make_random_crop_generator(spec)) {}
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
-    const io::ImageInfo info = io::peek_image(bytes);
+    const io::ImageInfo info = decoder_.peek(bytes);
     const Shape size = decoder_.size(info);
     RandomStream random = ctx.random();
     const CropWindow w = windows_.generate(size[0], size[1], random);

@@ -95,7 +95,7 @@ class DecodeForRandomResizedCrop final : public Operator {
                       [&] { return RandomResize(part_of(spec, "random_resized_crop")); })) {}
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = blame(kTheDecoder, [&] { return encoded_bytes(ctx.input(0)); });
-    const io::ImageInfo info = blame(kTheDecoder, [&] { return io::peek_image(bytes); });
+    const io::ImageInfo info = blame(kTheDecoder, [&] { return decoder_.peek(bytes); });
     SampleView whole;
     whole.dtype = decoder_.dtype();
     whole.shape = decoder_.shape(info, std::nullopt);

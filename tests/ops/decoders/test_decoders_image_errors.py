@@ -55,6 +55,8 @@ BAD = {
     "JPEG cut between its headers": (SMALL_JPEG[:-200], "JPEG file is truncated"),
     "JPEG cut in its pixels": (SMALL_JPEG[:-60], "JPEG file is truncated"),
     "progressive JPEG cut": (jpeg(ramp(80, 90, 3), progressive=True)[:-900], "truncated"),
+    "PNM whose width wraps to 2": (b"P5 4294967298 2 255\n" + bytes(4), "number at byte .* large"),
+    "PNM whose height wraps to 2": (b"P5 2 8589934594 255\n" + bytes(4), "number at byte .* large"),
     "PNG cut": (SMALL_PNG[:-40], "PNG file is truncated"),
     "PNG with a flipped bit": (
         SMALL_PNG[:-30] + bytes([SMALL_PNG[-30] ^ 4]) + SMALL_PNG[-29:],

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Image decoders: limits of pixels and of memory, and good files that are not supported."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from helpers import programs
+from helpers.cases import for_each
+from helpers.encoded_images import PNG_RGB, bmp, decode, jpeg, png, pnm, ramp
+
+from torchdali.errors import ArgumentError, DataError, UnsupportedError
+
+OPERATORS = [f"decoders.{kind}" for kind in ("image", "image_crop", "image_random_crop")]
+
+FILES = {
+    "JPEG": jpeg(ramp(20, 30, 3)),
+    "PNG": png(ramp(20, 30, 3), 8, PNG_RGB),
+    "BMP": bmp([bytes(90)] * 20, 30, 24),
+    "PNM": pnm(6, ramp(20, 30, 3)),
+}
+
+
+@for_each("name", FILES)
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_images_of_more_pixels_than_max_pixels_are_errors(operator, name):
+    args = {"crop": (5, 5)} if operator == "decoders.image_crop" else {}
+    assert decode(operator, [FILES[name]], max_pixels=600, **args)
+    with pytest.raises(DataError, match="20 x 30 pixels, `max_pixels` is 599") as caught:
+        decode(operator, [FILES[name]], max_pixels=599, **args)
+    assert caught.value.sample == 0
+    assert "`max_pixels`" in caught.value.fix
+
+
+def test_the_default_of_max_pixels_refuses_a_small_file_that_claims_gigabytes():
+    large = jpeg(ramp(20, 30, 1))
+    at = large.index(b"\xff\xc0") + 5
+    claim = large[:at] + b"\xff\x00\xff\x00" + large[at + 4 :] + bytes(65280 * 65280 // 512)
+    with pytest.raises(DataError, match="`max_pixels` is 268435456"):
+        decode("decoders.image_crop", [claim], crop=(5, 5))
+
+
+def test_max_pixels_is_positive():
+    with pytest.raises(ArgumentError, match="`max_pixels` must be positive, got 0"):
+        decode("decoders.image", [FILES["JPEG"]], max_pixels=0)
+
+
+def test_a_lossless_jpeg_is_not_called_broken():
+    for process in (b"\xff\xc3", b"\xff\xc7"):  # lossless, and differential lossless
+        data = FILES["JPEG"].replace(b"\xff\xc0", process, 1)
+        with pytest.raises(UnsupportedError, match="lossless and hierarchical JPEG"):
+            decode("decoders.image", [data])
+
+
+PROGRAM = """
+import io, resource, struct, sys, zlib
+import numpy as np
+from PIL import Image
+from torchdali import fn, pipeline_def
+from torchdali.errors import PipelineError
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+if sys.argv[1] == "JPEG":  # with 128 MB of coefficients
+    file = io.BytesIO()
+    Image.new("CMYK", (4000, 4000)).save(file, "jpeg", progressive=True)
+    data = file.getvalue()
+else:  # with rows of 120 MB
+    header = struct.pack(">IIBBBBB", 120_000_000, 1, 8, 0, 0, 0, 0)
+    data = b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", header)
+    data += chunk(b"IDAT", zlib.compress(bytes(120_000_001), 1)) + chunk(b"IEND", b"")
+
+@pipeline_def(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
+def define():
+    return fn.decoders.image_crop(fn.external_source(name="data"), crop=(1, 8))
+
+pipe = define()
+pipe.build()
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (80 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+pipe.feed_input("data", [np.frombuffer(data, np.uint8)])
+try:
+    pipe.run()
+except PipelineError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_a_lack_of_memory_is_not_called_a_broken_file(tmp_path, kind):
+    (tmp_path / "program.py").write_text(textwrap.dedent(PROGRAM))
+    done = programs.run(tmp_path / "program.py", kind)
+    assert "has no memory for the image" in done.stdout, done.stderr
