@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from torchdali import types
+from torchdali import fn, pipeline_def, types
+from torchdali.errors import ArgumentError
 from torchdali.tensors import TensorCPU, TensorListCPU
 
 
@@ -82,6 +83,49 @@ def test_dlpack_accepts_the_arguments_of_the_protocol(dense):
         same = torch.from_dlpack(data.__dlpack__(None, None, (1, 0), False))
         assert same.data_ptr() == data.data_ptr()
         assert np.from_dlpack(data).ctypes.data == data.data_ptr()
+
+
+class DLManagedTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ndim", "shape", "text"),
+    [
+        (-1, [2], "-1 dimensions"),
+        (65, [1] * 65, "65 dimensions"),
+        (2, None, "no shape, or a negative"),
+        (2, [2, -2], "no shape, or a negative"),
+    ],
+)
+def test_a_capsule_with_an_impossible_shape_is_an_error(ndim, shape, text):
+    memory = (ctypes.c_float * 4)()
+    extents = None if shape is None else (ctypes.c_int64 * len(shape))(*shape)
+    managed = DLManagedTensor(ctypes.addressof(memory), (1, 0), ndim, (2, 32, 1, 0), extents)
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    capsule = make(ctypes.addressof(managed), b"dltensor", None)
+    with pytest.raises(ArgumentError, match=text):
+        TensorCPU(capsule)
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def define():
+        return fn.dl_tensor_python_function(fn.constant(fdata=1.0), function=lambda _: capsule)
+
+    if shape is not None:
+        with pytest.raises(ArgumentError, match=r"dimensions|negative extent"):
+            define().run()
 
 
 def test_a_used_capsule_is_an_error():

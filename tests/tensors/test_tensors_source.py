@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -83,6 +84,27 @@ def test_names_outlive_the_pipeline_and_keep_no_data(files):
     assert names[0] == first
     with pytest.raises(IndexError):
         names[2]
+
+
+def test_samples_and_batches_with_names_can_be_pickled(files):
+    data, floats, numbers, _ = reading(files).run()
+    for batch in (data, floats, numbers):
+        again = pickle.loads(pickle.dumps(batch))
+        assert type(again) is TensorListCPU
+        assert again.layout() == batch.layout()
+        assert sources(again) == sources(batch)
+        for one, other in zip(batch, again, strict=True):
+            assert torch.equal(one.as_torch(), other.as_torch())
+            sample = pickle.loads(pickle.dumps(one))
+            assert torch.equal(sample.as_torch(), one.as_torch())
+            assert (sample.source_info(), sample.layout()) == (one.source_info(), one.layout())
+
+
+def test_a_pickled_sample_has_nothing_of_its_batch():
+    batch = TensorListCPU(np.zeros((100, 1000), np.uint8), layout="C")
+    assert len(pickle.dumps(batch[0])) < 2000
+    ragged = TensorListCPU(list(batch.as_torch()))
+    assert len(pickle.dumps(ragged)) < 2 * len(pickle.dumps(batch))
 
 
 def test_batches_made_of_samples_keep_their_names(files):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What samples and batches have in common on every device; torchdali/tensors.py has the rest.
+"""What samples and batches have in common on every device.
 
 A sample is a torch tensor with a layout, a batch one tensor or a list of them. Where a sample comes
 from is a handle to the names of its batch, which is asked when the user asks.
@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsIndex, TypeVar
 import torch
 
 from torchdali._common.enums import DALIDataType
-from torchdali._engine.dtypes import FROM_TORCH, NO_TYPE, to_torch_type
+from torchdali._engine.dtypes import FROM_TORCH, NO_TYPE
 from torchdali.errors import ArgumentError, OutOfRangeError, PipelineError, _make
 from torchdali.tensors import _repr
 from torchdali.tensors._input import DaliData, as_samples, as_tensor, check_layout
+from torchdali.tensors._views import dlpack, reinterpreted, without_neighbors
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -28,20 +29,6 @@ __all__ = ["TensorBase", "TensorListBase"]
 _Tensor = torch.Tensor
 # Names by index in a batch: the engine's, or a list.
 _Names = Any
-
-
-def _reinterpreted(tensor: _Tensor, new_type: DALIDataType) -> _Tensor:
-    dtype = to_torch_type(new_type)
-    if dtype.itemsize != tensor.dtype.itemsize:
-        raise _make(
-            ArgumentError, f"reinterpret: elements of {tensor.dtype} and {dtype} differ in size"
-        )
-    return tensor.view(dtype)
-
-
-def _dlpack(tensor: _Tensor, **options: Any) -> Any:
-    # What is not said is left to torch, whose releases differ in what they take.
-    return tensor.__dlpack__(**{key: value for key, value in options.items() if value is not None})
 
 
 class TensorBase(DaliData):
@@ -62,9 +49,7 @@ class TensorBase(DaliData):
     def _wrap(cls, tensor: _Tensor, layout: str, source: tuple[_Names, int] | None = None) -> Self:
         """Returns a sample over a tensor that is known to be right."""
         sample: Self = object.__new__(cls)
-        sample._tensor = tensor
-        sample._layout = layout
-        sample._source = source
+        sample._tensor, sample._layout, sample._source = tensor, layout, source
         return sample
 
     def _as_input(self) -> tuple[_Tensor, str]:
@@ -99,7 +84,7 @@ class TensorBase(DaliData):
 
     def reinterpret(self, new_type: DALIDataType) -> None:
         """Changes the type of the elements, not their bits; both have one size."""
-        self._tensor = _reinterpreted(self._tensor, new_type)
+        self._tensor = reinterpreted(self._tensor, new_type)
 
     def data_ptr(self) -> int:
         """Returns the address of the first element; the others follow it without gaps.
@@ -111,10 +96,8 @@ class TensorBase(DaliData):
 
     def source_info(self) -> str:
         """Returns the path or key that a reader made the sample from, "" if there is none."""
-        if self._source is None:
-            return ""
-        names, index = self._source
-        return str(names[index])
+        source = self._source
+        return "" if source is None else str(source[0][source[1]])
 
     def get_property(self, key: str, /) -> str | None:
         """Returns what is known about the sample: its "source_info" or "layout".
@@ -156,10 +139,15 @@ class TensorBase(DaliData):
     def __len__(self) -> int:
         return len(self._tensor)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        name = self.source_info()
+        source = ([name], 0) if name else None
+        return type(self)._wrap, (without_neighbors(self._tensor), self._layout, source)
+
     def __dlpack__(
         self, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
     ) -> Any:
-        return _dlpack(
+        return dlpack(
             self._tensor, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 
@@ -204,15 +192,18 @@ class TensorListBase(DaliData, Generic[_Sample]):
         self._layout = check_layout(layout, self.ndim(), known)
 
     @classmethod
+    def _of(cls, data: _Tensor | list[_Tensor], layout: str, names: _Names) -> Self:
+        """Returns a batch over samples that are known to be right."""
+        batch: Self = object.__new__(cls)
+        batch._data, batch._layout, batch._names = data, layout, names
+        return batch
+
+    @classmethod
     def broadcast(cls, sample: _Sample, num_samples: int, /) -> Self:
         """Returns a batch that holds one sample `num_samples` times, without a copy of it."""
-        tensor = sample._tensor
-        batch: Self = object.__new__(cls)
-        batch._data = tensor.expand(num_samples, *tensor.shape)
-        batch._layout = sample._layout
-        name = sample.source_info()
-        batch._names = [name] * num_samples if name else None
-        return batch
+        tensor, name = sample._tensor, sample.source_info()
+        names = [name] * num_samples if name else None
+        return cls._of(tensor.expand(num_samples, *tensor.shape), sample._layout, names)
 
     def _as_input(self) -> tuple[_Tensor, str]:
         dense = self.as_torch()
@@ -340,9 +331,9 @@ class TensorListBase(DaliData, Generic[_Sample]):
         """Changes the type of the elements, not their bits; both have one size."""
         data = self._data
         if isinstance(data, _Tensor):
-            self._data = _reinterpreted(data, new_type)
+            self._data = reinterpreted(data, new_type)
         else:
-            self._data = [_reinterpreted(sample, new_type) for sample in data]
+            self._data = [reinterpreted(sample, new_type) for sample in data]
 
     def reset(self) -> None:
         """Lets the samples go: the batch is empty afterwards."""
@@ -374,6 +365,14 @@ class TensorListBase(DaliData, Generic[_Sample]):
     def __len__(self) -> int:
         return len(self._data)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        data: Any = self._data
+        names = self._names
+        one = isinstance(data, _Tensor)
+        data = without_neighbors(data) if one else [without_neighbors(t) for t in data]
+        known = None if names is None else [str(names[i]) for i in range(len(data))]
+        return type(self)._of, (data, self._layout, known)
+
     def __iter__(self) -> Iterator[_Sample]:
         for index, sample in enumerate(self.as_torch_list()):
             yield self._wrap_sample(index, sample)
@@ -381,7 +380,7 @@ class TensorListBase(DaliData, Generic[_Sample]):
     def __dlpack__(
         self, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
     ) -> Any:
-        return _dlpack(
+        return dlpack(
             self.as_torch(), stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 _Tensor = torch.Tensor
+_MAX_DLPACK_NDIM = 64  # as in torch
 
 
 class DaliData:
@@ -77,7 +78,39 @@ def _from_numpy(array: npt.NDArray[Any]) -> _Tensor:
         ) from None
 
 
+class _DLTensor(ctypes.Structure):
+    """The beginning of a DLTensor of DLPack's C header."""
+
+    _fields_: ClassVar = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+def _check_capsule(capsule: Any) -> None:
+    """Raises ArgumentError for a capsule with an impossible shape, which torch would follow."""
+    api = ctypes.pythonapi
+    valid, pointer = api.PyCapsule_IsValid, api.PyCapsule_GetPointer
+    valid.argtypes = pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    pointer.restype = ctypes.c_void_p
+    if valid(capsule, b"dltensor"):  # otherwise torch refuses it, or it is of a newer version
+        tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
+        ndim = tensor.ndim
+        if not 0 <= ndim <= _MAX_DLPACK_NDIM:
+            raise _make(ArgumentError, f"not usable as DLPack data: it has {ndim} dimensions")
+        if ndim and (not tensor.shape or min(tensor.shape[:ndim]) < 0):
+            raise _make(
+                ArgumentError, "not usable as DLPack data: it has no shape, or a negative one"
+            )
+
+
 def _from_dlpack(data: Any) -> _Tensor:
+    if type(data).__name__ == "PyCapsule":
+        _check_capsule(data)
     try:
         return torch.utils.dlpack.from_dlpack(data)
     except BufferError as error:  # a type, device or flag that torch does not take

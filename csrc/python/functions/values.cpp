@@ -128,6 +128,8 @@ ForeignView from_capsule(py::handle capsule) {
   TORCHDALI_CHECK_KIND(kType, out.view.dtype != DType::kNone, "DALI has no element type for ",
                        static_cast<int>(t.dtype.bits), " bits with DLPack's type code ",
                        static_cast<int>(t.dtype.code));
+  TORCHDALI_CHECK(t.ndim >= 0 && t.ndim <= kMaxDims, "a DLPack tensor with ", t.ndim,
+                  " dimensions, possible are 0 to ", kMaxDims);
   out.view.data = static_cast<char*>(t.data) + t.byte_offset;
   for (int i = 0; i < t.ndim; ++i) {
     TORCHDALI_CHECK(t.shape[i] >= 0, "a DLPack tensor with a negative extent");
