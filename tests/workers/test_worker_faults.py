@@ -66,8 +66,8 @@ def wait_until(condition):
 def interrupted_at(step, call):
     """Calls a function; raises KeyboardInterrupt at one of the places where Python may.
 
-    These are beginnings of functions, and the ends of calls of C functions. Returns whether there
-    are so many in the modules of the pool.
+    These are the beginnings of functions and the ends of calls of C functions, in the modules of
+    the pool. Returns whether the place exists.
     """
     left = step
 

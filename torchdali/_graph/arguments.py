@@ -88,9 +88,14 @@ def _to_float(value: Any) -> float:
 
 def _to_str(value: Any) -> str:
     try:
-        return os.fsdecode(value)
+        text = os.fsdecode(value)
     except TypeError:
         raise _Mismatch("a string") from None
+    try:
+        os.fsencode(text)  # as the engine gets it
+    except UnicodeEncodeError:
+        raise _Mismatch("a string without lone surrogates", by_value=True) from None
+    return text
 
 
 def _to_bytes(value: Any) -> bytes:
@@ -123,7 +128,7 @@ def _to_expression(value: Any) -> list[Step]:
 
 def _to_layouts(value: Any) -> Any:
     if isinstance(value, str):
-        return value
+        return _to_str(value)
     return _to_list(_to_str, "a layout")(value) or ""
 
 

@@ -21,6 +21,8 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _m
 __all__ = ["ParallelSource", "parallel_source", "prepare_workers", "start_pool", "worker_timeout"]
 
 _TIMEOUT = "TORCHDALI_WORKER_TIMEOUT"
+_MAX_DEPTH = 4096  # batches, as of a pipeline's prefetch_queue_depth
+_MAX_SAMPLE_BYTES = 1 << 34  # the largest batch
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,14 @@ def parallel_source(
     def fail(cls: type[Any], message: str, fix: str | None = None) -> Exception:
         return _make(cls, message, operator=OWNER, location=location, fix=fix)
 
-    for name, value in {
-        "prefetch_queue_depth": depth,
-        "bytes_per_sample_hint": sample_bytes,
-    }.items():
+    for name, value, most in (
+        ("prefetch_queue_depth", depth, _MAX_DEPTH),
+        ("bytes_per_sample_hint", sample_bytes, _MAX_SAMPLE_BYTES),
+    ):
         if value is not None and (not isinstance(value, int) or value < 1):
             raise fail(ArgumentError, f"`{name}` takes a positive integer, got {value!r}")
+        if value is not None and value > most:
+            raise fail(ArgumentError, f"`{name}` is at most {most}, got {value}")
     if source_kind(source.source) == "callable":
         if not takes_info(source.source, location):
             raise fail(

@@ -30,6 +30,8 @@ _UINT64 = (1 << 64) - 1
 _INT32_MAX = (1 << 31) - 1
 # No machine has more processors: a larger number is a mistake that would exhaust the machine.
 _MAX_THREADS = 4096
+# Of iterations ahead, each of which has memory: a larger number would exhaust it.
+_MAX_QUEUE_DEPTH = 4096
 _E = TypeVar("_E", bound=enum.Enum)
 
 
@@ -131,8 +133,9 @@ def _depths(name: str, depth: Any) -> tuple[int, int]:
                 f'Pipeline: `{name}` as a dict has the keys "cpu_size" and "gpu_size", got '
                 f"{sorted(map(str, depth))}",
             )
-        return _integer(name, depth["cpu_size"], 1), _integer(name, depth["gpu_size"], 1)
-    both = _integer(name, depth, 1)
+        cpu, gpu = (_integer(name, depth[k], 1, _MAX_QUEUE_DEPTH) for k in ("cpu_size", "gpu_size"))
+        return cpu, gpu
+    both = _integer(name, depth, 1, _MAX_QUEUE_DEPTH)
     return both, both
 
 
@@ -208,7 +211,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
         0 if value is None else _integer(name, value, -_INT32_MAX, _INT32_MAX)
     ),
     "py_num_workers": lambda name, value: (
-        Options.py_num_workers if value is None else _integer(name, value, 0)
+        Options.py_num_workers if value is None else _integer(name, value, 0, _MAX_THREADS)
     ),
     "py_start_method": _start_method,
     "py_callback_pickler": _pickler,

@@ -210,19 +210,21 @@ class Pipeline:
 
         Nothing of the document is executed. The document may refer to functions of the user: their
         modules are imported and they are called only if `allow` names them, otherwise it is
-        refused. Building reads what the definition names, such as the folders of readers.
+        refused. So are operators that write files. Building reads what the definition names, such
+        as the folders of readers.
 
         Args:
             serialized_pipeline: what serialize() returned.
             filename: of a file that it wrote; instead of `serialized_pipeline`.
             allow: functions that the pipeline may call: functions themselves, their names
-                ("module:qualname"), names of modules for all functions in them, or True for all.
+                ("module:qualname"), names of modules for all functions in them; folders
+                (pathlib.Path) in which it may write files; or True for everything.
             **kwargs: arguments of the constructor, which replace those in the document. A new
                 `seed` changes what is drawn by operators without one of their own.
 
         Raises:
             DataError, FileError, UnsupportedError: the document cannot be read.
-            PipelineError: it calls a function that was not allowed.
+            PipelineError: it calls a function or writes a file that was not allowed.
             TorchdaliError: it does not fit the arguments, or this version of the operators.
         """
         document, arguments = read_document(serialized_pipeline, filename, kwargs)

@@ -7,6 +7,7 @@ Importing a module runs it, so nothing is imported that the caller has not allow
 from __future__ import annotations
 
 import importlib
+import os
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,7 +15,10 @@ from typing import Any
 from torchdali._common.location import SourceLocation
 from torchdali.errors import ArgumentTypeError, PipelineError, UnsupportedError, _make
 
-__all__ = ["Allowed", "reference"]
+__all__ = ["Allow", "Allowed", "reference"]
+
+# What a caller lets a serialized pipeline call and write.
+Allow = bool | str | os.PathLike[str] | Callable[..., Any] | Iterable[Any]
 
 _OWNER = "fn.external_source"
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\Z")
@@ -85,21 +89,25 @@ class Allowed:
     """What a caller lets a serialized pipeline call.
 
     Args:
-        allow: True for everything, or any number of functions, "module:qualname" and "module".
+        allow: True for everything, or any number of functions, "module:qualname", "module", and
+            folders (pathlib.Path) in which it may write files.
     """
 
-    def __init__(self, allow: bool | str | Callable[..., Any] | Iterable[Any]) -> None:
+    def __init__(self, allow: Allow) -> None:
         self._all = allow is True
+        self._folders: list[str] = []
         self._names: set[str] = set()
         self._functions: dict[str, Any] = {}
         items: Any = () if isinstance(allow, bool) else allow
-        if isinstance(items, str) or callable(items):
+        if isinstance(items, (str, os.PathLike)) or callable(items):
             items = (items,)
         if not isinstance(items, Iterable):
             raise self._wrong(items)
         for item in items:
             if isinstance(item, str):
                 self._names.add(item)
+            elif isinstance(item, os.PathLike):
+                self._folders.append(os.path.realpath(item))
             elif callable(item) and hasattr(item, "__qualname__"):
                 self._functions[f"{item.__module__}:{item.__qualname__}"] = item
             else:
@@ -109,8 +117,32 @@ class Allowed:
     def _wrong(item: Any) -> Exception:
         return _make(
             ArgumentTypeError,
-            "Pipeline.deserialize: `allow` takes functions, names of modules or functions, or "
-            f"True, got {type(item).__name__}",
+            "Pipeline.deserialize: `allow` takes functions, names of modules or functions, folders "
+            f"(pathlib.Path), or True, got {type(item).__name__}",
+        )
+
+    def check_file(self, path: str, location: SourceLocation | None, *, operator: str) -> None:
+        """Raises PipelineError if a file may not be written.
+
+        Args:
+            path: of the file, or of the folder that it is in.
+            location: of the operator.
+            operator: that writes it.
+        """
+        if self._all:
+            return
+        # Links are followed, since the operator will.
+        real = os.path.realpath(path.replace("\0", ""))
+        if any(os.path.commonpath((folder, real)) == folder for folder in self._folders):
+            return
+        what = "to the working folder" if path == os.curdir else f"the file {path!r}"
+        folder = real if path == os.curdir else os.path.dirname(real)
+        raise _make(
+            PipelineError,
+            f"the serialized pipeline writes {what}, which was not allowed",
+            operator=operator,
+            location=location,
+            fix=f"pass allow=pathlib.Path({folder!r}) if you trust its origin",
         )
 
     def find(self, name: str, location: SourceLocation | None, *, operator: str = _OWNER) -> Any:

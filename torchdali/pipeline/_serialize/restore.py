@@ -20,6 +20,7 @@ from torchdali.pipeline._definition import Definition
 from torchdali.pipeline._options import OperatorConcurrency, Options, StreamPolicy
 from torchdali.pipeline._serialize.document import Place
 from torchdali.pipeline._serialize.references import Allowed
+from torchdali.pipeline._serialize.written_files import written_files
 
 __all__ = ["NOWHERE", "drawn_seed", "restore_definition", "stored_options"]
 
@@ -261,5 +262,7 @@ def _restore_nodes(document: Place, scope: Scope, allowed: Allowed) -> list[OpNo
         recorded = scope.sinks[-1] if made is None else made.source
         if recorded.num_outputs != place["outputs"].integer(0):
             place["outputs"].fail(f"is not {recorded.num_outputs}, which this version makes")
+        for path in written_files(recorded):
+            allowed.check_file(path, location, operator=schema.fn_name)
         nodes.append(recorded)
     return nodes

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torchdali.errors import ArgumentError, FileError, PipelineError, _make
 from torchdali.pipeline._options import Options
 from torchdali.pipeline._parts import PipelineParts
 from torchdali.pipeline._serialize.document import Place, load
-from torchdali.pipeline._serialize.references import Allowed
+from torchdali.pipeline._serialize.references import Allow, Allowed
 from torchdali.pipeline._serialize.restore import (
     drawn_seed,
     restore_definition,
@@ -19,9 +19,6 @@ from torchdali.pipeline._serialize.restore import (
 from torchdali.pipeline._serialize.write import write_document
 
 __all__ = ["Allow", "Serializer", "read_document"]
-
-# What a caller lets a serialized pipeline call.
-Allow = bool | str | Callable[..., Any] | Iterable[Any]
 
 
 class Serializer:
