@@ -9,10 +9,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <new>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -124,7 +124,7 @@ void ReadAhead::start_thread(const std::shared_ptr<State>& state) {
     std::thread thread([state] { loop(state); });
     pthread_setname_np(thread.native_handle(), "torchdali-read");
     thread.detach();
-  } catch (const std::system_error&) {  // no more threads available: workers read themselves
+  } catch (const std::exception&) {  // no room for another thread: workers read themselves
     --state->threads;
   }
 }
@@ -202,8 +202,14 @@ void ReadAhead::loop(const std::shared_ptr<State>& state) {
     }
     const auto [number, request] = std::move(s.queue.front());
     s.queue.pop_front();
-    const auto read = std::make_shared<State::Read>();
-    s.reads.emplace(number, read);
+    std::shared_ptr<State::Read> read;
+    try {
+      read = std::make_shared<State::Read>();
+      s.reads.emplace(number, read);
+    } catch (const std::bad_alloc&) {  // the worker reads it itself
+      s.count();
+      continue;
+    }
     lock.unlock();
 
     ReadBytes bytes;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +19,27 @@
 #include "expect.h"
 
 using namespace torchdali::io;  // NOLINT: a program of its own
+
+namespace {
+
+// While it is set, threads other than that of main() have no memory.
+std::atomic<bool> lacks_memory = false;
+std::atomic<int> refusals = 0;
+const std::thread::id main_thread = std::this_thread::get_id();
+
+}  // namespace
+
+void* operator new(size_t size) {
+  if (lacks_memory && std::this_thread::get_id() != main_thread) {
+    ++refusals;
+    throw std::bad_alloc();
+  }
+  void* memory = std::malloc(size);  // NOLINT(cppcoreguidelines-no-malloc)
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }          // NOLINT
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }  // NOLINT
 
 namespace {
 
@@ -168,6 +190,22 @@ void test_ends(const Folder& folder) {
   }
 }
 
+// A thread without memory leaves reading to the worker.
+void test_no_memory(const Folder& folder) {
+  ReadAhead ahead({.always = true, .max_threads = 2});
+  lacks_memory = true;
+  for (int64_t n = 0; n < 100; ++n) ahead.announce(n, {.path = folder.file(1)});
+  EXPECT(becomes([] { return refusals >= 100; }));
+  for (int64_t n = 0; n < 100; ++n) EXPECT(!ahead.take(n));
+  lacks_memory = false;
+  int64_t number = 100;
+  EXPECT(becomes([&] {
+    ahead.announce(number, {.path = folder.file(1)});
+    std::this_thread::yield();
+    return is(ahead.take(number++), Folder::content(1));
+  }));
+}
+
 void test_probe() {
   const WaitProbe probe(true);
   EXPECT(!probe.waited());
@@ -192,6 +230,7 @@ int main() {
   test_forgetting(folder);
   test_switching(folder);
   test_ends(folder);
+  test_no_memory(folder);
   test_probe();
   return 0;
 }
