@@ -33,6 +33,10 @@ class BatchContext {
   virtual SampleView& output(int i, int k, DType dtype, const Shape& shape,
                              const Layout& layout = {}) = 0;
   virtual uint64_t sample_id(int k) const = 0;
+  // The names of the samples of the inputs, or null.
+  virtual std::shared_ptr<const SampleNames> names() const = 0;
+  // Sets the names of the samples of the outputs, which are otherwise those of the inputs.
+  virtual void set_names(std::shared_ptr<const SampleNames> names) = 0;
   // Sample k as Operator::run() sees it, for operators that only describe their work: outputs get
   // placeholder addresses until make_outputs(). Valid until the next call.
   virtual SampleContext& sample(int k, BatchState& state) = 0;

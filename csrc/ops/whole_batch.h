@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/batch_context.h"
@@ -15,7 +16,9 @@ namespace torchdali {
 struct WholeBatch final : BatchState {
   std::vector<SampleView> samples;
   std::vector<int> positions;  // of a sample of the batch in `samples`
+  std::vector<int> indices;    // in the batch, of each of `samples`
   std::shared_ptr<const void> owner;
+  std::shared_ptr<SampleNames> names;  // of the outputs; null if the samples have none
 
   static std::unique_ptr<WholeBatch> of(BatchContext& ctx, int input) {
     auto batch = std::make_unique<WholeBatch>();
@@ -23,9 +26,22 @@ struct WholeBatch final : BatchState {
     batch->positions.resize(static_cast<size_t>(ctx.batch_size()), -1);
     for (int k = 0; k < ctx.size(); ++k) {
       batch->samples.push_back(ctx.input(input, k));
+      batch->indices.push_back(ctx.index_in_batch(k));
       batch->positions[static_cast<size_t>(ctx.index_in_batch(k))] = k;
     }
+    if (const auto of_inputs = ctx.names()) {
+      batch->names = std::make_shared<SampleNames>(of_inputs);
+      ctx.set_names(batch->names);
+    }
     return batch;
+  }
+  // The current sample is made from these samples, which sample() accepts.
+  void set_parts(const SampleContext& ctx, std::span<const int64_t> numbers) const {
+    if (names == nullptr) return;
+    static thread_local std::vector<int> parts;
+    parts.clear();
+    for (const int64_t number : numbers) parts.push_back(indices[static_cast<size_t>(number)]);
+    names->set_parts(ctx.index_in_batch(), parts);
   }
   // `argument`: the name of the argument with the number, for errors.
   const SampleView& sample(int64_t number, const char* argument) const {

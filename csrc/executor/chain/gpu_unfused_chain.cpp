@@ -69,6 +69,10 @@ class UnfusedChain::Stage final : public BatchContext, private SampleMemory {
   gpu::Device& device() const override { return whole_.device(); }
   bool cancelled() const override { return whole_.cancelled(); }
   uint64_t sample_id(int k) const override { return whole_.sample_id(index_in_whole(k)); }
+  std::shared_ptr<const SampleNames> names() const override { return whole_.names(); }
+  void set_names(std::shared_ptr<const SampleNames> names) override {
+    whole_.set_names(std::move(names));
+  }
 
   // For inputs that are inputs of the chain.
   std::shared_ptr<const void> input_owner(int i) const override {

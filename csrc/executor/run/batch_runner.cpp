@@ -42,6 +42,15 @@ class StepContext final : public BatchContext, private SampleMemory {
   }
 
   uint64_t sample_id(int k) const override { return iteration_.sample_id(index_in_batch(k)); }
+  std::shared_ptr<const SampleNames> names() const override {
+    const auto* names = find_names(step_.sources, iteration_.source_batches);
+    return names == nullptr ? nullptr : *names;
+  }
+  void set_names(std::shared_ptr<const SampleNames> names) override {
+    auto batch = std::make_unique<SourceBatch>();
+    batch->names = std::move(names);
+    iteration_.source_batches[static_cast<size_t>(step_.node)] = std::move(batch);
+  }
   bool cancelled() const override { return iteration_.cancelled; }
   gpu::Device& device() const override { return *device_; }
   const Batch* input_batch(int i) const override {

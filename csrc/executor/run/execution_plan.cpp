@@ -206,9 +206,13 @@ Step make_step(ExecutionPlan& plan, int n, const OpSpec& spec,
   }
   if (node.schema->source) step.sources.push_back(n);
   for (Edge e : node.inputs)
-    for (int source : plan.steps[static_cast<size_t>(e.node)].sources)
+    for (int source : plan.steps[static_cast<size_t>(e.node)].output_sources)
       if (std::find(step.sources.begin(), step.sources.end(), source) == step.sources.end())
         step.sources.push_back(source);
+  step.output_sources = step.sources;
+  // It may make samples from others, and then has their names (BatchContext::set_names()).
+  if (is_batch_wide(step) && !step.sources.empty())
+    step.output_sources.insert(step.output_sources.begin(), n);
   return step;
 }
 

@@ -27,7 +27,10 @@ struct Step {
   std::vector<Guard> guards;                    // samples that fail a guard skip the step
   std::vector<int> batches;    // per output: the batch of the plan that it is written to, or -1
   std::vector<int> last_uses;  // slots that no later step of the sample stage uses
-  std::vector<int> sources;    // nodes of the Sources of the inputs, those of the first input first
+  // Nodes that know the names of the samples (SampleNames): the Sources that the inputs descend
+  // from, those of the first input first, or batch-wide operators in their place.
+  std::vector<int> sources;
+  std::vector<int> output_sources;  // the same for the outputs
   uint64_t seed = 0;
 };
 
@@ -73,9 +76,10 @@ struct ExecutionPlan {
   // Batches in device memory that nothing uses after the last device stage.
   std::vector<int> intermediates;
 
-  // The sources of the operator that makes a pipeline output.
+  // The nodes that know the names of the samples of a pipeline output.
   const std::vector<int>& sources_of_output(int output) const {
-    return steps[static_cast<size_t>(graph.outputs[static_cast<size_t>(output)].node)].sources;
+    return steps[static_cast<size_t>(graph.outputs[static_cast<size_t>(output)].node)]
+        .output_sources;
   }
 };
 

@@ -118,8 +118,9 @@ class MultiPasteArgs {
       return;
     }
     static thread_local std::vector<int64_t> buffer;
-    for (const int64_t id : in_ids_(ctx, buffer))
-      images.push_back(taken_apart(batch->sample(id, "in_ids")));
+    const auto ids = in_ids_(ctx, buffer);
+    for (const int64_t id : ids) images.push_back(taken_apart(batch->sample(id, "in_ids")));
+    if (!ids.empty()) batch->set_parts(ctx, ids);
   }
 
   std::pair<int64_t, int64_t> canvas(const SampleContext& ctx, const std::vector<Pasted>& images,

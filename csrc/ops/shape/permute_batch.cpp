@@ -30,7 +30,9 @@ class PermuteBatchArgs {
                       " numbers, and the batch ", batch.samples.size(), " samples");
       own = static_cast<size_t>(batch.positions[static_cast<size_t>(ctx.index_in_batch())]);
     }
-    return batch.sample(indices[own], "indices");
+    const SampleView& sample = batch.sample(indices[own], "indices");
+    batch.set_parts(ctx, indices.subspan(own, 1));
+    return sample;
   }
 
  private:
