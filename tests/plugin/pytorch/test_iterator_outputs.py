@@ -137,11 +137,20 @@ def test_feed_ndarray_fills_a_tensor():
     assert feed_ndarray(TensorCPU(torch.ones(3)), one).sum() == 3
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int16, torch.int64])
+def test_feed_ndarray_converts_to_a_type_that_has_all_values(dtype):
+    target = torch.zeros(2, 3, dtype=dtype)
+    feed_ndarray(TensorListCPU(torch.full((2, 3), 200, dtype=torch.uint8)), target)
+    assert (target == 200).all()
+
+
 @pytest.mark.parametrize(
     ("data", "target", "error"),
     [
         (torch.ones(2, 3), torch.zeros(2, 4), ValueError),
-        (torch.ones(2, 3), torch.zeros(2, 3, dtype=torch.float64), TypeError),
+        (torch.ones(2, 3), torch.zeros(2, 3, dtype=torch.uint8), TypeError),
+        (torch.ones(2, 3), torch.zeros(2, 3, dtype=torch.bfloat16), TypeError),
+        (torch.ones(2, 3, dtype=torch.uint8), torch.zeros(2, 3, dtype=torch.int8), TypeError),
         (RAGGED, torch.zeros(2, 3), ValueError),
     ],
 )

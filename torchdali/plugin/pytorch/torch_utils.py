@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from torchdali import types
@@ -49,24 +50,27 @@ def feed_ndarray(
     arr: torch.Tensor,
     cuda_stream: Any = None,  # noqa: ARG001
 ) -> torch.Tensor:
-    """Copies a sample or batch into a tensor of the same shape and type.
+    """Copies a sample or batch into a tensor of the same shape.
 
     Args:
         dali_tensor: a sample, or a batch whose samples have one shape.
-        arr: the tensor to write, on any device, contiguous or not.
+        arr: the tensor to write, on any device, contiguous or not, of the same type or of one that
+            has all its values: uint8 goes to int64 and float32, but not float32 to uint8.
         cuda_stream: no effect on the CPU.
 
     Returns:
         `arr`.
 
     Raises:
-        ArgumentTypeError: the element types differ.
+        ArgumentTypeError: the element type of `arr` does not have all values of the data's.
         ArgumentError: the shapes differ.
     """
-    expected = to_torch_type[dali_tensor.dtype]
-    if arr.dtype != expected:
+    own = to_torch_type[dali_tensor.dtype]
+    if not _holds_all_values(arr.dtype, own):
         raise _make(
-            ArgumentTypeError, f"feed_ndarray: the data is {expected}, the tensor is {arr.dtype}"
+            ArgumentTypeError,
+            f"feed_ndarray: the data is {own}, the tensor is {arr.dtype}",
+            fix=f"pass a tensor of {own}, or convert the data with fn.cast",
         )
     uniform = isinstance(dali_tensor, (TensorCPU, TensorGPU)) or dali_tensor.is_dense_tensor()
     source = dali_tensor.as_torch() if uniform else None
@@ -78,3 +82,15 @@ def feed_ndarray(
         )
     arr.copy_(source)
     return arr
+
+
+def _holds_all_values(dtype: torch.dtype, of: torch.dtype) -> bool:
+    if dtype == of:
+        return True
+    try:
+        return np.can_cast(
+            types.to_numpy_type(types.to_dali_type(of)),
+            types.to_numpy_type(types.to_dali_type(dtype)),
+        )
+    except TypeError:  # a type that DALI does not have
+        return False
