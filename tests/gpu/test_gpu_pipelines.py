@@ -241,14 +241,24 @@ def test_a_resumed_pipeline_gives_the_same(backend):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_the_error_names_the_operator_and_the_line(monkeypatch):
+@pytest.mark.parametrize(
+    ("make", "operator"),
+    [
+        (lambda x: fn.flip(x, device="gpu"), "fn.flip"),
+        (lambda x: fn.decoders.image(x, device="mixed"), "fn.decoders.image"),
+        (lambda x: fn.decoders.image(x).gpu(), "DataNode.gpu()"),
+    ],
+    ids=["gpu", "mixed", "copy"],
+)
+def test_without_a_gpu_the_error_names_the_operator_and_the_line(make, operator, monkeypatch):
     monkeypatch.delenv("TORCHDALI_EMULATE_GPU", raising=False)
 
     @pipeline_def(batch_size=2, num_threads=1, device_id=None)
     def define():
-        return fn.flip(fn.external_source(name="x", layout="HWC"), device="gpu")
+        return make(fn.external_source(name="x"))
 
     pipe = define()
     with pytest.raises(errors.UnsupportedError, match=r"runs on a GPU, and ") as caught:
         pipe.build()
+    assert caught.value.operator == operator
     assert "test_gpu_pipelines.py" in str(caught.value)

@@ -93,6 +93,17 @@ class _EmulatedDevice:
         raise _make(UnsupportedError, "data on a GPU is fed to a pipeline that emulates one")
 
 
+def _asked_by(first: OpNode, nodes: Sequence[OpNode]) -> str:
+    """Returns what in the definition requires a GPU; `first` is the first node on one."""
+    if not first.schema.hidden:
+        return first.schema.fn_name
+    # A copy that an operator made for its inputs or outputs has the very location of the operator.
+    for node in nodes:
+        if node.location is first.location and not node.schema.hidden:
+            return node.schema.fn_name
+    return "DataNode.gpu()"
+
+
 def make_device(
     nodes: Sequence[OpNode], device_id: int | None, priority: int | None
 ) -> PipelineDevice | _EmulatedDevice | None:
@@ -120,7 +131,7 @@ def make_device(
         raise _make(
             UnsupportedError,
             f"runs on a GPU, and {reason}",
-            operator="DataNode.gpu()" if first.schema.hidden else first.schema.fn_name,
+            operator=_asked_by(first, nodes),
             location=first.location,
             fix='leave out `device` and .gpu(), and move the batch with `.to("cuda")` where there '
             "is a GPU",
