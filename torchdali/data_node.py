@@ -28,6 +28,7 @@ class _Language:
 
     Attributes:
         arithmetic: called with DALI's name of an operation ("add") and its operands.
+        numpy: called with a function of NumPy and its arguments; raises if it is no arithmetic.
         subscript: called with a node and the subscripts.
         shape: called with a node, a dtype or None, and a device.
         property: called with a node, a key and a device.
@@ -38,6 +39,7 @@ class _Language:
 
     def __init__(self) -> None:
         self.arithmetic: Callable[..., DataNode] = _not_there
+        self.numpy: Callable[..., DataNode] = _not_there
         self.subscript: Callable[[DataNode, Any], DataNode] = _not_there
         self.shape: Callable[[DataNode, DALIDataType | None, str], DataNode] = _not_there
         self.property: Callable[[DataNode, str, str], DataNode] = _not_there
@@ -94,7 +96,6 @@ class DataNode:
     """
 
     __slots__ = ("device", "dtype", "index", "layout", "name", "ndim", "source")
-    __array_ufunc__ = None  # NumPy leaves `array + node` to __radd__
 
     def __init__(
         self,
@@ -159,6 +160,12 @@ class DataNode:
 
     def __bool__(self) -> bool:
         return language.truth(self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> DataNode:
+        return language.numpy(ufunc if method == "__call__" else None, *args, **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> DataNode:
+        return language.numpy(function, *args, **kwargs)
 
     def __add__(self, other: Any) -> DataNode:
         return language.arithmetic("add", self, other)

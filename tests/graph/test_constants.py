@@ -327,3 +327,48 @@ def test_arguments_may_be_constants():
     assert np.array_equal(value_of(flipped).numpy(), image[:, ::-1])
     low = fn.random.uniform(range=(Constant(1.0), 2.0), shape=np.array([3]))
     assert value_of(low).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("enumerator", "dtype"),
+    [
+        (types.INTERP_LINEAR, types.INTERP_TYPE),
+        (types.GRAY, types.IMAGE_TYPE),
+        (types.DALIDataType.FLOAT, types.DATA_TYPE),
+    ],
+)
+def test_constants_of_enumerators_are_int32_in_tensors(enumerator, dtype):
+    constant = Constant(enumerator)
+    assert (constant.dtype, constant.value) == (dtype, enumerator)
+    assert (constant.int32().dtype, type(constant.int32().value)) == (types.INT32, int)
+    alone, chosen, listed, added = samples_of(
+        constant,
+        fn.random.choice([enumerator, enumerator], shape=[2]),
+        [enumerator],
+        fn.copy(np.int32(2)) + constant,
+        batch_size=1,
+    )
+    number = int(enumerator)
+    for (samples, _), expected in (
+        (alone, torch.tensor(number)),
+        (chosen, torch.tensor([number] * 2)),
+        (listed, torch.tensor([number])),
+        (added, torch.tensor(number + 2)),
+    ):
+        assert torch.equal(samples[0], expected.to(torch.int32))
+
+
+def test_a_constant_of_an_enumerator_is_an_argument_of_its_enumeration():
+    image = ramp((4, 5, 3)).to(torch.uint8)
+    resized = [
+        value_of(fn.resize(fn.reshape(image, layout="HWC"), size=[7, 9], interp_type=interp))
+        for interp in (
+            types.INTERP_NN,
+            Constant(types.INTERP_NN),
+            fn.random.choice([types.INTERP_NN, types.INTERP_NN]),
+        )
+    ]
+    assert torch.equal(resized[0], resized[1])
+    assert torch.equal(resized[0], resized[2])
+    with pytest.raises(TypeError, match="takes a types.DALIInterpType"):
+        fn.resize(image, size=[7, 9], interp_type=Constant(types.GRAY))

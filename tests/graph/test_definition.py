@@ -113,6 +113,14 @@ def test_none_means_that_an_argument_is_absent(node):
     assert fn.flip(node, name=None, device=None, seed=None).device == "cpu"
 
 
+@pytest.mark.parametrize("dtype", [types.NO_TYPE, -1])
+def test_no_type_means_that_an_optional_type_is_absent(node, dtype):
+    assert args_of(fn.resize(node, size=[4, 5], dtype=dtype)) == args_of(
+        fn.resize(node, size=[4, 5])
+    )
+    assert args_of(fn.cast(node, dtype=dtype)) == {"dtype": -1}  # an error of build()
+
+
 def test_a_data_node_as_argument_has_one_value_per_sample(node):
     coin = fn.random.coin_flip()
     flipped = fn.flip(node, horizontal=coin)
@@ -130,14 +138,16 @@ def test_a_data_node_as_argument_has_one_value_per_sample(node):
         (lambda n: fn.cast(n), TypeError, "needs the argument `dtype`"),
         (lambda n: fn.cast(n, dtype=None), TypeError, "needs the argument `dtype`"),
         (lambda n: fn.cast(n, dtype=n), TypeError, "`dtype` takes a constant"),
-        (lambda n: fn.cast(n, dtype="uint8"), TypeError, "`dtype` takes a types.DALIDataType"),
+        (lambda n: fn.cast(n, dtype="uint8"), TypeError, r"types.UINT8, torch.uint8, np.uint8"),
+        (lambda n: fn.cast(n, dtype=float), TypeError, r"types.FLOAT, torch.float32, np.float32"),
         (lambda n: fn.cast(n, dtype=types.RGB), TypeError, "`dtype` takes a types.DALIDataType"),
         (lambda n: fn.cast(n, dtype=99), ValueError, "number of a types.DALIDataType"),
         (lambda n: fn.cast(n, dtype=torch.bfloat16), ValueError, "element type that DALI has"),
         (lambda n: fn.crop_mirror_normalize(n, mean="s"), TypeError, "`mean` takes a number"),
         (lambda n: fn.crop_mirror_normalize(n, mean=[1, None]), TypeError, "`mean` takes a number"),
         (lambda n: fn.crop_mirror_normalize(n, mean=[n, n]), TypeError, "list of data nodes"),
-        (lambda n: fn.crop_mirror_normalize(n, mean=np.eye(2)), ValueError, "1-D list"),
+        (lambda n: fn.transpose(n, perm=np.eye(2)), TypeError, "1-D list"),
+        (lambda n: fn.transpose(n, perm=[[1, 0]]), TypeError, "`perm` takes an integer"),
         (lambda _: fn.flip(), ValueError, "takes 1 input"),
         (lambda _: fn.flip(None), TypeError, "takes a DataNode.* got NoneType"),
         (lambda n: fn.flip(n, n), ValueError, "takes 1 input .*, got 2"),

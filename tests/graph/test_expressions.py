@@ -305,6 +305,31 @@ def test_text_that_is_no_step_is_refused(text):
         parse_step(text)
 
 
+@pytest.mark.parametrize("operation", BINARY)
+def test_an_array_on_the_left_is_an_operand(operation):
+    array, data = np.int32([3, 5, 9]), np.int32([1, 2, 3])
+    (result,) = run(lambda x: BINARY[operation](array, x), [[data]])
+    (expected,) = run(lambda a, x: BINARY[operation](a, x), [[array], [data]])
+    np.testing.assert_array_equal(result[0], expected[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "fix"),
+    [
+        (np.sqrt, "use torchdali.math.sqrt"),
+        (np.arctan2, "use torchdali.math.atan2"),
+        (np.sum, "fn.reductions.sum"),
+        (np.add.reduce, "fn.reductions.sum"),
+    ],
+)
+def test_functions_of_numpy_are_refused_with_what_to_use(function, fix):
+    node = fn.external_source(name="x")
+    args = (node, node) if function is np.arctan2 else (node,)
+    with pytest.raises(errors.ArgumentTypeError, match="functions of NumPy take data") as caught:
+        function(*args)
+    assert fix in caught.value.fix
+
+
 def test_results_do_not_depend_on_threads():
     x = [samples((40, 33, 3), "uint8", i) for i in range(16)]
     y = [samples((3,), "float32", i) for i in range(16)]

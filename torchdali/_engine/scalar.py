@@ -7,16 +7,19 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from torchdali._common.enums import DALIDataType
+from torchdali._common.enums import DALIDataType, DALIImageType, DALIInterpType
 from torchdali._engine.dtypes import (
     BOOL,
+    DATA_TYPE,
     FLOAT,
     FLOAT16,
     FLOAT64,
+    IMAGE_TYPE,
     INT8,
     INT16,
     INT32,
     INT64,
+    INTERP_TYPE,
     UINT8,
     UINT16,
     UINT32,
@@ -28,10 +31,17 @@ __all__ = ["ScalarConstant"]
 
 _FLOATS = frozenset({FLOAT16, FLOAT, FLOAT64})
 _INTS = frozenset({INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64})
+_ENUMS: dict[type, DALIDataType] = {
+    DALIDataType: DATA_TYPE,
+    DALIImageType: IMAGE_TYPE,
+    DALIInterpType: INTERP_TYPE,
+}
 
 
 def _smallest(value: bool | float) -> DALIDataType:
-    """Returns the type of a Python number: BOOL, FLOAT, INT32 or a wider integer."""
+    """Returns the type of a Python number or enumerator; an integer is INT32 if that holds it."""
+    if type(value) in _ENUMS:
+        return _ENUMS[type(value)]
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, float):
@@ -56,13 +66,14 @@ class ScalarConstant:
     pipeline) it becomes one that gives a scalar for each sample.
 
     Args:
-        value: bool, int, float, or a scalar of NumPy or torch.
+        value: bool, int, float, an enumerator such as ``types.INTERP_NN``, or a scalar of NumPy or
+            torch.
         dtype: element type, to which `value` is converted as by Python's ``int()``; None: that of a
-            NumPy or torch scalar, otherwise BOOL, FLOAT, or INT32 (INT64 and UINT64 for numbers
-            that need it).
+            NumPy or torch scalar, DATA_TYPE, IMAGE_TYPE or INTERP_TYPE of enumerators, otherwise
+            BOOL, FLOAT, or INT32 (INT64 and UINT64 for numbers that need it).
 
     Attributes:
-        value: the number, a bool, int or float as `dtype` says.
+        value: the number, a bool, int or float as `dtype` says, or the enumerator.
         dtype: the element type.
         shape: an empty list, as arrays of no dimension have it.
 
@@ -82,12 +93,20 @@ class ScalarConstant:
         if not isinstance(value, (builtins.bool, int, float)):
             raise TypeError(f"a ScalarConstant holds bool, int or float, got {value!r}")
         dtype = _smallest(value) if dtype is None else to_dali_type(dtype)
-        if dtype is not BOOL and dtype not in _INTS and dtype not in _FLOATS:
-            raise TypeError(f"a ScalarConstant holds a number, which {dtype} is not")
         self.dtype = dtype
         self.shape: list[int] = []
+        if _ENUMS.get(type(value)) is dtype:
+            self.value = value
+            return
+        if dtype is not BOOL and dtype not in _INTS and dtype not in _FLOATS:
+            raise TypeError(f"a ScalarConstant holds a number, which {dtype} is not")
         kind = builtins.bool if dtype is BOOL else int if dtype in _INTS else float
         self.value = kind(value)
+
+    @property
+    def element_type(self) -> DALIDataType:
+        """The type of the number in a tensor: INT32 for enumerators, otherwise `dtype`."""
+        return INT32 if self.dtype in _ENUMS.values() else self.dtype
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, ScalarConstant):

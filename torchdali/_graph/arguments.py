@@ -14,13 +14,26 @@ import numpy as np
 import torch
 
 from torchdali._common.location import SourceLocation, user_stack_level
-from torchdali._engine.dtypes import to_dali_type
+from torchdali._engine.dtypes import (
+    FLOAT,
+    NO_TYPE,
+    to_dali_type,
+    to_numpy_type,
+    to_torch_type,
+)
 from torchdali._engine.scalar import ScalarConstant
 from torchdali._engine.schema import ENUMS, UNIVERSAL, Argument, OperatorSchema
 from torchdali._graph.expression import Step, parse_step
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
-__all__ = ["check_names", "coerce", "is_tensor_for", "unknown_name", "without_deprecated"]
+__all__ = [
+    "check_names",
+    "coerce",
+    "is_placeholder",
+    "is_tensor_for",
+    "unknown_name",
+    "without_deprecated",
+]
 
 _INT64 = range(-(1 << 63), 1 << 63)
 _UNIVERSAL_NAMES = [arg.name for arg in UNIVERSAL]
@@ -48,10 +61,29 @@ def _scalar(value: Any) -> Any:
 
 
 def is_tensor_for(arg: Argument, value: Any) -> bool:
-    """Returns whether an array has one value per sample although the argument is one number."""
-    if arg.type not in ("bool", "int", "float"):
+    """Returns whether a constant is passed as a tensor: it has more dimensions than the argument.
+
+    A number is then an array of numbers, and a list is an array or a nested list, such as a matrix.
+    """
+    is_array = isinstance(value, (np.ndarray, torch.Tensor))
+    if arg.type in ("bool", "int", "float"):
+        return is_array and _scalar(value) is value
+    if arg.type not in ("int_list", "float_list"):
         return False
-    return isinstance(value, (np.ndarray, torch.Tensor)) and _scalar(value) is value
+    if is_array:
+        return bool(value.ndim > 1)
+    return isinstance(value, (list, tuple)) and any(isinstance(v, (list, tuple)) for v in value)
+
+
+def is_placeholder(arg: Argument, value: Any) -> bool:
+    """Returns whether `value` is NO_TYPE for a type that is optional, which means not given."""
+    return (
+        arg.type == "DALIDataType"
+        and not arg.required
+        and not arg.has_default
+        and not isinstance(value, (str, bytes, bool, type))
+        and value == NO_TYPE
+    )
 
 
 def _to_int(value: Any) -> int:
@@ -132,17 +164,35 @@ def _to_layouts(value: Any) -> Any:
     return _to_list(_to_str, "a layout")(value) or ""
 
 
+def _to_type(value: Any) -> int:
+    """Returns the number of an element type that is given as a type of torch or NumPy."""
+    try:
+        meant = to_dali_type(value)
+    except TypeError:
+        if isinstance(value, (np.dtype, torch.dtype)):
+            raise _Mismatch("an element type that DALI has", by_value=True) from None
+        meant = FLOAT
+    else:
+        # Names are refused: "float" and "long" have other widths in C than in NumPy and torch.
+        if not isinstance(value, str):
+            return int(meant)
+    raise _Mismatch(
+        f"a types.DALIDataType or a type of torch or NumPy (types.{meant.name}, "
+        f"{to_torch_type(meant)}, np.{to_numpy_type(meant).__name__})"
+    )
+
+
 def _to_enum(enum: Any) -> Callable[[Any], int]:
     def convert(value: Any) -> int:
+        if isinstance(value, ScalarConstant):
+            value = value.value
         if isinstance(value, enum):
             return int(value)
+        is_type = enum is ENUMS["DALIDataType"]
+        if is_type and isinstance(value, (str, type, np.dtype, torch.dtype)):
+            return _to_type(value)
         if isinstance(value, (str, bytes, float, bool)):
             raise _Mismatch(f"a types.{enum.__name__}")
-        if enum is ENUMS["DALIDataType"] and isinstance(value, (type, np.dtype, torch.dtype)):
-            try:
-                return int(to_dali_type(value))
-            except TypeError:
-                raise _Mismatch("an element type that DALI has", by_value=True) from None
         # Another enumeration's member is a mistake although it is a number, too.
         if type(value) in ENUMS.values():
             raise _Mismatch(f"a types.{enum.__name__}")
@@ -158,7 +208,7 @@ def _to_list(convert: Callable[[Any], Any], what: str) -> Callable[[Any], list[A
     def convert_list(value: Any) -> list[Any]:
         if isinstance(value, (np.ndarray, torch.Tensor)):
             if value.ndim > 1:
-                raise _Mismatch(f"{what} or a 1-D list of them", by_value=True)
+                raise _Mismatch(f"{what} or a 1-D list of them")
             value = value.tolist()
         if isinstance(value, (str, bytes, os.PathLike)) or not hasattr(value, "__iter__"):
             return [convert(value)]

@@ -16,7 +16,41 @@ from torchdali._graph.expression import Operand, Step, constant_operand, input_o
 from torchdali.data_node import DataNode, language
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
-__all__ = ["apply"]
+__all__ = ["apply", "apply_numpy"]
+
+# Python's operators on arrays call these functions of NumPy: `array + node` is np.add(array, node).
+_OPERATORS: dict[Any, str] = {
+    np.add: "add",
+    np.subtract: "sub",
+    np.multiply: "mul",
+    np.true_divide: "fdiv",
+    np.floor_divide: "div",
+    np.remainder: "mod",
+    np.power: "pow",
+    np.left_shift: "shl",
+    np.right_shift: "shr",
+    np.bitwise_and: "bitand",
+    np.bitwise_or: "bitor",
+    np.bitwise_xor: "bitxor",
+    np.equal: "eq",
+    np.not_equal: "neq",
+    np.less: "lt",
+    np.less_equal: "leq",
+    np.greater: "gt",
+    np.greater_equal: "geq",
+}
+# Functions of torchdali.math, by their names in NumPy where those differ.
+_MATH = {
+    "absolute": "abs",
+    "clip": "clamp",
+    "float_power": "fpow",
+    "maximum": "max",
+    "minimum": "min",
+    "power": "pow",
+    **{f"arc{name}": f"a{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tan2", "tanh")},
+    **{name: name for name in ("cbrt", "ceil", "cos", "cosh", "exp", "fabs", "floor", "log")},
+    **{name: name for name in ("log10", "log2", "sin", "sinh", "sqrt", "tan", "tanh")},
+}
 
 
 def _operand(value: Any, location: SourceLocation | None) -> DataNode | Operand:
@@ -27,7 +61,7 @@ def _operand(value: Any, location: SourceLocation | None) -> DataNode | Operand:
     if isinstance(value, (bool, int, float, ScalarConstant)) or (is_array and value.ndim == 0):
         constant = ScalarConstant(value)
         try:
-            return constant_operand(constant.value, constant.dtype)
+            return constant_operand(constant.value, constant.element_type)
         except ValueError as error:
             raise _make(ArgumentError, str(error), location=location) from None
     node = language.constant(value)
@@ -75,3 +109,29 @@ def apply(operation: str, *operands: Any) -> DataNode:
     made = record.create(operator_schema("arithmetic"), inputs, {"steps": steps}, location=location)
     assert isinstance(made, DataNode)
     return made
+
+
+def apply_numpy(function: Any, *args: Any, **kwargs: Any) -> DataNode:
+    """Records the operation for which Python's operators call a function of NumPy.
+
+    Args:
+        function: of NumPy; None: a method of one, such as ``np.add.reduce``.
+        args: its arguments, at least one of which is a data node.
+        kwargs: its keyword arguments.
+
+    Raises:
+        ArgumentTypeError: it is another function; those take data, which a node does not have.
+    """
+    operation = _OPERATORS.get(function)
+    if operation is not None and not kwargs:
+        return apply(operation, *args)
+    name = getattr(function, "__name__", None)
+    ours = _MATH.get(str(name))
+    raise _make(
+        ArgumentTypeError,
+        "functions of NumPy take data, and a DataNode has none" + (f": np.{name}" if name else ""),
+        location=find_user_location(),
+        fix=f"use torchdali.math.{ours}"
+        if ours
+        else "use torchdali.math and operators such as fn.reductions.sum, or fn.python_function",
+    )

@@ -164,6 +164,8 @@ def resolve(
         arg = schema.by_name.get(name)
         if arg is None:
             result[name] = value
+        elif arguments.is_placeholder(arg, value):
+            continue
         elif isinstance(value, DataNode):
             if not arg.per_sample:
                 raise _make(

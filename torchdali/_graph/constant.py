@@ -72,7 +72,7 @@ def constant_node(
         args = _of_list(value)
     elif isinstance(value, _NUMBERS) and not isinstance(value, np.generic):
         scalar = ScalarConstant(value)
-        args = {**_of_numbers([scalar.value]), "shape": [], "dtype": scalar.dtype}
+        args = {**_of_numbers([scalar.value]), "shape": [], "dtype": scalar.element_type}
     elif _is_array(value):
         args = _of_array(value)
     else:

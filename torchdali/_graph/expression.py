@@ -87,7 +87,7 @@ def constant_operand(value: bool | float, dtype: DALIDataType) -> Operand:
     Raises:
         ValueError: an integer does not fit 64 bits.
     """
-    number = int(value) if isinstance(value, bool) else value
+    number = int(value) if isinstance(value, int) else value  # of booleans and enumerators
     if isinstance(number, int) and number not in INTEGERS:
         raise ValueError(f"the number {number} does not fit 64 bits")
     return Operand("constant", number, int(dtype))

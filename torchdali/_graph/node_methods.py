@@ -12,6 +12,7 @@ __all__ = ["connect"]
 def connect() -> None:
     """Sets the functions that the methods of DataNode call."""
     language.arithmetic = arithmetic.apply
+    language.numpy = arithmetic.apply_numpy
     language.subscript = subscript.subscript
     language.shape = subscript.shape
     language.property = subscript.get_property
