@@ -165,7 +165,8 @@ def normal(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
     """Draws from a normal distribution. The same seed gives the same values with any number of
-    threads and any prefetch depth. Integers are rounded and saturate.
+    threads and any prefetch depth, and those that fn.noise.gaussian adds. Integers are rounded
+    and saturate.
 
     Args:
         shape_like: DataNode. Input with the shape of the output; its values are not used.

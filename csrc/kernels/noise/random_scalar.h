@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/random.h"
 #include "kernels/convert.h"
+#include "kernels/noise/random_block.h"
 
 namespace torchdali::kernels {
 
@@ -56,6 +58,19 @@ namespace torchdali::kernels {
   const uint32_t sin_bits = ((s & ~odd) | (c & odd)) ^ sine_sign;
   first = radius * std::bit_cast<float>(cos_bits);
   second = radius * std::bit_cast<float>(sin_bits);
+}
+
+// Element `index` of random_normals(), whose blocks follow each other.
+inline float normal_at(uint64_t seed, uint64_t sample, uint64_t index) {
+  constexpr uint64_t kCounters = kRandomBlock / 4;
+  const uint64_t counter = index / kRandomBlock * kCounters + index % kCounters;
+  const auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };
+  const auto words = philox4x32({low(sample), low(sample >> 32), low(counter), low(counter >> 32)},
+                                {low(seed), low(seed >> 32)});
+  const uint64_t word = index % kRandomBlock / kCounters;
+  float pair[2];
+  normal_pair(words[word / 2 * 2], words[word / 2 * 2 + 1], pair[0], pair[1]);
+  return pair[word % 2];
 }
 
 // 1 with probability `first`, 2 with probability `second`, else 0. Probabilities are exact in 24

@@ -64,14 +64,22 @@ class RandomOutput {
   template <class Draw>
   void fill(SampleContext& ctx, Draw&& draw) const {
     using T = std::invoke_result_t<Draw&>;
+    fill_blocks<T>(ctx, [&](T* values, int64_t /*first*/, int64_t n) {
+      for (int64_t k = 0; k < n; ++k) values[k] = draw();
+    });
+  }
+  // The same with draw(values, first, n), which writes the draws of elements first to first + n,
+  // and may write up to kBlock values.
+  static constexpr int64_t kBlock = 512;
+  template <class T, class Draw>
+  void fill_blocks(SampleContext& ctx, Draw&& draw) const {
     const SampleView& out = ctx.output(0, dtype_, shape(ctx));
     const int64_t count = out.volume(), size = itemsize(dtype_);
     const kernels::ConvertFn convert = kernels::converter(dtype_, dtype_of<T>());
-    constexpr int64_t kBlock = 512;
-    T block[kBlock];
+    alignas(64) T block[kBlock];
     for (int64_t i = 0; i < count; i += kBlock) {
       const int64_t n = std::min(kBlock, count - i);
-      for (int64_t k = 0; k < n; ++k) block[k] = draw();
+      draw(block, i, n);
       convert(out.as<char>() + i * size, block, n);
     }
   }

@@ -11,6 +11,8 @@ import torch
 from helpers.cases import for_each
 from helpers.ops import OpCase, PerSample, run_case, run_op
 
+from torchdali import fn, pipeline_def
+
 OPERATORS = ["noise.gaussian", "noise.salt_and_pepper", "noise.shot"]
 
 GAUSSIAN, SALT, SHOT = "noise.gaussian", "noise.salt_and_pepper", "noise.shot"
@@ -231,3 +233,19 @@ def test_infinite_noise_saturates(value):
     for dtype in DTYPES:
         for args in ({"mean": value}, {"stddev": value}):
             assert run_op(GAUSSIAN, flat(1, 300, dtype), **args).shape == (300,)
+
+
+@for_each("shape", [(), (1,), (15,), (16,), (17,), (256,), (300,), (40, 70, 3)])
+@for_each("dtype", [torch.float32, torch.uint8, torch.int16])
+def test_gaussian_noise_is_that_of_random_normal(shape, dtype):
+    @pipeline_def(batch_size=3, num_threads=2, device_id=None, seed=5)
+    def definition():
+        data = fn.external_source(lambda: [torch.full(shape, 100, dtype=dtype)] * 3)
+        noise = {"mean": 2.5, "stddev": fn.random.uniform(range=[1.0, 9.0]), "seed": 8}
+        added = data + fn.random.normal(data, **noise)
+        return fn.noise.gaussian(data, **noise), fn.cast_like(added, data)
+
+    pipe = definition()
+    for _ in range(2):
+        noisy, expected = (output.as_tensor().as_torch() for output in pipe.run())
+        assert torch.equal(noisy, expected)
