@@ -320,6 +320,10 @@ SchemaBuilder& SchemaBuilder::each_frame() {
   schema_->each_frame = true;
   return sequences();
 }
+SchemaBuilder& SchemaBuilder::repeats_inputs() {
+  schema_->repeats_inputs = true;
+  return sequences();
+}
 SchemaBuilder& SchemaBuilder::volumes() {
   schema_->volumes = true;
   return *this;

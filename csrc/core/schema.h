@@ -125,14 +125,15 @@ struct Schema {
   std::vector<ArgSchema> args;
   // Number of outputs of one use; empty: outputs.size().
   std::function<int(const OpSpec&)> num_outputs;
-  bool random = false;        // draws random values: `seed` matters
-  bool side_effects = false;  // is never pruned and never merged with an equal operator
-  bool source = false;        // makes batches (derives from Source)
-  bool external = false;      // its data comes from the user (derives from ExternalSource)
-  bool hidden = false;        // has no Python name
-  bool sequences = false;     // takes sequences of frames
-  bool each_frame = false;    // takes single frames; the engine loops over sequences
-  bool volumes = false;       // takes volumes
+  bool random = false;          // draws random values: `seed` matters
+  bool side_effects = false;    // is never pruned and never merged with an equal operator
+  bool source = false;          // makes batches (derives from Source)
+  bool external = false;        // its data comes from the user (derives from ExternalSource)
+  bool hidden = false;          // has no Python name
+  bool sequences = false;       // takes sequences of frames
+  bool each_frame = false;      // takes single frames; the engine loops over sequences
+  bool repeats_inputs = false;  // for each frame, if an argument has a value for each
+  bool volumes = false;         // takes volumes
   ImageRole image_role = ImageRole::kNone;
   GraphRole graph_role = GraphRole::kNone;
   bool chains_on_gpu = false;  // the GPU operator can be fused by its image role (gpu/chain.h)
@@ -234,6 +235,9 @@ class SchemaBuilder {
   // Takes single frames: the engine runs it for each frame of a sequence. The operator sees the
   // layouts of its inputs without the F.
   SchemaBuilder& each_frame();
+  // sequences(), of points or matrices: where an argument has a value for each frame, inputs that
+  // are no sequences are used for each frame, and the output is a sequence.
+  SchemaBuilder& repeats_inputs();
   SchemaBuilder& volumes();
   SchemaBuilder& mixed();
   SchemaBuilder& image_role(ImageRole role);

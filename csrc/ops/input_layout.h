@@ -2,6 +2,7 @@
 // The layout of an input, checked against those in the operator's schema.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -38,10 +39,38 @@ class InputLayout {
     if (sample.layout.empty())
       raise(ErrorKind::kLayout, "input `", name_, "` has no layout and, by its shape ",
             sample.shape, ", is ", layout, ", expected one of ", expected,
-            to_fix("use fn.transpose, or give the data its layout"));
+            to_fix(remedy(layout) + ", or give the data its layout"));
     raise(ErrorKind::kLayout, "input `", name_, "` has layout ", layout, ", expected one of ",
-          expected,
-          to_fix("give the input the axes it lacks, e.g. fn.reshape(..., layout=\"HWC\")"));
+          expected, to_fix(remedy(layout)));
+  }
+  // What makes a permitted layout of `layout`: fn.transpose, or fn.expand_dims.
+  std::string remedy(const Layout& layout) const {
+    for (const Layout& l : allowed_) {
+      if (l.size() != layout.size()) continue;
+      std::string perm;
+      for (const char axis : l.str()) {
+        const int from = layout.find(axis);
+        if (from < 0) break;
+        perm += (perm.empty() ? "" : ", ") + std::to_string(from);
+      }
+      if (std::count(perm.begin(), perm.end(), ',') + 1 == l.size())
+        return "reorder the axes with fn.transpose(..., perm=[" + perm + "])";
+    }
+    for (const Layout& l : allowed_) {
+      std::string kept, added, axes;
+      for (int i = 0; i < l.size(); ++i) {
+        if (layout.find(l[i]) >= 0) {
+          kept += l[i];
+          continue;
+        }
+        axes += (added.empty() ? "" : ", ") + std::to_string(i);
+        added += l[i];
+      }
+      if (kept == layout.str())
+        return "add the axes it lacks with fn.expand_dims(..., axes=[" + axes +
+               "], new_axis_names=\"" + added + "\")";
+    }
+    return "if its axes are others than the letters say, name them with fn.reshape(..., layout=)";
   }
 
   std::string name_;

@@ -11,7 +11,7 @@ from helpers.case_files import cases_by_operator
 from helpers.cases import check_each
 from helpers.ops import OpCase, PerSample, find, run_case, run_op
 
-from torchdali import Pipeline, fn, types
+from torchdali import Pipeline, errors, fn, types
 from torchdali._engine.schema import registry
 
 SCHEMAS = registry()
@@ -110,3 +110,22 @@ def test_a_missing_input_is_an_error_that_names_the_operator():
             find(name)(**constants_of(CASES[name][0]))
 
     check_each(CASES, check)
+
+
+@pytest.mark.parametrize(
+    ("layout", "fix"),
+    [
+        ("CHW", "reorder the axes with fn.transpose(..., perm=[1, 2, 0])"),
+        ("FCHW", "reorder the axes with fn.transpose(..., perm=[0, 2, 3, 1])"),
+        ("HW", 'add the axes it lacks with fn.expand_dims(..., axes=[2], new_axis_names="C")'),
+        ("XYC", "name them with fn.reshape(..., layout=)"),
+    ],
+)
+def test_the_fix_for_a_wrong_layout_keeps_the_meaning_of_the_axes(layout, fix):
+    pipe = Pipeline(1, 1, device_id=None)
+    with pipe:
+        data = fn.external_source(lambda: [torch.zeros((3,) * len(layout))], layout=layout)
+        pipe.set_outputs(fn.hue(fn.cast(data, dtype=types.UINT8), hue=5.0))
+    with pytest.raises(errors.LayoutError) as caught:
+        pipe.run()
+    assert fix in caught.value.fix

@@ -885,7 +885,8 @@ def coord_transform(
 
     Args:
         points: DataNode. Vectors of n components, shape (..., n), any element type; with frames
-            if the layout begins with F.
+            if the layout begins with F. Vectors without frames are used for each frame of the
+            arguments.
         M: float or list of float or DataNode, optional. The matrix, m x n, as a tensor or a
             list of its rows; or one number, which multiplies all components. The identity by
             default.
@@ -1529,7 +1530,7 @@ def filter(
             2). Ignored with mode="valid".
         border: str, default "reflect_101". Values outside the data: "reflect_101"
             (dcb|abcd|cba), "reflect_1001" (cba|abcd|dcb), "wrap" (bcd|abcd|abc), "clamp"
-            (aaa|abcd|ddd) or "constant" (`fill_value`).
+            (aaa|abcd|ddd) or "constant" (`fill_value`). "101" and "1001" mean the first two.
         mode: str, default "same". "same": the result has the data's extents. "valid": only
             positions where the whole filter is inside the data.
         dtype: types.DALIDataType, optional. FLOAT, or the input's type, which is the default.
@@ -2528,8 +2529,8 @@ def paste(
 
     Args:
         image: DataNode. Images; any element type. Layouts: HWC.
-        fill_value: int or list of int, required. Color of the canvas: a value for each channel.
-            Saturates.
+        fill_value: int or list of int, required. Color of the canvas: one value for all
+            channels, or one for each. Saturates.
         ratio: float or DataNode, required. Size of the canvas over that of the image, 1 or
             more, along both axes; the product is truncated to whole pixels.
         min_canvas_size: float or DataNode, default 0.0. Least height and width of the canvas,
@@ -2579,6 +2580,7 @@ def peek_image_shape(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    type: Any = None,  # deprecated
 ) -> DataNode:
     """Reads height, width and channels from the header of an encoded image, without decoding it.
     Equal to the shape of decoders.image.
@@ -2597,6 +2599,7 @@ def peek_image_shape(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        type: deprecated; use `dtype`.
 
     Returns:
         DataNode: Height, width and channels: 3 numbers of `dtype`.
@@ -2614,6 +2617,7 @@ def peek_image_shape(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    type: Any = None,  # deprecated
 ) -> list[DataNode]: ...
 @overload
 def per_frame(
@@ -3477,8 +3481,10 @@ def roi_random_crop(
 
     Args:
         data: DataNode. Its shape bounds the window; its values are not used. Optional.
-        crop_shape: int or list of int or DataNode, required. Extents of the window.
-        roi_start: int or list of int or DataNode, required. Start of the region of interest.
+        crop_shape: int or list of int or DataNode, required. Extents of the window, a value for
+            each axis.
+        roi_start: int or list of int or DataNode, required. Start of the region of interest: a
+            value for each axis, or one for all.
         roi_end: int or list of int or DataNode, optional. End of the region (exclusive). Cannot
             be combined with `roi_shape`.
         roi_shape: int or list of int or DataNode, optional. Extents of the region. Cannot be
@@ -3880,7 +3886,8 @@ def squeeze(
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
 ) -> DataNode:
-    """Removes axes of extent 1. A view: nothing is copied.
+    """Removes axes of extent 1, or of any extent where another extent that remains is 0. A view:
+    nothing is copied.
 
     Takes frame sequences (layouts with F) and takes volumes (layouts with D).
 

@@ -84,14 +84,15 @@ class WarpPerspective(_Operator):
             FCHW.
         matrix_input: DataNode. Replaces the argument `matrix`: [3, 3]. Optional.
         matrix: float or list of float or DataNode, default []. The map from positions in the
-            result to positions in the input: 3 x 3 numbers, row by row.
+            result to positions in the input: a 3 x 3 matrix, or its 9 numbers row by row.
         inverse_map: bool, default True. False where the matrix maps the input to the result; it
             is inverted then.
         size: float or list of float or DataNode, default []. Size of the result in pixels,
             without channels: (height, width), or (depth, height, width) of volumes; rounded to
             whole numbers.
         interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_LINEAR.
-            Interpolation: INTERP_LINEAR or INTERP_NN.
+            Interpolation: INTERP_LINEAR, INTERP_NN, INTERP_CUBIC (Keys, a = -0.5) or
+            INTERP_LANCZOS3.
         border_mode: str, default "constant". Values outside the input: "constant"
             (`fill_value`), "replicate" (aaa|abcd|ddd), "reflect" (cba|abcd|dcb), "reflect_101"
             (dcb|abcd|cba) or "wrap" (bcd|abcd|abc).

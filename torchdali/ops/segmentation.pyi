@@ -77,7 +77,8 @@ class RandomObjectBBox(_Operator):
         cache_objects: bool, default False. No effect: objects are found anew each time, with
             the same results.
         class_weights: float or list of float or DataNode, optional. Relative probability of
-            each of `classes`; without `classes`, of the classes 1, 2, 3 ...
+            each of `classes`; without `classes`, of the labels 0, 1, 2 ... without the
+            background.
         classes: int or list of int or DataNode, optional. Labels to draw from; all but the
             background by default.
         foreground_prob: float or DataNode, default 1.0. Probability of drawing an object.

@@ -88,7 +88,9 @@ class FrameMemory final : public SampleMemory {
 class FrameLoop final : public Operator {
  public:
   FrameLoop(std::unique_ptr<Operator> op, const OpSpec& spec)
-      : op_(std::move(op)), each_frame_(spec.schema->each_frame) {
+      : op_(std::move(op)),
+        each_frame_(spec.schema->each_frame),
+        repeats_inputs_(spec.schema->repeats_inputs) {
     for (const auto& [name, slot] : spec.tensors) {
       if (static_cast<size_t>(slot) >= arguments_.size())
         arguments_.resize(static_cast<size_t>(slot) + 1);
@@ -133,16 +135,17 @@ class FrameLoop final : public Operator {
       frames = view.shape[0];
     }
     TORCHDALI_CHECK(
-        frames >= 0 || inputs == 0 || !per_frame,
+        frames >= 0 || inputs == 0 || !per_frame || repeats_inputs_,
         "an argument has a value for each frame, and no input is a sequence",
         to_fix("leave out fn.per_frame(), or give a sequence (a layout such as \"FHWC\")"));
+    const bool by_arguments = frames < 0;
     for (int a = 0; a < arguments; ++a) {
       const SampleView& view = ctx.argument_input(a);
       const size_t slot = static_cast<size_t>(inputs) + static_cast<size_t>(a);
       const bool sequence = is_sequence(view);
       add(sequence, view, values[slot], steps[slot]);
       if (!sequence) continue;
-      if (frames < 0 || (inputs == 0 && frames == 1)) frames = view.shape[0];
+      if (frames < 0 || (by_arguments && frames == 1)) frames = view.shape[0];
       TORCHDALI_CHECK(view.shape[0] == frames || view.shape[0] == 1, "argument `",
                       arguments_[static_cast<size_t>(a)], "` has values for ", view.shape[0],
                       " frames, and the sequence has ", frames);
@@ -191,7 +194,7 @@ class FrameLoop final : public Operator {
   }
 
   std::unique_ptr<Operator> op_;
-  bool each_frame_;
+  bool each_frame_, repeats_inputs_;
   std::vector<std::string> arguments_, inputs_;  // names
   std::vector<std::vector<Layout>> layouts_;     // the layouts that each input may have
   std::vector<KnownLayout> known_;               // of each input

@@ -72,6 +72,11 @@ class RoiRandomCrop final : public Operator {
                                        const char* name, size_t ndim,
                                        std::vector<int64_t>& buffer) {
     const auto values = arg(ctx, buffer);
+    if (values.size() == 1 && ndim != 1) {  // one for all axes
+      const int64_t value = values[0];
+      buffer.assign(ndim, value);
+      return buffer;
+    }
     TORCHDALI_CHECK(values.size() == ndim, "`", name, "` has ", values.size(),
                     values.size() == 1 ? " value" : " values", ", and `crop_shape` ", ndim);
     return values;
@@ -87,8 +92,10 @@ TORCHDALI_OPERATOR("roi_random_crop")
         "`in_shape` or an input, the window is also inside the data.")
     .optional_input("data", "Its shape bounds the window; its values are not used.")
     .output("start", "Start of the window, int64, one number for each axis.")
-    .required_arg("crop_shape", ArgType::kIntVec, "Extents of the window.", Arity::kPerSample)
-    .required_arg("roi_start", ArgType::kIntVec, "Start of the region of interest.",
+    .required_arg("crop_shape", ArgType::kIntVec, "Extents of the window, a value for each axis.",
+                  Arity::kPerSample)
+    .required_arg("roi_start", ArgType::kIntVec,
+                  "Start of the region of interest: a value for each axis, or one for all.",
                   Arity::kPerSample)
     .optional_arg("roi_end", ArgType::kIntVec,
                   "End of the region (exclusive). Cannot be combined with `roi_shape`.",

@@ -72,7 +72,9 @@ class ColorArgs {
     make(value_, "value");
     make(brightness_, "brightness");
     make(contrast_, "contrast");
-    if (spec.defined("dtype")) dtype_ = spec.get<DType>("dtype");
+    // NO_TYPE means that of the input, also where the default is another.
+    if (spec.defined("dtype") && spec.get<int64_t>("dtype") != static_cast<int64_t>(DType::kNone))
+      dtype_ = spec.get<DType>("dtype");
   }
 
   Map operator()(const SampleContext& ctx) const {

@@ -9,7 +9,7 @@ namespace {
 
 class DecodeImageSlice final : public Operator {
  public:
-  explicit DecodeImageSlice(const OpSpec& spec) : decoder_(spec), slice_(spec) {}
+  explicit DecodeImageSlice(const OpSpec& spec) : decoder_(spec), slice_(slice_spec(spec)) {}
   void run(SampleContext& ctx) const override {
     const io::Bytes bytes = encoded_bytes(ctx.input(0));
     const io::ImageInfo info = decoder_.peek(bytes);

@@ -43,6 +43,7 @@ TORCHDALI_OPERATOR("peek_image_shape")
     .input("data", "The bytes of one image file a sample, uint8.")
     .output("shape", "Height, width and channels: 3 numbers of `dtype`.")
     .arg("dtype", DType::kInt64, "Type of the output.")
+    .deprecated_arg("type", ArgType::kDType, "Old name of `dtype`.", "dtype")
     .arg("image_type", ImageType::kRGB, "The `output_type` that the image would be decoded to.")
     .arg("adjust_orientation", true, "Swap height and width if the EXIF orientation does.")
     .cpu<PeekImageShape>();

@@ -15,8 +15,8 @@ namespace torchdali {
 namespace {
 
 kernels::Border parse_border(const std::string& name) {
-  if (name == "reflect_101") return kernels::Border::kReflect101;
-  if (name == "reflect_1001") return kernels::Border::kReflect1001;
+  if (name == "reflect_101" || name == "101") return kernels::Border::kReflect101;
+  if (name == "reflect_1001" || name == "1001") return kernels::Border::kReflect1001;
   if (name == "wrap") return kernels::Border::kWrap;
   if (name == "clamp") return kernels::Border::kClamp;
   TORCHDALI_CHECK(name == "constant", "`border` is \"", name,
@@ -197,7 +197,7 @@ TORCHDALI_OPERATOR("filter")
     .arg("border", "reflect_101",
          "Values outside the data: \"reflect_101\" (dcb|abcd|cba), \"reflect_1001\" "
          "(cba|abcd|dcb), \"wrap\" (bcd|abcd|abc), \"clamp\" (aaa|abcd|ddd) or \"constant\" "
-         "(`fill_value`).")
+         "(`fill_value`). \"101\" and \"1001\" mean the first two.")
     .arg("mode", "same",
          "\"same\": the result has the data's extents. \"valid\": only positions where the whole "
          "filter is inside the data.")

@@ -34,8 +34,10 @@ class PasteArgs {
         min_canvas_size_(spec, "min_canvas_size"),
         x_(spec, "paste_x"),
         y_(spec, "paste_y") {
+    TORCHDALI_CHECK(channels_ >= 0, "`n_channels` is ", channels_, ", expected 0 or more");
+    if (fill_value_.size() == 1) fill_value_.resize(static_cast<size_t>(channels_), fill_value_[0]);
     TORCHDALI_CHECK(static_cast<int64_t>(fill_value_.size()) == channels_, "`fill_value` has ",
-                    fill_value_.size(), " values, expected one for each of `n_channels`, ",
+                    fill_value_.size(), " values, expected 1, or one for each of `n_channels`, ",
                     channels_);
   }
 
@@ -145,7 +147,7 @@ TORCHDALI_OPERATOR("paste")
     .input("image", "Images; any element type.", {"HWC"})
     .output("canvas", "Element type and layout of the input.")
     .required_arg("fill_value", ArgType::kIntVec,
-                  "Color of the canvas: a value for each channel. Saturates.")
+                  "Color of the canvas: one value for all channels, or one for each. Saturates.")
     .required_arg("ratio", ArgType::kFloat,
                   "Size of the canvas over that of the image, 1 or more, along both axes; the "
                   "product is truncated to whole pixels.",

@@ -85,8 +85,7 @@ class RandomObjectBbox final : public Operator {
                         ", expected 0 or more");
         choice.weights.push_back(w);
       }
-      for (size_t i = 0; !classes_.given() && i < weights.size(); ++i)
-        choice.classes.push_back(static_cast<int64_t>(i) + 1);
+      if (!classes_.given()) choice.classes = all_but(background_(ctx), weights.size());
     } else {
       choice.weights.assign(choice.classes.size(), 1.0);
     }
@@ -103,6 +102,14 @@ class RandomObjectBbox final : public Operator {
       while (is_class(choice.background)) --choice.background;
     }
     return choice;
+  }
+
+  // The first labels from 0 on, without the background.
+  static std::vector<int64_t> all_but(int64_t background, size_t count) {
+    std::vector<int64_t> labels;
+    for (int64_t label = 0; labels.size() < count; ++label)
+      if (label != background) labels.push_back(label);
+    return labels;
   }
 
   void drop_small(SampleContext& ctx, int ndim, std::vector<Blob>& blobs) const {
@@ -211,7 +218,8 @@ TORCHDALI_OPERATOR("segmentation.random_object_bbox")
          "No effect: objects are found anew each time, with the same results.")
     .optional_arg(
         "class_weights", ArgType::kFloatVec,
-        "Relative probability of each of `classes`; without `classes`, of the classes 1, 2, 3 ...",
+        "Relative probability of each of `classes`; without `classes`, of the labels 0, 1, 2 ... "
+        "without the background.",
         Arity::kPerSample)
     .optional_arg("classes", ArgType::kIntVec,
                   "Labels to draw from; all but the background by default.", Arity::kPerSample)

@@ -15,6 +15,7 @@
 #include "kernels/window/fill.h"
 #include "kernels/window/window.h"
 #include "ops/axes.h"
+#include "ops/empty_lists.h"
 
 namespace torchdali {
 namespace {
@@ -23,6 +24,9 @@ namespace {
 struct Largest final : BatchState {
   Shape shape;
 };
+
+// What PadArgs is made from: an empty list counts as not given.
+OpSpec pad_spec(const OpSpec& spec) { return without_empty_lists(spec, {"shape", "align"}); }
 
 // The shape that a sample is padded to, and the fill value.
 class PadArgs {
@@ -110,7 +114,7 @@ class PadArgs {
 
 class Pad final : public Operator {
  public:
-  explicit Pad(const OpSpec& spec) : args_(spec) {}
+  explicit Pad(const OpSpec& spec) : args_(pad_spec(spec)) {}
 
   std::optional<BatchTraits> batch_traits() const override {
     return args_.batch_wide() ? std::optional(BatchTraits{}) : std::nullopt;
@@ -146,7 +150,7 @@ class Pad final : public Operator {
 
 class PadGpu final : public gpu::KernelOperator<gpu::CopyKernel> {
  public:
-  explicit PadGpu(const OpSpec& spec) : args_(spec) {}
+  explicit PadGpu(const OpSpec& spec) : args_(pad_spec(spec)) {}
 
   std::unique_ptr<BatchState> inspect_batch(BatchContext& ctx) const override {
     return args_.batch_wide() ? PadArgs::largest(ctx) : nullptr;

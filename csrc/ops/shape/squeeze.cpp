@@ -33,15 +33,17 @@ class Squeeze final : public Operator {
     out.shape = {};
     std::string letters;
     for (int axis = 0; axis < in.shape.ndim(); ++axis) {
-      if (removed.contains(axis)) {
-        TORCHDALI_CHECK(in.shape[axis] == 1, "axis ", axis, " of ", in.shape,
-                        " cannot be removed: its extent is ", in.shape[axis], ", expected 1");
-        continue;
-      }
+      if (removed.contains(axis)) continue;
       out.shape.push_back(in.shape[axis]);
       if (!in.layout.empty()) letters += in.layout[axis];
     }
     out.layout = Layout(std::string_view(letters));
+    // Without elements, an axis of any extent may go as long as another extent is 0.
+    if (in.volume() != 0 || out.volume() != 0)
+      for (int axis = 0; axis < in.shape.ndim(); ++axis)
+        TORCHDALI_CHECK(!removed.contains(axis) || in.shape[axis] == 1, "axis ", axis, " of ",
+                        in.shape, " cannot be removed: its extent is ", in.shape[axis],
+                        ", expected 1");
     ctx.share_input(0, 0, out);
   }
 
@@ -51,7 +53,9 @@ class Squeeze final : public Operator {
 };
 
 TORCHDALI_OPERATOR("squeeze")
-    .doc("Removes axes of extent 1. A view: nothing is copied.")
+    .doc(
+        "Removes axes of extent 1, or of any extent where another extent that remains is 0. A "
+        "view: nothing is copied.")
     .input("data", "Any layout, any element type.")
     .output("squeezed", "The input without these axes and their letters.")
     .optional_arg("axes", ArgType::kIntVec,

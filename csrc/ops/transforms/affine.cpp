@@ -109,7 +109,8 @@ SchemaBuilder& add_transform_args(SchemaBuilder& schema) {
       .output("transform", "The transform, float32, shape (ndim, ndim + 1).")
       .arg("reverse_order", false,
            "With an input: apply this transform before that of the input, instead of after it.")
-      .each_frame();
+      .each_frame()
+      .repeats_inputs();
 }
 
 SchemaBuilder& add_center_arg(SchemaBuilder& schema) {

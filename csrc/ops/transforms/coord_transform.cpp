@@ -154,7 +154,7 @@ TORCHDALI_OPERATOR("coord_transform")
         "channels of pixels.")
     .input("points",
            "Vectors of n components, shape (..., n), any element type; with frames if the layout "
-           "begins with F.")
+           "begins with F. Vectors without frames are used for each frame of the arguments.")
     .output("transformed",
             "Vectors of m components, shape (..., m), element type `dtype`, layout of the input.")
     .optional_arg("M", ArgType::kFloatVec,
@@ -170,7 +170,7 @@ TORCHDALI_OPERATOR("coord_transform")
     .arg("dtype", DType::kFloat,
          "Element type of the output. For integers results are rounded to the nearest, halves away "
          "from zero, and saturate.")
-    .sequences()
+    .repeats_inputs()
     .cpu<CoordTransform>()
     .gpu<CoordTransformGpu>();
 

@@ -32,6 +32,15 @@ kernels::Border parse_border(const std::string& name) {
   return kernels::Border::kWrap;
 }
 
+kernels::WarpFilter parse_filter(InterpType type) {
+  if (type == InterpType::kCubic) return kernels::WarpFilter::kCubic;
+  if (type == InterpType::kLanczos3) return kernels::WarpFilter::kLanczos3;
+  TORCHDALI_CHECK(type == InterpType::kNN || type == InterpType::kLinear, "`interp_type` is ",
+                  type == InterpType::kGaussian ? "INTERP_GAUSSIAN" : "INTERP_TRIANGULAR",
+                  ", expected INTERP_NN, INTERP_LINEAR, INTERP_CUBIC or INTERP_LANCZOS3");
+  return warp_filter(type);
+}
+
 class WarpPerspectiveArgs {
  public:
   explicit WarpPerspectiveArgs(const OpSpec& spec)
@@ -40,7 +49,7 @@ class WarpPerspectiveArgs {
         matrix_(spec),
         border_(parse_border(spec.get<std::string>("border_mode"))),
         fill_(spec.get<std::vector<float>>("fill_value")),
-        filter_(warp_filter(spec.get<InterpType>("interp_type"))),
+        filter_(parse_filter(spec.get<InterpType>("interp_type"))),
         inverse_map_(spec.get<bool>("inverse_map")),
         centers_(is_center_origin(spec)) {
     if (fill_.empty()) fill_ = {0.0f};
@@ -147,13 +156,15 @@ TORCHDALI_OPERATOR("experimental.warp_perspective")
     .optional_input("matrix", "Replaces the argument `matrix`: [3, 3].")
     .output("warped", "Layout and element type of the input, extents `size`.")
     .arg("matrix", std::vector<float>{},
-         "The map from positions in the result to positions in the input: 3 x 3 numbers, row by "
-         "row.",
+         "The map from positions in the result to positions in the input: a 3 x 3 matrix, or its 9 "
+         "numbers row by row.",
          Arity::kPerSample)
     .arg("inverse_map", true,
          "False where the matrix maps the input to the result; it is inverted then.")
     .with(add_warp_size)
-    .arg("interp_type", InterpType::kLinear, "Interpolation: INTERP_LINEAR or INTERP_NN.")
+    .arg("interp_type", InterpType::kLinear,
+         "Interpolation: INTERP_LINEAR, INTERP_NN, INTERP_CUBIC (Keys, a = -0.5) or "
+         "INTERP_LANCZOS3.")
     .arg("border_mode", "constant",
          "Values outside the input: \"constant\" (`fill_value`), \"replicate\" (aaa|abcd|ddd), "
          "\"reflect\" (cba|abcd|dcb), \"reflect_101\" (dcb|abcd|cba) or \"wrap\" (bcd|abcd|abc).")

@@ -17,7 +17,7 @@ template <class Base>
 class Slice final : public Base {
  public:
   explicit Slice(const OpSpec& spec)
-      : layout_(spec), numbered_(spec.has("axes")), slice_(spec), copy_(spec) {}
+      : layout_(spec), numbered_(spec.has("axes")), slice_(slice_spec(spec)), copy_(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);

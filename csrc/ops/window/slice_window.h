@@ -11,6 +11,7 @@
 #include "core/argument.h"
 #include "core/operator.h"
 #include "ops/axes.h"
+#include "ops/empty_lists.h"
 #include "ops/window/crop_window.h"
 
 namespace torchdali {
@@ -44,6 +45,11 @@ inline SchemaBuilder& add_slice_args(SchemaBuilder& schema) {
            "always elements.")
       .arg("normalized_shape", true,
            "Whether a floating-point input `extent` is in fractions of the extent.");
+}
+
+// What SliceArgs is made from: an empty list counts as not given.
+inline OpSpec slice_spec(const OpSpec& spec) {
+  return without_empty_lists(spec, {"start", "end", "shape", "rel_start", "rel_end", "rel_shape"});
 }
 
 // Reads the arguments of add_slice_args() and places the window. Immutable; any thread. Fractional

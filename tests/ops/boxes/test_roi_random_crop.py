@@ -44,6 +44,8 @@ CASES += [
     ),
     # There is one possible start.
     case({"crop_shape": [3, 5], "roi_start": [2, 3], "roi_shape": [3, 5]}, no_parity=""),
+    case({"crop_shape": [4, 4], "roi_start": 2, "roi_shape": [4]}, no_parity=""),
+    case({"crop_shape": [4, 4], "roi_start": [2], "roi_end": 6, "in_shape": 9}, no_parity=""),
     case(
         {"crop_shape": [9, 12], "roi_start": [2, 3], "roi_shape": [3, 5]},
         shape=(9, 12),

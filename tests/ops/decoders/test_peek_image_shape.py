@@ -85,3 +85,9 @@ def test_a_header_without_pixels_is_enough():
 def test_unknown_bytes_are_an_error():
     with pytest.raises(RuntimeError, match=r"fn\.peek_image_shape: (?s:.*)not an image"):
         decode("peek_image_shape", [b"nothing of the kind"])
+
+
+def test_the_old_name_of_dtype_works_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="`type` is the old name of `dtype`"):
+        (shape,) = decode("peek_image_shape", [FILES["pnm_5"]], type=types.INT32)
+    assert shape.dtype == np.int32

@@ -51,6 +51,7 @@ def case(
 
 TWO_D = "DALI filters two data axes on the CPU"
 CASES = [case(border=border, anchor=anchor) for border in PAD_MODES for anchor in ([0, 2], -1)]
+CASES += [case(border=border) for border in ("101", "1001")]
 CASES += [
     case("HW", (12, 15)),
     case("CHW", (3, 12, 15)),

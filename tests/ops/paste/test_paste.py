@@ -35,6 +35,7 @@ CASES += [
     OpCase("paste", "HWC", shape, args, no_parity=NO_CPU)
     for shape, args in (
         ((3, 2, 1), {"fill_value": 7, "n_channels": 1, "ratio": 2.0}),
+        ((3, 2, 3), {"fill_value": 0, "ratio": 2.0}),
         ((3, 2, 4), {"fill_value": [1, 2, 300, -4], "n_channels": 4, "ratio": 2.0}),
         ([(3, 2, 3), (5, 4, 3)], {**COLOR, "ratio": 1.3}),
         ((0, 2, 3), {**COLOR, "ratio": 2.0}),
@@ -84,6 +85,14 @@ def test_matches_torch(ratio, x, y, least):
     assert torch.equal(out, expected)
 
 
+def test_one_fill_value_is_for_all_channels():
+    def pasted(fill_value):
+        return run_op("paste", ramp((4, 6, 3)), layout="HWC", ratio=1.5, fill_value=fill_value)
+
+    assert torch.equal(pasted(7), pasted([7, 7, 7]))
+    assert torch.equal(pasted([7]), pasted([7, 7, 7]))
+
+
 def test_a_box_stays_on_its_pixels():
     image = torch.zeros(10, 10, 3, dtype=torch.uint8)
     image[2:6, 3:8] = 255
@@ -108,6 +117,7 @@ def test_a_box_stays_on_its_pixels():
         ({"ratio": 1.0, "min_canvas_size": float("inf")}, "`min_canvas_size` is inf"),
         ({"ratio": 1.0, "fill_value": [1, 2]}, "`fill_value` has 2 values"),
         ({"ratio": 1.0, "n_channels": 1, "fill_value": 1}, "the input has 3 channels"),
+        ({"ratio": 1.0, "n_channels": -1, "fill_value": 1}, "`n_channels` is -1"),
     ],
 )
 def test_wrong_arguments_are_errors(args, message):

@@ -25,6 +25,7 @@ MASK[7:11, 5:13] = 3
 MASK[8:10, 6:12] = 0  # a ring
 ONE = torch.zeros(6, 7, dtype=torch.int32)
 ONE[2:4, 1] = ONE[3, 1:5] = ONE[1:4, 4] = 5
+LABELS = torch.tensor([[0, 0, 1, 1], [0, 0, 2, 3]], dtype=torch.int32)
 DTYPES = [torch.uint8, torch.int8, torch.uint16, torch.int16, torch.uint32, torch.int32]
 
 
@@ -75,6 +76,10 @@ CASES += [
     exact({"classes": [5], "background": 8, "foreground_prob": 0.0, "output_class": True}),
     exact({"threshold": [3, 5]}),
     exact({"class_weights": [0.0, 0.0]}),
+    exact({"class_weights": [0.0, 0.0, 1.0], "background": 1, "output_class": True}, LABELS),
+    exact({"class_weights": [0.0, 1.0], "background": 4, "output_class": True}, LABELS),
+    exact({"class_weights": [1.0, 0.0], "background": -3, "output_class": True}, LABELS),
+    exact({"class_weights": [0.0, 1.0], "output_class": True}, LABELS),
     exact({}, mask=-ONE),
     exact({}, mask=ONE.reshape(6, 1, 7)),
     exact({}, mask=ONE.reshape(6, 7, 1)),

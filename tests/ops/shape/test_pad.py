@@ -23,6 +23,8 @@ CASES += [
     OpCase("pad", "HW", RAGGED, {"shape": [3, 2], "fill_value": 9}),
     OpCase("pad", "HW", RAGGED, {**FIXED, "align": [4, 3]}),
     OpCase("pad", "HW", RAGGED, {**FIXED, "align": 8}),
+    OpCase("pad", "HW", RAGGED, {**FIXED, "align": []}),
+    OpCase("pad", "HW", RAGGED, {"shape": [], "align": [3, 4]}, sees_batch=True),
     OpCase("pad", "HW", RAGGED, {"axes": [-1], "shape": [6]}),
     OpCase("pad", "HW", RAGGED, {"axes": [1, 0], "shape": [6, 5]}),
     OpCase("pad", "HW", RAGGED, {"axes": [], "shape": [6, 5]}),

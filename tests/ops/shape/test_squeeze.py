@@ -27,6 +27,9 @@ CASES += [
     OpCase("squeeze", "", SHAPE, {"axes": [0, 2]}, dtype=torch.float32),
     OpCase("squeeze", "", [SHAPE, (1, 2, 1, 1)], {"axes": [0]}),
     OpCase("squeeze", "", (1, 1), {"axes": [0, 1]}),
+    OpCase("squeeze", "ABC", (2, 0, 1), {"axes": [0]}),
+    OpCase("squeeze", "ABC", (2, 0, 1), {"axis_names": "CA"}),
+    OpCase("squeeze", "ABC", (0, 0, 1), {"axes": [1]}),
     OpCase("squeeze", "", SHAPE, {"axes": [-2]}, no_parity="DALI ignores axes below 0"),
     OpCase(
         "squeeze",
@@ -46,6 +49,12 @@ def test_expand_dims_restores_the_input(shape, data):
     out = run_op("squeeze", x, axes=axes)
     assert list(out.shape) == [e for axis, e in enumerate(shape) if axis not in axes]
     assert torch.equal(run_op("expand_dims", out, axes=sorted(axes)) if axes else out, x)
+
+
+@pytest.mark.parametrize("axes", [[1], [0, 1], [1, 2]])
+def test_the_only_extent_of_0_stays(axes):
+    with pytest.raises(ValueError, match=r"axis \d of \[2, 0, 1\] cannot be removed"):
+        run_op("squeeze", torch.zeros(2, 0, 1), axes=axes)
 
 
 @for_each(

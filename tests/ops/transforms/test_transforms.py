@@ -106,6 +106,12 @@ CASES += [
         make=lambda i: torch.stack([matrix(2, i), matrix(2, i + 9)]),
         algorithm="affine",
     ),
+    OpCase(  # a matrix without frames, and a value for each frame
+        "transforms.rotation",
+        args={"angle": PerSample([[10.0, 20.0, 30.0], [5.0]], layout="F")},
+        make=lambda i: matrix(2, i),
+        algorithm="affine",
+    ),
     OpCase(
         "transforms.scale",
         args={"scale": 2.0},

@@ -8,7 +8,7 @@ import pytest
 import torch
 from helpers.cases import for_each
 from helpers.inputs import ramp, random_tensor
-from helpers.ops import Input, OpCase, PerSample, run_op
+from helpers.ops import Input, OpCase, PerSample, run_batches, run_op
 from helpers.warping import grid, sample_at
 
 from torchdali import types
@@ -42,7 +42,7 @@ def case(layout: str = "HWC", shape=None, dtype=torch.uint8, more_inputs=(), **a
     )
 
 
-INTERPOLATIONS = [types.INTERP_NN, types.INTERP_LINEAR]
+INTERPOLATIONS = [types.INTERP_NN, types.INTERP_LINEAR, types.INTERP_CUBIC]
 CASES = [case(layout, interp_type=i) for layout in SHAPES for i in INTERPOLATIONS]
 CASES += [case(border_mode=mode) for mode in BORDERS]
 CASES += [case(border_mode=mode, dtype=torch.float32) for mode in BORDERS]
@@ -95,6 +95,29 @@ def test_matches_reference(border, linear, origin, dtype):
     assert difference.max() <= (0 if not linear else 0.56 if dtype == torch.uint8 else 1e-2)
 
 
+@for_each(
+    "matrix", [np.reshape(MATRIX, (3, 3)), torch.tensor(MATRIX).view(3, 3), MATRICES[0].tolist()]
+)
+def test_a_matrix_may_be_an_array_or_a_nested_list(matrix):
+    x = random_tensor((12, 15, 3), torch.uint8, 1)
+    actual = run_op(NAME, x, layout="HWC", matrix=matrix)
+    assert torch.equal(actual, run_op(NAME, x, layout="HWC", matrix=MATRIX))
+
+
+@for_each("interp", [types.INTERP_CUBIC, types.INTERP_LANCZOS3])
+@for_each("dtype", [torch.uint8, torch.float32])
+def test_wide_filters_equal_those_of_remap(interp, dtype):
+    x = random_tensor((20, 31, 3), dtype, 1)
+    at = torch.from_numpy(positions(MATRIX, (20, 31), center=False)).float()
+    map_x, map_y = at[..., 0].contiguous(), at[..., 1].contiguous()
+    sources = {"x": ("HWC", [[x]]), "mx": ("", [[map_x]]), "my": ("", [[map_y]])}
+    remapped = run_batches("experimental.remap", sources, 3, {"interp": interp}, batch_sizes=[1])
+    expected = remapped.batches[0][0][0]
+    actual = run_op(NAME, x, layout="HWC", matrix=MATRIX, interp_type=interp)
+    difference = (actual.double() - expected.double()).abs()
+    assert difference.max() <= (1 if dtype == torch.uint8 else 0.05)
+
+
 @pytest.mark.parametrize("border", BORDERS)
 def test_the_identity_returns_the_image(border):
     x = ramp((9, 12, 3)).to(torch.uint8)
@@ -126,7 +149,8 @@ def test_the_inverse_map_restores_the_image():
         ({"matrix": IDENTITY, "border_mode": "mirror"}, '`border_mode` is "mirror"'),
         ({"matrix": IDENTITY, "pixel_origin": "middle"}, '`pixel_origin` is "middle"'),
         ({"matrix": IDENTITY, "fill_value": [1, 2]}, "`fill_value` has 2 values"),
-        ({"matrix": IDENTITY, "interp_type": types.INTERP_CUBIC}, "`interp_type` is number 2"),
+        ({"matrix": IDENTITY, "interp_type": types.INTERP_GAUSSIAN}, "is INTERP_GAUSSIAN"),
+        ({"matrix": np.eye(2)}, r"the matrix has shape \[2, 2\], expected \[3, 3\]"),
     ],
 )
 def test_wrong_arguments_are_errors_that_name_them(args, message):

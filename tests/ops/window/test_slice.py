@@ -41,6 +41,14 @@ CASES = [
 ]
 CASES += [OpCase("slice", "HWC", (6, 8, 2), WINDOW, dtype=dtype) for dtype in DTYPES]
 CASES += [
+    OpCase("slice", "HWC", (6, 8, 2), {**HW, **window})
+    for window in (
+        {"start": [], "shape": [3, 4]},
+        {"start": [1, 2], "shape": [], "rel_end": []},
+        {"rel_start": [], "rel_shape": [0.5, 0.25]},
+    )
+]
+CASES += [
     OpCase("slice", "HWC", (6, 8, 2), WINDOW, dtype=torch.bool, no_parity="DALI refuses the type")
 ]
 CASES += [
