@@ -46,15 +46,13 @@ class InputLayout {
   // What makes a permitted layout of `layout`: fn.transpose, or fn.expand_dims.
   std::string remedy(const Layout& layout) const {
     for (const Layout& l : allowed_) {
-      if (l.size() != layout.size()) continue;
+      const auto known = [&](char axis) { return layout.find(axis) >= 0; };
+      if (l.size() != layout.size() || !std::all_of(l.str().begin(), l.str().end(), known))
+        continue;
       std::string perm;
-      for (const char axis : l.str()) {
-        const int from = layout.find(axis);
-        if (from < 0) break;
-        perm += (perm.empty() ? "" : ", ") + std::to_string(from);
-      }
-      if (std::count(perm.begin(), perm.end(), ',') + 1 == l.size())
-        return "reorder the axes with fn.transpose(..., perm=[" + perm + "])";
+      for (const char axis : l.str())
+        perm += (perm.empty() ? "" : ", ") + std::to_string(layout.find(axis));
+      return "reorder the axes with fn.transpose(..., perm=[" + perm + "])";
     }
     for (const Layout& l : allowed_) {
       std::string kept, added, axes;

@@ -96,6 +96,15 @@ def reference(x: torch.Tensor, m: torch.Tensor | None, t: object) -> torch.Tenso
     return x.double() @ m.double().T + torch.as_tensor(t).double()
 
 
+def test_points_without_frames_and_layout_become_a_sequence():
+    args = {"T": PerSample([[[1.0, 2.0], [3.0, 4.0]]], layout="F*")}
+    run = run_case(case(args))
+    assert run.layouts == ["F**"]
+    x = case(args).input(0)
+    expected = torch.stack([x + torch.tensor([1.0, 2.0]), x + torch.tensor([3.0, 4.0])])
+    assert torch.equal(run.samples()[0][0], expected)
+
+
 @for_each("case", [c for c in CASES if c.layout not in ("FNX", "NP")])
 def test_matches_reference(case):
     for index, actual in enumerate(run_case(case).samples()[0]):
