@@ -14,6 +14,8 @@ There are no source lists: every file in csrc/ is part of the build. Environment
 * ``TORCHDALI_CUDA=0`` skips the ``.cu`` files; ``1`` fails if they cannot be compiled. By default
   they are compiled if nvcc is found, with or without a GPU.
 * ``TORCHDALI_CUDA_ARCHS``: compute capabilities, default "80 90"; the last one also as PTX.
+* ``TORCHDALI_SOURCE_METADATA=1``, set by tools/build_backend.py: the metadata does not name the
+  version of torch that it is built against.
 * ``MAX_JOBS``: number of parallel compile jobs; default: one per core.
 """
 
@@ -35,6 +37,7 @@ from torch.utils import cpp_extension
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))
 import gpu_kernels  # noqa: E402
+import requirements  # noqa: E402
 
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "torchdali"
@@ -303,8 +306,26 @@ class BuildExt(cpp_extension.BuildExtension):
         (package / "_build_info.py").write_text("\n".join(note) + "\n")
 
 
+def dependencies() -> list[str]:
+    """Returns what the package requires: of torch, the minor version that it is built against.
+
+    A source distribution and an editable install are compiled again for another torch, so they
+    require what the source does.
+    """
+    toml = requirements.first_import("tomllib", "tomli", "setuptools._vendor.tomli")
+    text = requirements.PYPROJECT.read_text()
+    runtime = toml.loads(text)["project"]["optional-dependencies"]["runtime"]
+    if flag("TORCHDALI_SOURCE_METADATA"):
+        return list(runtime)
+    minor = ".".join(torch.__version__.split(".")[:2])
+    return [f"torch=={minor}.*" if item.startswith("torch>") else item for item in runtime]
+
+
 # Before setup(), because torch looks for ninja when the command is created.
 set_path()
 setup(
-    license="Apache-2.0", ext_modules=[engine(), shared_memory()], cmdclass={"build_ext": BuildExt}
+    license="Apache-2.0",
+    install_requires=dependencies(),
+    ext_modules=[engine(), shared_memory()],
+    cmdclass={"build_ext": BuildExt},
 )

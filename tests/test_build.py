@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,55 @@ def test_a_missing_engine_is_an_error_that_says_how_to_compile_it():
     assert "make build" in done.stderr
 
 
+def test_sources_that_hide_the_installed_package_are_an_error_that_names_both(tmp_path):
+    sources, installed = tmp_path / "checkout", tmp_path / "site"
+    for folder in (sources, installed):
+        shutil.copytree(
+            ROOT / "torchdali",
+            folder / "torchdali",
+            ignore=shutil.ignore_patterns("__pycache__", "*.so", "_build_info.py"),
+        )
+    (installed / "torchdali" / "_build_info.py").write_text("")
+    # Without site, whose hooks would find the modules of an editable install.
+    paths = [str(installed), *(path for path in sys.path if path and path != str(ROOT))]
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "torchdali.info"],
+        cwd=sources,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"found the sources in {sources}/torchdali, which are not compiled" in done.stderr
+    assert f"installed in {installed}/torchdali" in done.stderr
+    assert "run Python in another folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("hook", "required"),
+    [
+        ("prepare_metadata_for_build_wheel", f"torch=={torch.__version__.rpartition('.')[0]}.*"),
+        ("prepare_metadata_for_build_editable", "torch>=2.8"),
+    ],
+)
+def test_a_wheel_requires_the_torch_that_it_is_built_against(hook, required, tmp_path):
+    pytest.importorskip("setuptools")
+    checkout = Checkout(tmp_path / "checkout")
+    (tmp_path / "metadata").mkdir()
+    code = f"import build_backend; print(build_backend.{hook}({str(tmp_path / 'metadata')!r}))"
+    env = {**os.environ, "PYTHONPATH": str(checkout.path / "tools")}
+    done = python(code, cwd=checkout.path, env=env)
+    assert done.returncode == 0, done.stderr
+    (metadata,) = (tmp_path / "metadata").glob("*.dist-info/METADATA")
+    requirements = [
+        line.partition(": ")[2]
+        for line in metadata.read_text().splitlines()
+        if line.startswith("Requires-Dist:") and "extra ==" not in line
+    ]
+    assert any(line.startswith(required) for line in requirements), requirements
+    assert any(line.startswith("numpy>=") for line in requirements), requirements
+
+
 def test_an_isolated_build_uses_the_torch_of_the_environment(tmp_path, monkeypatch):
     backend = load_backend()
     site = tmp_path / "site-packages"
@@ -100,9 +150,9 @@ def test_requirements_are_pinned_and_missing_ones_are_found():
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
     assert all("==" in line for line in requirements("lint", "torch"))
-    assert requirements("--missing", "project") == []
+    assert requirements("--missing", "runtime") == []
     absent = "no-such-package-of-ours>=1"
-    assert requirements("--absent", "--also", absent, "project") == [absent]
+    assert requirements("--absent", "--also", absent, "runtime") == [absent]
     assert requirements("--also", f"{absent}; python_version >= '3'") == [absent]
     assert requirements("--also", f"{absent}; python_version < '3'") == []
 

@@ -8,7 +8,8 @@ same interpreter. This backend adds them to the end of the path again if they co
 if there is none, torch is a build requirement, as it is then a requirement of the installation,
 too. Tools that isolate with another interpreter (uv, build) hide the environment completely: use
 ``--no-build-isolation``, or name the version with TORCHDALI_BUILD_TORCH="torch==2.13.0".
-torchdali/_engine/extension.py checks at import that the two versions agree.
+A built wheel requires the minor version of torch that it was built against, and
+torchdali/_engine/extension.py checks at import that the two agree.
 """
 
 from __future__ import annotations
@@ -90,8 +91,18 @@ def prepare_metadata_for_build_wheel(*args: Any, **kwargs: Any) -> str:
     return build_meta.prepare_metadata_for_build_wheel(*args, **kwargs)
 
 
+def _describe_the_source() -> None:
+    """Has setup.py require the torch that the source requires, not the one that it finds.
+
+    For what is compiled again for another torch: source distributions and editable installs. Each
+    hook runs in a process of its own.
+    """
+    os.environ["TORCHDALI_SOURCE_METADATA"] = "1"
+
+
 def prepare_metadata_for_build_editable(*args: Any, **kwargs: Any) -> str:
     """See PEP 660."""
+    _describe_the_source()
     _use_torch_of_environment()
     return build_meta.prepare_metadata_for_build_editable(*args, **kwargs)
 
@@ -104,11 +115,13 @@ def build_wheel(*args: Any, **kwargs: Any) -> str:
 
 def build_editable(*args: Any, **kwargs: Any) -> str:
     """See PEP 660."""
+    _describe_the_source()
     _use_torch_of_environment()
     return build_meta.build_editable(*args, **kwargs)
 
 
 def build_sdist(*args: Any, **kwargs: Any) -> str:
     """See PEP 517."""
+    _describe_the_source()
     _use_torch_of_environment()
     return build_meta.build_sdist(*args, **kwargs)

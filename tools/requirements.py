@@ -39,7 +39,7 @@ def installed_version(name: str) -> str | None:
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("extras", nargs="*", help="extras; 'project': the package's dependencies")
+    parser.add_argument("extras", nargs="*", help="such as lint")
     parser.add_argument("--also", action="append", default=[], help="additional requirement")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--missing", action="store_true")
@@ -52,8 +52,7 @@ def main() -> None:
         "pip._vendor.packaging.requirements",
         "setuptools._vendor.packaging.requirements",
     )
-    project = toml.loads(PYPROJECT.read_text())["project"]
-    groups = {"project": project["dependencies"], **project["optional-dependencies"]}
+    groups = toml.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]
     wanted = [text for extra in options.extras for text in groups[extra]]
     for text in dict.fromkeys([*wanted, *filter(None, options.also)]):
         requirement = packaging.Requirement(text)

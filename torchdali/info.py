@@ -12,8 +12,7 @@ from pathlib import Path
 
 import torch
 
-from torchdali import _build_info
-from torchdali._engine.extension import _C
+from torchdali._engine.extension import _C, build_info
 
 __all__ = ["CudaDevice", "CudaState", "cuda_state", "describe", "load_cuda_library"]
 
@@ -54,7 +53,7 @@ def load_cuda_library() -> ctypes.CDLL:
         OSError: there is none in this build, or it could not be loaded.
     """
     if not CUDA_LIBRARY.exists():
-        reason = _build_info.CUDA_LIBRARY_MISSING or "it was deleted"
+        reason = build_info.CUDA_LIBRARY_MISSING or "it was deleted"
         raise OSError(f"torchdali was built without its GPU library: {reason}")
     return ctypes.CDLL(str(CUDA_LIBRARY))
 
@@ -100,7 +99,7 @@ def _cuda_lines() -> Iterator[str]:
     except OSError as error:
         yield f"  GPU library:        {error}"
         return
-    yield f"  GPU library:        loads; CUDA runtime {state.runtime}, sm: {_build_info.CUDA_ARCHS}"
+    yield f"  GPU library:        loads; CUDA runtime {state.runtime}, sm: {build_info.CUDA_ARCHS}"
     yield f"  driver:             {'CUDA ' + state.driver if state.driver else 'none found'}"
     if state.error and state.driver:
         yield f"  devices:            none: {state.error}"
@@ -114,9 +113,9 @@ def describe() -> str:
     """Returns the report that ``python -m torchdali.info`` prints."""
     python = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
     lines = [
-        f"torchdali {_build_info.VERSION}",
+        f"torchdali {build_info.VERSION}",
         f"  python:             {python}",
-        f"  torch:              {torch.__version__}; built against {_build_info.TORCH_VERSION}",
+        f"  torch:              {torch.__version__}; built against {build_info.TORCH_VERSION}",
         f"  instruction set:    {_C.instruction_set()}",
         "codecs",
     ]

@@ -9,8 +9,7 @@ from typing import Any
 
 import torch
 
-from torchdali import _build_info
-from torchdali._engine.extension import _C
+from torchdali._engine.extension import _C, build_info
 from torchdali.data_node import OpNode
 from torchdali.errors import UnsupportedError, _make
 from torchdali.info import CUDA_LIBRARY
@@ -124,7 +123,7 @@ def make_device(
         return _EmulatedDevice()
     reason = no_gpu()
     if not reason and not CUDA_LIBRARY.exists():
-        reason = f"torchdali was built without kernels: {_build_info.CUDA_LIBRARY_MISSING}"
+        reason = f"torchdali was built without kernels: {build_info.CUDA_LIBRARY_MISSING}"
     elif not reason and device_id is not None and device_id >= torch.cuda.device_count():
         reason = f"`device_id` is {device_id}, and torch finds {torch.cuda.device_count()} GPUs"
     if reason:
