@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast, overload
 
+from torchdali._common.location import user_stack_level
 from torchdali._graph import conditionals
 from torchdali._graph.arguments import unknown_name
 from torchdali._graph.pytree import flatten
@@ -124,7 +126,13 @@ def _debugged(define: Callable[[], Any], options: Mapping[str, Any]) -> Pipeline
     """Returns a pipeline in debug mode, whose operators run as the definition calls them."""
     if options.get("checkpoint") is not None:
         raise _make(UnsupportedError, "Pipeline: debug mode cannot go on from a `checkpoint`")
-    pipeline = Pipeline(**options)
+    if options.get("enable_checkpointing"):
+        warnings.warn(
+            "Pipeline: debug mode makes no checkpoints; `enable_checkpointing` has no effect",
+            UserWarning,
+            stacklevel=user_stack_level(),
+        )
+    pipeline = Pipeline(**{**options, "enable_checkpointing": False})
     pipeline.__torchdali_driver__().definition = DebugDefinition(define)
     return pipeline
 

@@ -103,3 +103,11 @@ def test_several_outputs_are_fed_one_by_one():
         pipe.feed_input("x[1]", torch.full((BATCH,), 10 + run))
         pipe.feed_input("x[0]", torch.full((BATCH,), 20 + run))
         assert [int(batch.as_torch()[0]) for batch in pipe.run()] == [20 + run, 10 + run]
+
+
+def test_a_program_with_checkpoints_runs_and_makes_none():
+    with pytest.warns(UserWarning, match="debug mode makes no checkpoints"):
+        pipe = debugged(lambda: fn.external_source(source=images), enable_checkpointing=True)
+    assert len(pipe.run()[0]) == BATCH
+    with pytest.raises(errors.UnsupportedError, match=r"checkpoint\(\) in debug mode"):
+        pipe.checkpoint()
