@@ -85,7 +85,8 @@ def external_source(
             raising an error. Without effect with a `source`.
         batch: whether the source returns whole batches, or (False) single samples. None: single
             samples with `parallel`, else batches. Without effect if there is no source.
-        repeat_last: if nothing new was fed, use the last data again.
+        repeat_last: if nothing new was fed, use the last data again. Without effect with a
+            `source`, apart from a warning.
         parallel: call the source in worker processes, `py_num_workers` of the pipeline. A callable
             must take one argument, and its result must depend on that alone, since each call may be
             in another worker. An iterable (batch=True) is iterated over in one of them.
@@ -214,6 +215,13 @@ class _Call:
     def _error(self, message: str, cls: type[Any] = ArgumentError, fix: str | None = None) -> Any:
         return _make(cls, message, operator=OWNER, location=self._location, fix=fix)
 
+    def _warn(self, message: str) -> None:
+        warnings.warn(
+            f"{OWNER}: {message}\n  defined at {self._location}",
+            UserWarning,
+            stacklevel=user_stack_level(),
+        )
+
     def flag(self, name: str, value: Any) -> bool:
         """Returns an argument as a bool; None is False."""
         if value is None:
@@ -241,15 +249,8 @@ class _Call:
         if debugged:
             if flags["parallel"]:
                 unused.insert(0, "parallel")
-            if flags["repeat_last"] and self.source is not None:
-                unused.append("repeat_last")
             if unused:
-                warnings.warn(
-                    f"{OWNER}: debug mode does not use `{'`, `'.join(unused)}`\n"
-                    f"  defined at {self._location}",
-                    UserWarning,
-                    stacklevel=user_stack_level(),
-                )
+                self._warn(f"debug mode does not use `{'`, `'.join(unused)}`")
             unused = []
         if self.source is None:
             for option, value in {
@@ -258,8 +259,8 @@ class _Call:
             }.items():
                 if value is not None:
                     raise self._error(f"`{option}` needs a `source`; feed_input() takes batches")
-        elif flags["repeat_last"] and not debugged:
-            raise self._error("`repeat_last` is for feed_input(), not for a `source`")
+        elif flags["repeat_last"]:
+            self._warn("`repeat_last` is for feed_input(); it has no effect with a `source`")
         if flags["parallel"]:
             if no_copy is not None and not flags["no_copy"]:
                 raise self._error("`no_copy` cannot be False with parallel=True")

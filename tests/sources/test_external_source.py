@@ -96,6 +96,13 @@ def test_an_iterable_of_samples_is_collected_into_batches():
     assert take(pulled([np.array(i) for i in range(5)], batch=False), 3) == [[0, 1], [2, 3], "end"]
 
 
+def test_repeat_last_has_no_effect_on_a_source():
+    with pytest.warns(UserWarning, match="`repeat_last` is for feed_input") as caught:
+        pipe = pulled(batches(2), repeat_last=True)
+    assert caught[0].filename.endswith("external_sources.py")  # the line of the definition
+    assert take(pipe, 3) == [[0, 0], [1, 1], "end"]
+
+
 def test_several_outputs_are_tuples():
     pipe = pulled(lambda: (np.zeros((2, 3)), [np.ones(1), np.ones(2)]), num_outputs=2)
     a, b = pipe.run()
@@ -243,7 +250,6 @@ def test_an_error_of_a_source_keeps_its_type_and_order(depth):
         ({"source": [0], "cycle": "sometimes"}, ValueError, "`cycle`"),
         ({"cycle": "quiet"}, ValueError, "needs a `source`"),
         ({"source": [0], "num_outputs": 0}, ValueError, "positive"),
-        ({"source": [0], "repeat_last": True}, ValueError, "feed_input"),
         ({"parallel": True}, ValueError, "needs a `source`"),
         ({"device": "mixed"}, NotImplementedError, "mixed"),
         ({"unknown": 1}, TypeError, "unexpected argument `unknown`"),

@@ -70,7 +70,8 @@ def parallel_source(
         ("bytes_per_sample_hint", sample_bytes, _MAX_SAMPLE_BYTES),
     ):
         if value is not None and (not isinstance(value, int) or value < 1):
-            raise fail(ArgumentError, f"`{name}` takes a positive integer, got {value!r}")
+            cls = ArgumentError if isinstance(value, int) else ArgumentTypeError
+            raise fail(cls, f"`{name}` takes a positive integer, got {value!r}")
         if value is not None and value > most:
             raise fail(ArgumentError, f"`{name}` is at most {most}, got {value}")
     if source_kind(source.source) == "callable":

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
-__all__ = ["check_epoch_size", "resets_itself"]
+__all__ = ["epoch_size", "resets_itself"]
 
 _AUTO_RESET = {"yes": True, "true": True, "silent": True, "no": False, "false": False}
 
@@ -25,38 +26,44 @@ def resets_itself(auto_reset: str | bool | None) -> bool:
     return known
 
 
-def check_epoch_size(
+def epoch_size(
     size: Any, reader_name: str | None, last_batch_padded: bool, num_pipelines: int
-) -> None:
-    """Raises an error if the arguments that set the size of an epoch contradict each other.
+) -> int:
+    """Returns the samples of an epoch, -1 for as many as there are.
 
     Args:
-        size: number of samples; -1: until the data ends.
+        size: number of samples, also a float, as from a division; negative: until the data ends.
         reader_name: name of the reader whose epoch counts; None: no reader.
         last_batch_padded: whether the pipeline pads the last batch of an epoch.
         num_pipelines: number of pipelines of the iterator.
 
     Raises:
         ArgumentError: the arguments contradict each other.
-        ArgumentTypeError: `size` is not an integer.
+        ArgumentTypeError: `size` is no whole number.
     """
-    if isinstance(size, bool) or not isinstance(size, int):
+    try:
+        whole = int(size) if isinstance(size, float) else operator.index(size)
+    except (TypeError, ValueError, OverflowError):
+        whole = None
+    if whole is None or isinstance(size, bool) or whole != size:
         raise _make(ArgumentTypeError, f"`size` is {size!r}, expected an integer")
-    if size == 0 or size < -1:
+    samples = max(whole, -1)
+    if samples == 0:
         raise _make(
             ArgumentError,
-            f"`size` is {size}, expected the samples of an epoch, or -1 for as many as there are",
+            "`size` is 0, expected the samples of an epoch, or -1 for as many as there are",
         )
-    if reader_name is not None and size != -1:
+    if reader_name is not None and samples != -1:
         raise _make(ArgumentError, "`size` and `reader_name` exclude each other")
     if reader_name is not None and last_batch_padded:
         raise _make(
             ArgumentError,
             "`last_batch_padded` and `reader_name` exclude each other: the reader knows",
         )
-    if reader_name is None and size == -1 and num_pipelines > 1:
+    if reader_name is None and samples == -1 and num_pipelines > 1:
         raise _make(
             ArgumentError,
             f"{num_pipelines} pipelines need to know the size of an epoch",
             fix="give `reader_name` or `size`",
         )
+    return samples

@@ -15,7 +15,7 @@ from typing import Any
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.pipeline._checkpoint_format import integer
 from torchdali.pipeline._driver import PipelineDriver, driver_of
-from torchdali.plugin._arguments import check_epoch_size, resets_itself
+from torchdali.plugin._arguments import epoch_size, resets_itself
 from torchdali.plugin._epochs import (
     LastBatchPolicy,
     _check_policy,
@@ -73,7 +73,7 @@ class _DaliBaseIterator:
         if len(set(sizes)) > 1:
             raise _make(ArgumentError, f"the pipelines differ in batch size: {sizes}")
         self.batch_size: int = sizes[0]
-        check_epoch_size(size, reader_name, last_batch_padded, len(self._pipelines))
+        size = epoch_size(size, reader_name, last_batch_padded, len(self._pipelines))
         for pipeline in self._pipelines:
             pipeline.build()
         self._policy = policy

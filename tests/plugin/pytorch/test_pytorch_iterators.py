@@ -3,6 +3,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 from fake_pipeline import FakePipeline, reader_pipeline
@@ -177,7 +178,6 @@ def test_an_error_while_scheduling_comes_after_the_current_batch():
         ({"size": 10, "reader_name": "files"}, "`size` and `reader_name` exclude"),
         ({"reader_name": "files", "last_batch_padded": True}, "`last_batch_padded` and"),
         ({"size": 0}, "`size` is 0"),
-        ({"size": -2}, "`size` is -2"),
         ({"last_batch_policy": 1}, "`last_batch_policy` is 1, expected a LastBatchPolicy"),
         ({"last_batch_policy": "DROP"}, "`last_batch_policy` is 'DROP'"),
         ({"auto_reset": "maybe"}, '`auto_reset` is "maybe", expected "yes"'),
@@ -195,9 +195,16 @@ def test_contradicting_arguments_are_errors(options, message):
         DALIGenericIterator(**options)
 
 
-def test_size_must_be_a_number():
-    with pytest.raises(TypeError, match="`size` is 'many'"):
-        DALIGenericIterator(reader_pipeline(TEN, 0), ["label"], size="many")
+@pytest.mark.parametrize("size", ["many", 9.5, float("nan"), float("inf"), True])
+def test_size_must_be_a_whole_number(size):
+    with pytest.raises(TypeError, match="`size` is .*, expected an integer"):
+        DALIGenericIterator(reader_pipeline(TEN, 0), ["label"], size=size)
+
+
+@pytest.mark.parametrize(("size", "expected"), [(np.int64(10), 10), (20 / 2, 10), (-2, -1)])
+def test_size_may_be_any_whole_number(size, expected):
+    iterator = DALIGenericIterator(reader_pipeline(TEN, 0), ["label"], size=size)
+    assert (iterator.size, type(iterator.size)) == (expected, int)
 
 
 def test_several_pipelines_need_a_size():
