@@ -58,11 +58,13 @@ struct ExternalBatch : SourceBatch {
   std::shared_ptr<void> owner;
 };
 
-// A source whose batches the user passes in. An output of the pipeline that is such a batch is
-// returned without a copy.
+// A source whose batches the user passes in when an iteration is scheduled. An output of the
+// pipeline that is such a batch is returned without a copy.
 class ExternalSource : public Source {
  public:
-  virtual void feed(std::unique_ptr<ExternalBatch> batch) = 0;
+  // Checks a batch, and gives samples without a layout that of the definition. Throws if it is not
+  // what the definition says.
+  virtual void accept(ExternalBatch& batch) const = 0;
 };
 
 }  // namespace torchdali

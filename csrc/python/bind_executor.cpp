@@ -7,6 +7,7 @@
 
 #include "python/bind.h"
 #include "python/deferred_destroyer.h"
+#include "python/one_thread.h"
 #include "python/py_executor.h"
 
 namespace torchdali {
@@ -28,6 +29,21 @@ void bind_device(py::module_& m) {
            py::kw_only(), py::arg("index") = 0, py::arg("kernel_stream") = 0,
            py::arg("copy_stream") = 0, py::arg("handle") = 0, py::arg("library") = "",
            py::arg("emulated") = false);
+}
+
+// Assigning to `inside` enters or leaves. Unlike after a call, Python does not raise
+// KeyboardInterrupt right after an assignment, so that what is entered is always left.
+void bind_one_thread(py::module_& m) {
+  py::class_<OneThread>(m, "OneThread")
+      .def(py::init())
+      .def_property("inside", nullptr,
+                    [](OneThread& self, bool inside) {
+                      if (inside) self.enter();
+                      else self.leave();
+                    })
+      .def("protect", [](OneThread& self, const PyExecutor& e) { self.protect(e.engine()); })
+      .def("__enter__", &OneThread::enter)
+      .def("__exit__", [](OneThread& self, const py::args&) { self.leave(); });
 }
 
 void set_epoch_plan(PyExecutor& executor, int64_t epoch, int64_t size, int64_t first, int64_t shard,
@@ -57,6 +73,7 @@ void bind_executor(py::module_& m) {
   py::module_::import("atexit").attr("register")(
       py::cpp_function([] { DeferredDestroyer::instance().join(); }));
   bind_device(m);
+  bind_one_thread(m);
   py::class_<PyExecutor>(m, "Executor")
       .def(py::init<const py::list&, const py::list&, int, int, bool, bool, bool, const PyExecutor*,
                     std::shared_ptr<gpu::Device>, int, bool>(),
@@ -64,10 +81,13 @@ void bind_executor(py::module_& m) {
            py::arg("num_threads"), py::arg("set_affinity") = false, py::arg("memory_stats") = false,
            py::arg("fuse") = true, py::arg("workers") = nullptr, py::arg("device") = nullptr,
            py::arg("gpu_depth") = 0, py::arg("guess_layouts") = true)
-      .def("schedule", &PyExecutor::schedule, py::arg("sample_ids") = std::vector<uint64_t>())
+      .def("schedule", &PyExecutor::schedule, py::arg("fed") = std::vector<PyExecutor::Fed>(),
+           py::arg("sample_ids") = std::vector<uint64_t>())
+      .def("skip", &PyExecutor::skip)
       .def("wait", &PyExecutor::wait)
-      .def("feed", &PyExecutor::feed, py::arg("name"), py::arg("data"), py::arg("layout") = "",
-           py::arg("source_names") = std::vector<std::string>())
+      .def_property("holds", &PyExecutor::holds, &PyExecutor::set_holds)
+      .def_property_readonly("begun", &PyExecutor::begun)
+      .def_property_readonly("oldest", &PyExecutor::oldest)
       .def("reader_meta", &PyExecutor::reader_meta, py::arg("name"))
       .def("reader_shuffles", &PyExecutor::reader_shuffles, py::arg("name"))
       .def("state", &PyExecutor::state)

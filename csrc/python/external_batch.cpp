@@ -18,7 +18,8 @@ SampleView view_of(const at::Tensor& t, const Layout& layout) {
 }  // namespace
 
 std::unique_ptr<ExternalBatch> to_external_batch(const py::object& data,
-                                                 const std::string& layout_letters) {
+                                                 const std::string& layout_letters,
+                                                 const std::vector<std::string>& source_names) {
   const Layout layout{std::string_view(layout_letters)};
   auto batch = std::make_unique<ExternalBatch>();
   auto owner = std::make_shared<ExternalTensors>();
@@ -50,6 +51,12 @@ std::unique_ptr<ExternalBatch> to_external_batch(const py::object& data,
   for (SampleView& s : batch->samples) s.layout = layout;
   batch->size = static_cast<int>(batch->samples.size());
   batch->owner = std::move(owner);
+  if (source_names.empty()) return batch;
+  TORCHDALI_CHECK(std::ssize(source_names) == batch->size, "a batch of ", batch->size,
+                  " samples has ", source_names.size(), " names of sources");
+  auto names = std::make_shared<SampleNames>();
+  for (const std::string& one : source_names) names->add([&](std::string& text) { text += one; });
+  batch->names = std::move(names);
   return batch;
 }
 

@@ -20,8 +20,9 @@ struct ExternalTensors {
 };
 
 // `data`: a list of tensors, or one whose first axis is the samples. Tensors that are not
-// contiguous are copied.
+// contiguous are copied. `source_names`: of the samples, for errors; may be empty.
 std::unique_ptr<ExternalBatch> to_external_batch(const py::object& data,
-                                                 const std::string& layout_letters);
+                                                 const std::string& layout_letters,
+                                                 const std::vector<std::string>& source_names);
 
 }  // namespace torchdali

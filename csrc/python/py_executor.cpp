@@ -10,6 +10,7 @@
 #include "python/deferred_destroyer.h"
 #include "python/executor_facts.h"
 #include "python/external_batch.h"
+#include "python/one_thread.h"
 #include "python/plan_facts.h"
 #include "python/to_graph.h"
 
@@ -95,13 +96,28 @@ PyExecutor::~PyExecutor() {  // NOLINT(bugprone-exception-escape): only if Pytho
   }
 }
 
-void PyExecutor::schedule(std::vector<uint64_t> sample_ids) {
+void PyExecutor::schedule(const std::vector<Fed>& fed, std::vector<uint64_t> sample_ids) {
+  (void)executor();
+  const std::shared_ptr<Executor> e = executor_;
+  std::vector<FedBatch> batches;
+  batches.reserve(fed.size());
+  for (const auto& [name, data, layout, source_names] : fed)
+    batches.push_back({name, to_external_batch(data, layout, source_names)});
+  bool more;
+  {
+    const WithoutGil without_gil(*this);
+    more = e->schedule(std::move(batches), std::move(sample_ids));
+  }
+  if (!more) throw py::stop_iteration();
+}
+
+void PyExecutor::skip() {
   (void)executor();
   const std::shared_ptr<Executor> e = executor_;
   bool more;
   {
     const WithoutGil without_gil(*this);
-    more = e->schedule(std::move(sample_ids));
+    more = e->skip();
   }
   if (!more) throw py::stop_iteration();
 }
@@ -126,17 +142,10 @@ py::list PyExecutor::wait() {
   return outputs;
 }
 
-void PyExecutor::feed(const std::string& name, const py::object& data, const std::string& layout,
-                      const std::vector<std::string>& source_names) {
-  auto batch = to_external_batch(data, layout);
-  if (!source_names.empty()) {
-    TORCHDALI_CHECK(std::ssize(source_names) == batch->size, "a batch of ", batch->size,
-                    " samples has ", source_names.size(), " names of sources");
-    auto names = std::make_shared<SampleNames>();
-    for (const std::string& one : source_names) names->add([&](std::string& text) { text += one; });
-    batch->names = std::move(names);
-  }
-  executor().feed(name, std::move(batch));
+void PyExecutor::set_holds(bool holds) {
+  TORCHDALI_CHECK(!holds, "`holds` can only be set to False");
+  // A pipeline that was closed in the meantime holds nothing.
+  if (executor_ != nullptr && getpid() == process_) executor_->settle();
 }
 
 py::object PyExecutor::reader_meta(const std::string& name) {
@@ -225,10 +234,7 @@ Executor& PyExecutor::executor() const {
   TORCHDALI_CHECK_KIND(kRuntime, getpid() == process_,
                        "a pipeline cannot be used in a process that was forked after it was "
                        "built; build it there");
-  TORCHDALI_CHECK_KIND(
-      kRuntime, !executor_->on_worker(),
-      "a function that a pipeline calls cannot use the pipeline itself: it would wait for itself",
-      to_fix("use it where the pipeline is run"));
+  check_not_on_worker(*executor_);
   return *executor_;
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "executor/run/executor.h"
@@ -26,13 +27,21 @@ class PyExecutor {
   PyExecutor& operator=(const PyExecutor&) = delete;
   ~PyExecutor();
 
+  // The name of an external source, its data, layout, and the names of its samples (or none).
+  using Fed = std::tuple<std::string, py::object, std::string, std::vector<std::string>>;
+  // Raises StopIteration at the end of the data. As Executor::schedule(), it takes the data of all
+  // sources or of none.
+  void schedule(const std::vector<Fed>& fed, std::vector<uint64_t> sample_ids);
   // Raises StopIteration at the end of the data.
-  void schedule(std::vector<uint64_t> sample_ids);
+  void skip();
+  int64_t begun() { return executor().begun(); }
+  int64_t oldest() { return executor().oldest(); }
   // (data, layout, names) of each output of the oldest iteration. The data is a tensor, or a list
-  // with one for each sample.
+  // with one for each sample. The same iteration again as long as holds().
   py::list wait();
-  void feed(const std::string& name, const py::object& data, const std::string& layout,
-            const std::vector<std::string>& source_names);
+  bool holds() { return executor().holds(); }
+  void set_holds(bool holds);
+  std::weak_ptr<Executor> engine() const { return executor_; }
   // None for operators that are no readers.
   py::object reader_meta(const std::string& name);
   bool reader_shuffles(const std::string& name);

@@ -21,6 +21,7 @@ __all__ = [
     "current_scope",
     "foreign",
     "free_names",
+    "open_scopes",
     "pop_scope",
     "push_scope",
     "same_node",
@@ -79,6 +80,11 @@ def pop_scope() -> None:
     if not _stack.entries:
         raise _make(OutOfRangeError, "Pipeline.pop_current: no pipeline is current")
     _stack.entries.pop()
+
+
+def open_scopes() -> list[tuple[Scope, Any]]:
+    """Returns the stack of this thread that push_scope() and pop_scope() change."""
+    return _stack.entries
 
 
 def current_owner() -> Any:

@@ -17,6 +17,7 @@ from torchdali._engine.dtypes import to_dali_type
 from torchdali._sources.clock import SourceClock
 from torchdali._sources.expected import Expected
 from torchdali._sources.python_source import OWNER, PythonSource
+from torchdali._sources.turn import NO_TURN, Batch, Batches, Fed, Turn
 from torchdali.data_node import OpNode
 from torchdali.errors import (
     ArgumentError,
@@ -32,14 +33,9 @@ from torchdali.tensors import TensorListCPU, TensorListGPU, unwrap, wrap
 from torchdali.tensors._input import as_samples, as_tensor
 from torchdali.tensors._placement import on_gpu
 
-__all__ = ["Batches", "Input", "SourceGroup"]
+__all__ = ["Input", "SourceGroup"]
 
 _POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input() notices Ctrl-C
-
-# A batch for the engine: [N, ...] tensor or N tensors, and the layout.
-_Batch = tuple[torch.Tensor | list[torch.Tensor], str]
-# The data of an iteration: names of operators, and their batches.
-Batches = list[tuple[str, _Batch]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +93,12 @@ class Input:
         self._nodes = nodes
         self._expected = [None if entry is None else Expected(*entry) for entry in nodes]
         self._batch_size = batch_size
-        self._queue: collections.deque[_Batch] = collections.deque()
+        self._queue: collections.deque[Fed] = collections.deque()
         self._fed = threading.Condition()
-        self._last: _Batch | None = None
-        self._put_back: Batches | None = None  # returned by the next take()
+        self._head: Fed | None = None  # what the last turn has taken
+        self._taken: tuple[Turn, Batches] = NO_TURN, []  # by the last turn of a source
+        self._turn, self._iteration_of_turn = NO_TURN, 0
+        self._failed_in = NO_TURN
         self._iteration = 0
         self._epoch = 0
         self.name = next((name for name, _ in filter(None, nodes)), "")
@@ -129,24 +127,25 @@ class Input:
     @property
     def is_lost(self) -> bool:
         """Whether its position is lost, and only reset() helps."""
-        return False
+        source = self._group.source
+        return source is not None and source.is_lost
 
-    def ready(self) -> bool:
+    def ready(self, turn: Turn) -> bool:
         """Returns whether take() has data without waiting for the user."""
+        head = self._head
         return (
             self.has_source
             or bool(self._queue)
-            or self._put_back is not None
-            or (self._group.repeat_last and bool(self._last))
+            or (head is not None and (self._group.repeat_last or head.turn == turn.number))
         )
 
-    def require(self) -> None:
+    def require(self, turn: Turn) -> None:
         """Waits for data, if the source blocks. Ctrl-C ends the wait.
 
         Raises:
             PipelineError: there is no data, and the source does not block.
         """
-        if self.ready():
+        if self.ready(turn):
             return
         if not self.blocking:
             raise _make(
@@ -161,46 +160,105 @@ class Input:
                 self._fed.wait(_POLL_SECONDS)
 
     def feed(self, data: Any, layout: str | None, cuda_stream: Any = None) -> None:
-        """Queues one batch."""
-        batch = self.convert(data, layout, 0, cuda_stream)
-        with self._fed:
-            self._queue.append(batch)
-            self._fed.notify()
+        """Queues one batch; one whose call is interrupted is not."""
+        fed = Fed(self.convert(data, layout, 0, cuda_stream))
+        try:
+            with self._fed:
+                self._queue.append(fed)
+                self._fed.notify()
+        except BaseException:
+            self.withdraw(fed, NO_TURN.number)
+            raise
 
-    def take(self) -> Batches:
-        """Returns the data of the next iteration.
+    def queued(self) -> list[Fed]:
+        """Returns the batches that were fed and that no turn has taken."""
+        return list(self._queue)
+
+    def withdraw(self, fed: Fed, number: int) -> None:
+        """Takes back a batch that was fed, unless it was scheduled.
+
+        Args:
+            fed: the batch.
+            number: of the turn that is not scheduled yet.
+        """
+        with self._fed:
+            if fed in self._queue:
+                self._queue.remove(fed)
+            if self._head is fed and (fed.turn == number or self._group.repeat_last):
+                self._head = None
+
+    def take(self, turn: Turn) -> Batches:
+        """Returns the data of a turn; the same data again for the same turn.
 
         Raises:
             StopIteration: the source has ended.
-            Exception: the source failed; the next call asks for the iteration after it.
+            Exception: the source failed; it is asked for the iteration after it in the next turn.
         """
-        batches, self._put_back = self._put_back, None
-        if batches is not None:
-            return batches
         source = self._group.source
         if source is None:
-            if self._queue:
-                batch = self._queue.popleft()
-                self._last = batch if self._group.repeat_last else None
-            else:
-                assert self._last is not None
-                batch = self._last if self._group.no_copy else _copied(self._last)
-            return self._named([batch])
+            return self._take_fed(turn)
+        if self._taken[0] == turn:
+            return self._taken[1]
+        iteration = self._begin_turn(turn)
         try:
-            data = source.next(self._iteration, self._epoch, self._batch_size)
+            data = source.next(turn, iteration, self._epoch, self._batch_size)
+            batches = self._named(self._outputs(data, source.batch))
         except StopIteration:
             raise
         except Exception:
-            self._iteration += 1
+            if source.is_lost or source.has_answered(turn, self._batch_size):
+                self._failed_in, self._iteration = turn, iteration + 1
             raise
-        self._iteration += 1
-        return self._named(self._outputs(data, source.batch))
+        self._taken, self._iteration = (turn, batches), iteration + 1
+        return batches
 
-    def put_back(self, batches: Batches) -> None:
-        """Has the next take() return batches that an earlier one has returned."""
-        self._put_back = batches
+    def _begin_turn(self, turn: Turn) -> int:
+        """Returns the iteration in the epoch that a source is asked for.
 
-    def _named(self, batches: Sequence[_Batch | None]) -> Batches:
+        Raises:
+            PipelineError: the source has failed in this turn. Asking it again would put it one
+                iteration ahead of other sources.
+        """
+        if turn != self._turn:
+            self._turn, self._iteration_of_turn = turn, self._iteration
+        if turn == self._failed_in:
+            raise self._error(
+                PipelineError, "the source failed, and the run was interrupted before it said so"
+            )
+        return self._iteration_of_turn
+
+    def _take_fed(self, turn: Turn) -> Batches:
+        head, queue = self._head, self._queue
+        if head is None or head.turn != turn.number:
+            if queue:
+                head = queue[0]
+                head.turn = turn.number
+                self._head = head
+            else:
+                assert head is not None
+                copied = head.batch if self._group.no_copy else _copied(head.batch)
+                self._head = head = Fed(copied, turn.number)
+        # It leaves the queue when it is in its place, so that an interruption does not lose it.
+        if queue and queue[0] is head:
+            queue.popleft()
+        return self._named([head.batch])
+
+    def has_answered(self, turn: Turn) -> bool:
+        """Returns whether it has given data in a turn, or failed."""
+        if self.has_source:
+            return turn in (self._taken[0], self._failed_in)
+        return self._head is not None and self._head.turn == turn.number
+
+    def settle(self) -> None:
+        """The turn was scheduled: its data is not asked for again."""
+        source = self._group.source
+        if source is not None:
+            self._taken = self._taken[0], []
+            source.settle()
+        elif not self._group.repeat_last:
+            self._head = None
+
+    def _named(self, batches: Sequence[Batch | None]) -> Batches:
         """Returns the batches that are used, of one for each output."""
         return [
             (entry[0], batch)
@@ -212,18 +270,23 @@ class Input:
         """Returns the sizes in bytes of its batches in shared memory."""
         return []
 
-    def drain(self) -> list[TensorListCPU]:
-        """Removes and returns all data that was fed and not used."""
+    def drain(self, number: int) -> list[TensorListCPU]:
+        """Removes and returns all data that was fed and not used before a turn of a number."""
         with self._fed:
-            first, self._put_back = self._put_back or [], None
-            batches = [wrap(*batch) for batch in (*(data for _, data in first), *self._queue)]
+            head = self._head
+            taken = [] if head is None or head.turn != number or head in self._queue else [head]
+            batches = [wrap(*fed.batch) for fed in (*taken, *self._queue)]
             self._queue.clear()
+            self._head = None
         return batches
 
-    def reset(self) -> None:
-        """Begins the next epoch."""
-        self._iteration = 0
-        self._epoch += 1
+    def reset(self, epoch: int) -> None:
+        """Begins an epoch, unless it has begun already."""
+        if epoch == self._epoch:
+            return
+        if self._group.source is not None:
+            self._group.source.reset()
+        self._iteration, self._epoch = 0, epoch
 
     @property
     def unresumable_reason(self) -> str | None:
@@ -241,14 +304,13 @@ class Input:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continues where state() was called."""
         assert self._group.source is not None
-        self._put_back = None
         self._group.source.restore(state.get("source"))
         self._iteration, self._epoch = state["iteration"], state["epoch"]
 
     def _error(self, cls: type[Any], message: str) -> Exception:
         return _make(cls, message, operator=OWNER, location=self._group.location)
 
-    def _outputs(self, data: Any, whole: bool) -> list[_Batch | None]:
+    def _outputs(self, data: Any, whole: bool) -> list[Batch | None]:
         """Returns one batch for each output of what the source returned."""
         count = self._group.num_outputs
         if count is None:
@@ -273,7 +335,7 @@ class Input:
         if any(entry is not None for entry in self._nodes[len(item) :]):
             raise self._error(OutOfRangeError, f"{wanted}{len(item)} values")
 
-    def convert(self, data: Any, layout: str | None, index: int, cuda_stream: Any = None) -> _Batch:
+    def convert(self, data: Any, layout: str | None, index: int, cuda_stream: Any = None) -> Batch:
         """Returns the user's data for an output as tensors, copied unless `no_copy`.
 
         Raises:
@@ -321,7 +383,7 @@ class Input:
         return batch if self._group.no_copy or self._group.parallel else _copied(batch)
 
 
-def _copied(batch: _Batch) -> _Batch:
+def _copied(batch: Batch) -> Batch:
     tensors, layout = batch
     if isinstance(tensors, torch.Tensor):
         return tensors.clone(memory_format=torch.contiguous_format), layout

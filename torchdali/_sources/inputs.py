@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from torchdali._sources.input import Batches, Input
+from torchdali._sources.input import Input
+from torchdali._sources.turn import Batches, Fed, Turn
 from torchdali.stats import SourceStats
 
 __all__ = ["Inputs"]
@@ -42,61 +43,66 @@ class Inputs:
         """Returns the source of an operator, None if there is no such operator."""
         return self._by_name.get(name)
 
-    # -- before an iteration
+    # -- an iteration
 
-    def are_ready(self) -> bool:
-        """Whether take() has data for the next iteration without waiting for the user."""
-        return all(source.ready() for source in self._sources)
+    def are_ready(self, turn: Turn) -> bool:
+        """Whether take() has data for a turn without waiting for the user."""
+        return all(source.ready(turn) for source in self._sources)
 
-    def require(self) -> None:
+    def require(self, turn: Turn) -> None:
         """Waits for data if a source blocks; raises PipelineError if there is none."""
         for source in self._sources:
-            source.require()
+            source.require(turn)
 
     def are_starting(self) -> bool:
         """Whether a source makes its first batches, so that the first one should not wait."""
         return any(source.is_starting() for source in self._sources)
 
-    def take(self) -> Batches:
-        """Returns the data of the next iteration. Each source is asked once.
+    def take(self, turn: Turn) -> Batches:
+        """Returns the data of a turn, and the same data again for the same turn.
 
         Where one source fails or ends, the others are asked too, so that all of them stay at the
-        same iteration. Data that was fed is kept for the iteration after an end.
+        same iteration.
 
         Raises:
             StopIteration: a source has ended.
             Exception: the error of the first source that failed.
         """
-        taken: list[tuple[Input, Batches]] = []
+        taken: Batches = []
         failure: Exception | None = None
+        for source in self._sources:
+            try:
+                taken += _take_timed(source, turn)
+            except Exception as error:
+                # The end of one source matters more than an error of another.
+                if failure is None or isinstance(error, StopIteration):
+                    failure = error
         try:
-            for source in self._sources:
-                try:
-                    taken.append((source, _take_timed(source)))
-                except Exception as error:
-                    # The end of one source matters more than an error of another.
-                    if failure is None or isinstance(error, StopIteration):
-                        failure = error
-            if isinstance(failure, StopIteration):
-                for source, batches in taken:
-                    if not source.has_source:
-                        source.put_back(batches)
             if failure is not None:
                 raise failure
-        except KeyboardInterrupt:
-            for source, batches in taken:
-                source.put_back(batches)
-            raise
         finally:
             failure = None  # a local variable would form a cycle with its traceback
-        return [item for _, batches in taken for item in batches]
+        return taken
+
+    def have_answered(self, turn: Turn) -> bool:
+        """Whether each source has given data in a turn, or failed."""
+        return all(source.has_answered(turn) for source in self._sources)
+
+    def settle(self) -> None:
+        """The data of the turn was scheduled, and is not asked for again."""
+        for source in self._sources:
+            source.settle()
+
+    def queued(self) -> list[tuple[Input, Fed]]:
+        """Returns the batches that were fed and that no turn has taken."""
+        return [(source, fed) for source in self._sources for fed in source.queued()]
 
     # -- epochs and checkpoints
 
-    def reset(self) -> None:
-        """Begins the next epoch of all sources."""
+    def reset(self, epoch: int) -> None:
+        """Begins an epoch of all sources that have not begun it."""
         for source in self._sources:
-            source.reset()
+            source.reset(epoch)
 
     @property
     def any_lost(self) -> bool:
@@ -143,8 +149,8 @@ class Inputs:
             source.clock.reset()
 
 
-def _take_timed(source: Input) -> Batches:
+def _take_timed(source: Input, turn: Turn) -> Batches:
     if not source.has_source:
-        return source.take()
+        return source.take(turn)
     with source.clock:
-        return source.take()
+        return source.take(turn)

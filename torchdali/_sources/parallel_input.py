@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torchdali._sources.clock import SourceClock
-from torchdali._sources.input import Batches, Input, SourceGroup
+from torchdali._sources.input import Input, SourceGroup
 from torchdali._sources.parallel_source import ParallelSource
 from torchdali._sources.python_source import OWNER, unstorable, warn_of_skip
+from torchdali._sources.turn import Batches, Turn
 from torchdali._workers.pool import Pool, WorkerFailure
 from torchdali._workers.results import outputs_of
 from torchdali._workers.sources import has_state, state_of
@@ -55,6 +56,8 @@ class ParallelInput(Input):
         self._given = 0  # batches since then
         self._since_start = 0  # batches since the start or the last reset
         self._generation = pool.generation
+        self._used: Any = None  # the job of the last turn
+        self._ended_in: object = None  # the turn in which the data has ended
         self._lost = False  # the position of an iterable
         self._post_jobs()
 
@@ -117,7 +120,7 @@ class ParallelInput(Input):
         self._recover()
         return self._lost
 
-    def take(self) -> Batches:
+    def take(self, turn: Turn) -> Batches:
         """See Input.
 
         Raises:
@@ -125,9 +128,12 @@ class ParallelInput(Input):
             PipelineError: the source failed; the text has its traceback. Or its worker is gone; the
                 next take() continues with others.
         """
-        batches, self._put_back = self._put_back, None
-        if batches is not None:
-            return batches
+        if self._taken[0] == turn:
+            self._drop_used()
+            return self._taken[1]
+        if self._ended_in == turn:
+            raise StopIteration
+        iteration = self._begin_turn(turn)
         if self.is_lost:
             raise _make(
                 PipelineError,
@@ -138,41 +144,48 @@ class ParallelInput(Input):
                 fix="call reset(), which starts it again; a source with state_dict() and "
                 "load_state_dict() continues where it was",
             )
-        self._post_jobs()
+        self._drop_used()
+        job = self._pool.oldest(self._queue_number)
         try:
-            lease = self._pool.take(self._queue_number)
+            lease = self._pool.result(self._queue_number)
         except StopIteration as end:
             if self._has_state:
                 self._state = end.value
-            return self._end()
+            return self._end(turn)
         except WorkerFailure as failure:
-            self._iteration += 1
+            self._failed_in, self._used, self._iteration = turn, job, iteration + 1
+            self._drop_used()
             raise self._failed(failure) from failure.cause
-        self._iteration += 1
-        self._since_start += 1
-        self._given += 1
-        if self._has_state:
-            self._state = lease.slab.reply
+        state = lease.slab.reply if self._has_state else self._state
         outputs = outputs_of(lease, self._source.spec.num_outputs or 1)
+        batches = self._named([self.convert(d, None, i) for i, d in enumerate(outputs)])
+        counts = iteration + 1, self._since_start + 1, self._given + 1
+        self._taken, self._used, self._state = (turn, batches), job, state
+        self._iteration, self._since_start, self._given = counts
         with contextlib.suppress(PipelineError):  # this batch is good; the next take() raises it
-            self._post_jobs()
-        return self._named([self.convert(d, None, i) for i, d in enumerate(outputs)])
+            self._drop_used()
+        return batches
 
-    def _end(self) -> Batches:
+    def _drop_used(self) -> None:
+        """Drops the job of the last turn, and posts others."""
+        if self._used is not None:
+            self._pool.drop(self._queue_number, self._used)
+            self._used = None
+        self._post_jobs()
+
+    def _end(self, turn: Turn) -> Batches:
         """Starts an iterable again, or ends the epoch."""
         is_empty = self._given == 0  # cycling would never end
         self._cancel()
         if self._source.cycle == "no":
+            self._ended_in = turn
             raise StopIteration
-        self._round += 1
-        self._given = 0
-        if self._source.cycle == "raise":
-            self._post_jobs()
-            raise StopIteration
+        ends = self._source.cycle == "raise" or is_empty
+        self._round, self._given, self._ended_in = self._round + 1, 0, turn if ends else None
         self._post_jobs()
-        if is_empty:
+        if ends:
             raise StopIteration
-        return self.take()
+        return self.take(turn)
 
     def _cancel(self) -> None:
         try:
@@ -255,14 +268,14 @@ class ParallelInput(Input):
         """Returns the sizes in bytes of its batches in shared memory."""
         return self._pool.capacities(self._queue_number)
 
-    def reset(self) -> None:
-        """Begins the next epoch."""
-        super().reset()
+    def reset(self, epoch: int) -> None:
+        """See Input."""
+        if epoch == self._epoch:
+            return
         self._since_start = 0
         if self.is_lost:
-            self._lost = False
-            self._round += 1
-            self._given = 0
+            self._lost, self._round, self._given = False, self._round + 1, 0
         if not self._iterates:
             self._cancel()  # jobs of the last epoch
-        self._post_jobs()
+        super().reset(epoch)
+        self._drop_used()

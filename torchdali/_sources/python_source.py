@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import json
+import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from torchdali._common.infos import BatchInfo, SampleInfo
 from torchdali._common.location import SourceLocation, user_stack_level
-from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 
 __all__ = ["OWNER", "PythonSource", "source_kind", "takes_info", "unstorable", "warn_of_skip"]
 
@@ -50,7 +52,13 @@ class PythonSource:
         self._takes_info = False
         self._iterate: Callable[[], Iterator[Any]] | None = None
         self._iterator: Iterator[Any] | None = None
-        self._given = 0  # items that the iterator has returned
+        self._turn: object = None  # what next() was called for
+        self._items: list[Any] = []  # that the source has returned in this turn
+        self._failed_in: object = None  # the turn in which the source has failed
+        self._given = 0  # items that the iterator had returned before this turn
+        self._has_cycled = False
+        self._ended: object = None  # the turn in which the data has ended
+        self._lost = False
         self._location = location
         # The position is saved by calling these two, if the source has both.
         self._state_dict = getattr(source, "state_dict", None)
@@ -109,7 +117,7 @@ class PythonSource:
             ArgumentTypeError: it has values that JSON does not have.
         """
         if not self._has_state:
-            return None if self._iterate is None else self._given
+            return None if self._iterate is None else self._given + len(self._items)
         assert self._state_dict is not None
         try:
             return json.loads(json.dumps(self._state_dict()))
@@ -138,7 +146,7 @@ class PythonSource:
                 location=self._location,
                 fix="resume with the source that the checkpoint was made with",
             )
-        self._iterator = None
+        self._forget()
         if self._load_state_dict is not None and self._has_state:
             self._load_state_dict(state)
 
@@ -146,8 +154,10 @@ class PythonSource:
         assert self._iterate is not None
         if count:
             warn_of_skip(count, self._location)
+        self._forget()
         self._iterator = iter(self._iterate())
-        for self._given in range(1, count + 1):
+        self._given = count
+        for _ in range(count):
             try:
                 next(self._iterator)
             except StopIteration:
@@ -159,44 +169,118 @@ class PythonSource:
                     location=self._location,
                 ) from None
 
-    def next(self, iteration: int, epoch: int, batch_size: int) -> Any:
+    def next(self, turn: object, iteration: int, epoch: int, batch_size: int) -> Any:
         """Returns the next batch, or a list of `batch_size` samples.
+
+        A call for the same turn goes on where an earlier one was interrupted: it returns the items
+        again that the source has returned, and asks for those that are missing.
+
+        Args:
+            turn: of the run, by which its iterations are told apart.
+            iteration: in the epoch.
+            epoch: number of the epoch.
+            batch_size: number of samples, where the source returns samples.
 
         Raises:
             StopIteration: the data has ended; samples of a batch that is not full are dropped.
+            PipelineError: the source was interrupted, so its position is not known.
+            Exception: the source failed.
         """
-        if self.batch:
-            return self._next(
-                BatchInfo(iteration, epoch) if self.batch_info else iteration,
+        if self._lost:
+            raise _make(
+                PipelineError,
+                "the source was interrupted while it made its data, so it is not known what it "
+                "returns next",
+                operator=OWNER,
+                location=self._location,
+                fix="call reset(), which begins the next epoch; a callable that takes an index is "
+                "asked again instead",
             )
-        first = iteration * batch_size
-        return [
-            self._next(SampleInfo(first + index, index, iteration, epoch))
-            for index in range(batch_size)
-        ]
+        if turn == self._ended:
+            raise StopIteration
+        if turn != self._turn:
+            count = len(self._items)
+            self._turn, self._items, self._given = turn, [], self._given + count
+        infos: list[Any]
+        if self.batch:
+            infos = [BatchInfo(iteration, epoch) if self.batch_info else iteration]
+        else:
+            first = iteration * batch_size
+            infos = [
+                SampleInfo(first + index, index, iteration, epoch) for index in range(batch_size)
+            ]
+        while missing := infos[len(self._items) :]:
+            self._ask(missing)
+        return self._items[0] if self.batch else list(self._items)
 
-    def _next(self, info: Any) -> Any:
+    def _ask(self, infos: Sequence[Any]) -> None:
+        """Adds an item for each info to the items of this turn.
+
+        Python code could be interrupted after the source has returned an item and before it is
+        stored. Here the source is called, and its item stored, by one call of list.extend().
+        """
+        items = self._items
+        function: Callable[..., Any] = next
         if self._call is not None:
-            return self._call(info) if self._takes_info else self._call()
-        assert self._iterate is not None
-        if self._iterator is None:
-            self._begin()
-        assert self._iterator is not None
+            function = self._call
+            arguments = [(info,) if self._takes_info else () for info in infos]
+        else:
+            if self._iterator is None:
+                self._begin()
+            arguments = [(self._iterator,)] * len(infos)
+        missing = iter(arguments)
+        before = len(items)
         try:
-            item = next(self._iterator)
-        except StopIteration:
-            if self.cycle == "no":
-                raise
-            self._begin()
-            if self.cycle == "raise":
-                raise
-            item = next(self._iterator)
-        self._given += 1
-        return item
+            items.extend(itertools.starmap(function, missing))
+        except BaseException as error:
+            # Was the source in the middle of a call?
+            if len(arguments) - operator.length_hint(missing) > len(items) - before:
+                if isinstance(error, Exception):
+                    self._failed_in = self._turn
+                else:
+                    self._lost = not self._takes_info
+            raise
+        if len(items) == before + len(arguments):
+            return
+        if self._call is not None or self.cycle == "no":
+            self._ended = self._turn
+            raise StopIteration
+        is_empty = self._has_cycled and self._given + len(items) == 0  # it would never end
+        ends = self.cycle == "raise" or is_empty
+        self._iterator, self._given, self._ended = None, -len(items), self._turn if ends else None
+        self._has_cycled = True
+        self._begin()
+        if ends:
+            raise StopIteration
+
+    def has_answered(self, turn: object, batch_size: int) -> bool:
+        """Returns whether it has given all items of a turn, or has failed."""
+        count = 1 if self.batch else batch_size
+        return turn == self._failed_in or (turn == self._turn and len(self._items) == count)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its position is lost, and only reset() helps."""
+        return self._lost
+
+    def reset(self) -> None:
+        """Begins the next epoch. An iterable goes on, unless its position is lost."""
+        if self._lost:
+            self._forget()
+
+    def settle(self) -> None:
+        """Drops what was kept in case that next() is called for the same turn again."""
+        count = len(self._items)
+        self._items, self._given = [], self._given + count
 
     def _begin(self) -> None:
         assert self._iterate is not None
-        self._iterator, self._given = iter(self._iterate()), 0
+        self._iterator = iter(self._iterate())
+
+    def _forget(self) -> None:
+        """Forgets the iterator; another one begins when data is asked for."""
+        self._iterator, self._turn, self._items, self._ended = None, None, [], None
+        self._given, self._has_cycled, self._lost = 0, False, False
 
 
 def unstorable(detail: str, location: SourceLocation | None) -> Exception:

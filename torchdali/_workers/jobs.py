@@ -13,21 +13,28 @@ from torchdali._workers.failures import WorkerFailure
 __all__ = ["Job"]
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     """A job on the board.
 
     Attributes:
-        number: on the board.
         worker: the only one that may do it; -1: any.
         slab: for its results.
+        numbers: its number on the board; empty if post() was interrupted before it was there.
+        leases: of the slab; empty until the results are taken.
         errors: sample, pickled exception and traceback of each task that failed.
     """
 
-    number: int
     worker: int
     slab: Any
+    numbers: list[int] = field(default_factory=list)
+    leases: list[Any] = field(default_factory=list)
     errors: list[tuple[int | None, bytes | None, str]] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        """Its number on the board."""
+        return self.numbers[0]
 
     def error(self) -> BaseException:
         """Returns the error of the lowest failing sample."""

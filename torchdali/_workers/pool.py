@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import math
 import os
 import signal
@@ -14,6 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from torchdali import _shm
+from torchdali._common.keep import keep_result
 from torchdali._workers.channels import Channels, last_messages
 from torchdali._workers.failures import (
     WorkerFailure,
@@ -78,6 +80,7 @@ class Pool:
         self._jobs: list[collections.deque[Job]] = [collections.deque() for _ in self._works]
         # Jobs that cancel() has dropped, and has yet to wait for.
         self._dropped: list[list[Job]] = [[] for _ in self._works]
+        self._dropping: tuple[int, Job] | None = None
         self._channels = Channels()
         # Why there are no workers any more: class and text of the error.
         self._failure: tuple[type[WorkerFailure], str] | None = None
@@ -190,6 +193,7 @@ class Pool:
             WorkerFailure: there are no workers any more.
         """
         self._check_usable()
+        self._drop_interrupted(queue)
         self._receive(0)  # otherwise a worker that died idle would not be noticed
         if self._board.full:
             return False
@@ -203,7 +207,8 @@ class Pool:
             worker = work.worker
         for process in self._processes:
             self._send_slab(process, queue, worker, slab)
-        number = self._board.post(
+        post = functools.partial(
+            self._board.post,
             source=queue,
             worker=worker,
             slab=self._slabs.number(slab),
@@ -212,8 +217,17 @@ class Pool:
             iteration=iteration,
             epoch=epoch,
         )
-        self._jobs[queue].append(Job(number, worker, slab))
+        job = Job(worker, slab)
+        self._jobs[queue].append(job)
+        keep_result(post, job.numbers)
         return True
+
+    def _drop_interrupted(self, queue: int) -> None:
+        """Drops a job whose post() was interrupted before the workers knew of it."""
+        self._finish_drop()
+        jobs = self._jobs[queue]
+        if jobs and not jobs[-1].numbers:
+            jobs.pop()
 
     def _send_slab(self, process: Process, queue: int, worker: int, slab: Any) -> None:
         """Sends the descriptor of a slab to a worker that may need it and does not have it."""
@@ -228,6 +242,7 @@ class Pool:
 
     def pending(self, queue: int) -> int:
         """Returns the number of jobs that were posted and not taken."""
+        self._drop_interrupted(queue)
         return len(self._jobs[queue])
 
     @property
@@ -269,22 +284,55 @@ class Pool:
             StopIteration: the work raised it; its value is the slab's reply.
             WorkerFailure: the work failed, or a worker is gone.
         """
+        job = self.oldest(queue, position)
+        try:
+            return self.result(queue, check, position=position)
+        finally:
+            if job is not None and self._board.complete(job.number):
+                self.drop(queue, job)
+
+    def oldest(self, queue: int, position: int = 0) -> Job | None:
+        """Returns the job whose result() comes next; None if there is none."""
+        self._drop_interrupted(queue)
         jobs = self._jobs[queue]
-        if not jobs:
+        return jobs[position] if position < len(jobs) else None
+
+    def result(
+        self, queue: int, check: Callable[[], None] | None = None, *, position: int = 0
+    ) -> Any:
+        """Returns or raises the same as take(), and the same again until drop()."""
+        job = self.oldest(queue, position)
+        if job is None:
             self._failure_reported = self.is_dead
-            raise self._failure_again() or WorkerFailure(None, None, "no job was posted")
-        job = jobs[position]
+            if self.is_dead:
+                raise self._failure_again()
+            raise WorkerFailure(None, None, "no job was posted")
         self._wait_for_user([job], check)
-        del jobs[position]
-        failed = self._board.failed(job.number)
-        self._board.retire(job.number)
         if job.errors:
-            error = job.error()
-            self._slabs.give_back(queue, job.slab)
-            raise error
-        if failed:
+            raise job.error()
+        if self._board.failed(job.number):
             raise WorkerFailure(None, None, "a worker process failed without sending an error")
-        return self._slabs.lease(queue, job.slab)
+        if not job.leases:
+            keep_result(self._slabs.leasing(queue, job.slab), job.leases)
+        return job.leases[0]
+
+    def drop(self, queue: int, job: Job) -> None:
+        """Drops a job after its result(), unless that was done."""
+        if job in self._jobs[queue]:
+            self._dropping = queue, job
+            self._finish_drop()
+            if not job.leases:
+                self._slabs.give_back(queue, job.slab)
+
+    def _finish_drop(self) -> None:
+        """Drops a job, even if the call that began it was interrupted."""
+        if self._dropping is not None:
+            queue, job = self._dropping
+            if job in self._jobs[queue]:
+                self._jobs[queue].remove(job)
+            if self._board.complete(job.number):
+                self._board.retire(job.number)
+            self._dropping = None
 
     def cancel(self, queue: int) -> None:
         """Drops the jobs that were posted, and waits for those that were begun."""
@@ -307,8 +355,8 @@ class Pool:
     # -- waiting for workers
 
     def _check_usable(self) -> None:
-        if (failure := self._failure_again()) is not None:
-            raise failure
+        if self.is_dead:
+            raise self._failure_again()
         if os.getpid() != self._owner:
             raise _make(
                 PipelineError,
@@ -316,10 +364,9 @@ class Pool:
                 "started; build the pipeline there",
             )
 
-    def _failure_again(self) -> WorkerFailure | None:
+    def _failure_again(self) -> WorkerFailure:
         """Returns the error that ended the workers, as a new exception."""
-        if self._failure is None:
-            return None
+        assert self._failure is not None
         cls, text = self._failure
         return cls(None, None, text)
 

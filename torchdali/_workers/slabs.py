@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torchdali import _shm
@@ -43,9 +44,9 @@ class SlabStore:
         """Returns the number of a slab."""
         return self._numbers[slab.fd]
 
-    def lease(self, queue: int, slab: Any) -> Any:
-        """Returns a lease of a slab, which becomes free when nothing refers to the lease."""
-        return _shm.Lease(slab, self._free[queue])
+    def leasing(self, queue: int, slab: Any) -> Callable[[], Any]:
+        """Returns a function that leases a slab; it becomes free when nothing refers to that."""
+        return functools.partial(_shm.Lease, slab, self._free[queue])
 
     def give_back(self, queue: int, slab: Any) -> None:
         """Makes a slab free at once."""

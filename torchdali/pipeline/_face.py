@@ -6,12 +6,14 @@ A method that one part implements alone is *forwarded* to it, with its signature
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from torchdali.pipeline._checkpoints import Checkpoints
 from torchdali.pipeline._definition import Definition
+from torchdali.pipeline._feeding import Feeding
 from torchdali.pipeline._inspection import Inspection
 from torchdali.pipeline._parts import PipelineParts
 from torchdali.pipeline._run import Run
@@ -20,6 +22,7 @@ from torchdali.pipeline._serialize.serializer import Serializer
 __all__ = [
     "checkpoints_of",
     "definition_of",
+    "feeding_of",
     "forwarded",
     "inspection_of",
     "option",
@@ -56,6 +59,11 @@ def run_of(pipeline: _Pipeline) -> Run:
     """Returns the run of a pipeline, which is built if necessary."""
     pipeline.build()
     return parts_of(pipeline).built()
+
+
+def feeding_of(pipeline: _Pipeline) -> Feeding:
+    """Returns what feeds the external sources of a pipeline, which is built if necessary."""
+    return run_of(pipeline).feeding
 
 
 def inspection_of(pipeline: _Pipeline) -> Inspection:
@@ -100,18 +108,25 @@ def size(name: str, doc: str) -> Any:
 
 
 def forwarded(
-    part: Callable[[_Owner], _Part], method: Callable[Concatenate[_Part, _P], _R]
+    part: Callable[[_Owner], _Part],
+    method: Callable[Concatenate[_Part, _P], _R],
+    *,
+    alone: bool = False,
 ) -> Callable[Concatenate[_Owner, _P], _R]:
     """Returns a method that calls the same method of a part.
 
     Args:
         part: returns the part of a pipeline.
         method: of the part's class; its signature and docstring are the method's.
+        alone: whether a second thread is refused.
     """
 
     @functools.wraps(method)
     def forward(owner: _Owner, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        result: _R = getattr(part(owner), method.__name__)(*args, **kwargs)  # may be overridden
+        driver: Any = getattr(owner, "__torchdali_driver__")  # noqa: B009  # of a _Pipeline
+        guard = driver().thread if alone else contextlib.nullcontext()
+        with guard:
+            result: _R = getattr(part(owner), method.__name__)(*args, **kwargs)  # may be overridden
         return result
 
     forward.__qualname__ = f"Pipeline.{method.__name__}"

@@ -1,17 +1,140 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which external source Pipeline.feed_input() feeds."""
+"""Data that the user feeds: to which external source, and what is taken back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torchdali._sources.input import Input
 from torchdali._sources.inputs import Inputs
+from torchdali._sources.turn import Fed, Turn
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.tensors._input import check_gpu_options
 
-__all__ = ["fed_input", "fed_name"]
+__all__ = ["Feeding", "fed_input", "fed_name"]
+
+
+class Feeding:
+    """Feeds the external sources of a run, and takes back what was fed if something fails.
+
+    Args:
+        executor: the engine.
+        inputs: the external sources.
+        names: the name of each operator by its ordinal.
+        depth: iterations that are scheduled before the first one is taken.
+    """
+
+    def __init__(self, executor: Any, inputs: Inputs, names: Mapping[int, str], depth: int) -> None:
+        self._executor, self._inputs = executor, inputs
+        self._names = names
+        self._depth = depth
+        self._prepared: Turn | None = None  # the turn that iter_setup() was called for
+        self._withdrawn: set[int] = set()  # turns that were scheduled with data taken back since
+
+    @property
+    def inputs(self) -> Inputs:
+        """The external sources that are known."""
+        return self._inputs
+
+    # -- Pipeline has these methods too
+
+    def feed_input(
+        self,
+        data_node: DataNode | str,
+        data: Any,
+        layout: str | None = None,
+        cuda_stream: Any = None,
+        use_copy_kernel: bool = False,
+    ) -> None:
+        """Feeds one batch to an external source; each iteration takes one. Any thread may do so.
+
+        Args:
+            data_node: the DataNode of an fn.external_source without `source`, or its name.
+            data: an array with the batch as first axis, a list of arrays with one sample each, or
+                a TensorListCPU.
+            layout: axes of a sample; None takes that of `data` or of the external source.
+            cuda_stream: the CUDA stream that makes `data` on a GPU, in any form; None: torch's
+                current one; -1: the data is ready. Without effect on CPU data.
+            use_copy_kernel: True or False; torch decides how it copies.
+
+        Raises:
+            ArgumentError: there is no such external source, or the batch is too large.
+            ArgumentTypeError: the data is no array.
+            LayoutError: the number of axes in the layout differs from that of the samples.
+
+        Note:
+            To feed several sources whose batches belong together, pass all of them to run(): it
+            takes all of them or none.
+        """
+        check_gpu_options("feed_input", cuda_stream, use_copy_kernel)
+        name = fed_name(data_node, self._names)
+        if layout is not None and not isinstance(layout, str):
+            raise _make(
+                ArgumentTypeError,
+                f"feed_input: `layout` takes a string, got {type(layout).__name__}",
+            )
+        source = fed_input(name, self.inputs)
+        source.feed(data, layout, cuda_stream)
+
+    def input_feed_count(self, input_name: str) -> int:
+        """Returns how many batches may be fed to an external source before the first run().
+
+        One is enough: the pipeline runs ahead only as far as it has data.
+        """
+        if self.inputs.find(input_name) is None:
+            raise _make(ArgumentError, f"the pipeline has no external source `{input_name}`")
+        return self._depth
+
+    # -- for Run
+
+    def call(
+        self, feed: Callable[[], None], fed: list[tuple[Input, Fed]], turn: Turn | None = None
+    ) -> None:
+        """Calls a function that calls feed_input().
+
+        Args:
+            feed: the function.
+            fed: what it has fed is added, also if it fails.
+            turn: is noted as prepared when the function has returned.
+        """
+        before = {batch for _, batch in self.inputs.queued()}
+        try:
+            feed()
+            self._prepared = turn or self._prepared
+        finally:
+            fed += [entry for entry in self.inputs.queued() if entry[1] not in before]
+
+    def prepare(self, turn: Turn, iter_setup: Callable[[], None]) -> None:
+        """Calls iter_setup() once for a turn; if that fails, what it has fed is taken back."""
+        if self._prepared == turn:
+            return
+        fed: list[tuple[Input, Fed]] = []
+        try:
+            self.call(iter_setup, fed, turn)
+        except BaseException:
+            if self._prepared != turn:
+                self.withdraw(fed)
+            raise
+
+    def withdraw(self, fed: Sequence[tuple[Input, Fed]]) -> None:
+        """Takes back batches that were fed. The iterations that were made of them are dropped."""
+        number = self._executor.begun
+        for source, batch in fed:
+            source.withdraw(batch, number)
+            if batch.turn is not None and batch.turn < number:
+                self._withdrawn.add(batch.turn)
+
+    def drop_withdrawn(self) -> None:
+        """Drops the iterations that come next, if their data was taken back."""
+        executor = self._executor
+        while self._withdrawn and (oldest := executor.oldest) in self._withdrawn:
+            with contextlib.suppress(Exception):
+                executor.wait()
+            executor.holds = False
+            self._withdrawn.discard(oldest)
 
 
 def fed_name(data_node: Any, names: Mapping[int, str]) -> str:

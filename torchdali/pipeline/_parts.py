@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torchdali._common.enums import PipelineAPIType
+from torchdali._engine.extension import _C
 from torchdali._graph.draw import Picture
 from torchdali._graph.pytree import Structure
 from torchdali.errors import PipelineError, _make
@@ -18,7 +19,7 @@ from torchdali.pipeline._definition import Definition
 from torchdali.pipeline._inspection import Inspection
 from torchdali.pipeline._options import Options
 from torchdali.pipeline._processes import WorkerProcesses
-from torchdali.pipeline._run import Run
+from torchdali.pipeline._run import Batches, Run
 
 __all__ = ["PipelineParts"]
 
@@ -39,6 +40,7 @@ class PipelineParts:
         definition: operators and outputs.
         processes: the worker processes, which may be started before the build.
         calls: the family of methods that the pipeline is run by.
+        thread: refuses a second thread.
         run, inspection, checkpoints: None until the pipeline is built, and after close().
         is_closed: whether close() was called.
 
@@ -60,6 +62,7 @@ class PipelineParts:
         self.definition = Definition()
         self.processes = WorkerProcesses()
         self.calls = CallFamily()
+        self.thread = _C.OneThread()
         self.run: Run | None = None
         self.inspection: Inspection | None = None
         self.checkpoints: Checkpoints | None = None
@@ -114,6 +117,8 @@ class PipelineParts:
             if run is not None:
                 run.close()
             raise
+        if isinstance(run.executor, _C.Executor):
+            self.thread.protect(run.executor)
         self.run, self.checkpoints = run, checkpoints
         self.inspection = self.definition.inspect(run, options)
         self.start_from, self.is_restored = None, start is not None
@@ -140,6 +145,34 @@ class PipelineParts:
         self.is_closed = True
         self.definition.close()
         self._end_run()
+
+    # -- iterations
+
+    def next(self, feed_input: Callable[[str, Any], None], data: Mapping[str, Any]) -> Batches:
+        """Returns the outputs of the next iteration, as Run.next() does.
+
+        Args:
+            feed_input: method of the pipeline.
+            data: that it is to feed, by the names of external sources.
+        """
+        run, calls = self.built(), self.calls
+        calls.use(PipelineAPIType.BASIC)
+        stay_steady = calls.current is PipelineAPIType.BASIC
+        if not data:
+            return run.next(stay_steady=stay_steady)
+
+        def feed() -> None:
+            for name, batch in data.items():
+                feed_input(name, batch)
+
+        return run.next_of(feed, stay_steady=stay_steady)
+
+    def share(self) -> Batches:
+        """Returns the outputs of the oldest iteration that was scheduled, as Run.share() does."""
+        self.calls.use(PipelineAPIType.SCHEDULED)
+        if self.run is None and not self.is_closed:
+            raise StopIteration
+        return self.built().share()
 
     def picture(self) -> Picture:
         """Returns the graph that runs, or before the build the definition so far."""
@@ -212,14 +245,16 @@ class PipelineParts:
 
     def restart(self, epoch_plan: Mapping[str, Any] | None, new_epoch: bool) -> None:
         """See PipelineDriver."""
-        self.calls.use(PipelineAPIType.BASIC)
-        self.built().restart(epoch_plan, new_epoch)
+        with self.thread:
+            self.calls.use(PipelineAPIType.BASIC)
+            self.built().restart(epoch_plan, new_epoch)
 
     def snapshot(self) -> Checkpoint:
         """See PipelineDriver."""
         self.built()
         assert self.checkpoints is not None
-        return self.checkpoints.snapshot()
+        with self.thread:
+            return self.checkpoints.snapshot()
 
     def check_checkpointing(self) -> None:
         """Raises TorchdaliError if the pipeline makes no checkpoints."""
@@ -236,12 +271,14 @@ class PipelineParts:
         self.check_checkpointing()
         self.built()
         assert self.checkpoints is not None
-        return self.checkpoints.snapshot(iterator).encode()
+        with self.thread:
+            return self.checkpoints.snapshot(iterator).encode()
 
     def resume_from(self, checkpoint: Checkpoint) -> None:
         """See PipelineDriver."""
-        self.start_from = checkpoint
-        self._end_run()
+        with self.thread:
+            self.start_from = checkpoint
+            self._end_run()
 
     @property
     def resumed_at(self) -> ResumedAt | None:

@@ -17,6 +17,7 @@ from torchdali.pipeline._definition import Definition
 from torchdali.pipeline._face import (
     checkpoints_of,
     definition_of,
+    feeding_of,
     forwarded,
     inspection_of,
     option,
@@ -25,11 +26,11 @@ from torchdali.pipeline._face import (
     serializer_of,
     size,
 )
+from torchdali.pipeline._feeding import Feeding
 from torchdali.pipeline._inspection import Inspection
 from torchdali.pipeline._live import live_pipelines
 from torchdali.pipeline._options import OperatorConcurrency, Options, StreamPolicy
 from torchdali.pipeline._parts import PipelineParts
-from torchdali.pipeline._run import Run
 from torchdali.pipeline._serialize.serializer import Allow, Serializer, read_document
 from torchdali.tensors import TensorListCPU, use_on_stream
 from torchdali.tensors._input import check_gpu_options
@@ -243,7 +244,9 @@ class Pipeline:
         Raises:
             TorchdaliError: the definition is wrong; the text names the line.
         """
-        if self._parts.run is None:
+        if self._parts.run is not None:
+            return
+        with self._parts.thread:
             overridden = type(self).iter_setup is not Pipeline.iter_setup
             iter_setup = weakref.WeakMethod(self.iter_setup) if overridden else None
             self._parts.build(self, define_graph, iter_setup)
@@ -281,24 +284,33 @@ class Pipeline:
         """
         if cuda_stream is not None:
             check_gpu_options("Pipeline.run", cuda_stream)
-            return use_on_stream(self.run(**pipeline_inputs), cuda_stream)
-        run = self._parts.run
-        if run is not None and run.is_steady and not pipeline_inputs:
-            return run.next()
-        run, calls = run_of(self), self._parts.calls
-        calls.use(PipelineAPIType.BASIC)
-        for name, data in pipeline_inputs.items():
-            self.feed_input(name, data)
-        return run.next(stay_steady=calls.current is PipelineAPIType.BASIC)
+        thread = self._parts.thread
+        thread.inside = True
+        try:
+            run = self._parts.run
+            if run is not None and run.is_steady and not pipeline_inputs:
+                batches = run.next()
+            else:
+                run = run_of(self)
+                batches = self._parts.next(self.feed_input, pipeline_inputs)
+            if cuda_stream is not None:
+                batches = use_on_stream(batches, cuda_stream)
+        except BaseException:
+            thread.inside = False
+            raise
+        # From here on there is no call that Ctrl-C could follow: the caller gets the batches.
+        run.executor.holds = thread.inside = False
+        return batches
 
     def schedule_run(self) -> None:
         """Starts an iteration; the first call starts as many as the queue holds.
 
         A call that finds the queue full takes effect when an iteration is taken.
         """
-        run = run_of(self)
-        self._parts.calls.use(PipelineAPIType.SCHEDULED)
-        run.schedule()
+        with self._parts.thread:
+            run = run_of(self)
+            self._parts.calls.use(PipelineAPIType.SCHEDULED)
+            run.schedule()
 
     def share_outputs(self, cuda_stream: Any = None) -> _Batches:
         """Returns the outputs of the oldest iteration that was scheduled, when it is finished.
@@ -307,13 +319,19 @@ class Pipeline:
             StopIteration: nothing is scheduled.
             TorchdaliError: the iteration failed.
         """
-        self._parts.calls.use(PipelineAPIType.SCHEDULED)
         check_gpu_options("Pipeline.share_outputs", cuda_stream)
-        run = self._parts.run
-        if run is None:
-            raise StopIteration
-        batches = run.share()
-        return batches if cuda_stream is None else use_on_stream(batches, cuda_stream)
+        thread = self._parts.thread
+        thread.inside = True
+        try:
+            batches = self._parts.share()
+            if cuda_stream is not None:
+                batches = use_on_stream(batches, cuda_stream)
+            run = self._parts.built()
+        except BaseException:
+            thread.inside = False
+            raise
+        run.executor.holds = thread.inside = False
+        return batches
 
     def release_outputs(self) -> None:
         """Does nothing: memory is freed when nothing refers to it."""
@@ -325,8 +343,9 @@ class Pipeline:
 
     def reset(self) -> None:
         """Begins the next epoch; does nothing before the end of the data."""
-        if self._parts.run is not None:
-            self._parts.run.reset()
+        with self._parts.thread:
+            if self._parts.run is not None:
+                self._parts.run.reset()
 
     def empty(self) -> bool:
         """Returns whether no iteration is scheduled that was not taken."""
@@ -339,8 +358,8 @@ class Pipeline:
     def _check_api_type_scope(self, api: PipelineAPIType) -> AbstractContextManager[None]:
         return self._parts.calls.scope(api)  # called by iterators that were written for DALI
 
-    feed_input = forwarded(run_of, Run.feed_input)
-    input_feed_count = forwarded(run_of, Run.input_feed_count)
+    feed_input = forwarded(feeding_of, Feeding.feed_input)
+    input_feed_count = forwarded(feeding_of, Feeding.input_feed_count)
 
     def output_stream(self) -> None:
         """Returns None: outputs are ready on the stream that is torch's current one in run()."""
@@ -388,4 +407,4 @@ class Pipeline:
         """Whether the pipeline was built from a checkpoint."""
         return self._parts.is_restored
 
-    checkpoint = forwarded(checkpoints_of, Checkpoints.checkpoint)
+    checkpoint = forwarded(checkpoints_of, Checkpoints.checkpoint, alone=True)

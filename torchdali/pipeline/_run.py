@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from torchdali._sources.input import Input
 from torchdali._sources.inputs import Inputs
-from torchdali.data_node import DataNode, OpNode
-from torchdali.errors import ArgumentError, ArgumentTypeError, TorchdaliError, _make
-from torchdali.pipeline._feeding import fed_input, fed_name
+from torchdali._sources.turn import Fed, Turn
+from torchdali.data_node import OpNode
+from torchdali.errors import TorchdaliError
+from torchdali.pipeline._feeding import Feeding
 from torchdali.pipeline._positions import RunState, SourcePositions
 from torchdali.tensors import TensorListCPU, wrap
-from torchdali.tensors._input import check_gpu_options
 
-__all__ = ["Run"]
+__all__ = ["Batches", "Run"]
 
-_Batches = tuple[TensorListCPU, ...]
+Batches = tuple[TensorListCPU, ...]
 # Returns iter_setup() of the pipeline, None if the pipeline is gone.
 _WeakCall = Callable[[], Callable[[], None] | None]
 
@@ -26,6 +27,10 @@ class Run:
 
     It refers to the pipeline only weakly, so that a dropped pipeline is freed at once. One thread
     at a time; feed_input() may be called from another one.
+
+    An iteration is taken whole or not at all, whatever interrupts a method. What next() and share()
+    return is returned again until the caller has set `executor.holds` to False.
+    docs/design/pipeline.md describes it.
 
     Args:
         executor: the engine.
@@ -41,6 +46,7 @@ class Run:
         check_outputs: raises if outputs are not as declared; None if nothing is declared.
 
     Attributes:
+        feeding: feeds the external sources without a `source`.
         is_steady: whether one schedule and one wait are all that next() does.
     """
 
@@ -69,6 +75,7 @@ class Run:
         self.depth = depth
         self.positions = SourcePositions()
         self.is_steady = False
+        self.feeding = Feeding(executor, inputs, names, depth)
         self._num_outputs = num_outputs
         self._iter_setup = iter_setup
         self._check_outputs = check_outputs
@@ -91,7 +98,7 @@ class Run:
 
     # -- iterations
 
-    def next(self, *, stay_steady: bool = True) -> _Batches:
+    def next(self, *, stay_steady: bool = True) -> Batches:
         """Returns the outputs of the next iteration, and keeps the queue full.
 
         Args:
@@ -115,7 +122,8 @@ class Run:
                 self.is_steady = False
                 raise
             return tuple([wrap(data, layout, names) for data, layout, names in result])
-        self.fill(self.depth)
+        self.feeding.drop_withdrawn()
+        self.fill(self.depth)  # an iteration that the caller did not get counts as pending
         batches = self._take()
         self.is_steady = (
             stay_steady
@@ -124,9 +132,24 @@ class Run:
             and not self.inputs
             and not self._ended
             and self._deferred_error is None
-            and executor.pending == self.depth - 1
+            and executor.pending == self.depth
         )
         return batches
+
+    def next_of(self, feed: Callable[[], None], *, stay_steady: bool) -> Batches:
+        """Returns next() after batches were fed. If that fails, they are taken back.
+
+        Args:
+            feed: calls feed_input().
+            stay_steady: see next().
+        """
+        fed: list[tuple[Input, Fed]] = []
+        try:
+            self.feeding.call(feed, fed)
+            return self.next(stay_steady=stay_steady)
+        except BaseException:
+            self.feeding.withdraw(fed)
+            raise
 
     def schedule(self) -> None:
         """Starts an iteration; the first call starts as many as the queue holds."""
@@ -138,7 +161,7 @@ class Run:
         self._deferred_schedules += 1
         self._schedule_deferred()
 
-    def share(self) -> _Batches:
+    def share(self) -> Batches:
         """Returns the outputs of the oldest iteration that was scheduled.
 
         Raises:
@@ -156,35 +179,56 @@ class Run:
         while executor.pending < target and not self._ended and self._deferred_error is None:
             if executor.pending and inputs.are_starting():
                 return
-            if self._iter_setup is None and not inputs.are_ready():
+            if self._iter_setup is None and not inputs.are_ready(self._turn):
                 if executor.pending:
                     return
-                inputs.require()
+                inputs.require(self._turn)
             try:
                 self._schedule_once()
             except Exception as error:
                 if not self._defer_error(error):
                     raise
 
+    @property
+    def _turn(self) -> Turn:
+        """What the sources are asked for next."""
+        return Turn(self._epoch, self.executor.begun)
+
     def _schedule_once(self) -> None:
-        executor, inputs = self.executor, self.inputs
+        """Takes the data of one turn and schedules it, in one call of the engine.
+
+        An interruption before that call leaves the turn as it is, and the next attempt finds the
+        same data. After the call there is another turn.
+        """
+        executor, inputs, turn = self.executor, self.inputs, self._turn
         if self._iter_setup is not None:
             setup = self._iter_setup()
             assert setup is not None  # the pipeline calls this
-            setup()
-            inputs.require()
-        if inputs:
-            for name, (tensors, layout) in inputs.take():
-                executor.feed(name, tensors, layout)
-        executor.schedule()
-        self._note_positions()
+            self.feeding.prepare(turn, setup)
+            inputs.require(turn)
+        if not inputs:
+            executor.schedule()
+            self._note_positions()
+            return
+        try:
+            data = inputs.take(turn)
+            self._note_positions(1)
+            executor.schedule([(name, *batch, []) for name, batch in data])
+        except StopIteration:
+            raise
+        except Exception:
+            # Where all sources were asked, it costs the turn, of readers too.
+            if executor.begun == turn.number and inputs.have_answered(turn):
+                executor.skip()
+            raise
+        inputs.settle()
 
     def _schedule_deferred(self) -> None:
         """Makes up for calls of schedule() that found the queue full."""
         executor = self.executor
         while (
             self._deferred_schedules
-            and executor.pending < self.depth
+            and executor.pending - executor.holds < self.depth
             and not self._ended
             and self._deferred_error is None
         ):
@@ -204,8 +248,7 @@ class Run:
             self._ended = True
             self._note_positions()
             if self._resets_due:
-                self._resets_due -= 1
-                self._begin_epoch()
+                self._begin_epoch(due=1)
             return True
         if not self.executor.pending:
             return False
@@ -215,7 +258,7 @@ class Run:
         self._deferred_error = error if keep else error.with_traceback(None)
         return True
 
-    def _take(self) -> _Batches:
+    def _take(self) -> Batches:
         executor = self.executor
         if not executor.pending:
             if self._deferred_error is None:
@@ -228,7 +271,11 @@ class Run:
         result = executor.wait()
         batches = tuple([wrap(data, layout, names) for data, layout, names in result])
         if self._check_outputs is not None:
-            self._check_outputs(batches)
+            try:
+                self._check_outputs(batches)
+            except Exception:
+                executor.holds = False  # the next call returns the iteration after it
+                raise
         return batches
 
     # -- epochs and positions
@@ -253,11 +300,16 @@ class Run:
             self._deferred_schedules = 0
             self._begin_epoch()
 
-    def _begin_epoch(self) -> None:
-        self._ended = False
-        self._epoch += 1
-        self.inputs.reset()
+    def _begin_epoch(self, due: int = 0) -> None:
+        """Begins an epoch of all sources; if it is interrupted, it can be called again.
+
+        Args:
+            due: 1 if reset() was called for it before the checkpoint was made, else 0.
+        """
+        epoch = self._epoch + 1
+        self.inputs.reset(epoch)
         self.executor.reset()
+        self._epoch, self._ended, self._resets_due = epoch, False, self._resets_due - due
         self._note_positions()
 
     def restart(self, epoch_plan: Mapping[str, Any] | None, new_epoch: bool) -> None:
@@ -280,10 +332,11 @@ class Run:
         self.positions.clear()
         self._note_positions()
 
-    def _note_positions(self) -> None:
+    def _note_positions(self, next_ones: int = 0) -> None:
+        """Notes where the sources are after the iterations in flight, and the next ones."""
         if self.positions.tracks:
             taken = self.executor.iterations_taken
-            self.positions.note(taken, taken + self.executor.pending, self.inputs)
+            self.positions.note(taken, taken + self.executor.pending + next_ones, self.inputs)
 
     def state(self) -> RunState:
         """Returns the position of the run."""
@@ -312,51 +365,6 @@ class Run:
                 self._epoch = max(self._epoch, own["epoch"])
         self._resets_due = state.resets
         self._ended = state.ended
-
-    # -- data that the user feeds; Pipeline has these methods too
-
-    def feed_input(
-        self,
-        data_node: DataNode | str,
-        data: Any,
-        layout: str | None = None,
-        cuda_stream: Any = None,
-        use_copy_kernel: bool = False,
-    ) -> None:
-        """Feeds one batch to an external source; each iteration takes one.
-
-        Args:
-            data_node: the DataNode of an fn.external_source without `source`, or its name.
-            data: an array with the batch as first axis, a list of arrays with one sample each, or
-                a TensorListCPU.
-            layout: axes of a sample; None takes that of `data` or of the external source.
-            cuda_stream: the CUDA stream that makes `data` on a GPU, in any form; None: torch's
-                current one; -1: the data is ready. Without effect on CPU data.
-            use_copy_kernel: True or False; torch decides how it copies.
-
-        Raises:
-            ArgumentError: there is no such external source, or the batch is too large.
-            ArgumentTypeError: the data is no array.
-            LayoutError: the number of axes in the layout differs from that of the samples.
-        """
-        check_gpu_options("feed_input", cuda_stream, use_copy_kernel)
-        name = fed_name(data_node, self.names)
-        if layout is not None and not isinstance(layout, str):
-            raise _make(
-                ArgumentTypeError,
-                f"feed_input: `layout` takes a string, got {type(layout).__name__}",
-            )
-        source = fed_input(name, self.inputs)
-        source.feed(data, layout, cuda_stream)
-
-    def input_feed_count(self, input_name: str) -> int:
-        """Returns how many batches may be fed to an external source before the first run().
-
-        One is enough: the pipeline runs ahead only as far as it has data.
-        """
-        if self.inputs.find(input_name) is None:
-            raise _make(ArgumentError, f"the pipeline has no external source `{input_name}`")
-        return self.depth
 
     # -- memory and the end
 

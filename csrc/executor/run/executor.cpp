@@ -107,10 +107,41 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
 // Other executors may share the scheduler, so its end cannot be relied on.
 Executor::~Executor() { scheduler_->cancel(); }
 
-bool Executor::get_source_batches() {
+std::vector<int> Executor::accept(const std::vector<FedBatch>& fed) {
+  std::vector<int> nodes;
+  nodes.reserve(fed.size());
+  for (const auto& [name, batch] : fed) {
+    const int node = nodes.emplace_back(find(name));
+    const auto* source = dynamic_cast<const ExternalSource*>(plan_.operators[node].get());
+    TORCHDALI_CHECK(source != nullptr, "`", name, "` is not an external_source");
+    TORCHDALI_CHECK(batch->size <= options_.max_batch_size, "`", name, "`: a batch of ",
+                    batch->size, " samples was fed to a pipeline whose batch size is at most ",
+                    options_.max_batch_size);
+    for (int i = 0; i < batch->size; ++i) {
+      const auto fail = [&](const Error& cause) {
+        OperatorError error(cause, plan_.graph.nodes[node]);
+        error.sample = i;
+        error.batch_size = batch->size;
+        return error;
+      };
+      with_errors_as(fail, [&] { (void)checked_size_bytes(batch->samples[i]); });
+    }
+    source->accept(*batch);
+  }
+  return nodes;
+}
+
+void Executor::prepare_next() {
+  if (next_ != nullptr) return;
+  next_ = std::make_shared<Iteration>(*this);
+  next_->source_batches.resize(plan_.graph.nodes.size());
+}
+
+bool Executor::get_source_batches(bool externals) {
   for (int n : plan_.sources) {
     std::unique_ptr<SourceBatch>& batch = next_->source_batches[n];
     if (batch != nullptr) continue;
+    if (!externals && dynamic_cast<ExternalSource*>(&source(n)) != nullptr) continue;
     with_operator_errors(plan_.graph.nodes[n], [&] {
       const int64_t start = now_ns();
       batch = source(n).next_batch(options_.max_batch_size);
@@ -134,7 +165,8 @@ void Executor::check_batch_sizes(Iteration& iteration) const {
   }
 }
 
-bool Executor::schedule(std::vector<uint64_t> sample_ids) {
+bool Executor::schedule(std::vector<FedBatch> fed, std::vector<uint64_t> sample_ids) {
+  const std::vector<int> nodes = accept(fed);
   if (epoch_plan_) {
     const int size = epoch_plan_->batch_at(epoch_position_, options_.max_batch_size);
     if (size == 0) return false;
@@ -142,14 +174,16 @@ bool Executor::schedule(std::vector<uint64_t> sample_ids) {
       sample_ids.push_back(epoch_plan_->sample_id(epoch_position_ + i));
     epoch_position_ += size;
   }
-  if (next_ == nullptr) {
-    next_ = std::make_shared<Iteration>(*this);
-    next_->source_batches.resize(plan_.graph.nodes.size());
-    next_->batch_size =
-        sample_ids.empty() ? options_.max_batch_size : static_cast<int>(sample_ids.size());
-  }
-  if (!get_source_batches()) return false;
+  // What readers gave for an iteration that was not scheduled is in `next_`. What the user passed
+  // in comes with every attempt.
+  prepare_next();
+  for (size_t i = 0; i < nodes.size(); ++i)
+    next_->source_batches[nodes[i]] = std::move(fed[i].batch);
+  if (!get_source_batches(true)) return false;
   const std::shared_ptr<Iteration> iteration = std::move(next_);
+  iteration->turn = begun_++;
+  iteration->batch_size =
+      sample_ids.empty() ? options_.max_batch_size : static_cast<int>(sample_ids.size());
   check_batch_sizes(*iteration);
   for (int n : plan_.sources)
     if (sample_ids.empty()) sample_ids = std::move(iteration->source_batches[n]->sample_ids);
@@ -177,6 +211,14 @@ bool Executor::schedule(std::vector<uint64_t> sample_ids) {
   return true;
 }
 
+bool Executor::skip() {
+  prepare_next();
+  if (!get_source_batches(false)) return false;
+  next_ = nullptr;
+  ++begun_;
+  return true;
+}
+
 void Executor::note_source(int node, int64_t start) {
   const int64_t ns = now_ns() - start;
   SourceMeter& meter = meters_.sources[node];
@@ -192,6 +234,7 @@ void Executor::note_source(int node, int64_t start) {
 }
 
 std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds timeout) {
+  if (held_ != nullptr) return held_;
   std::shared_ptr<Job> job;
   try {
     job = scheduler_->wait(timeout);
@@ -200,12 +243,28 @@ std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds ti
     throw;
   }
   if (job == nullptr) return nullptr;
-  mark_taken();
-  auto iteration = std::static_pointer_cast<Iteration>(job);
-  for (const auto& batch : iteration->batches)
+  held_ = std::static_pointer_cast<Iteration>(job);
+  holds_ = true;
+  for (const auto& batch : held_->batches)
     if (batch != nullptr) batch->finish();
-  if (options_.memory_stats) add_memory(*iteration);
-  return iteration;
+  if (options_.memory_stats) add_memory(*held_);
+  return held_;
+}
+
+void Executor::settle() {
+  if (held_ == nullptr) return;
+  mark_taken();
+  held_ = nullptr;
+  holds_ = false;
+}
+
+int64_t Executor::oldest() const { return in_flight_.empty() ? -1 : in_flight_.front()->turn; }
+
+void Executor::cancel() {
+  scheduler_->cancel();
+  in_flight_.clear();
+  held_ = nullptr;
+  holds_ = false;
 }
 
 void Executor::hand_over(const IterationData& iteration) const {
@@ -313,25 +372,6 @@ int Executor::find(const std::string& name) const {
   for (size_t n = 0; n < plan_.graph.nodes.size(); ++n)
     if (plan_.graph.nodes[n].name == name) return static_cast<int>(n);
   raise(ErrorKind::kValue, "the pipeline has no operator named `", name, "`");
-}
-
-void Executor::feed(const std::string& name, std::unique_ptr<ExternalBatch> batch) {
-  const int node = find(name);
-  auto* source = dynamic_cast<ExternalSource*>(plan_.operators[node].get());
-  TORCHDALI_CHECK(source != nullptr, "`", name, "` is not an external_source");
-  TORCHDALI_CHECK(batch->size <= options_.max_batch_size, "`", name, "`: a batch of ", batch->size,
-                  " samples was fed to a pipeline whose batch size is at most ",
-                  options_.max_batch_size);
-  for (int i = 0; i < batch->size; ++i) {
-    const auto fail = [&](const Error& cause) {
-      OperatorError error(cause, plan_.graph.nodes[node]);
-      error.sample = i;
-      error.batch_size = batch->size;
-      return error;
-    };
-    with_errors_as(fail, [&] { (void)checked_size_bytes(batch->samples[i]); });
-  }
-  source->feed(std::move(batch));
 }
 
 std::optional<ReaderMeta> Executor::reader_meta(const std::string& name) {

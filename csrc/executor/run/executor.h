@@ -3,6 +3,7 @@
 // finished.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -36,7 +37,17 @@ struct ExecutorState {
   std::map<std::string, SourceState> sources;  // by the name of the operator
 };
 
+// A batch for an external source of an iteration.
+struct FedBatch {
+  std::string name;  // of the operator
+  std::unique_ptr<ExternalBatch> batch;
+};
+
 // Used by one thread, the consumer; see Scheduler.
+//
+// schedule() and wait() are transactions. schedule() takes data from all sources or, if it throws
+// or the data has ended, from none. What wait() returns is returned again until settle() says that
+// the user has it. begun() tells a caller that was interrupted whether its schedule() took place.
 class Executor {
  public:
   // With `workers`, it runs on the threads of another executor, with the same `num_threads`. Then
@@ -47,12 +58,24 @@ class Executor {
   ~Executor();
 
   // Gets the next batch from the sources and submits it to the workers, without waiting for them.
-  // Returns false at the end of the data. `sample_ids`: of the batch, for random values; without
-  // sources they also give its size. Empty: the ids continue those of the iteration before.
-  bool schedule(std::vector<uint64_t> sample_ids = {});
+  // Returns false at the end of the data. `fed`: the data of all external sources. `sample_ids`: of
+  // the batch, for random values; without sources they also give its size. Empty: the ids continue
+  // those of the iteration before.
+  bool schedule(std::vector<FedBatch> fed = {}, std::vector<uint64_t> sample_ids = {});
+  // Drops the next batch of all sources but external ones, because the data of an external source
+  // could not be made. Returns false at the end of the data.
+  bool skip();
+  // The number of iterations that took data, or would have but for an error of the data.
+  int64_t begun() const { return begun_; }
   // Returns the oldest scheduled iteration, or null after `timeout`. Throws the error of that
   // iteration; later iterations continue.
   std::shared_ptr<const IterationData> wait(std::chrono::milliseconds timeout);
+  // Whether wait() has returned an iteration that it will return again.
+  bool holds() const { return holds_; }
+  // The user has the iteration that wait() returned.
+  void settle();
+  // begun() before the oldest iteration that was scheduled and not settled; -1: there is none.
+  int64_t oldest() const;
   // The batch of output `index`; null if the output is data of an external source.
   const Batch* output(const IterationData& iteration, int index) const {
     const int batch = plan_.outputs[index].batch;
@@ -73,11 +96,9 @@ class Executor {
   void release_unused_memory();
   const ExecutionPlan& plan() const { return plan_; }
   int num_outputs() const { return static_cast<int>(plan_.outputs.size()); }
-  int pending() const { return scheduler_->pending(); }
-  void cancel() {
-    scheduler_->cancel();
-    in_flight_.clear();
-  }
+  // Iterations that were scheduled and not settled.
+  int pending() const { return scheduler_->pending() + static_cast<int>(holds_.load()); }
+  void cancel();
   // As Scheduler::cancel(timeout).
   bool cancel(std::chrono::milliseconds timeout) { return scheduler_->cancel(timeout); }
   bool on_worker() const { return scheduler_->on_worker(); }
@@ -88,7 +109,6 @@ class Executor {
   // Drops all scheduled iterations. Sources that support it continue with the samples of `plan` and
   // then end. Without sources, the plan gives the number of samples.
   void set_epoch_plan(const EpochPlan& plan);
-  void feed(const std::string& name, std::unique_ptr<ExternalBatch> batch);
   std::optional<ReaderMeta> reader_meta(const std::string& name);
   ExecutorState state();
   // Continues where state() was called. Called before the first schedule(). Throws OperatorError if
@@ -117,9 +137,12 @@ class Executor {
   };
   int find(const std::string& name) const;  // the node of that name
   Source& source(int node) { return static_cast<Source&>(*plan_.operators[node]); }
-  // Gets the batches of all sources for the next iteration, `next_`. Returns false at the end of
-  // the data; the batches so far are kept.
-  bool get_source_batches();
+  // Checks batches of the user. Returns the node of each.
+  std::vector<int> accept(const std::vector<FedBatch>& fed);
+  void prepare_next();
+  // Gets the batches of the sources that have none yet for the next iteration, `next_`; of external
+  // sources only if `externals`. Returns false at the end of the data; the batches so far are kept.
+  bool get_source_batches(bool externals);
   void check_batch_sizes(Iteration& iteration) const;
   // The oldest iteration in flight was taken.
   void mark_taken();
@@ -133,8 +156,11 @@ class Executor {
   std::vector<std::unique_ptr<SampleRunner>> runners_;  // per worker
   std::shared_ptr<Iteration> next_;  // an iteration that does not have all its source batches yet
   std::deque<std::shared_ptr<const IterationData>> in_flight_;  // oldest first
+  std::shared_ptr<Iteration> held_;  // the oldest in flight, if wait() has returned it
+  std::atomic<bool> holds_ = false;
   uint64_t next_sample_id_ = 0;
   int64_t scheduled_ = 0;
+  std::atomic<int64_t> begun_ = 0;
   Taken taken_;
   std::optional<EpochPlan> epoch_plan_;  // only without sources
   int64_t epoch_position_ = 0;           // of the next batch

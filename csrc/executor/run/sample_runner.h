@@ -20,6 +20,7 @@ namespace torchdali {
 // The data of one iteration.
 struct IterationData {
   int64_t number = 0;  // 0 for the first iteration that was scheduled
+  int64_t turn = 0;    // the same, counting also those that failed before they were scheduled
   int batch_size = 0;
   uint64_t first_sample_id = 0;
   std::vector<uint64_t> sample_ids;  // empty: consecutive, from first_sample_id

@@ -2,7 +2,6 @@
 // fn.external_source: batches from the user, by Pipeline.feed_input. They are read from the user's
 // memory without a copy.
 #include <algorithm>
-#include <deque>
 
 #include "core/known_layout.h"
 #include "core/operator.h"
@@ -22,10 +21,10 @@ class ExternalData final : public ExternalSource {
                     " but `layout` ", layout_, " has ", layout_.size(), " axes");
   }
 
-  void feed(std::unique_ptr<ExternalBatch> batch) override {
+  void accept(ExternalBatch& batch) const override {
     const Layout layout =
-        guesses_layouts_ || !layout_.empty() ? layout_ : common_layout(batch->samples);
-    for (SampleView& sample : batch->samples) {
+        guesses_layouts_ || !layout_.empty() ? layout_ : common_layout(batch.samples);
+    for (SampleView& sample : batch.samples) {
       TORCHDALI_CHECK_KIND(kType, dtype_ == DType::kNone || sample.dtype == dtype_, "`", name_,
                            "` takes ", dtype_name(dtype_), " data, got ", dtype_name(sample.dtype));
       TORCHDALI_CHECK(ndim_ < 0 || sample.shape.ndim() == ndim_, "`", name_, "` takes samples of ",
@@ -37,14 +36,10 @@ class ExternalData final : public ExternalSource {
           kLayout, sample.layout.empty() || sample.layout.size() == sample.shape.ndim(), "`", name_,
           "` has layout ", sample.layout, ", got a sample of shape ", sample.shape);
     }
-    queue_.push_back(std::move(batch));
   }
   std::unique_ptr<SourceBatch> next_batch(int) override {
-    TORCHDALI_CHECK_KIND(kRuntime, !queue_.empty(), "has no data; call Pipeline.feed_input(\"",
-                         name_, "\", ...) before the pipeline runs");
-    auto batch = std::move(queue_.front());
-    queue_.pop_front();
-    return batch;
+    raise(ErrorKind::kRuntime, "has no data; call Pipeline.feed_input(\"", name_,
+          "\", ...) before the pipeline runs");
   }
   void run(SampleContext& ctx) const override {
     ctx.share_batch(0, ctx.source_batch<ExternalBatch>().samples[ctx.index_in_batch()]);
@@ -81,7 +76,6 @@ class ExternalData final : public ExternalSource {
   Layout layout_;
   DType dtype_ = DType::kNone;
   int ndim_ = -1;
-  std::deque<std::unique_ptr<ExternalBatch>> queue_;
 };
 
 TORCHDALI_OPERATOR("external_source")

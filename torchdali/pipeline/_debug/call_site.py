@@ -45,11 +45,10 @@ class SharedSource:
         self.nodes: list[OpNode] = []
         self.input: Input | None = None  # made when all outputs were called
         self.waiting: list[DataNodeDebug] = []  # outputs of this run without data
-        self.taken: list[TensorListCPU | TensorListGPU] = []  # by this run, of data that was fed
 
     def end_run(self) -> None:
         """Forgets what belongs to one run."""
-        self.waiting, self.taken = [], []
+        self.waiting = []
 
 
 class CallSite:
@@ -84,6 +83,7 @@ class CallSite:
         self.device: Any = None
         self._seed = seed
         self._executor: Any = None
+        self._run = -1  # the run that a reader has given a batch for
 
     @property
     def has_engine(self) -> bool:
@@ -147,25 +147,47 @@ class CallSite:
 
     def run(
         self,
+        number: int,
         inputs: Sequence[TensorListCPU | TensorListGPU] = (),
         sample_ids: Sequence[int] = (),
     ) -> list[tuple[Any, str, Any]]:
-        """Runs the operator on one batch; returns data, layout and names of each output."""
+        """Runs the operator on one batch; returns data, layout and names of each output.
+
+        Args:
+            number: of the run. For the same one, a reader returns the same batch again.
+            inputs: of the operator.
+            sample_ids: of the batch, for random values.
+        """
         executor = self._executor
+        if self.node.schema.source:
+            if number != self._run:
+                executor.holds, self._run = False, number
+            try:
+                if not executor.pending:
+                    executor.schedule([], list(sample_ids))
+                return executor.wait()  # type: ignore[no-any-return]
+            except Exception:
+                raise
+            except BaseException:
+                # The batch is for the next attempt, but must not stay in the queue of the threads.
+                if executor.pending:
+                    executor.wait()
+                raise
         try:
+            fed = []
             for index, batch in enumerate(inputs):
                 data, layout, names = unwrap(batch)
                 if isinstance(batch, TensorListGPU):  # made on the current stream of this thread
                     data = self.device.adopt(data, None, copy=False)
                 encoded = [os.fsencode(name) for name in names or ()]
-                executor.feed(f"{self.node.name}.{index}", data, layout, encoded)
-            executor.schedule(list(sample_ids))
-            return executor.wait()  # type: ignore[no-any-return]
+                fed.append((f"{self.node.name}.{index}", data, layout, encoded))
+            executor.schedule(fed, list(sample_ids))
+            results = executor.wait()
+            executor.holds = False
         except BaseException:
             executor.cancel()  # after Ctrl-C the operator still runs
-            if inputs:  # some may be fed and not used
-                self.stop()
             raise
+        return results  # type: ignore[no-any-return]
 
     def reset(self) -> None:
         """Begins the next epoch of a reader."""

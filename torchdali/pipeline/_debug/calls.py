@@ -38,6 +38,7 @@ class Calls:
     def begin_run(self) -> None:
         """Begins with the first call again."""
         self._next = 0
+        self.end_run()  # of a run that was interrupted
 
     def end_run(self) -> None:
         """Forgets what belongs to one run."""

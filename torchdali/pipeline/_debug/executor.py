@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ import torch
 from torchdali._engine.extension import _C
 from torchdali._engine.schema import operator_schema
 from torchdali._graph.debug_node import Batch, DataNodeDebug
-from torchdali._graph.scope import Scope, pop_scope, push_scope
+from torchdali._graph.scope import Scope, open_scopes, push_scope
 from torchdali._sources.input import Input, SourceGroup
+from torchdali._sources.turn import Turn
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import PipelineError, _make
 from torchdali.pipeline._debug.call_site import CallSite
@@ -53,6 +54,9 @@ class EagerExecutor:
         calls: the operators that the definition calls.
         inputs: the external sources by the names of their operators.
         num_outputs: of the definition, once it has run.
+        begun: runs that have taken their data; a run that was interrupted takes the same again.
+        next_epoch: that reset() begins.
+        fed_early: batches that were fed before the first run, by name.
     """
 
     def __init__(
@@ -76,8 +80,13 @@ class EagerExecutor:
         self._device: Any = None  # the GPU; made for the first operator that needs it
         self._engine_options = {"batch_size": batch_size, **threads}
         self._threads: Any = None  # an executor whose threads all engines use
-        self._fed_early: dict[str, list[_Data]] = {}  # before the first run, by name
-        self._results: list[list[tuple[Any, str, Any]]] = []
+        self.fed_early: Mapping[str, tuple[_Data, ...]] = {}
+        self.begun = 0
+        self.next_epoch = 0
+        self._epoch = 0
+        # Outputs of runs, the oldest first, and the number of those that the user has.
+        self._results: tuple[list[tuple[Any, str, Any]], ...] = ()
+        self._held: list[tuple[Any, str, Any]] | None = None
         self._ended: StopIteration | None = None  # of a source, while an error was raised
         self._is_running = False
         self._first_id = 0  # of the samples of this run
@@ -89,6 +98,26 @@ class EagerExecutor:
     def pending(self) -> int:
         """Number of runs whose outputs were not taken."""
         return len(self._results)
+
+    @property
+    def oldest(self) -> int:
+        """`begun` before the oldest run whose outputs were not taken; -1: there is none."""
+        return self.begun - len(self._results) if self._results else -1
+
+    @property
+    def holds(self) -> bool:
+        """Whether wait() returns the same outputs again; set to False when the user has them."""
+        return self._held is not None
+
+    @holds.setter
+    def holds(self, holds: bool) -> None:
+        assert not holds
+        if self._held is not None:
+            self._held, self._results = None, self._results[1:]
+
+    @property
+    def _turn(self) -> Turn:
+        return Turn(self._epoch, self.begun)
 
     def schedule(self) -> None:
         """Runs the definition.
@@ -106,43 +135,49 @@ class EagerExecutor:
             self._ended = None
             raise StopIteration
         for source in self.inputs.values():  # before any of them returns its data
-            source.require()
+            source.require(self._turn)
         self.calls.begin_run()
         self._size = _BatchSize()
         try:
             outputs = self._call_definition()
         except StopIteration:
             raise
-        except BaseException:
+        except Exception:
             self._after_failure()
             raise
         finally:
             self.calls.end_run()
-        self._first_id += self._size.value or self._batch_size
+        size = self._size.value or self._batch_size
+        results = (*self._results, [unwrap(batch) for batch in outputs])
         self.calls.is_traced, self.num_outputs = True, len(outputs)
-        self._results.append([unwrap(batch) for batch in outputs])
+        self._results, self.begun, self._first_id = results, self.begun + 1, self._first_id + size
+        for source in self.inputs.values():
+            source.settle()
 
     def _call_definition(self) -> list[_Data]:
-        scope = self._scope
-        scope.names = itertools.count()
-        scope.runner = self
-        self._is_running = True
-        push_scope(scope, self._owner())
+        scope, scopes = self._scope, open_scopes()
+        depth = len(scopes)
         try:
+            scope.names = itertools.count()
+            scope.runner = self
+            self._is_running = True
+            push_scope(scope, self._owner())
             return [
                 value if isinstance(value, _BATCHES) else _with_data(value).get()
                 for value in self._define()
             ]
         finally:
-            pop_scope()
+            # Nothing is called here, so that Ctrl-C cannot leave any of it out.
+            del scopes[depth:]
             self._is_running = False
             scope.runner = None
             scope.guards = ()
-            scope.sinks.clear()
+            scope.sinks = []
 
     def wait(self) -> list[tuple[Any, str, Any]]:
         """Returns the outputs of the oldest run that was not taken."""
-        return self._results.pop(0)
+        self._held = self._results[0]
+        return self._held
 
     def release_unused_memory(self) -> None:
         """Frees unused memory."""
@@ -151,9 +186,9 @@ class EagerExecutor:
 
     def reset(self) -> None:
         """Begins the next epoch after the end of the data."""
-        self._ended = None
+        self._ended, self._epoch = None, self.next_epoch
         for source in set(self.inputs.values()):
-            source.reset()
+            source.reset(self._epoch)
         for site in self.calls.sites:
             site.reset()
 
@@ -162,7 +197,7 @@ class EagerExecutor:
         self.calls.drop(0)
         if self._threads is not None:
             self._threads.close()
-        self._results = []
+        self._results, self._held = (), None
 
     def reader_meta(self, name: str) -> Any:
         """Returns the facts about a reader, None if the operator is none."""
@@ -177,7 +212,8 @@ class EagerExecutor:
         group = SourceGroup(device="gpu" if there else "cpu")
         device = self._gpu(self._placeholder("gpu")) if there else None
         batch = Input(group, [None], self._batch_size, device).convert(data, layout, 0)
-        self._fed_early.setdefault(name, []).append(wrap(*batch))
+        earlier = self.fed_early.get(name, ())
+        self.fed_early = {**self.fed_early, name: (*earlier, wrap(*batch))}
 
     # -- for record.create(): the runner of the scope
 
@@ -251,7 +287,7 @@ class EagerExecutor:
             site.device = self._gpu(node)
             site.start(self._threads, self._engine_options)
         ids = range(self._size.value or self._batch_size) if wanted is None else wanted
-        results = site.run(inputs, [self._first_id + i for i in ids])
+        results = site.run(self.begun, inputs, [self._first_id + i for i in ids])
         batches = [Batch(wrap(*result), wanted) for result in results]
         if batches and wanted is None:
             self._size.check(batches[0], node, "the output")
@@ -269,11 +305,9 @@ class EagerExecutor:
             return (made,)
         if source.input is None:
             source.input = self._make_input(site, node)
-        source.input.require()
-        for target, (_, data) in zip(source.waiting, source.input.take(), strict=True):
+        source.input.require(self._turn)
+        for target, (_, data) in zip(source.waiting, source.input.take(self._turn), strict=True):
             batch = Batch(wrap(*data), None)
-            if not source.input.has_source:
-                source.taken.append(batch.data)
             self._size.check(batch, node, "the data")
             target.hold(batch.select(wanted))
         return (made,)
@@ -286,10 +320,12 @@ class EagerExecutor:
             device = self._gpu(dataclasses.replace(node, device="gpu"))
         entries = [(member.name, member) for member in source.nodes]
         made = Input(source.group, entries, self._batch_size, device)
-        for name, _ in entries:
+        names = [name for name, _ in entries]
+        for name in names:
             self.inputs[name] = made
-            for batch in self._fed_early.pop(name, []):
+            for batch in self.fed_early.get(name, ()):
                 made.feed(batch, None)
+        self.fed_early = {n: batches for n, batches in self.fed_early.items() if n not in names}
         return made
 
     def _gpu(self, node: OpNode) -> Any:
@@ -309,26 +345,28 @@ class EagerExecutor:
         if not self.calls.is_traced:
             self._keep_fed(self.calls.drop(0))
             return
-        self._first_id += self._size.value or 0
+        turn = self._turn
         for site in self.calls.remaining:
             try:
                 if site.source is not None:
                     last = site.node.group_index == site.source.num_outputs - 1
-                    if last and site.source.input is not None and site.source.input.ready():
-                        site.source.input.take()
+                    if last and site.source.input is not None and site.source.input.ready(turn):
+                        site.source.input.take(turn)
                 elif site.node.schema.source and site.has_engine:
-                    site.run()
+                    site.run(turn.number)
             except StopIteration as end:
                 self._ended = end.with_traceback(None)
             except Exception:  # another error is being raised
                 continue
+        self.begun, self._first_id = turn.number + 1, self._first_id + (self._size.value or 0)
 
     def _keep_fed(self, dropped: Sequence[CallSite]) -> None:
         """Keeps the data fed to dropped calls for the next first run."""
         for site in dropped:
             source = site.source
             if source is not None and source.input is not None:
-                self._fed_early[site.node.name] = [*source.taken, *source.input.drain()]
+                data = source.input.drain(self.begun)
+                self.fed_early = {**self.fed_early, site.node.name: tuple(data)}
             self.inputs.pop(site.node.name, None)
 
 

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
+from torchdali._sources.input import Input
 from torchdali._sources.inputs import Inputs
+from torchdali._sources.turn import Fed, Turn
 from torchdali.data_node import DataNode
 from torchdali.errors import PipelineError, UnsupportedError, _make
 from torchdali.pipeline._debug.executor import EagerExecutor
+from torchdali.pipeline._feeding import Feeding
 from torchdali.pipeline._inspection import Inspection
 from torchdali.pipeline._options import Options
 from torchdali.pipeline._run import Run
@@ -42,6 +46,7 @@ class DebugRun(Run):
             check_outputs=options.check_outputs if options.declares_outputs else None,
         )
         self._eager = executor
+        self.feeding = DebugFeeding(executor)
 
     def ensure_traced(self) -> None:
         """Runs the first iteration if necessary; next() returns its outputs."""
@@ -59,6 +64,24 @@ class DebugRun(Run):
         """See Run: a profile does not distinguish the engines of single operators."""
         return []
 
+    def _begin_epoch(self, due: int = 0) -> None:
+        self._eager.next_epoch = self._epoch + 1
+        super()._begin_epoch(due)
+
+
+class DebugFeeding(Feeding):
+    """Feeds the external sources that the definition calls."""
+
+    def __init__(self, executor: EagerExecutor) -> None:
+        super().__init__(executor, Inputs(), executor.calls.names, 1)
+        self._eager = executor
+
+    @property
+    def inputs(self) -> Inputs:
+        """See Feeding."""
+        by_name = self._eager.inputs
+        return Inputs(tuple(dict.fromkeys(by_name.values())), by_name)
+
     def feed_input(
         self,
         data_node: DataNode | str,
@@ -67,8 +90,7 @@ class DebugRun(Run):
         cuda_stream: Any = None,
         use_copy_kernel: bool = False,
     ) -> None:
-        """See Run. Before the first iteration, a name may become known later."""
-        self.inputs = Inputs((), self._eager.inputs)
+        """See Feeding. Before the first iteration, a name may become known later."""
         name = data_node.name if isinstance(data_node, DataNode) else data_node
         if not self._eager.calls.is_traced and self.inputs.find(name) is None:
             self._eager.feed_early(name, data, layout)
@@ -76,11 +98,19 @@ class DebugRun(Run):
             super().feed_input(data_node, data, layout, cuda_stream, use_copy_kernel)
 
     def input_feed_count(self, input_name: str) -> int:
-        """See Run."""
-        if not self._eager.calls.is_traced:
-            return self.depth
-        self.inputs = Inputs((), self._eager.inputs)
-        return super().input_feed_count(input_name)
+        """See Feeding."""
+        return super().input_feed_count(input_name) if self._eager.calls.is_traced else self._depth
+
+    def call(
+        self, feed: Callable[[], None], fed: list[tuple[Input, Fed]], turn: Turn | None = None
+    ) -> None:
+        """See Feeding."""
+        early = self._eager.fed_early
+        try:
+            super().call(feed, fed, turn)
+        except BaseException:
+            self._eager.fed_early = early
+            raise
 
 
 class DebugInspection(Inspection):

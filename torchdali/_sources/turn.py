@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns: by which the attempts to take the data of an iteration are told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+__all__ = ["NO_TURN", "Batch", "Batches", "Fed", "Turn"]
+
+# A batch for the engine: [N, ...] tensor or N tensors, and the layout.
+Batch = tuple[torch.Tensor | list[torch.Tensor], str]
+# The data of an iteration: names of operators, and their batches.
+Batches = list[tuple[str, Batch]]
+
+
+class Turn(NamedTuple):
+    """One attempt to take the data of an iteration, in a run.
+
+    If the attempt is interrupted, another one of the same turn takes the same data.
+
+    Attributes:
+        epoch: ends of data that were passed. What sources gave for an iteration in which another
+            one ended is dropped.
+        number: iterations begun before it.
+    """
+
+    epoch: int
+    number: int
+
+
+NO_TURN = Turn(-1, -1)
+
+
+@dataclass(eq=False)
+class Fed:
+    """A batch that was fed.
+
+    Attributes:
+        batch: the data.
+        turn: number of the turn that has taken it; None: it is in the queue.
+    """
+
+    batch: Batch
+    turn: int | None = None
