@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from torchdali._graph.pytree import Structure
+from torchdali._sources.turn import Fed
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.pipeline._checkpoints import ResumedAt
 from torchdali.pipeline._options import Options
+from torchdali.pipeline._run import Batches
 
 __all__ = ["PipelineDriver", "SupportsDriver", "driver_of"]
 
@@ -76,6 +78,27 @@ class PipelineDriver(Protocol):
                 a pipeline without readers.
             new_epoch: external sources begin an epoch; otherwise they stay where they are.
         """
+
+    # -- iterations that are taken whole or not at all
+
+    def submit(self, feed: Callable[[], None]) -> Sequence[Fed]:
+        """Starts an iteration of what a function feeds; if that fails, nothing was fed.
+
+        Args:
+            feed: calls feed_input() of the pipeline.
+
+        Returns:
+            What outputs_of() knows the iteration by.
+        """
+
+    def outputs_of(self, submitted: Sequence[Fed]) -> Batches:
+        """Returns the outputs of what submit() has started, the same ones until settle().
+
+        Iterations before it are dropped.
+        """
+
+    def settle(self) -> None:
+        """The outputs that were returned are in safe hands."""
 
     # -- checkpoints
 

@@ -11,7 +11,7 @@ from torchdali._sources.input import Input
 from torchdali._sources.inputs import Inputs
 from torchdali._sources.turn import Fed, Turn
 from torchdali.data_node import DataNode
-from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.tensors._input import check_gpu_options
 
 __all__ = ["Feeding", "fed_input", "fed_name"]
@@ -127,13 +127,38 @@ class Feeding:
             if batch.turn is not None and batch.turn < number:
                 self._withdrawn.add(batch.turn)
 
+    def drop_before(self, fed: Fed, fill: Callable[[int], None]) -> None:
+        """Drops the iterations before the one that was made of a batch.
+
+        Args:
+            fed: the batch.
+            fill: Run.fill().
+
+        Raises:
+            PipelineError: that iteration is no more.
+        """
+        executor = self._executor
+        while fed.turn is None or executor.oldest < fed.turn:
+            if executor.pending:
+                self._drop_one()
+            else:
+                if fed.turn is None:
+                    fill(1)
+                if not executor.pending:
+                    return  # share() raises what is wrong
+        if executor.oldest != fed.turn:
+            raise _make(PipelineError, "the iteration has failed, or its outputs were taken")
+
+    def _drop_one(self) -> None:
+        with contextlib.suppress(Exception):
+            self._executor.wait()
+        self._executor.holds = False
+
     def drop_withdrawn(self) -> None:
         """Drops the iterations that come next, if their data was taken back."""
         executor = self._executor
         while self._withdrawn and (oldest := executor.oldest) in self._withdrawn:
-            with contextlib.suppress(Exception):
-                executor.wait()
-            executor.holds = False
+            self._drop_one()
             self._withdrawn.discard(oldest)
 
 

@@ -11,6 +11,7 @@ from torchdali._common.enums import PipelineAPIType
 from torchdali._engine.extension import _C
 from torchdali._graph.draw import Picture
 from torchdali._graph.pytree import Structure
+from torchdali._sources.turn import Fed
 from torchdali.errors import PipelineError, _make
 from torchdali.pipeline._calls import CallFamily
 from torchdali.pipeline._checkpoint_format import Checkpoint
@@ -173,6 +174,22 @@ class PipelineParts:
         if self.run is None and not self.is_closed:
             raise StopIteration
         return self.built().share()
+
+    def submit(self, feed: Callable[[], None]) -> Sequence[Fed]:
+        """See PipelineDriver."""
+        with self.thread:
+            self.calls.use(PipelineAPIType.SCHEDULED)
+            return self.built().submit(feed)
+
+    def outputs_of(self, submitted: Sequence[Fed]) -> Batches:
+        """See PipelineDriver."""
+        with self.thread:
+            return self.built().share_of(submitted)
+
+    def settle(self) -> None:
+        """See PipelineDriver."""
+        with self.thread:
+            self.built().executor.holds = False
 
     def picture(self) -> Picture:
         """Returns the graph that runs, or before the build the definition so far."""

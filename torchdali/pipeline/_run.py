@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from torchdali._sources.input import Input
 from torchdali._sources.inputs import Inputs
@@ -169,9 +169,47 @@ class Run:
             Exception: the iteration failed.
         """
         self.is_steady = False
+        self.feeding.drop_withdrawn()
         batches = self._take()
         self._schedule_deferred()
         return batches
+
+    def submit(self, feed: Callable[[], None]) -> Sequence[Fed]:
+        """Starts an iteration of batches that are fed; if that fails, they are taken back.
+
+        Args:
+            feed: calls feed_input().
+
+        Returns:
+            What has been fed, by which share_of() knows the iteration.
+        """
+        self.is_steady = False
+        fed: list[tuple[Input, Fed]] = []
+        try:
+            self.feeding.call(feed, fed)
+            if not self.inputs:
+                self.schedule()
+            elif self.inputs.are_ready(self._turn):
+                self.fill(self.depth + self.executor.holds)
+            if self._deferred_error is not None:
+                self._raise_deferred()
+        except BaseException:
+            self.feeding.withdraw(fed)
+            raise
+        return [batch for _, batch in fed]
+
+    def share_of(self, fed: Sequence[Fed]) -> Batches:
+        """Returns the outputs of the iteration that submit() has started.
+
+        Iterations before it are dropped: they belong to batches that the caller has given up.
+
+        Raises:
+            PipelineError: its outputs were returned, or it has failed.
+            Exception: the iteration failed.
+        """
+        if fed:
+            self.feeding.drop_before(fed[0], self.fill)
+        return self.share()
 
     def fill(self, target: int) -> None:
         """Schedules until `target` iterations are in flight, or as many as there is data for."""
@@ -258,16 +296,20 @@ class Run:
         self._deferred_error = error if keep else error.with_traceback(None)
         return True
 
+    def _raise_deferred(self) -> NoReturn:
+        assert self._deferred_error is not None
+        try:
+            raise self._deferred_error
+        finally:
+            # A local variable would form a cycle with its traceback.
+            self._deferred_error = None
+
     def _take(self) -> Batches:
         executor = self.executor
         if not executor.pending:
             if self._deferred_error is None:
                 raise StopIteration
-            try:
-                raise self._deferred_error
-            finally:
-                # A local variable would form a cycle with its traceback.
-                self._deferred_error = None
+            self._raise_deferred()
         result = executor.wait()
         batches = tuple([wrap(data, layout, names) for data, layout, names in result])
         if self._check_outputs is not None:

@@ -89,6 +89,10 @@ class _DaliBaseIterator:
         self._ended = False  # the pipeline has no more data
         self._scheduled = False
         self._late_error: Exception | None = None
+        # Of the batch that is being taken: outputs or errors of the pipelines that were asked, and
+        # how many pipelines were scheduled again.
+        self._collected: list[Any] = []
+        self._rescheduled = 0
         self._first: Any = None
         self._checkpointing = self._check_checkpointing()
         resumed = self._resume()
@@ -229,25 +233,35 @@ class _DaliBaseIterator:
             for pipeline in self._pipelines:
                 pipeline.schedule_run()
             self._scheduled = True
-        outputs: list[tuple[Any, ...]] = []
-        failure: Exception | None = None
-        for pipeline in self._pipelines:
+        collected = self._collected
+        for pipeline in self._pipelines[len(collected) :]:
             try:
-                outputs.append(tuple(pipeline.share_outputs()))
-                # Tensors own their memory, so releasing them at once costs no copy.
-                pipeline.release_outputs()
+                collected.append(pipeline.share_outputs())
             except StopIteration:
                 self._ended = True
                 raise
             except Exception as error:
-                failure = failure or error
+                collected.append(error)
+        for pipeline in self._pipelines[self._rescheduled :]:
             try:
+                # Tensors own their memory, so releasing them at once costs no copy.
+                pipeline.release_outputs()
                 pipeline.schedule_run()
             except Exception as error:  # of a later batch: this one is good
                 self._late_error = self._late_error or error
-        if failure is not None:
-            raise failure
-        return outputs
+            self._rescheduled += 1
+        failures = [entry for entry in collected if isinstance(entry, Exception)]
+        try:
+            if failures:
+                self._accept()
+                raise failures[0]
+        finally:
+            del failures  # an error refers to this frame
+        return [tuple(outputs) for outputs in collected]
+
+    def _accept(self) -> None:
+        """The batch that _take() has returned is done with; until then it is returned again."""
+        self._collected, self._rescheduled = [], 0
 
     def _is_over(self) -> bool:
         if self._ended:
@@ -275,13 +289,20 @@ class _DaliBaseIterator:
         except Exception:
             self._taken += 1  # the batch that failed
             raise
-        self._taken += 1
         valid: tuple[int, ...] | None = None
         if self._epochs is not None:
             epoch = self._epochs.current()
-            if self._taken == epoch.batches:
+            if self._taken + 1 == epoch.batches:
                 valid = epoch.last
-        return self._convert(outputs, valid)
+        try:
+            batch = self._convert(outputs, valid)
+        except Exception:
+            self._taken += 1
+            self._accept()
+            raise
+        # No call follows that Ctrl-C could interrupt: the caller gets the batch.
+        self._taken, self._collected, self._rescheduled = self._taken + 1, [], 0
+        return batch
 
     def stats(self, reset: bool = False) -> list[PipelineStats]:
         """Returns how the time is spent, for each pipeline: see Pipeline.stats().
@@ -339,6 +360,7 @@ class _DaliBaseIterator:
             self._epochs.advance()
         self._taken = self._given = 0
         self._ended = False
+        self._accept()
         for pipeline in self._pipelines:
             pipeline.reset()
             if self._scheduled and pipeline.empty():
@@ -348,6 +370,7 @@ class _DaliBaseIterator:
         # A dropped batch must neither fail nor end the data of the next epoch.
         with contextlib.suppress(Exception):
             self._take()
+            self._accept()
 
     def __len__(self) -> int:
         """Returns the batches of this epoch.

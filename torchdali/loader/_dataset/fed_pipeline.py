@@ -43,6 +43,7 @@ class FedPipeline:
 
     Attributes:
         pipeline: built.
+        position: number of the next sample; None: unknown, since submit() was interrupted.
     """
 
     def __init__(
@@ -85,7 +86,8 @@ class FedPipeline:
         pipeline.set_outputs(*outputs, size)
         pipeline.build()
         self.pipeline = pipeline
-        self._seed, self._position = seed, 0  # of the next sample
+        self._seed = seed
+        self.position: int | None = 0
         self._needed = set(driver_of(pipeline).input_names)
 
     def _declarations(self, given: Mapping[str, Any]) -> Options | None:
@@ -131,17 +133,20 @@ class FedPipeline:
             seed: of the random operators.
             position: number of the next sample.
         """
-        if (seed, position) == (self._seed, self._position):
+        if (seed, position) == (self._seed, self.position):
             return
         driver = driver_of(self.pipeline)
         driver.resume_from(
             dataclasses.replace(driver.snapshot(), seed=seed, samples=position, ended=False)
         )
         self.pipeline.build()
-        self._seed, self._position = seed, position
+        self._seed, self.position = seed, position
 
-    def feed(self, batch: Fields) -> None:
-        """Feeds the fields of a batch that operators need, and starts an iteration.
+    def submit(self, batch: Fields) -> Any:
+        """Starts an iteration of the fields of a batch that operators need: of all or of none.
+
+        Returns:
+            What outputs_of() knows the iteration by.
 
         Raises:
             ArgumentTypeError: operators need a field that they cannot take.
@@ -150,24 +155,40 @@ class FedPipeline:
         for index in needed:
             if batch.columns[index].data is None:
                 raise _no_data(batch, index)
-        for index in needed:
-            self.pipeline.feed_input(
-                self._inputs[index], batch.columns[index].data, layout=self._layouts[index]
-            )
-        self.pipeline.feed_input(_SIZE, torch.zeros(batch.size, dtype=torch.uint8))
-        self.pipeline.schedule_run()
-        self._position += batch.size
+        size = torch.zeros(batch.size, dtype=torch.uint8)
 
-    def take(self, batch: Fields) -> Any:
-        """Returns the oldest batch in work, in the structure of the function.
+        def feed() -> None:
+            for index in needed:
+                self.pipeline.feed_input(
+                    self._inputs[index], batch.columns[index].data, layout=self._layouts[index]
+                )
+            self.pipeline.feed_input(_SIZE, size)
+
+        position, self.position = self.position, None
+        try:
+            submitted = driver_of(self.pipeline).submit(feed)
+        except Exception:
+            self.position = position  # nothing was started
+            raise
+        assert position is not None
+        self.position = position + batch.size
+        return submitted
+
+    def settle(self) -> None:
+        """The user has what outputs_of() has returned."""
+        driver_of(self.pipeline).settle()
+
+    def outputs_of(self, submitted: Any, batch: Fields) -> Any:
+        """Returns a batch in the structure of the function, the same one until settle().
 
         Args:
-            batch: that was fed for it.
+            submitted: what submit() has returned.
+            batch: that it was called with.
 
         Raises:
             DataError: a field that travels beside the pipeline cannot be collated.
         """
-        *made, _ = self.pipeline.share_outputs()
+        *made, _ = driver_of(self.pipeline).outputs_of(submitted)
         if self._declared is not None:
             self._declared.check_outputs(made)
         outputs = iter(made)

@@ -109,6 +109,7 @@ class LoaderIterator(BaseIterator):
         self._seeded_epochs = 0  # that have begun with the present base_seed
         self._steps: list[Step] = []  # of jobs without a batch, until the next batch
         self._tickets = 0
+        self._delivery: tuple[Any, list[Step]] | None = None  # that the user does not have yet
 
     @property
     def collate(self) -> Callable[[Any], Any]:
@@ -138,7 +139,7 @@ class LoaderIterator(BaseIterator):
             self._pipeline.start_epoch(self._progress.stream.seed, self._progress.stream.position)
         self.set_batches_given(self._progress.given)
         self._loader_state.progress = self._progress
-        self._steps = []
+        self._steps, self._delivery = [], None
 
     def _random_stream(self, given: int | None, resumed: dict[str, Any] | None) -> RandomStream:
         """Returns the random values of an epoch of the pipeline.
@@ -161,9 +162,22 @@ class LoaderIterator(BaseIterator):
 
     def _next_indices(self) -> Any:
         """Returns the next indices; raises StopIteration if there are no more."""
+        indices = self._peek_indices()
+        self._take_indices(indices)
+        return indices
+
+    def _peek_indices(self) -> Any:
+        """Returns the next indices, the same ones until _take_indices()."""
         if self._options.iterable:
             return None
-        return self._indices_ahead.popleft() if self._indices_ahead else next(self._indices)
+        return self._indices_ahead[0] if self._indices_ahead else self._indices.peek()
+
+    def _take_indices(self, indices: Any) -> None:
+        """Drops what _peek_indices() has returned. May be called again."""
+        if self._indices_ahead and self._indices_ahead[0] is indices:
+            self._indices_ahead.popleft()
+        elif not self._options.iterable:
+            self._indices.take(indices)
 
     def _new_ticket(self, indices: Any) -> int:
         self._tickets += 1
@@ -179,6 +193,7 @@ class LoaderIterator(BaseIterator):
             given = True
         finally:
             self._loader_state.clock.add(start, given)
+        self._delivery = None  # no call follows that Ctrl-C could interrupt
         return batch
 
     def _fetch(self) -> tuple[Any, list[Step]]:
@@ -191,7 +206,7 @@ class LoaderIterator(BaseIterator):
         if progress.finished:
             raise StopIteration
         try:
-            data, steps = self._stage.next(self._fetch) if self._stage else self._fetch()
+            data, steps = self._deliver()
         except StopIteration:
             for step in self._take_steps():
                 progress.advance(step)
@@ -209,6 +224,20 @@ class LoaderIterator(BaseIterator):
     def _num_samples(self, data: Any) -> int:
         """Returns how many samples of a batch the pipeline processes."""
         return 0 if self._pipeline is None or data is NO_SAMPLES else int(data.size)
+
+    def _deliver(self) -> tuple[Any, list[Step]]:
+        """Returns the next batch, and the same one again until the user has it."""
+        if self._delivery is None:
+            fetch, fetched = self._fetch, self._drop_fetched
+            self._delivery = self._stage.next(fetch, fetched) if self._stage else fetch()
+        if self._stage:
+            self._stage.done()
+        else:
+            self._drop_fetched()
+        return self._delivery
+
+    def _drop_fetched(self) -> None:
+        """The batch that _fetch() has returned is in safe hands. May be called again."""
 
     def _take_steps(self) -> list[Step]:
         steps, self._steps = self._steps, []
@@ -254,6 +283,8 @@ class InProcessIterator(LoaderIterator):
         self._start_epoch(loader)
         self._fetcher = Fetcher(self.dataset, self._options, self.collate, self._worker_states[0])
         self._errors = SampleErrors()
+        self._fetched: tuple[Any, list[Step]] | None = None  # by _fetch(), and not dropped
+        self._fetched_of: Any = None  # its indices
         if self._stage is None:
             self._progress.fetcher = self._fetcher
 
@@ -280,24 +311,35 @@ class InProcessIterator(LoaderIterator):
         return self.pinned(data) if self.pins_memory else data
 
     def _fetch(self) -> tuple[Any, list[Step]]:
-        while True:
-            indices = self._next_indices()
-            ticket = self._new_ticket(indices)
+        """See LoaderIterator. Indices are drawn again if the dataset is interrupted."""
+        while self._fetched is None:
+            indices = self._peek_indices()
             errors = SampleErrors()
-            data = self._fetcher.fetch(indices, errors)
-            self._count_errors(errors)
+            try:
+                data = self._fetcher.fetch(indices, errors)
+                self._count_errors(errors)
+                samples = self._num_samples(data)
+                if data is not NO_SAMPLES:
+                    data = self._for_stage(data)
+            except Exception:
+                self._take_indices(indices)
+                raise
             state = self._fetcher.state() if self._fetcher.has_state else None
-            self._steps.append(
-                Step(
-                    ticket,
-                    0,
-                    state,
-                    has_batch=data is not NO_SAMPLES,
-                    samples=self._num_samples(data),
-                )
-            )
-            if data is not NO_SAMPLES:
-                return self._for_stage(data), self._take_steps()
+            ticket = self._new_ticket(indices)
+            has_batch = data is not NO_SAMPLES
+            steps = [*self._steps, Step(ticket, 0, state, False, has_batch, samples)]
+            if not has_batch:
+                self._steps = steps
+                self._take_indices(indices)
+            else:
+                self._fetched, self._fetched_of = (data, steps), indices
+        return self._fetched
+
+    def _drop_fetched(self) -> None:
+        """See LoaderIterator."""
+        if self._fetched is not None:
+            self._take_indices(self._fetched_of)
+            self._fetched, self._fetched_of, self._steps = None, None, []
 
 
 class WorkerIterator(LoaderIterator):

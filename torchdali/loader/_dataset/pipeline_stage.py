@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import weakref
 from typing import Any
 
-from torchdali.errors import TorchdaliError
 from torchdali.loader._dataset.columns import Fields
 from torchdali.loader._dataset.fed_pipeline import FedPipeline
 from torchdali.loader._dataset.loader_state import LoaderState
@@ -38,7 +36,9 @@ class PipelineStage(Stage):
         self._clock = state.clock
         self._current: FedPipeline | None = None
         self._seed = 0
-        self._position = 0  # number of the next sample
+        # The batch that was begun last, and the number of its first sample. Without a batch: that of
+        # the next sample.
+        self._begun: tuple[Fields | None, int] = None, 0
 
     @property
     def given_seed(self) -> int | None:
@@ -53,7 +53,7 @@ class PipelineStage(Stage):
             position: number of the next sample.
         """
         self.clear()
-        self._seed, self._position = seed, position
+        self._seed, self._begun = seed, (None, position)
         self._put_aside()
 
     def _put_aside(self) -> None:
@@ -65,14 +65,21 @@ class PipelineStage(Stage):
         """See Stage."""
         assert isinstance(batch, Fields)
         current = self._current
-        if current is None or not current.fits(batch):
-            current = self._current = self._pipeline_for(batch)
-        current.feed(batch)
-        self._position += batch.size
-        return current, batch
+        position = self._position_of(batch)
+        if current is None or not current.fits(batch) or current.position != position:
+            current = self._current = self._pipeline_for(batch, position)
+        return current, current.submit(batch), batch
 
-    def _pipeline_for(self, batch: Fields) -> FedPipeline:
-        """Returns a pipeline that continues at the present position."""
+    def _position_of(self, batch: Fields) -> int:
+        """Returns the number of the first sample of a batch, the same one if it is begun again."""
+        before, position = self._begun
+        if before is not batch:
+            position += 0 if before is None else before.size
+            self._begun = batch, position
+        return position
+
+    def _pipeline_for(self, batch: Fields, position: int) -> FedPipeline:
+        """Returns a pipeline that continues at a position."""
         idle = self._idle.pop() if self._idle and self._current is None else None
         if idle is None or not idle.fits(batch):
             self._batch_size = max(batch.size, self._batch_size)
@@ -80,22 +87,17 @@ class PipelineStage(Stage):
                 self._function, batch, self._marks, self._options, self._batch_size, self._seed
             )
             self._clock.pipeline = weakref.ref(idle.pipeline)
-        idle.move_to(self._seed, self._position)
+        idle.move_to(self._seed, position)
         return idle
 
     def finish(self, begun: Any) -> Any:
-        """See Stage."""
-        pipeline, batch = begun
-        return pipeline.take(batch)
+        """See Stage. The engine drops the batches that clear() has dropped."""
+        pipeline, submitted, batch = begun
+        return pipeline.outputs_of(submitted, batch)
 
-    def clear(self) -> None:
-        """See Stage. Batches that were fed are finished, and dropped."""
-        for begun, _, error in self._queue:
-            if error is None:
-                with contextlib.suppress(TorchdaliError):
-                    begun[0].pipeline.share_outputs()
-        super().clear()
+    def release(self, begun: Any) -> None:
+        """See Stage."""
+        begun[0].settle()
 
     def __del__(self) -> None:
-        self.clear()
         self._put_aside()

@@ -92,23 +92,27 @@ class Progress:
         self.turn: int = state["turn"] if state else 0
         self.fetcher: Fetcher | None = None
         self.stream: RandomStream | None = None
+        self._last_given = 0  # ticket of the last batch that the user has
 
     def add_ahead(self, ticket: int, indices: Any) -> None:
         """Notes indices that a batch will be made of."""
         self._ahead[ticket] = indices
 
     def advance(self, step: Step) -> None:
-        """Notes what the user gets."""
+        """Notes what the user gets. The same step may be noted again, after an interruption."""
         self._ahead.pop(step.ticket, None)
-        self.given += step.has_batch
-        if self.stream is not None:
-            self.stream.samples += step.samples
         if step.state is not None:
             self._states[step.worker] = step.state
         if step.ended:
             self.ended.add(step.worker)
         else:
             self.turn = (step.worker + 1) % self._num_workers
+        if step.has_batch and step.ticket != self._last_given:
+            given = self.given + 1
+            samples = 0 if self.stream is None else self.stream.samples + step.samples
+            self.given, self._last_given = given, step.ticket
+            if self.stream is not None:
+                self.stream.samples = samples
 
     def state(self, loader: Any) -> dict[str, Any]:
         """Returns what state_dict() of the loader returns."""

@@ -67,6 +67,7 @@ class _BatchIndices:
         if state is not None and state["sampler"] is not None:
             source.sampler.load_state_dict(state["sampler"])  # type: ignore[union-attr]
         self.samples: Iterator[Any] | None = None
+        self._part: list[Any] = []  # of a batch, if drawing it was interrupted
         self.ended = False  # a sampler that has ended may be ready for the next epoch already
 
     def __iter__(self) -> Iterator[Any]:
@@ -82,8 +83,11 @@ class _BatchIndices:
         if self.samples is None:
             self.samples = self._begin()
         size = self._source.batch_size
-        batch = list(itertools.islice(self.samples, size))
+        batch = self._part
+        # One call, so that Ctrl-C cannot come between drawing and keeping.
+        batch.extend(itertools.islice(self.samples, size - len(batch)))
         self.ended = len(batch) < size
+        self._part = []
         if not batch or (self._source.drop_last and len(batch) < size):
             raise StopIteration
         return batch
@@ -113,9 +117,6 @@ class IndexStream:
         state: the state() of an earlier stream to continue; None: a new epoch.
         before: the random state before `iterator` was made.
         iterator: over the loader's index sampler, for a new epoch; None: make one.
-
-    Attributes:
-        drawn: how many batches of indices were returned.
     """
 
     def __init__(
@@ -128,7 +129,8 @@ class IndexStream:
     ) -> None:
         self._generators = generators_of(loader)
         self._sampler = index_sampler(loader)
-        self.drawn = 0
+        self._taken = 0
+        self._kept: list[Any] = []  # at most one: drawn and not taken
         self._ended = False
         self._before = before or random_state(self._generators)
         self._first: dict[str, Any] | None = None  # the random state before the first indices
@@ -161,7 +163,7 @@ class IndexStream:
         yield
 
     def _resume(self, state: dict[str, Any]) -> None:
-        self.drawn = state["drawn"]
+        self._taken = state["drawn"]
         own = state["sampler"]
         if own is not None:
             if own["sampler"] is not None:
@@ -190,13 +192,29 @@ class IndexStream:
         return self
 
     def __next__(self) -> Any:
-        try:
-            indices = next(self._iterator)
-        except StopIteration:
-            self._ended = True
-            raise
-        self.drawn += 1
+        indices = self.peek()
+        self.take(indices)
         return indices
+
+    @property
+    def drawn(self) -> int:
+        """How many batches of indices were drawn."""
+        return self._taken + len(self._kept)
+
+    def peek(self) -> Any:
+        """Returns the next indices, the same ones until take(); raises StopIteration."""
+        if not self._kept:
+            # One call, so that Ctrl-C cannot come between drawing and keeping.
+            self._kept.extend(itertools.islice(self._iterator, 1))
+        if not self._kept:
+            self._ended = True
+            raise StopIteration
+        return self._kept[0]
+
+    def take(self, indices: Any) -> None:
+        """The caller has the indices that peek() has returned. May be called again."""
+        if self._kept and self._kept[0] is indices:
+            self._taken, self._kept = self._taken + 1, []
 
     @property
     def _is_stateful(self) -> bool:

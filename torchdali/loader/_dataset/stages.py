@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -42,50 +41,95 @@ def map_tensors(data: Any, function: Callable[[torch.Tensor], Any]) -> Any:
     return data
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Entry:
+    """A batch in work.
+
+    Attributes:
+        begun: what finish() needs.
+        steps: that end with the batch.
+        error: that is raised instead of the batch; None: there is none.
+    """
+
+    begun: Any
+    steps: list[Step]
+    error: Exception | None = None
+
+
 class Stage:
     """Keeps `depth` batches in work in addition to the one that is returned.
 
-    An error of a batch is raised when that batch would be returned.
+    An error of a batch is raised when that batch would be returned. next() returns a batch again
+    until done() says that the caller has it, so that an interruption loses none.
     """
 
     depth = 1
 
     def __init__(self) -> None:
-        self._queue: collections.deque[tuple[Any, list[Step], BaseException | None]] = (
-            collections.deque()
-        )
+        self._queue: tuple[_Entry, ...] = ()
+        self._fetched: tuple[Any, list[Step]] | None = None  # not begun yet
+        self._returned: _Entry | None = None  # by next(), and not done
         self._ended = False
 
     def begin(self, batch: Any) -> Any:
-        """Starts work on a batch; returns what finish() needs."""
+        """Starts work on a batch; returns what finish() needs. May be called again for a batch."""
         raise NotImplementedError
 
     def finish(self, begun: Any) -> Any:
-        """Returns the batch for the user."""
+        """Returns the batch for the user; the same one again if it is called again."""
         raise NotImplementedError
+
+    def release(self, begun: Any) -> None:
+        """The user has what finish() has returned."""
 
     def clear(self) -> None:
         """Drops the batches in work."""
-        self._queue.clear()
-        self._ended = False
+        self._queue, self._fetched, self._returned, self._ended = (), None, None, False
 
-    def next(self, fetch: Fetch) -> tuple[Any, list[Step]]:
-        """Returns the next batch, and begins others."""
+    def next(self, fetch: Fetch, fetched: Callable[[], None]) -> tuple[Any, list[Step]]:
+        """Returns the next batch, and begins others.
+
+        Args:
+            fetch: returns a batch, the same one until `fetched` is called.
+            fetched: says that the batch is here.
+        """
         while len(self._queue) <= self.depth and not self._ended:
             try:
-                batch, steps = fetch()
-                self._queue.append((self.begin(batch), steps, None))
+                if self._fetched is None:
+                    self._fetched = fetch()
+                fetched()
+                batch, steps = self._fetched
+                entry = _Entry(self.begin(batch), steps)
             except StopIteration:
                 self._ended = True
             except Exception as error:
-                self._queue.append((None, [], error))
+                entry = _Entry(None, [], error)
+                self._queue, self._fetched = (*self._queue, entry), None
                 break
+            else:
+                self._queue, self._fetched = (*self._queue, entry), None
         if not self._queue:
             raise StopIteration
-        begun, steps, failure = self._queue.popleft()
-        if failure is not None:
-            raise failure
-        return self.finish(begun), steps
+        entry = self._queue[0]
+        try:
+            if entry.error is not None:
+                raise entry.error
+            data = self.finish(entry.begun)
+        except Exception:
+            self._queue = self._queue[1:]
+            raise
+        finally:
+            self._returned = entry
+            del entry  # an error refers to this frame
+        return data, self._queue[0].steps
+
+    def done(self) -> None:
+        """The caller has the batch that next() has returned. May be called again."""
+        entry = self._returned
+        if entry is not None and self._queue and self._queue[0] is entry:
+            self.release(entry.begun)
+            self._queue = self._queue[1:]
+        self._returned = None
 
 
 class TwoStages(Stage):
@@ -95,9 +139,13 @@ class TwoStages(Stage):
         super().__init__()
         self._first, self._second = first, second
 
-    def next(self, fetch: Fetch) -> tuple[Any, list[Step]]:
+    def next(self, fetch: Fetch, fetched: Callable[[], None]) -> tuple[Any, list[Step]]:
         """See Stage."""
-        return self._second.next(lambda: self._first.next(fetch))
+        return self._second.next(lambda: self._first.next(fetch, fetched), self._first.done)
+
+    def done(self) -> None:
+        """See Stage."""
+        self._second.done()
 
     def clear(self) -> None:
         """See Stage."""

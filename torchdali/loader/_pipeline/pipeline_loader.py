@@ -306,9 +306,17 @@ class PipelineLoader:
         except Exception:
             progress.taken += 1  # the batch is lost
             raise
+        try:
+            batches = [self._convert(i, leaves, shards[i], number) for i, leaves in outputs]
+        except Exception:
+            self._pipelines.collected = None
+            progress.taken += 1
+            raise
+        batch = batches if self._pipelines.is_list else batches[0]
+        # No call follows that Ctrl-C could interrupt: the caller gets the batch.
+        self._pipelines.collected = None
         progress.taken += 1
-        batches = [self._convert(i, leaves, shards[i], number) for i, leaves in outputs]
-        return batches if self._pipelines.is_list else batches[0]
+        return batch
 
     def _convert(
         self, index: int, leaves: Sequence[Any], shard: EpochShard | None, number: int

@@ -39,6 +39,8 @@ class PipelineSet:
         size: samples of an epoch; None if unknown.
         shuffles: whether the reader shuffles its epochs.
         pads: whether a reader pads its last batch.
+        collected: of the batch that is being taken, the outputs or errors of the pipelines that
+            were asked; None: no batch is being taken.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class PipelineSet:
             raise _make(ArgumentError, "`pipeline_args` are for functions, not for pipelines")
         self._reader, self._given_size = reader, size
         self._pipelines: list[Pipeline] = []
+        self.collected: list[Any] | None = None
         self._is_built = False
         self._seed: int | None = None  # of pipelines that were given none
         self._inputs_are_fresh = True  # external sources are at the beginning of an epoch
@@ -249,6 +252,7 @@ class PipelineSet:
             shards: what each pipeline returns.
             mid_epoch: external sources stay where they are, inside the epoch.
         """
+        self.collected = None
         for pipeline, shard in zip(self._pipelines, shards, strict=True):
             driver = driver_of(pipeline)
             has_inputs = bool(driver.input_names)
@@ -260,26 +264,33 @@ class PipelineSet:
     def run(self, number: int, shards: Sequence[EpochShard | None]) -> list[tuple[int, Any]]:
         """Returns batch `number` of the epoch: the outputs of each pipeline that has one.
 
+        The same batch is returned again until the caller has set `collected` to None.
+
         Raises:
             StopIteration: the data of a pipeline has ended.
             Exception: the error of the first pipeline that failed. All of them are after the batch.
         """
-        outputs: list[tuple[int, Any]] = []
-        failure: Exception | None = None
-        for i, (pipeline, shard) in enumerate(zip(self._pipelines, shards, strict=True)):
+        if self.collected is None:
+            self.collected = []
+        collected = self.collected
+        for i in range(len(collected), len(self._pipelines)):
+            shard = shards[i]
             if shard is not None and number >= shard.batches:
+                collected.append(None)
                 continue
             try:
-                outputs.append((i, pipeline.run()))
+                collected.append(self._pipelines[i].run())
             except Exception as error:
-                if failure is None or isinstance(error, StopIteration):
-                    failure = error
+                collected.append(error)
+        failures = [entry for entry in collected if isinstance(entry, Exception)]
+        failures.sort(key=lambda error: not isinstance(error, StopIteration))
         try:
-            if failure is not None:
-                raise failure
+            if failures:
+                self.collected = None
+                raise failures[0]
         finally:
-            failure = None  # a local variable would form a cycle with its traceback
-        return outputs
+            del failures, collected  # an error refers to this frame
+        return [(i, entry) for i, entry in enumerate(self.collected) if entry is not None]
 
     # -- states
 
