@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exceptions of torchdali, and how their text is put together.
+"""The exceptions of torchdali, how their text is put together, and records of bad samples.
 
 Every class is a ``TorchdaliError``, which is a ``RuntimeError``: DALI programs catch that for
 errors of build and run. Most are also a ``ValueError``, ``TypeError``, ``IndexError`` or
@@ -8,12 +8,14 @@ errors of build and run. Most are also a ``ValueError``, ``TypeError``, ``IndexE
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
+    "BadSample",
     "DataError",
     "FileError",
     "InternalError",
@@ -90,6 +92,29 @@ class UnsupportedModuleError(UnsupportedError, ModuleNotFoundError):
 
 class InternalError(TorchdaliError):
     """A mistake of torchdali's own; please report it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class BadSample:
+    """A sample that failed, and was left out of its batch or replaced by another one.
+
+    Attributes:
+        epoch: of a loader, its epoch; of a pipeline, how often reset() began an epoch.
+        batch: number of the batch in the epoch.
+        sample: index in the batch, before samples were left out; -1: unknown.
+        source: where it came from (a path, an index); None if unknown.
+        operator: that it failed in, such as "fn.decoders.image"; None if it failed in a dataset.
+        error: name of the class of the exception.
+        message: of the exception.
+    """
+
+    epoch: int
+    batch: int
+    sample: int
+    source: str | None
+    operator: str | None
+    error: str
+    message: str
 
 
 _KINDS: dict[str, type[TorchdaliError]] = {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "core/batch_error.h"
+
 namespace torchdali {
 namespace {
 
@@ -96,16 +98,20 @@ c10::Storage Batch::acquire_for_all(int64_t sample_bytes) {
   }
 }
 
+// Which sample is the first one depends on the threads, so neither can be called the wrong one.
 void Batch::check_alike(const SampleView& view) const {
-  TORCHDALI_CHECK_KIND(kRuntime, view.dtype == first_.dtype,
-                       "samples of a batch have one type, got ", dtype_name(view.dtype), " and ",
-                       dtype_name(first_.dtype));
-  TORCHDALI_CHECK_KIND(kRuntime, view.shape.ndim() == first_.shape.ndim(),
-                       "samples of a batch have the same number of dimensions, got shapes ",
-                       view.shape, " and ", first_.shape);
-  TORCHDALI_CHECK_KIND(kLayout, view.layout == first_.layout,
-                       "samples of a batch have one layout, got ", view.layout, " and ",
-                       first_.layout);
+  if (view.dtype != first_.dtype)
+    throw BatchError(Error(ErrorKind::kRuntime,
+                           str_cat("samples of a batch have one type, got ", dtype_name(view.dtype),
+                                   " and ", dtype_name(first_.dtype))));
+  if (view.shape.ndim() != first_.shape.ndim())
+    throw BatchError(
+        Error(ErrorKind::kRuntime,
+              str_cat("samples of a batch have the same number of dimensions, got shapes ",
+                      view.shape, " and ", first_.shape)));
+  if (view.layout != first_.layout)
+    throw BatchError(Error(ErrorKind::kLayout, str_cat("samples of a batch have one layout, got ",
+                                                       view.layout, " and ", first_.layout)));
 }
 
 // Slices of pinned memory are packed, so that few copies transfer them. Otherwise each sample has

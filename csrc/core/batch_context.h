@@ -51,6 +51,15 @@ class BatchContext {
   virtual Batch& output_batch(int i) = 0;
   // Takes the samples of output_batch(i) as output i.
   virtual void adopt_output(int i) = 0;
+  // Sample k failed. Throws the error, unless the user lets samples fail: then the batch goes on
+  // without the sample, and the samples after it move down by one.
+  virtual void fail(int k, const Error& error) {
+    Error of_sample = error;
+    of_sample.set_sample(index_in_batch(k));
+    throw Error(of_sample);
+  }
+  // The same for all samples.
+  virtual void fail_all(const Error& error) { throw Error(error); }
   // For operators on the GPU.
   virtual gpu::Device& device() const = 0;
   // Whether the outputs are no longer wanted: prepare_batch() may throw to end early.

@@ -21,6 +21,8 @@ void bind_trace(py::module_& m);
 // os.fsencode() do.
 py::object decode_path(std::string_view text);
 std::string encode_text(py::handle text);
+// The exception that an error becomes.
+py::object to_exception(const Error& error);
 // A reference to `object` that may be dropped by any thread, without the GIL.
 std::shared_ptr<void> keep_alive(py::handle object);
 ArgValue to_arg_value(py::handle value, std::string_view arg);

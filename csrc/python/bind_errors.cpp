@@ -21,7 +21,9 @@ const char* kind_name(ErrorKind kind) {
   return "internal";
 }
 
-void raise_in_python(const Error& error) {
+}  // namespace
+
+py::object to_exception(const Error& error) {
   py::dict details;
   if (!error.fix().empty()) details["fix"] = decode_path(error.fix());
   if (const auto* e = dynamic_cast<const OperatorError*>(&error)) {
@@ -35,16 +37,14 @@ void raise_in_python(const Error& error) {
     }
   }
   const py::object make = py::module_::import("torchdali.errors").attr("_from_engine");
-  const py::object exception = make(kind_name(error.kind()), decode_path(error.message()), details);
+  py::object exception = make(kind_name(error.kind()), decode_path(error.message()), details);
   if (error.cause() != nullptr) {
     PyObject* cause = static_cast<PyObject*>(error.cause().get());
     Py_INCREF(cause);
     PyException_SetCause(exception.ptr(), cause);
   }
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  return exception;
 }
-
-}  // namespace
 
 py::object decode_path(std::string_view text) {
   return py::reinterpret_steal<py::object>(
@@ -57,7 +57,8 @@ void bind_errors(py::module_&) {
     try {
       if (p) std::rethrow_exception(p);
     } catch (const Error& e) {
-      raise_in_python(e);
+      const py::object exception = to_exception(e);
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
     }
   });
 }

@@ -76,11 +76,11 @@ void bind_executor(py::module_& m) {
   bind_one_thread(m);
   py::class_<PyExecutor>(m, "Executor")
       .def(py::init<const py::list&, const py::list&, int, int, bool, bool, bool, const PyExecutor*,
-                    std::shared_ptr<gpu::Device>, int, bool>(),
+                    std::shared_ptr<gpu::Device>, int, bool, const std::string&>(),
            py::arg("nodes"), py::arg("outputs"), py::kw_only(), py::arg("batch_size"),
            py::arg("num_threads"), py::arg("set_affinity") = false, py::arg("memory_stats") = false,
            py::arg("fuse") = true, py::arg("workers") = nullptr, py::arg("device") = nullptr,
-           py::arg("gpu_depth") = 0, py::arg("guess_layouts") = true)
+           py::arg("gpu_depth") = 0, py::arg("guess_layouts") = true, py::arg("on_error") = "raise")
       .def("schedule", &PyExecutor::schedule, py::arg("fed") = std::vector<PyExecutor::Fed>(),
            py::arg("sample_ids") = std::vector<uint64_t>())
       .def("skip", &PyExecutor::skip)
@@ -88,6 +88,7 @@ void bind_executor(py::module_& m) {
       .def_property("holds", &PyExecutor::holds, &PyExecutor::set_holds)
       .def_property_readonly("begun", &PyExecutor::begun)
       .def_property_readonly("oldest", &PyExecutor::oldest)
+      .def("take_bad_samples", &PyExecutor::take_bad_samples)
       .def("reader_meta", &PyExecutor::reader_meta, py::arg("name"))
       .def("reader_shuffles", &PyExecutor::reader_shuffles, py::arg("name"))
       .def("state", &PyExecutor::state)

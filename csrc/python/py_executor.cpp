@@ -11,6 +11,7 @@
 #include "python/executor_facts.h"
 #include "python/external_batch.h"
 #include "python/one_thread.h"
+#include "python/output_rows.h"
 #include "python/plan_facts.h"
 #include "python/to_graph.h"
 
@@ -46,6 +47,31 @@ py::tuple to_output(const Executor& executor, const IterationData& iteration, in
   return py::make_tuple(data, py::cast(layout.str()), names);
 }
 
+// An output of an iteration in which samples failed.
+py::tuple to_output(const Executor& executor, const IterationData& iteration, int index,
+                    std::span<const int> rows) {
+  const py::object names = py::cast(select_names(executor.names(iteration, index), rows));
+  const Batch* batch = executor.output(iteration, index);
+  if (batch != nullptr) {
+    // The tensors of samples that failed may not exist.
+    const auto dense = batch->dense();
+    py::object data = py::none();
+    if (dense) {
+      data = select_rows(py::cast(*dense), rows);
+    } else {
+      py::list all(static_cast<size_t>(iteration.batch_size));
+      for (const int row : rows) all[static_cast<size_t>(row)] = batch->tensor(row);
+      data = select_rows(all, rows);
+    }
+    return py::make_tuple(data, py::cast(batch->layout().str()), names);
+  }
+  const ExternalBatch& external = executor.external_output(iteration, index);
+  const auto& owner = *static_cast<const ExternalTensors*>(external.owner.get());
+  const py::object data = owner.whole ? py::cast(owner.tensors[0]) : py::cast(owner.tensors);
+  const Layout layout = external.samples.empty() ? Layout() : external.samples[0].layout;
+  return py::make_tuple(select_rows(data, rows), py::cast(layout.str()), names);
+}
+
 }  // namespace
 
 // Releases the GIL and counts the thread.
@@ -68,7 +94,7 @@ class PyExecutor::WithoutGil {
 PyExecutor::PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size,
                        int num_threads, bool set_affinity, bool memory_stats, bool fuse,
                        const PyExecutor* workers, std::shared_ptr<gpu::Device> device,
-                       int gpu_depth, bool guess_layouts) {
+                       int gpu_depth, bool guess_layouts, const std::string& on_error) {
   Graph graph = to_graph(nodes, outputs);
   for (Node& node : graph.nodes) node.guesses_layouts = guess_layouts;
   const ExecutorOptions options{.max_batch_size = batch_size,
@@ -76,6 +102,7 @@ PyExecutor::PyExecutor(const py::list& nodes, const py::list& outputs, int batch
                                 .set_affinity = set_affinity,
                                 .fuse = fuse && fusion_enabled(),
                                 .memory_stats = memory_stats,
+                                .on_error = on_error_of(on_error),
                                 .device = std::move(device),
                                 .gpu_depth = gpu_depth};
   const Executor* shared = workers == nullptr ? nullptr : &workers->executor();
@@ -138,7 +165,16 @@ py::list PyExecutor::wait() {
   }
   e.hand_over(*iteration);
   py::list outputs;
-  for (int i = 0; i < e.num_outputs(); ++i) outputs.append(to_output(e, *iteration, i));
+  if (!iteration->bad.any()) {
+    for (int i = 0; i < e.num_outputs(); ++i) outputs.append(to_output(e, *iteration, i));
+    return outputs;
+  }
+  const BadSamples::Rows rows = iteration->bad.rows(iteration->batch_size);
+  for (int i = 0; i < e.num_outputs(); ++i)
+    outputs.append(to_output(e, *iteration, i, rows.values));
+  py::list exceptions;
+  for (const OperatorError& error : iteration->bad.errors()) exceptions.append(to_exception(error));
+  bad_samples_ = py::make_tuple(exceptions, rows.samples);
   return outputs;
 }
 

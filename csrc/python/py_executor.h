@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "executor/run/executor.h"
@@ -22,7 +23,8 @@ class PyExecutor {
  public:
   PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
              bool set_affinity, bool memory_stats, bool fuse, const PyExecutor* workers,
-             std::shared_ptr<gpu::Device> device, int gpu_depth, bool guess_layouts);
+             std::shared_ptr<gpu::Device> device, int gpu_depth, bool guess_layouts,
+             const std::string& on_error);
   PyExecutor(const PyExecutor&) = delete;
   PyExecutor& operator=(const PyExecutor&) = delete;
   ~PyExecutor();
@@ -42,6 +44,10 @@ class PyExecutor {
   bool holds() { return executor().holds(); }
   void set_holds(bool holds);
   std::weak_ptr<Executor> engine() const { return executor_; }
+  // (exceptions, rows) if samples of the iteration that wait() returned last have failed: their
+  // errors in order, and the sample of the batch that each row of the outputs stands for. Otherwise
+  // None. The second call returns None.
+  py::object take_bad_samples() { return std::exchange(bad_samples_, py::none()); }
   // None for operators that are no readers.
   py::object reader_meta(const std::string& name);
   bool reader_shuffles(const std::string& name);
@@ -72,6 +78,7 @@ class PyExecutor {
   Executor& executor() const;
 
   std::shared_ptr<Executor> executor_;
+  py::object bad_samples_ = py::none();
   std::atomic<int> threads_in_engine_ = 0;  // that released the GIL
   pid_t process_ = getpid();
 };

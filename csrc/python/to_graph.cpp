@@ -23,6 +23,7 @@ Node to_node(const py::dict& d) {
   node.on_gpu = py::cast<bool>(d["on_gpu"]);
   node.named = py::cast<bool>(d["named"]);
   node.required = py::cast<bool>(d["required"]);
+  if (d.contains("on_error")) node.on_error = on_error_of(py::cast<std::string>(d["on_error"]));
   node.location = encode_text(d["location"]);
   for (const auto e : py::cast<py::list>(d["inputs"])) node.inputs.push_back(to_edge(e));
   for (const auto& [name, e] : py::cast<py::dict>(d["arg_inputs"]))
@@ -37,6 +38,13 @@ Node to_node(const py::dict& d) {
 }
 
 }  // namespace
+
+OnError on_error_of(std::string_view name) {
+  if (name == "skip") return OnError::kSkip;
+  if (name == "replace") return OnError::kReplace;
+  TORCHDALI_ASSERT(name == "raise", name);
+  return OnError::kRaise;
+}
 
 Graph to_graph(const py::list& nodes, const py::list& outputs) {
   Graph graph;

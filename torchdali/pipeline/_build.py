@@ -58,6 +58,7 @@ def build_run(
         device=None if device is None else device.engine,
         gpu_depth=options.gpu_queue_size if options.exec_separated else 0,
         guess_layouts=guess_layouts,
+        on_error=options.on_error or "raise",
     )
     nodes, names = plan.merged(executor.kept, executor.merged_into)
     try:
@@ -76,6 +77,7 @@ def build_run(
         depth=options.iterations_in_flight,
         iter_setup=iter_setup,
         check_outputs=options.check_outputs if options.declares_outputs else None,
+        lets_samples_fail=options.on_error in ("skip", "replace"),
     )
 
 

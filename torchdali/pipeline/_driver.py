@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from torchdali._common.bad_samples import BadSampleLog
 from torchdali._graph.pytree import Structure
 from torchdali._sources.turn import Fed
 from torchdali.pipeline._checkpoint_format import Checkpoint
@@ -99,6 +100,42 @@ class PipelineDriver(Protocol):
 
     def settle(self) -> None:
         """The outputs that were returned are in safe hands."""
+
+    # -- samples that fail
+
+    @property
+    def bad_samples(self) -> BadSampleLog:
+        """The samples of the epoch that have failed."""
+
+    def set_error_policy(self, on_error: str | None, log: BadSampleLog) -> None:
+        """Sets what happens to samples that fail, before the pipeline is built.
+
+        Args:
+            on_error: as the option of Pipeline; None: the pipeline's own.
+            log: for those samples.
+
+        Raises:
+            ArgumentError: the pipeline has another policy, or is built already.
+        """
+
+    def begin_epoch(self, epoch: int, batches: int, errors: int) -> None:
+        """Counts samples that fail anew.
+
+        Args:
+            epoch: its number, for the records.
+            batches: of the epoch that the user has already.
+            errors: samples in them that failed.
+        """
+
+    def expect(self, samples: int | None) -> None:
+        """Says how many samples of the batch that is taken next belong to the epoch; None: all.
+
+        Others do not count if they fail.
+        """
+
+    @property
+    def kept_rows(self) -> Sequence[int] | None:
+        """The sample of the last batch that each row of the outputs is, or replaces; None: all."""
 
     # -- checkpoints
 

@@ -15,17 +15,20 @@ from torchdali.pipeline._checkpoints import Checkpoints
 from torchdali.pipeline._definition import Definition
 from torchdali.pipeline._feeding import Feeding
 from torchdali.pipeline._inspection import Inspection
+from torchdali.pipeline._options import Options
 from torchdali.pipeline._parts import PipelineParts
 from torchdali.pipeline._run import Run
 from torchdali.pipeline._serialize.serializer import Serializer
 
 __all__ = [
     "checkpoints_of",
+    "declared",
     "definition_of",
     "feeding_of",
     "forwarded",
     "inspection_of",
     "option",
+    "part_property",
     "parts_of",
     "run_of",
     "serializer_of",
@@ -97,6 +100,11 @@ def option(name: str, doc: str = "The value that was given.") -> Any:
     return property(lambda pipeline: getattr(parts_of(pipeline).options, name), doc=doc)
 
 
+def part_property(part: Callable[[Any], Any], name: str, doc: str) -> Any:
+    """Returns a read-only property of a pipeline: an attribute of a part of it."""
+    return property(lambda pipeline: getattr(part(pipeline), name), doc=doc)
+
+
 def size(name: str, doc: str) -> Any:
     """Returns a property as option() does, which is -1 if the option is None."""
 
@@ -105,6 +113,18 @@ def size(name: str, doc: str) -> Any:
         return -1 if value is None else value
 
     return property(read, doc=doc)
+
+
+def declared(fact: str, doc: str) -> Callable[[Any], list[Any]]:
+    """Returns a method that returns what is declared about each output; see Options."""
+
+    def method(self: Any) -> list[Any]:
+        options: Options = parts_of(self).options
+        return options.declared(fact, lambda: run_of(self).num_outputs)
+
+    method.__doc__, method.__name__ = doc, f"output_{fact}"
+    method.__qualname__ = f"Pipeline.{method.__name__}"
+    return method
 
 
 def forwarded(

@@ -7,9 +7,11 @@ import dataclasses
 import enum
 import functools
 import operator
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from torchdali._common.bad_samples import ON_ERROR
 from torchdali._common.enums import DALIDataType
 from torchdali._common.location import find_user_location
 from torchdali._engine.dtypes import CPU_ONLY_DEVICE_ID, to_dali_type
@@ -150,6 +152,18 @@ def _start_method(name: str, value: Any) -> str:
     return str(value)
 
 
+def _on_error(name: str, value: Any) -> str | None:
+    if value not in (None, *ON_ERROR):
+        raise _make(ArgumentError, f"Pipeline: `{name}` is {value!r}, expected one of {ON_ERROR}")
+    return value  # type: ignore[no-any-return]
+
+
+def _path(name: str, value: Any) -> Any:
+    if value is not None and not isinstance(value, (str, os.PathLike)):
+        raise _make(ArgumentTypeError, f"Pipeline: `{name}` takes a path, got {value!r}")
+    return value
+
+
 def _pickler(name: str, value: Any) -> Any:
     """Returns a module with dumps and loads, or a tuple of it and dicts of their arguments."""
     parts = value if isinstance(value, (tuple, list)) else (value,)
@@ -218,6 +232,9 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "output_dtype": functools.partial(_declared, convert=_dtype),
     "output_ndim": functools.partial(_declared, convert=_at_least_zero),
     "output_layout": functools.partial(_declared, convert=_layout),
+    "on_error": _on_error,
+    "max_errors": _at_least_zero,
+    "errors_file": _path,
     "exec_dynamic": lambda _, value: bool(value),
     "stream_policy": functools.partial(_member, members=StreamPolicy),
     "concurrency": functools.partial(_member, members=OperatorConcurrency),
@@ -257,6 +274,9 @@ class Options:
     output_dtype: Any = None
     output_ndim: Any = None
     output_layout: Any = None
+    on_error: str | None = None
+    max_errors: int = 100
+    errors_file: Any = None
     exec_dynamic: bool = False
     stream_policy: StreamPolicy = StreamPolicy.UNSPECIFIED
     concurrency: OperatorConcurrency = OperatorConcurrency.UNSPECIFIED
@@ -366,7 +386,7 @@ class Options:
     def arguments(self) -> dict[str, Any]:
         """Returns the arguments that are stored in a serialized pipeline."""
         stored = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        del stored["py_callback_pickler"]
+        del stored["py_callback_pickler"], stored["errors_file"]  # a document writes no files
         return stored
 
     def filled_in(self, stored: Mapping[str, Any]) -> Options:

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from torchdali._common.bad_samples import BadSampleLog
 from torchdali._common.enums import PipelineAPIType
 from torchdali._engine.extension import _C
 from torchdali._graph.draw import Picture
 from torchdali._graph.pytree import Structure
 from torchdali._sources.turn import Fed
-from torchdali.errors import PipelineError, _make
+from torchdali.errors import ArgumentError, PipelineError, _make
 from torchdali.pipeline._calls import CallFamily
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.pipeline._checkpoints import Checkpoints, ResumedAt
@@ -37,6 +39,7 @@ class PipelineParts:
 
     Attributes:
         start_from: the checkpoint that the next build starts from; None: the beginning.
+        bad_samples: those of the epoch; a loader replaces it by its own.
         is_restored: whether the last build started from a checkpoint.
         definition: operators and outputs.
         processes: the worker processes, which may be started before the build.
@@ -60,6 +63,7 @@ class PipelineParts:
             )
         self.start_from = None if checkpoint is None else Checkpoint.decode(checkpoint)
         self.is_restored = False
+        self.bad_samples = BadSampleLog(options.max_errors, options.errors_file)
         self.definition = Definition()
         self.processes = WorkerProcesses()
         self.calls = CallFamily()
@@ -112,6 +116,7 @@ class PipelineParts:
             run = self.definition.start(
                 owner, options, self._plan_seed(), self.processes, iter_setup
             )
+            run.failures.log = self.bad_samples
             checkpoints = Checkpoints(run, start, enabled=options.enable_checkpointing)
         except BaseException:
             self.processes.close()
@@ -255,6 +260,40 @@ class PipelineParts:
     def follows_epoch_plans(self) -> bool:
         """See PipelineDriver."""
         return self.built().follows_epoch_plans
+
+    def set_error_policy(self, on_error: str | None, log: BadSampleLog) -> None:
+        """See PipelineDriver."""
+        own = self.options.on_error
+        if on_error is not None and own not in (None, on_error):
+            raise _make(
+                ArgumentError,
+                f'`on_error` is "{on_error}", and that of the pipeline is "{own}"',
+                fix="pass it in one place",
+            )
+        if on_error is not None and own is None:
+            if self.run is not None:
+                raise _make(
+                    ArgumentError,
+                    "`on_error` for a pipeline that is built already",
+                    fix="pass on_error where the pipeline is made",
+                )
+            self.options = dataclasses.replace(self.options, on_error=on_error)
+        self.bad_samples = log
+        if self.run is not None:
+            self.run.failures.log = log
+
+    def expect(self, samples: int | None) -> None:
+        """See PipelineDriver."""
+        self.built().failures.expected = samples
+
+    @property
+    def kept_rows(self) -> Sequence[int] | None:
+        """See PipelineDriver."""
+        return self.built().failures.kept_rows
+
+    def begin_epoch(self, epoch: int, batches: int, errors: int) -> None:
+        """See PipelineDriver."""
+        self.built().failures.begin_epoch(epoch, batches, errors)
 
     def reader_shuffles(self, name: str) -> bool:
         """See PipelineDriver."""

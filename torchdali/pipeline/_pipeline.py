@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
-from torchdali._common.enums import DALIDataType, PipelineAPIType
+from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
+from torchdali._common.enums import PipelineAPIType
 from torchdali._graph.draw import notebook_html
 from torchdali._graph.scope import current_owner, pop_scope, push_scope
 from torchdali.errors import ArgumentTypeError, UnsupportedError, _make
@@ -16,11 +18,13 @@ from torchdali.pipeline._checkpoints import Checkpoints
 from torchdali.pipeline._definition import Definition
 from torchdali.pipeline._face import (
     checkpoints_of,
+    declared,
     definition_of,
     feeding_of,
     forwarded,
     inspection_of,
     option,
+    part_property,
     parts_of,
     run_of,
     serializer_of,
@@ -41,7 +45,7 @@ _Batches = tuple[TensorListCPU, ...]
 _Self = TypeVar("_Self", bound="Pipeline")
 
 
-class Pipeline:
+class Pipeline(ListsBadSamples):
     """Data processing as a graph of operators, run by native threads ahead of its user.
 
     The graph is defined in a `with pipeline:` block that ends in set_outputs(), in define_graph()
@@ -68,9 +72,9 @@ class Pipeline:
             from there. Its seed replaces `seed`. Needs enable_checkpointing.
         py_num_workers: number of worker processes for external sources with parallel=True; 0 calls
             them in the process itself. None: 1.
-        py_start_method: how these are started. "forkserver": as copies of one fresh interpreter,
-            which is started once. "spawn": as fresh interpreters. "fork": as copies of this
-            process, which must not use CUDA yet; then sources need not be picklable.
+        py_start_method: how these are started. "forkserver": as copies of one fresh interpreter.
+            "spawn": as fresh interpreters. "fork": as copies of this process, which must not use
+            CUDA yet; then sources need not be picklable.
         py_callback_pickler: pickles sources for workers: a module with dumps and loads such as
             cloudpickle, or a tuple of it and dicts of arguments for the two; None:
             torchdali.pickling.
@@ -78,10 +82,13 @@ class Pipeline:
             every iteration.
         output_ndim: number of dimensions that the samples of each output must have; likewise.
         output_layout: layout that each output must have; likewise.
-        exec_dynamic: accepted; there is one executor.
-        experimental_exec_dynamic: accepted; the same.
-        stream_policy: accepted; without effect on CPU operators.
-        concurrency: accepted; without effect on CPU operators.
+        on_error: what happens to samples that fail: "raise" (default), "skip" (the outputs are
+            without them), or "replace" (the outputs repeat the nearest good sample of the batch).
+            A batch without good samples is empty. The samples are listed in `errors`.
+        max_errors: samples of an epoch that may fail before a DataError is raised.
+        errors_file: a file that each of `errors` is appended to, as a line of JSON.
+        exec_dynamic, experimental_exec_dynamic: accepted; there is one executor.
+        stream_policy, concurrency: accepted; without effect on CPU operators.
 
     Raises:
         ArgumentError, ArgumentTypeError: an argument is wrong.
@@ -111,6 +118,9 @@ class Pipeline:
         output_dtype: Any = None,
         output_ndim: Any = None,
         output_layout: Any = None,
+        on_error: str | None = None,
+        max_errors: int = 100,
+        errors_file: str | os.PathLike[str] | None = None,
         exec_dynamic: bool | None = None,
         experimental_exec_dynamic: bool | None = None,
         stream_policy: StreamPolicy | None = None,
@@ -128,6 +138,10 @@ class Pipeline:
     def __torchdali_trace_owners__(self) -> list[int]:
         """Returns the numbers that mark the events of the pipeline in a profile."""
         return self._parts.trace_owners()
+
+    def __torchdali_bad_samples__(self) -> list[BadSampleLog]:
+        """Returns what has the records of samples that failed."""
+        return [self._parts.bad_samples]
 
     # -- options
 
@@ -153,6 +167,7 @@ class Pipeline:
     py_start_method: str = option("py_start_method")
     stream_policy: StreamPolicy = option("stream_policy")
     concurrency: OperatorConcurrency = option("concurrency")
+    on_error: str | None = option("on_error", "What happens to samples that fail; None: raise.")
 
     # -- definition
 
@@ -366,23 +381,10 @@ class Pipeline:
 
     # -- what the pipeline reports about itself
 
-    @property
-    def num_outputs(self) -> int:
-        """Number of outputs; builds the pipeline if necessary."""
-        return run_of(self).num_outputs
-
-    def output_dtype(self) -> list[DALIDataType | None]:
-        """Returns the declared element type of each output, or None if there is none."""
-        return self._parts.options.declared("dtype", lambda: self.num_outputs)
-
-    def output_ndim(self) -> list[int | None]:
-        """Returns the declared number of dimensions of each output, or None if there is none."""
-        return self._parts.options.declared("ndim", lambda: self.num_outputs)
-
-    def output_layout(self) -> list[str | None]:
-        """Returns the declared layout of each output, or None if there is none."""
-        return self._parts.options.declared("layout", lambda: self.num_outputs)
-
+    num_outputs: int = part_property(run_of, "num_outputs", "Number of outputs; builds it.")
+    output_dtype = declared("dtype", "Returns the declared element type of each output, or None.")
+    output_ndim = declared("ndim", "Returns the declared dimensions of each output, or None.")
+    output_layout = declared("layout", "Returns the declared layout of each output, or None.")
     reader_meta = forwarded(inspection_of, Inspection.reader_meta)
     epoch_size = forwarded(inspection_of, Inspection.epoch_size)
     executor_statistics = forwarded(inspection_of, Inspection.executor_statistics)
@@ -402,9 +404,7 @@ class Pipeline:
 
     # -- checkpoints
 
-    @property
-    def is_restored_from_checkpoint(self) -> bool:
-        """Whether the pipeline was built from a checkpoint."""
-        return self._parts.is_restored
-
+    is_restored_from_checkpoint: bool = part_property(
+        parts_of, "is_restored", "Whether the pipeline was built from a checkpoint."
+    )
     checkpoint = forwarded(checkpoints_of, Checkpoints.checkpoint, alone=True)

@@ -126,6 +126,12 @@ def _debugged(define: Callable[[], Any], options: Mapping[str, Any]) -> Pipeline
     """Returns a pipeline in debug mode, whose operators run as the definition calls them."""
     if options.get("checkpoint") is not None:
         raise _make(UnsupportedError, "Pipeline: debug mode cannot go on from a `checkpoint`")
+    if options.get("on_error") not in (None, "raise"):
+        raise _make(
+            UnsupportedError,
+            "Pipeline: samples that fail cannot be left out or replaced (`on_error`) in debug mode",
+            fix="leave out debug=True or on_error",
+        )
     if options.get("enable_checkpointing"):
         warnings.warn(
             "Pipeline: debug mode makes no checkpoints; `enable_checkpointing` has no effect",

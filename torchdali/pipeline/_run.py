@@ -11,6 +11,7 @@ from torchdali._sources.inputs import Inputs
 from torchdali._sources.turn import Fed, Turn
 from torchdali.data_node import OpNode
 from torchdali.errors import TorchdaliError
+from torchdali.pipeline._failures import RunFailures
 from torchdali.pipeline._feeding import Feeding
 from torchdali.pipeline._positions import RunState, SourcePositions
 from torchdali.tensors import TensorListCPU, wrap
@@ -44,10 +45,12 @@ class Run:
         iter_setup: weak reference to the method that prepares an iteration; None if there is
             none.
         check_outputs: raises if outputs are not as declared; None if nothing is declared.
+        lets_samples_fail: whether an operator or the pipeline has an `on_error` but "raise".
 
     Attributes:
         feeding: feeds the external sources without a `source`.
         is_steady: whether one schedule and one wait are all that next() does.
+        failures: samples that failed and did not fail their iteration.
     """
 
     follows_epoch_plans = True
@@ -65,6 +68,7 @@ class Run:
         depth: int,
         iter_setup: _WeakCall | None = None,
         check_outputs: Callable[[Sequence[Any]], None] | None = None,
+        lets_samples_fail: bool = False,
     ) -> None:
         self.executor = executor
         self.inputs = inputs
@@ -76,6 +80,7 @@ class Run:
         self.positions = SourcePositions()
         self.is_steady = False
         self.feeding = Feeding(executor, inputs, names, depth)
+        self.failures = RunFailures(executor, lets_samples_fail)
         self._num_outputs = num_outputs
         self._iter_setup = iter_setup
         self._check_outputs = check_outputs
@@ -121,7 +126,10 @@ class Run:
             except BaseException:
                 self.is_steady = False
                 raise
-            return tuple([wrap(data, layout, names) for data, layout, names in result])
+            batches = tuple([wrap(data, layout, names) for data, layout, names in result])
+            if self.failures.lets_samples_fail:
+                self.failures.note()
+            return batches
         self.feeding.drop_withdrawn()
         self.fill(self.depth)  # an iteration that the caller did not get counts as pending
         batches = self._take()
@@ -312,7 +320,9 @@ class Run:
             self._raise_deferred()
         result = executor.wait()
         batches = tuple([wrap(data, layout, names) for data, layout, names in result])
-        if self._check_outputs is not None:
+        if self.failures.lets_samples_fail:
+            self.failures.note()
+        if self._check_outputs is not None and self.failures.kept_rows != []:
             try:
                 self._check_outputs(batches)
             except Exception:
@@ -352,6 +362,7 @@ class Run:
         self.inputs.reset(epoch)
         self.executor.reset()
         self._epoch, self._ended, self._resets_due = epoch, False, self._resets_due - due
+        self.failures.begin_epoch(self._epoch)
         self._note_positions()
 
     def restart(self, epoch_plan: Mapping[str, Any] | None, new_epoch: bool) -> None:

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,10 @@ inline bool covers(const std::vector<Guard>& outer, const std::vector<Guard>& in
   return outer.size() <= inner.size() && std::equal(outer.begin(), outer.end(), inner.begin());
 }
 
+// What happens to a sample that fails: the iteration fails, or the user gets the batch without the
+// sample, or with a copy of another one in its place.
+enum class OnError : uint8_t { kRaise, kSkip, kReplace };
+
 struct Node;
 // One operator of a chain.
 struct ChainMember {
@@ -58,6 +64,8 @@ struct Node {
   std::string location = {};    // the user's code that made it, one or more lines, for errors
   int origin = -1;              // index in the definition
   bool guesses_layouts = true;  // OpSpec::guesses_layouts
+  // Of samples that fail in this node; none: as the executor's options say.
+  std::optional<OnError> on_error = std::nullopt;
 
   // The following are set by passes.
   // Nodes whose work this node also does, in this order.

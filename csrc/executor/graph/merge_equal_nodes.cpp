@@ -21,6 +21,7 @@ class Key {
     add(node.schema);
     add(node.on_gpu);
     add(node.seed);
+    add(node.on_error ? static_cast<int>(*node.on_error) : -1);
     add_all(node.inputs);
     add_all(node.argument_inputs);
     add_all(node.guards);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/batch_error.h"
 #include "executor/graph/graph.h"
 
 namespace torchdali {
@@ -23,12 +24,16 @@ class OperatorError : public Error {
     hidden = failed.schema->hidden;
     location = failed.location;
     sample = cause.sample();
+    const bool tolerable =
+        kind() != ErrorKind::kInternal && dynamic_cast<const BatchError*>(&cause) == nullptr;
+    on_error = tolerable ? failed.on_error.value_or(OnError::kRaise) : OnError::kRaise;
   }
   std::string op, location;
   bool hidden = false;  // the operator has no name that the user knows
   std::string source;   // path or key of the sample; may be empty
   int sample = -1;      // index in the batch; -1: the error is not about one sample
   int batch_size = 0;
+  OnError on_error = OnError::kRaise;  // of the operator
 };
 
 // Calls `run()`. Any exception that it throws is converted to an Error and passed to `convert`,

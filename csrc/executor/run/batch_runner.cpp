@@ -21,7 +21,7 @@ class StepContext final : public BatchContext, private SampleMemory {
     batch_size_ = iteration.batch_size;
     for (int slot : step.inputs) inputs_.emplace_back(kept(slot));
     for (int sample = 0; sample < batch_size_; ++sample)
-      if (guards_hold(sample)) samples_.push_back(sample);
+      if (!iteration.bad.contains(sample) && guards_hold(sample)) samples_.push_back(sample);
   }
 
   std::shared_ptr<const void> input_owner(int i) const override {
@@ -39,6 +39,30 @@ class StepContext final : public BatchContext, private SampleMemory {
     output_batch(i).allocate(sample, view);
     if (!iteration_.memory.empty()) iteration_.memory[slot].add(view.size_bytes());
     return view;
+  }
+
+  // An OperatorError of this step, with what is known about the sample.
+  OperatorError describe(const Error& cause) const {
+    if (const auto* known = dynamic_cast<const OperatorError*>(&cause)) return *known;
+    OperatorError error(cause, plan_.graph.nodes[static_cast<size_t>(step_.node)]);
+    error.batch_size = batch_size_;
+    if (error.sample >= 0)
+      if (const auto* names = find_names(step_.sources, iteration_.source_batches))
+        error.source = (**names)[error.sample];
+    return error;
+  }
+  void fail(int k, const Error& cause) override {
+    Error of_sample = cause;
+    of_sample.set_sample(index_in_batch(k));
+    const OperatorError error = describe(of_sample);
+    if (error.on_error == OnError::kRaise) throw OperatorError(error);
+    iteration_.bad.add(error);
+    samples_.erase(samples_.begin() + k);
+  }
+  void fail_all(const Error& cause) override {
+    const OperatorError error = describe(cause);
+    if (error.on_error == OnError::kRaise || size() == 0) throw OperatorError(error);
+    while (size() > 0) fail(size() - 1, cause);
   }
 
   uint64_t sample_id(int k) const override { return iteration_.sample_id(index_in_batch(k)); }
@@ -228,39 +252,49 @@ class StepContext final : public BatchContext, private SampleMemory {
 
 namespace {
 
-void run_step(const ExecutionPlan& plan, int index, IterationData& iteration, gpu::Device* device,
+// Runs a step of a batch stage for the samples that are good.
+void try_step(const ExecutionPlan& plan, int index, IterationData& iteration, gpu::Device* device,
               Meters& meters, int worker) {
   const Step& step = plan.steps[static_cast<size_t>(index)];
-  const auto fail = [&](const Error& cause) {
-    OperatorError error(cause, plan.graph.nodes[static_cast<size_t>(step.node)]);
-    error.batch_size = iteration.batch_size;
-    if (error.sample >= 0)
-      if (const auto* names = find_names(step.sources, iteration.source_batches))
-        error.source = (**names)[error.sample];
-    return error;
-  };
-  with_errors_as(fail, [&] {
-    const int64_t start = now_ns();
-    StepContext ctx(plan, step, iteration, device);
-    if (ctx.size() > 0)
-      iteration.states[static_cast<size_t>(step.node)] =
-          plan.operators[static_cast<size_t>(step.node)]->prepare_batch(ctx);
-    const int64_t ns = now_ns() - start, bytes = ctx.output_bytes();
-    StepMeter& meter =
-        meters.workers[static_cast<size_t>(worker)]->steps[static_cast<size_t>(index)];
-    meter.batches.add(1);
-    meter.batch_samples.add(ctx.size());
-    meter.batch_ns.add(ns);
-    meter.batch_bytes.add(bytes);
-    meter.max_batch_ns.raise(ns);
-    if (trace::enabled())
-      trace::add({.start_ns = start,
-                  .ns = ns,
-                  .bytes = bytes > 0 ? bytes : -1,
-                  .iteration = iteration.number,
-                  .label = meters.stages[static_cast<size_t>(index)],
-                  .owner = meters.owner});
-  });
+  StepContext ctx(plan, step, iteration, device);
+  with_errors_as(
+      [&](const Error& cause) { return ctx.describe(cause); },
+      [&] {
+        const int64_t start = now_ns();
+        if (ctx.size() > 0)
+          iteration.states[static_cast<size_t>(step.node)] =
+              plan.operators[static_cast<size_t>(step.node)]->prepare_batch(ctx);
+        const int64_t ns = now_ns() - start, bytes = ctx.output_bytes();
+        StepMeter& meter =
+            meters.workers[static_cast<size_t>(worker)]->steps[static_cast<size_t>(index)];
+        meter.batches.add(1);
+        meter.batch_samples.add(ctx.size());
+        meter.batch_ns.add(ns);
+        meter.batch_bytes.add(bytes);
+        meter.max_batch_ns.raise(ns);
+        if (trace::enabled())
+          trace::add({.start_ns = start,
+                      .ns = ns,
+                      .bytes = bytes > 0 ? bytes : -1,
+                      .iteration = iteration.number,
+                      .label = meters.stages[static_cast<size_t>(index)],
+                      .owner = meters.owner});
+      });
+}
+
+// If a sample fails that may fail, the step starts again without it. Operators that must not start
+// again call BatchContext::fail().
+void run_step(const ExecutionPlan& plan, int index, IterationData& iteration, gpu::Device* device,
+              Meters& meters, int worker) {
+  for (bool done = false; !done;) {
+    try {
+      try_step(plan, index, iteration, device, meters, worker);
+      done = true;
+    } catch (const OperatorError& e) {
+      if (e.on_error == OnError::kRaise || e.sample < 0 || iteration.bad.contains(e.sample)) throw;
+      iteration.bad.add(e);
+    }
+  }
 }
 
 }  // namespace

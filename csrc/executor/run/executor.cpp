@@ -30,6 +30,7 @@ ExecutionPlan prepare(Graph graph, const ExecutorOptions& options) {
                   options.max_batch_size);
   TORCHDALI_CHECK(options.num_threads > 0, "`num_threads` must be positive, got ",
                   options.num_threads);
+  for (Node& node : graph.nodes) node.on_error = node.on_error.value_or(options.on_error);
   verify(graph);
   graph = rewrite(std::move(graph), options.fuse);
   return make_execution_plan(std::move(graph), options.max_batch_size, options.num_threads);
@@ -246,7 +247,7 @@ std::shared_ptr<const IterationData> Executor::wait(std::chrono::milliseconds ti
   held_ = std::static_pointer_cast<Iteration>(job);
   holds_ = true;
   for (const auto& batch : held_->batches)
-    if (batch != nullptr) batch->finish();
+    if (batch != nullptr && !held_->bad.any()) batch->finish();
   if (options_.memory_stats) add_memory(*held_);
   return held_;
 }

@@ -22,9 +22,10 @@ namespace torchdali {
 struct ExecutorOptions {
   int max_batch_size = 1;
   int num_threads = 1;
-  bool set_affinity = false;  // bind workers to the CPUs that this process may use
-  bool fuse = true;           // docs/design/fusion.md
-  bool memory_stats = false;  // collect memory_statistics()
+  bool set_affinity = false;           // bind workers to the CPUs that this process may use
+  bool fuse = true;                    // docs/design/fusion.md
+  bool memory_stats = false;           // collect memory_statistics()
+  OnError on_error = OnError::kRaise;  // of nodes that do not say it
   std::shared_ptr<gpu::Device> device = nullptr;  // of operators on the GPU
   // The number of iterations in flight that may start work on the GPU; 0: no limit.
   int gpu_depth = 0;

@@ -18,8 +18,19 @@ SampleRunner::SampleRunner(const ExecutionPlan& plan, Meters& meters, int worker
 }
 
 void SampleRunner::run(IterationData& iteration, int stage_index, int sample) {
-  const SampleStage& stage = plan_.sample_stages[stage_index];
+  if (iteration.bad.contains(sample)) return;
   iteration_ = &iteration;
+  try {
+    run_stage(stage_index, sample);
+  } catch (const OperatorError& e) {
+    if (e.on_error == OnError::kRaise) throw;
+    iteration.bad.add(e);
+  }
+}
+
+void SampleRunner::run_stage(int stage_index, int sample) {
+  const SampleStage& stage = plan_.sample_stages[stage_index];
+  IterationData& iteration = *iteration_;
   ctx_.index_in_batch_ = sample;
   ctx_.batch_size_ = iteration.batch_size;
   ctx_.sample_id_ = iteration.sample_id(sample);

@@ -10,6 +10,7 @@
 
 #include "core/batch.h"
 #include "executor/graph/operator_error.h"
+#include "executor/run/bad_samples.h"
 #include "executor/run/execution_plan.h"
 #include "executor/run/memory_stats.h"
 #include "executor/run/meter.h"
@@ -28,7 +29,8 @@ struct IterationData {
   std::vector<std::unique_ptr<BatchState>> states;           // per node; empty without batch stages
   std::vector<std::shared_ptr<Batch>> batches;               // per batch of the plan
   std::vector<std::vector<SampleView>> kept;                 // [kept value][sample]
-  std::vector<IterationMemory> memory;    // per slot; empty without memory statistics
+  std::vector<IterationMemory> memory;  // per slot; empty without memory statistics
+  BadSamples bad;
   std::atomic<bool> cancelled = false;    // the outputs are no longer wanted
   std::shared_ptr<c10::Event> on_device;  // end of the work on the GPU; null without one
 
@@ -52,7 +54,8 @@ inline void add_branch_rule(Error& e) {
 class SampleRunner final : private SampleMemory {
  public:
   SampleRunner(const ExecutionPlan& plan, Meters& meters, int worker);
-  // Runs a sample stage for one sample. Throws OperatorError.
+  // Runs a sample stage for one sample, unless the sample is bad. An OperatorError is thrown, or
+  // makes the sample a bad one.
   void run(IterationData& iteration, int stage, int sample);
   // The largest block of this worker that held value `slot`; 0 without memory statistics. Any
   // thread.
@@ -61,6 +64,7 @@ class SampleRunner final : private SampleMemory {
   }
 
  private:
+  void run_stage(int stage_index, int sample);
   template <bool kTimed>
   void run_steps(const SampleStage& stage);
   void run_timed(const SampleStage& stage, SampleStageMeter& meter);

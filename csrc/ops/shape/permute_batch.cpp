@@ -5,6 +5,7 @@
 
 #include "core/argument.h"
 #include "core/batch_context.h"
+#include "core/batch_error.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "ops/whole_batch.h"
@@ -26,8 +27,10 @@ class PermuteBatchArgs {
       TORCHDALI_CHECK(indices.size() == 1, "`indices` takes one number a sample, got ",
                       indices.size());
     } else {
-      TORCHDALI_CHECK(indices.size() == batch.samples.size(), "`indices` has ", indices.size(),
-                      " numbers, and the batch ", batch.samples.size(), " samples");
+      if (indices.size() != batch.samples.size())
+        throw BatchError(Error(ErrorKind::kValue,
+                               str_cat("`indices` has ", indices.size(), " numbers, and the batch ",
+                                       batch.samples.size(), " samples")));
       own = static_cast<size_t>(batch.positions[static_cast<size_t>(ctx.index_in_batch())]);
     }
     const SampleView& sample = batch.sample(indices[own], "indices");

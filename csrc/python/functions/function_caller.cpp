@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/batch_error.h"
 #include "core/counters.h"
 #include "core/trace.h"
 #include "python/functions/callbacks.h"
@@ -79,26 +80,38 @@ FunctionCaller::FunctionCaller(const OpSpec& spec, ValueKind kind)
                   to_fix("draw from torchdali.current_sample()"));
 }
 
-void FunctionCaller::call_all(const BatchContext& ctx, const FunctionInputs& inputs,
+void FunctionCaller::call_all(BatchContext& ctx, const FunctionInputs& inputs,
                               FunctionResults& results) const {
   const GlobalGenerators generators(seed_generators_, results.device);
   if (whole_batch_) {
-    call_batch(ctx, inputs, generators, results);
+    const auto call = [&] { call_batch(ctx, inputs, generators, results); };
+    call_for_all(ctx, call);
     return;
   }
   std::vector<const SampleView*> views(static_cast<size_t>(num_inputs_));
-  for (int k = 0; k < ctx.size(); ++k) {
+  for (int k = 0; k < ctx.size();) {
     const int index = ctx.index_in_batch(k);
     TORCHDALI_CHECK_KIND(kRuntime, !ctx.cancelled(), "the pipeline was closed");
     for (int i = 0; i < num_inputs_; ++i) views[static_cast<size_t>(i)] = &ctx.input(i, k);
     try {
       call_sample(views, inputs, generators, ctx.sample_id(k), index, results);
-    } catch (Error& e) {
-      e.set_sample(index);
-      throw;
+      ++k;
+    } catch (const Error& e) {
+      ctx.fail(k, e);  // sample k is the next one now
     }
   }
   check_uniform(ctx, results);
+}
+
+void FunctionCaller::call_for_all(BatchContext& ctx, const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const BatchError&) {
+    throw;
+  } catch (const Error& e) {
+    if (ctx.cancelled()) throw;
+    ctx.fail_all(e);
+  }
 }
 
 std::string FunctionCaller::name() const {
@@ -175,7 +188,17 @@ void FunctionCaller::call_batch(const BatchContext& ctx, const FunctionInputs& i
   check_uniform(ctx, results);
 }
 
-void FunctionCaller::call_processes(const BatchContext& ctx, FunctionResults& results) const {
+void FunctionCaller::call_processes(BatchContext& ctx, FunctionResults& results) const {
+  if (!whole_batch_) {
+    // If a sample fails that may fail, the batch is sent again without it.
+    send_batch(ctx, results);
+    return;
+  }
+  const auto call = [&] { send_batch(ctx, results); };
+  call_for_all(ctx, call);
+}
+
+void FunctionCaller::send_batch(const BatchContext& ctx, FunctionResults& results) const {
   // The function is a ProcessFunction, which takes the samples' seeds and the inputs of a batch.
   std::vector<py::object> arguments;
   py::list samples;
@@ -258,6 +281,7 @@ ForeignView FunctionCaller::to_result(py::handle value, int output, c10::Device 
 }
 
 void FunctionCaller::check_uniform(const BatchContext& ctx, const FunctionResults& results) const {
+  if (ctx.size() == 0) return;
   for (size_t i = 0; i < results.views.size(); ++i) {
     const auto& views = results.views[i];
     const SampleView& first = views[static_cast<size_t>(ctx.index_in_batch(0))].view;
@@ -271,7 +295,7 @@ void FunctionCaller::check_uniform(const BatchContext& ctx, const FunctionResult
                           " for sample ", ctx.index_in_batch(0),
                           "; the samples of a batch have one type and number of dimensions"));
       error.set_sample(index);
-      throw error;
+      throw BatchError(error);
     }
   }
 }

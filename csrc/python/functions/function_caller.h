@@ -3,6 +3,7 @@
 // All methods need the GIL. docs/design/functions.md.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,9 @@ class FunctionCaller {
   bool runs_on_threads() const { return workers_ == FunctionWorkers::kThreads && !whole_batch_; }
 
   // Calls the function for all samples of a batch: one by one, or once with `batch_processing`.
-  void call_all(const BatchContext& ctx, const FunctionInputs& inputs,
-                FunctionResults& results) const;
+  void call_all(BatchContext& ctx, const FunctionInputs& inputs, FunctionResults& results) const;
   // Calls the function for the samples of a batch in worker processes.
-  void call_processes(const BatchContext& ctx, FunctionResults& results) const;
+  void call_processes(BatchContext& ctx, FunctionResults& results) const;
   // Calls the function for one sample. `views` are its inputs.
   void call_sample(const std::vector<const SampleView*>& views, const FunctionInputs& inputs,
                    const GlobalGenerators& generators, uint64_t id, int index,
@@ -43,6 +43,9 @@ class FunctionCaller {
   py::handle function() const { return static_cast<PyObject*>(function_.get()); }
   std::string name() const;
   py::object call(const std::vector<py::object>& arguments) const;
+  void send_batch(const BatchContext& ctx, FunctionResults& results) const;
+  // Makes a call for all samples of a batch. If it fails, all samples have failed.
+  static void call_for_all(BatchContext& ctx, const std::function<void()>& call);
   void call_batch(const BatchContext& ctx, const FunctionInputs& inputs,
                   const GlobalGenerators& generators, FunctionResults& results) const;
   // The values of each output in `returned`: the items of a tuple or, for one output, the value

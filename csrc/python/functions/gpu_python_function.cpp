@@ -3,6 +3,7 @@
 
 #include <torch/csrc/autograd/python_variable.h>
 
+#include "core/batch_error.h"
 #include "gpu/copy_axes.h"
 #include "gpu/device.h"
 #include "python/functions/callbacks.h"
@@ -78,7 +79,11 @@ std::unique_ptr<BatchState> GpuPythonFunction::prepare_batch(BatchContext& ctx) 
     caller_.call_all(ctx, DeviceInputs(caller_.kind(), ctx), results);
   }
   const gpu::Device::Scope scope(device);  // again, since the function may have set a stream
-  copy_results(ctx, results);
+  try {
+    copy_results(ctx, results);
+  } catch (const Error& e) {
+    throw BatchError(e);  // the functions are not called again
+  }
   release(ctx, results);
   return nullptr;
 }

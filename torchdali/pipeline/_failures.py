@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run knows about samples that failed and did not fail their iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torchdali._common.bad_samples import BadSampleLog
+
+__all__ = ["RunFailures"]
+
+
+class RunFailures:
+    """The samples of a run that failed; docs/design/bad_samples.md.
+
+    Args:
+        executor: the engine of the run.
+        lets_samples_fail: whether an operator or the pipeline has an `on_error` but "raise".
+
+    Attributes:
+        lets_samples_fail: as the argument.
+        log: records the samples.
+        expected: samples of the next batch that belong to the epoch; None: all.
+        kept_rows: which samples of the last batch the outputs have; None: all.
+    """
+
+    def __init__(self, executor: Any, lets_samples_fail: bool) -> None:
+        self._executor = executor
+        self.lets_samples_fail = lets_samples_fail
+        self.log = BadSampleLog(0)
+        self.expected: int | None = None
+        self.kept_rows: Sequence[int] | None = None
+        self._first_batch = 0  # iterations that were taken when the epoch began
+
+    def note(self) -> None:
+        """Records the samples of the iteration that was taken last.
+
+        Raises:
+            DataError: too many samples of the epoch have failed.
+        """
+        found = self._executor.take_bad_samples()
+        if found is None:
+            self.kept_rows = None
+            return
+        errors, self.kept_rows = found
+        if self.expected is not None:
+            errors = [error for error in errors if error.sample < self.expected]
+        if errors:
+            self.log.note(errors, self._executor.iterations_taken - 1 - self._first_batch)
+
+    def begin_epoch(self, epoch: int, batches: int = 0, errors: int = 0) -> None:
+        """Counts anew.
+
+        Args:
+            epoch: its number.
+            batches: of the epoch that were taken already.
+            errors: samples in them that failed.
+        """
+        self.log.begin_epoch(epoch, errors)
+        if self.lets_samples_fail:
+            self._first_batch = self._executor.iterations_taken - batches
