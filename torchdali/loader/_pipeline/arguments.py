@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from torchdali._common.bad_samples import ON_ERROR
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._pipeline.epochs import SHARD_POLICIES
 from torchdali.loader._pipeline.pipeline_set import PipelineSet
@@ -13,15 +14,29 @@ from torchdali.loader._pipeline.pipeline_set import PipelineSet
 __all__ = ["check_arguments", "check_effects", "check_integer"]
 
 
-def check_arguments(shards: Any, mask: Any, drop_last: Any, pad_last: Any) -> None:
-    """Raises ArgumentError or ArgumentTypeError for a wrong argument."""
-    if shards not in SHARD_POLICIES:
-        known = ", ".join(f'"{name}"' for name in SHARD_POLICIES)
-        raise _make(ArgumentError, f"`shards` is {shards!r}, expected one of {known}")
+def check_arguments(arguments: Mapping[str, Any]) -> None:
+    """Checks single arguments, given by their names.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: one is wrong.
+    """
+    _check_choice("shards", arguments["shards"], SHARD_POLICIES)
+    if arguments["on_error"] is not None:
+        _check_choice("on_error", arguments["on_error"], ON_ERROR)
+    mask = arguments["mask"]
     if not isinstance(mask, (bool, str)):
         raise _make(ArgumentTypeError, f"`mask` is {mask!r}, expected a bool or a string")
-    if drop_last and pad_last:
+    if arguments["drop_last"] and arguments["pad_last"]:
         raise _make(ArgumentError, "`drop_last` and `pad_last` exclude each other")
+    for name, least in {"seed": 0, "batch_size": 1, "size": 1, "max_errors": 0}.items():
+        if arguments[name] is not None:
+            check_integer(name, arguments[name], least)
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        known = ", ".join(f'"{choice}"' for choice in choices)
+        raise _make(ArgumentError, f"`{name}` is {value!r}, expected one of {known}")
 
 
 def check_effects(

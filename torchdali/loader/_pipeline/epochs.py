@@ -20,11 +20,13 @@ class Position:
         epoch: its number.
         consumed: samples of the epoch that all ranks together have had.
         batches: batches of the epoch that each rank has had.
+        errors: samples of those that failed on this rank.
     """
 
     epoch: int = 0
     consumed: int = 0
     batches: int = 0
+    errors: int = 0
 
 
 @dataclass(frozen=True)

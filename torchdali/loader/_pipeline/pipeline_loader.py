@@ -6,20 +6,25 @@ docs/design/loop.md describes epochs, ranks and states. DALI's iterators are in 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 
+from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
 from torchdali.errors import ArgumentTypeError, PipelineError, _make
 from torchdali.loader._pipeline.arguments import check_arguments, check_effects, check_integer
+from torchdali.loader._pipeline.bad_samples import ErrorPolicy, PipelineOutput, lost_batch
 from torchdali.loader._pipeline.epochs import EpochProgress, EpochShard, Position
+from torchdali.loader._pipeline.iterator import EpochIterator
 from torchdali.loader._pipeline.outputs import OutputConverter, Padded, with_mask
 from torchdali.loader._pipeline.pipeline_set import PipelineSet
 from torchdali.loader._pipeline.ranks import Ranks, find_ranks
 from torchdali.loader._pipeline.seeds import Seeds
-from torchdali.loader._pipeline.state import read_state, write_state
+from torchdali.loader._pipeline.state import position_of, read_state, write_state
 from torchdali.pipeline import Pipeline
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.stats import PipelineStats
@@ -27,7 +32,7 @@ from torchdali.stats import PipelineStats
 __all__ = ["Padded", "PipelineLoader"]
 
 
-class PipelineLoader:
+class PipelineLoader(ListsBadSamples):
     """Yields batches of tensors, in the structure that the pipeline's definition returns.
 
     An epoch is one pass over the data set of the pipeline's reader, divided among the ranks as
@@ -72,6 +77,8 @@ class PipelineLoader:
             dict from their paths, such as "boxes" or "target.boxes" or "1".
         labels: dense integer outputs with one element per sample become int64 [N]; False: they stay
             as they are, such as int32 [N, 1].
+        on_error, max_errors, errors_file: as arguments of Pipeline, for samples that fail; None: as
+            the pipeline says. A batch without samples is passed over.
 
     Raises:
         ArgumentError, ArgumentTypeError: an argument is wrong, or contradicts another or a reader.
@@ -109,16 +116,16 @@ class PipelineLoader:
         mask: bool | str = False,
         ragged: str | Mapping[str, str] | None = None,
         labels: bool = True,
+        on_error: str | None = None,
+        max_errors: int | None = None,
+        errors_file: str | os.PathLike[str] | None = None,
     ) -> None:
-        check_arguments(shards, mask, drop_last, pad_last)
-        given = (("seed", seed, 0), ("batch_size", batch_size, 1), ("size", size, 1))
-        for name, value, least in given:
-            if value is not None:
-                check_integer(name, value, least)
+        check_arguments(locals())
         if rank is not None or world_size is not None:
             find_ranks(rank, world_size)
         self._rank, self._world_size = rank, world_size
-        self._pipelines = PipelineSet(pipelines, pipeline_args, reader, size)
+        policy = ErrorPolicy(on_error, max_errors, errors_file)
+        self._pipelines = PipelineSet(pipelines, pipeline_args, reader, size, policy)
         self._batch_size = batch_size
         self._shuffle, self._seeds = shuffle, Seeds(seed, generator)
         self._policy, self._drop_last, self._pad_last = shards, drop_last, pad_last
@@ -196,7 +203,7 @@ class PipelineLoader:
             )
         return shard.total_batches
 
-    def __iter__(self) -> _EpochIterator:
+    def __iter__(self) -> EpochIterator:
         """Begins an epoch, or continues from a loaded state; drops what was prefetched."""
         progress = self._progress
         unused = progress is not None and progress.is_unused
@@ -205,13 +212,13 @@ class PipelineLoader:
             self._next, self._next_mid_epoch = progress.position, progress.mid_epoch
         self._prepare()
         self._progress = EpochProgress(*self._begin_epoch())
-        return _EpochIterator(self, self._progress)
+        return EpochIterator(self._next_batch, self.__len__, self._progress)
 
     def _begin_epoch(self) -> tuple[Position, list[EpochShard | None], bool]:
         """Begins the next epoch; returns the arguments of its EpochProgress."""
         begin, mid_epoch = self._next, self._next_mid_epoch
         shards = [self._shard(ranks) for ranks in self._pipelines.shards(self._ranks())]
-        self._pipelines.begin_epoch(shards, mid_epoch)
+        self._pipelines.begin_epoch(shards, mid_epoch, begin)
         self._next, self._next_mid_epoch = Position(begin.epoch + 1), False
         self._epoch_chosen = False
         return begin, shards, mid_epoch
@@ -228,9 +235,9 @@ class PipelineLoader:
     def _position(self) -> Position:
         running = self._running
         if running is not None:
-            return running.position
+            return replace(running.position, errors=self.error_count)
         if self._loaded is not None:
-            return Position(*(self._loaded[key] for key in ("epoch", "consumed", "batches")))
+            return position_of(self._loaded)
         return self._next
 
     def _prepare(self) -> None:
@@ -251,7 +258,7 @@ class PipelineLoader:
             return
         self._pipelines.check_state(loaded, self._facts(), self._ranks())
         self._loaded, self._progress = None, None
-        self._next = Position(loaded["epoch"], loaded["consumed"], loaded["batches"])
+        self._next = position_of(loaded)
         self._next_mid_epoch = bool(loaded["within"])
 
     def _facts(self) -> dict[str, Any]:
@@ -293,42 +300,46 @@ class PipelineLoader:
                 "the loop is over: another iter(), set_epoch() or load_state_dict() came after it",
                 fix="make a second PipelineLoader to iterate twice at the same time",
             )
-        number, shards = progress.taken, progress.shards
-        if progress.has_no_more:
-            progress.over = True
-            raise StopIteration
-        self._epoch_chosen = False
-        try:
-            outputs = self._pipelines.run(number, shards)
-        except StopIteration:
-            progress.over = True
-            raise
-        except Exception:
-            progress.taken += 1  # the batch is lost
-            raise
-        try:
-            batches = [self._convert(i, leaves, shards[i], number) for i, leaves in outputs]
-        except Exception:
+        while True:
+            number, shards = progress.taken, progress.shards
+            if progress.has_no_more:
+                progress.over = True
+                raise StopIteration
+            self._epoch_chosen = False
+            try:
+                outputs = self._pipelines.run(number, shards)
+            except StopIteration:
+                progress.over = True
+                raise
+            except Exception:
+                progress.taken += 1  # the batch is lost
+                raise
+            try:
+                batches = self._converted(outputs, shards, number)
+            except Exception:
+                self._pipelines.collected = None
+                progress.taken += 1
+                raise
+            batch = batches if self._pipelines.is_list else batches[0] if batches else None
+            # No call follows that Ctrl-C could interrupt: the caller gets the batch.
             self._pipelines.collected = None
             progress.taken += 1
-            raise
-        batch = batches if self._pipelines.is_list else batches[0]
-        # No call follows that Ctrl-C could interrupt: the caller gets the batch.
-        self._pipelines.collected = None
-        progress.taken += 1
-        return batch
+            if batches:
+                return batch
 
-    def _convert(
-        self, index: int, leaves: Sequence[Any], shard: EpochShard | None, number: int
-    ) -> Any:
-        """Returns the outputs of a pipeline as the user gets them."""
-        count = len(leaves[0])
-        valid = [True] * count
-        if shard is not None:
-            valid = shard.valid(number)[:count]
-            count = len(valid)
-        batch = self._converters[index].batch(leaves, count)
-        return with_mask(batch, valid, self._mask)
+    def _converted(
+        self, outputs: Sequence[PipelineOutput], shards: Sequence[EpochShard | None], number: int
+    ) -> list[Any]:
+        """Returns the batches of pipelines as the user gets them; those without samples are not."""
+        batches = []
+        for output in outputs:
+            valid = output.valid(shards[output.pipeline], number)
+            if valid:
+                batch = self._converters[output.pipeline].batch(output.leaves, len(valid))
+                batches.append(with_mask(batch, valid, self._mask))
+        if not batches and self._ranks().world_size > 1:
+            raise lost_batch(number)
+        return batches
 
     # -- states
 
@@ -364,6 +375,10 @@ class PipelineLoader:
 
     # -- figures and the end
 
+    def __torchdali_bad_samples__(self) -> list[BadSampleLog]:
+        """Returns what has the records of samples that failed."""
+        return [self._pipelines.bad_samples]
+
     def stats(self, reset: bool = False) -> PipelineStats | list[PipelineStats]:
         """Returns how the time is spent: see Pipeline.stats().
 
@@ -385,23 +400,3 @@ class PipelineLoader:
         """Closes the pipelines that the loader has made, and ends the iteration over them."""
         self._progress = None
         self._pipelines.close()
-
-
-class _EpochIterator:
-    """Iterates over an epoch, or over what is left of it.
-
-    The loader does not refer to it, so that both are freed at once.
-    """
-
-    def __init__(self, loader: PipelineLoader, progress: EpochProgress) -> None:
-        self._loader = loader
-        self._progress = progress
-
-    def __iter__(self) -> _EpochIterator:
-        return self
-
-    def __len__(self) -> int:
-        return len(self._loader)
-
-    def __next__(self) -> Any:
-        return self._loader._next_batch(self._progress)

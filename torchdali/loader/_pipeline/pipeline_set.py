@@ -15,7 +15,8 @@ from torchdali.errors import (
     UnsupportedError,
     _make,
 )
-from torchdali.loader._pipeline.epochs import EpochShard
+from torchdali.loader._pipeline.bad_samples import ErrorPolicy, PipelineOutput
+from torchdali.loader._pipeline.epochs import EpochShard, Position
 from torchdali.loader._pipeline.ranks import Ranks
 from torchdali.loader._pipeline.state import check_facts
 from torchdali.pipeline import Pipeline
@@ -33,8 +34,10 @@ class PipelineSet:
         arguments: keyword arguments of the functions.
         reader: name of the reader whose data set an epoch goes over; None: all readers agree.
         size: samples of an epoch for pipelines without a reader.
+        policy: for samples that fail.
 
     Attributes:
+        bad_samples: those samples.
         is_list: whether `given` is a list.
         size: samples of an epoch; None if unknown.
         shuffles: whether the reader shuffles its epochs.
@@ -49,7 +52,9 @@ class PipelineSet:
         arguments: Mapping[str, Any] | None,
         reader: str | None,
         size: int | None,
+        policy: ErrorPolicy,
     ) -> None:
+        self._policy, self.bad_samples = policy, policy.new_log()
         self.is_list = isinstance(given, (list, tuple))
         self._given = list(given) if self.is_list else [given]
         if not self._given:
@@ -108,6 +113,7 @@ class PipelineSet:
         if len(set(sizes)) > 1:
             raise _make(ArgumentError, f"the pipelines differ in batch size: {sizes}")
         self._pipelines = made
+        self._policy.apply([driver_of(pipeline) for pipeline in self._pipelines], self.bad_samples)
 
     def prepare(
         self, batch_size: int | None, checkpoints: Sequence[Checkpoint] | None, seed: int
@@ -164,6 +170,7 @@ class PipelineSet:
             if pipeline is not given:
                 pipeline.close()
         self._is_built = False
+        self._policy.apply([driver_of(pipeline) for pipeline in self._pipelines], self.bad_samples)
         self._seed_all()
 
     def _seed_all(self) -> None:
@@ -245,12 +252,15 @@ class PipelineSet:
             )
         return found
 
-    def begin_epoch(self, shards: Sequence[EpochShard | None], mid_epoch: bool) -> None:
+    def begin_epoch(
+        self, shards: Sequence[EpochShard | None], mid_epoch: bool, begin: Position
+    ) -> None:
         """Drops the iterations in flight and begins an epoch.
 
         Args:
             shards: what each pipeline returns.
             mid_epoch: external sources stay where they are, inside the epoch.
+            begin: where the epoch begins.
         """
         self.collected = None
         for pipeline, shard in zip(self._pipelines, shards, strict=True):
@@ -259,9 +269,10 @@ class PipelineSet:
             epoch_plan = None if shard is None else shard.epoch_plan(whole_batches=has_inputs)
             new_epoch = has_inputs and not (mid_epoch or self._inputs_are_fresh)
             driver.restart(epoch_plan, new_epoch)
+            driver.begin_epoch(begin.epoch, begin.batches, begin.errors)
         self._inputs_are_fresh = False
 
-    def run(self, number: int, shards: Sequence[EpochShard | None]) -> list[tuple[int, Any]]:
+    def run(self, number: int, shards: Sequence[EpochShard | None]) -> list[PipelineOutput]:
         """Returns batch `number` of the epoch: the outputs of each pipeline that has one.
 
         The same batch is returned again until the caller has set `collected` to None.
@@ -278,8 +289,11 @@ class PipelineSet:
             if shard is not None and number >= shard.batches:
                 collected.append(None)
                 continue
+            driver = driver_of(self._pipelines[i])
+            driver.expect(None if shard is None else sum(shard.valid(number)))
             try:
-                collected.append(self._pipelines[i].run())
+                leaves = self._pipelines[i].run()
+                collected.append(PipelineOutput(i, leaves, driver.kept_rows))
             except Exception as error:
                 collected.append(error)
         failures = [entry for entry in collected if isinstance(entry, Exception)]
@@ -290,7 +304,7 @@ class PipelineSet:
                 raise failures[0]
         finally:
             del failures, collected  # an error refers to this frame
-        return [(i, entry) for i, entry in enumerate(self.collected) if entry is not None]
+        return [entry for entry in self.collected if entry is not None]
 
     # -- states
 

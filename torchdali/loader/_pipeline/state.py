@@ -10,7 +10,7 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._pipeline.epochs import Position
 from torchdali.pipeline._checkpoint_format import Checkpoint, integer
 
-__all__ = ["check_facts", "read_state", "write_state"]
+__all__ = ["check_facts", "position_of", "read_state", "write_state"]
 
 _VERSION = 1
 
@@ -37,6 +37,7 @@ def write_state(
         "epoch": position.epoch,
         "consumed": position.consumed,
         "batches": position.batches,
+        "errors": position.errors,
         "within": mid_epoch,
         "world_size": world_size,
         **facts,
@@ -65,6 +66,7 @@ def read_state(state: Any) -> dict[str, Any]:
             "seed": 0,
         }.items():
             integer(state, key, least)
+        integer({"errors": state.get("errors", 0)}, "errors")
         if state.get("version") != _VERSION:
             raise ValueError(f"its version is {state.get('version')!r}, not {_VERSION}")
         if not isinstance(state.get("pipelines"), list) or not state["pipelines"]:
@@ -80,6 +82,12 @@ def read_state(state: Any) -> dict[str, Any]:
     for text in state["pipelines"]:
         Checkpoint.decode(text)
     return dict(state)
+
+
+def position_of(state: Mapping[str, Any]) -> Position:
+    """Returns the position in a state."""
+    keys = ("epoch", "consumed", "batches")
+    return Position(**{key: state[key] for key in keys}, errors=state.get("errors", 0))
 
 
 def check_facts(state: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
