@@ -49,8 +49,14 @@ class _Epoch:
 
 
 class _Epochs(Protocol):
-    """The epochs of a run, one after the other."""
+    """The epochs of a run, one after the other.
 
+    Attributes:
+        num_shards: shards of the data set; every rank has as many batches as the others.
+    """
+
+    @property
+    def num_shards(self) -> int: ...
     def current(self) -> _Epoch: ...
     def advance(self) -> None: ...
     # For checkpoints: what the epochs follow from, and which one it is.
@@ -82,6 +88,7 @@ class _EpochsBySize:
         self._num_pipelines = num_pipelines
         self._policy = policy
         self._padded = padded
+        self.num_shards = 1
         self._ahead = 0  # samples of this epoch that the last batch of the one before it held
 
     def current(self) -> _Epoch:
@@ -136,6 +143,7 @@ class _EpochsByReader:
 
     def __init__(self, reader: _Reader, batch_size: int, policy: LastBatchPolicy) -> None:
         self._reader = reader
+        self.num_shards = reader.num_shards
         self._batch_size = batch_size
         self._policy = policy
         self._epoch = 0

@@ -14,8 +14,8 @@ from typing import Any
 
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.pipeline._checkpoint_format import integer
-from torchdali.pipeline._driver import PipelineDriver, driver_of
 from torchdali.plugin._arguments import epoch_size, resets_itself
+from torchdali.plugin._bad_samples import _check_ranks, _CountsBadSamples, _good_samples
 from torchdali.plugin._epochs import (
     LastBatchPolicy,
     _check_policy,
@@ -29,7 +29,7 @@ from torchdali.stats import PipelineStats
 __all__ = ["LastBatchPolicy"]
 
 
-class _DaliBaseIterator:
+class _DaliBaseIterator(_CountsBadSamples):
     """Takes batches from pipelines, epoch after epoch.
 
     A framework's iterator derives from it and implements `_convert`.
@@ -96,7 +96,9 @@ class _DaliBaseIterator:
         self._first: Any = None
         self._checkpointing = self._check_checkpointing()
         resumed = self._resume()
-        self._given = self._taken  # batches of the epoch that this iterator did not return
+        if not resumed:
+            self._begin_epoch(0)
+        self._given = self._taken  # batches of the epoch that this iterator does not return
         if prepare_first_batch and not (resumed and self._is_over()):
             self._before_first = self._make_checkpoints() if self._checkpointing else []
             try:
@@ -129,7 +131,13 @@ class _DaliBaseIterator:
 
     def _position(self) -> dict[str, Any]:
         epoch = {} if self._epochs is None else self._epochs.state()
-        return {**self._facts(), "taken": self._taken, "ended": self._ended, **epoch}
+        return {
+            **self._facts(),
+            "taken": self._taken,
+            "ended": self._ended,
+            **self._error_position(),
+            **epoch,
+        }
 
     def _make_checkpoints(self) -> list[bytes]:
         position = self._position()
@@ -170,6 +178,7 @@ class _DaliBaseIterator:
         iterations, position = found[0]
         if position is None:
             self._count_up_to(iterations)
+            self._begin_epoch(0)
             return True
         for key, own in self._facts().items():
             if position.get(key) != own:
@@ -182,6 +191,7 @@ class _DaliBaseIterator:
         try:
             self._taken = integer(position, "taken")
             self._ended = bool(position.get("ended"))
+            self._begin_epoch(position.get("number", 0), position.get("errors"))
             if self._epochs is not None:
                 self._epochs.restore(position)
         except ValueError as error:
@@ -280,29 +290,45 @@ class _DaliBaseIterator:
             raise
 
     def _fetch(self) -> Any:
-        if self._is_over():
-            raise StopIteration
-        try:
-            outputs = self._take()
-        except StopIteration:
-            raise
-        except Exception:
-            self._taken += 1  # the batch that failed
-            raise
+        while True:
+            if self._is_over():
+                raise StopIteration
+            valid = self._begin_batch()
+            try:
+                outputs = self._take()
+            except StopIteration:
+                raise
+            except Exception:
+                self._taken += 1  # the batch that failed
+                raise
+            try:
+                rows = self._kept_rows()
+                good = _good_samples(outputs, rows, valid)
+                is_lost = good is not None and not any(good) and rows.count(None) < len(rows)
+                if is_lost:
+                    _check_ranks(1 if self._epochs is None else self._epochs.num_shards)
+                batch = None if is_lost else self._convert(outputs, good)
+            except Exception:
+                self._taken += 1
+                self._accept()
+                raise
+            # No call follows that Ctrl-C could interrupt: the caller gets the batch.
+            self._taken, self._collected, self._rescheduled = self._taken + 1, [], 0
+            if not is_lost:
+                return batch
+            self._given += 1
+
+    def _begin_batch(self) -> tuple[int, ...] | None:
+        """Returns how many samples of the next batch belong to the epoch; None: all."""
+        if self._begins_epoch:
+            self._begin_epoch(self._number)
         valid: tuple[int, ...] | None = None
         if self._epochs is not None:
             epoch = self._epochs.current()
             if self._taken + 1 == epoch.batches:
                 valid = epoch.last
-        try:
-            batch = self._convert(outputs, valid)
-        except Exception:
-            self._taken += 1
-            self._accept()
-            raise
-        # No call follows that Ctrl-C could interrupt: the caller gets the batch.
-        self._taken, self._collected, self._rescheduled = self._taken + 1, [], 0
-        return batch
+        self._expect(valid)
+        return valid
 
     def stats(self, reset: bool = False) -> list[PipelineStats]:
         """Returns how the time is spent, for each pipeline: see Pipeline.stats().
@@ -315,9 +341,6 @@ class _DaliBaseIterator:
     def __torchdali_trace_owners__(self) -> list[int]:
         """Returns the numbers that mark the events of the pipelines in a profile."""
         return [number for driver in self._drivers() for number in driver.trace_owners()]
-
-    def _drivers(self) -> list[PipelineDriver]:
-        return [driver_of(pipeline) for pipeline in self._pipelines]
 
     def __next__(self) -> Any:
         return self._next()
@@ -365,10 +388,15 @@ class _DaliBaseIterator:
             pipeline.reset()
             if self._scheduled and pipeline.empty():
                 pipeline.schedule_run()
+        self._number += 1
+        self._begins_epoch = True
 
     def _drop(self) -> None:
         # A dropped batch must neither fail nor end the data of the next epoch.
-        with contextlib.suppress(Exception):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.suppress(Exception))
+            for log in self.__torchdali_bad_samples__():
+                stack.enter_context(log.paused())
             self._take()
             self._accept()
 

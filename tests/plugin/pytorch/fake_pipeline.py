@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from torchdali._common.bad_samples import BadSampleLog
 from torchdali.pipeline._options import Options
 from torchdali.tensors import TensorListCPU
 
@@ -43,6 +44,7 @@ class FakePipeline:
     device_id = None
     options = Options()
     resumed_at = None
+    kept_rows = None
 
     def __init__(
         self,
@@ -59,11 +61,16 @@ class FakePipeline:
         self._queue: deque[Any] = deque()
         self._ended = False
         self.shared = 0
+        self.bad_samples = BadSampleLog()
 
     def __torchdali_driver__(self) -> FakePipeline:
         return self
 
     def build(self) -> None: ...
+
+    def begin_epoch(self, epoch: int, batches: int, errors: int) -> None: ...
+
+    def expect(self, samples: int | None) -> None: ...
 
     def reader_meta(self, name: str) -> dict[str, Any]:
         if self._meta is None or name != "files":
