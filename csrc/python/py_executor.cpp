@@ -164,6 +164,7 @@ py::list PyExecutor::wait() {
     (void)executor();  // another thread or a signal handler may have closed it
   }
   e.hand_over(*iteration);
+  bad_samples_ = py::none();
   py::list outputs;
   if (!iteration->bad.any()) {
     for (int i = 0; i < e.num_outputs(); ++i) outputs.append(to_output(e, *iteration, i));
@@ -174,7 +175,7 @@ py::list PyExecutor::wait() {
     outputs.append(to_output(e, *iteration, i, rows.values));
   py::list exceptions;
   for (const OperatorError& error : iteration->bad.errors()) exceptions.append(to_exception(error));
-  bad_samples_ = py::make_tuple(exceptions, rows.samples);
+  bad_samples_ = py::make_tuple(exceptions, rows.samples, rows.values);
   return outputs;
 }
 

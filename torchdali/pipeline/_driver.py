@@ -134,6 +134,10 @@ class PipelineDriver(Protocol):
         """
 
     @property
+    def value_rows(self) -> Sequence[int] | None:
+        """The sample of the last batch whose values each row of the outputs has; None: all."""
+
+    @property
     def kept_rows(self) -> Sequence[int] | None:
         """The sample of the last batch that each row of the outputs is, or replaces; None: all."""
 

@@ -22,7 +22,8 @@ class RunFailures:
         lets_samples_fail: as the argument.
         log: records the samples.
         expected: samples of the next batch that belong to the epoch; None: all.
-        kept_rows: which samples of the last batch the outputs have; None: all.
+        kept_rows: the samples of the last batch that the rows of the outputs stand for; None: all.
+        value_rows: the samples whose values they have; None: all.
     """
 
     def __init__(self, executor: Any, lets_samples_fail: bool) -> None:
@@ -31,6 +32,7 @@ class RunFailures:
         self.log = BadSampleLog(0)
         self.expected: int | None = None
         self.kept_rows: Sequence[int] | None = None
+        self.value_rows: Sequence[int] | None = None
         self._first_batch = 0  # iterations that were taken when the epoch began
 
     def note(self) -> None:
@@ -41,9 +43,9 @@ class RunFailures:
         """
         found = self._executor.take_bad_samples()
         if found is None:
-            self.kept_rows = None
+            self.kept_rows = self.value_rows = None
             return
-        errors, self.kept_rows = found
+        errors, self.kept_rows, self.value_rows = found
         if self.expected is not None:
             errors = [error for error in errors if error.sample < self.expected]
         if errors:

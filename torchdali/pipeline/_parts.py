@@ -287,6 +287,11 @@ class PipelineParts:
         self.built().failures.expected = samples
 
     @property
+    def value_rows(self) -> Sequence[int] | None:
+        """See PipelineDriver."""
+        return self.built().failures.value_rows
+
+    @property
     def kept_rows(self) -> Sequence[int] | None:
         """See PipelineDriver."""
         return self.built().failures.kept_rows

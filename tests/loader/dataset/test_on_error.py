@@ -57,7 +57,7 @@ def test_more_errors_than_allowed_are_an_error(parallel):
     loader = DataLoader(data, batch_size=4, on_error="skip", max_errors=3, **parallel)
     iterator = iter(loader)
     assert next(iterator)[1].tolist() == [0, 3]
-    with pytest.raises(DataError, match="4 samples of this epoch could not be read.*max_errors=3"):
+    with pytest.raises(DataError, match="4 samples of this epoch have failed.*max_errors=3"):
         next(iterator)
     assert len(list(DataLoader(data, batch_size=4, on_error="skip", max_errors=4, **parallel))) == 3
 

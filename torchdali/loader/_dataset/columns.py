@@ -18,7 +18,7 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, FileError, Unsupp
 from torchdali.loader._dataset.torch_internals import torch_collate
 from torchdali.loader.fields import FieldMarks, File, described
 
-__all__ = ["Column", "FieldCollate", "Fields"]
+__all__ = ["Column", "FieldCollate", "Fields", "chosen"]
 
 _BYTES = (bytes, bytearray, memoryview)
 _NUMBERS = (bool, int, float, np.bool_, np.number)
@@ -33,12 +33,26 @@ class Column(NamedTuple):
         beside: what default_collate makes of it; None if it is made of `data`.
         problem: why operators cannot take it, and the number of the sample; None if they can.
         failure: why it cannot be collated; None if it can.
+        values: what `beside` is made of, if samples may be left out; else None.
     """
 
     data: Any
     beside: Any = None
     problem: tuple[str, int] | None = None
     failure: str | None = None
+    values: list[Any] | None = None
+
+
+def _is_collated(column: Column) -> bool:
+    return column.data is None or column.beside is not None
+
+
+def chosen(column: Column, rows: Sequence[int]) -> Column:
+    """Returns the column of the samples `rows`, for what travels beside the pipeline."""
+    if column.values is not None:
+        beside, _, failure = _collated([column.values[row] for row in rows])
+        return column._replace(beside=beside, failure=failure)
+    return column._replace(data=[column.data[row] for row in rows])
 
 
 class Fields(NamedTuple):
@@ -60,10 +74,11 @@ class FieldCollate:
 
     Args:
         marks: of the fields.
+        keeps_values: whether samples of a batch may be left out later.
     """
 
-    def __init__(self, marks: FieldMarks) -> None:
-        self._marks = marks
+    def __init__(self, marks: FieldMarks, keeps_values: bool = False) -> None:
+        self._marks, self._keeps_values = marks, keeps_values
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FieldCollate) and self._marks == other._marks
@@ -93,6 +108,11 @@ class FieldCollate:
             _column(values, self._marks.of(names, index), described(names, index))
             for index, values in enumerate(fields)
         ]
+        if self._keeps_values:
+            columns = [
+                column._replace(values=values) if _is_collated(column) else column
+                for column, values in zip(columns, fields, strict=True)
+            ]
         return Fields(names, columns, len(samples))
 
 
@@ -189,12 +209,14 @@ def _read(value: Any, index: int, count: int, name: str) -> Any:
         return np.fromfile(value, np.uint8)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise _make(
+        failure = _make(
             FileError,
             f'DataLoader: {name}: the file "{os.fspath(value)}" cannot be read: {reason}',
             sample=index,
             batch_size=count,
-        ) from None
+        )
+        failure.source = os.fspath(value)
+        raise failure from None
 
 
 # -- beside the pipeline

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -10,6 +11,7 @@ import torch
 from torch.utils.data import DataLoader as _TorchLoader
 from torch.utils.data import Dataset
 
+from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator, WorkerIterator
 from torchdali.loader._dataset.loader_state import LoaderState
@@ -33,7 +35,7 @@ _WORKERS = ("processes", "threads")
 _ON_ERROR = ("raise", "skip", "replace")
 
 
-class DataLoader(_TorchLoader[_T]):
+class DataLoader(_TorchLoader[_T], ListsBadSamples):
     """Batches of a dataset; a replacement for torch.utils.data.DataLoader.
 
     The arguments up to `in_order` are torch's, with the same defaults, checks and errors, and the
@@ -62,11 +64,12 @@ class DataLoader(_TorchLoader[_T]):
         workers: "processes", or "threads" of this process: for datasets that spend their time
             outside the GIL (reading files, decoding), or return bytes and paths. Threads share the
             dataset; an IterableDataset is iterated over once.
-        on_error: what happens to a sample that raises an Exception. "raise": the exception is
-            raised. "skip": the batch has one sample less. "replace": the previous sample of the
-            batch is used again (an iterable returns its next one). Such samples are counted in
-            `error_count`, and the first one is a warning.
+        on_error: what happens to a sample that raises an Exception, in the dataset or in
+            `pipeline`. "raise": the exception is raised. "skip": the batch has one sample less.
+            "replace": the previous sample of the batch is used again (an iterable returns its next
+            one). Such samples are listed in `errors`, and the first one is a warning.
         max_errors: with "skip" and "replace": failed samples tolerated per epoch.
+        errors_file: path of a file that each of `errors` is appended to, as a line of JSON.
         device: where batches arrive. Copies to a GPU overlap with its work, one batch ahead; with
             None and "cpu" nothing is copied.
         pipeline: a function that takes one DataNode for each field of a sample and returns outputs,
@@ -86,7 +89,7 @@ class DataLoader(_TorchLoader[_T]):
             samples of a batch; otherwise operators on images refuse it.
 
     Attributes:
-        error_count: samples of this epoch that could not be read, up to the last batch.
+        errors, error_count: samples of this epoch that failed, up to the last batch.
     """
 
     _state: LoaderState
@@ -114,6 +117,7 @@ class DataLoader(_TorchLoader[_T]):
         workers: str = "processes",
         on_error: str = "raise",
         max_errors: int = 100,
+        errors_file: str | os.PathLike[str] | None = None,
         device: torch.device | str | int | None = None,
         pipeline: Callable[..., Any] | None = None,
         pipeline_options: Mapping[str, Any] | None = None,
@@ -122,7 +126,7 @@ class DataLoader(_TorchLoader[_T]):
         _check_arguments(workers, on_error, max_errors, multiprocessing_context)
         if pipeline is not None:
             _check_pipeline(pipeline, batch_size, batch_sampler)
-            collate_fn = _collate_for(pipeline, collate_fn, fields, pipeline_options)
+            collate_fn = _collate_for(pipeline, collate_fn, fields, pipeline_options, on_error)
         else:
             for name, value in {"pipeline_options": pipeline_options, "fields": fields}.items():
                 if value is not None:
@@ -151,6 +155,7 @@ class DataLoader(_TorchLoader[_T]):
         self.workers = workers
         self.on_error = on_error
         self.max_errors = max_errors
+        self.errors_file = errors_file
         self.device = None if device is None else torch.device(device)
         self.pipeline = pipeline
         self.pipeline_options = pipeline_options
@@ -164,11 +169,9 @@ class DataLoader(_TorchLoader[_T]):
         self.check_worker_number_rationality()
         return WorkerIterator(self, self._state, resumed)
 
-    @property
-    def error_count(self) -> int:
-        """Samples of this epoch that could not be read."""
-        progress = self._state.progress
-        return 0 if progress is None else progress.errors
+    def __torchdali_bad_samples__(self) -> list[BadSampleLog]:
+        """Returns what has the records of samples that failed."""
+        return [self._state.bad_samples]
 
     def stats(self, reset: bool = False) -> LoaderStats:
         """Returns how long the loop waits for this loader. The time inside workers is not measured.
@@ -215,6 +218,7 @@ class DataLoader(_TorchLoader[_T]):
             check_state(self, state_dict)
         drop_iterator(self)
         self._state.progress, self._state.loaded = None, dict(state_dict) or None
+        self._state.bad_samples.begin_epoch(-1)
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy, here or in another process, has its own workers and epoch.
@@ -273,13 +277,17 @@ def _collate_for(
     collate_fn: Callable[[Any], Any] | None,
     fields: Mapping[str | int, Layout | File | str] | None,
     pipeline_options: Mapping[str, Any] | None,
+    on_error: str,
 ) -> Callable[[Any], Any]:
     """Returns the `collate_fn` of a loader with a pipeline."""
     from torchdali.loader._dataset.columns import FieldCollate
     from torchdali.loader._dataset.pipeline_options import PipelineOptions
 
     options = PipelineOptions(pipeline_options)
-    collate = FieldCollate(FieldMarks(pipeline, fields, options.fields))
+    policies = {on_error, options.arguments.get("on_error")}
+    samples_fail = bool(policies & {"skip", "replace"})
+    marks = FieldMarks(pipeline, fields, options.fields)
+    collate = FieldCollate(marks, keeps_values=samples_fail)
     # Lightning creates another loader from the attributes of one, and passes our function.
     if collate_fn is not None and collate_fn != collate:
         raise _make(

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from torchdali import fn
+from torchdali._common.bad_samples import BadSampleLog
 from torchdali._common.location import SourceLocation
 from torchdali._graph import conditionals
 from torchdali._graph.pytree import flatten
 from torchdali.errors import ArgumentError, ArgumentTypeError, DataError, _make
-from torchdali.loader._dataset.columns import Column, Fields
+from torchdali.loader._dataset.columns import Column, Fields, chosen
 from torchdali.loader._dataset.pipeline_options import PipelineOptions
 from torchdali.loader.fields import FieldMarks, Layout, described
 from torchdali.pipeline import Pipeline
@@ -40,6 +41,7 @@ class FedPipeline:
         options: of the pipeline.
         batch_size: the greatest number of samples.
         seed: of the random operators.
+        policy: `on_error`, and the log for samples that fail.
 
     Attributes:
         pipeline: built.
@@ -54,6 +56,7 @@ class FedPipeline:
         options: PipelineOptions,
         batch_size: int,
         seed: int,
+        policy: tuple[str | None, BadSampleLog],
     ) -> None:
         self._names, count = batch.names, len(batch.columns)
         self._batch_size = batch_size
@@ -66,6 +69,7 @@ class FedPipeline:
         _check_parameters(function, self._names, count)
         pipeline = Pipeline(**options.arguments, batch_size=batch_size, seed=seed)
         driver_of(pipeline).require_layouts()
+        driver_of(pipeline).set_error_policy(*policy)
         with pipeline:
             size = fn.external_source(name=_SIZE, no_copy=True)
             nodes = [fn.external_source(name=name, no_copy=True) for name in self._inputs]
@@ -181,6 +185,8 @@ class FedPipeline:
     def outputs_of(self, submitted: Any, batch: Fields) -> Any:
         """Returns a batch in the structure of the function, the same one until settle().
 
+        None if all of its samples have failed.
+
         Args:
             submitted: what submit() has returned.
             batch: that it was called with.
@@ -189,12 +195,15 @@ class FedPipeline:
             DataError: a field that travels beside the pipeline cannot be collated.
         """
         *made, _ = driver_of(self.pipeline).outputs_of(submitted)
+        rows = driver_of(self.pipeline).value_rows
+        if rows is not None and not rows:
+            return None
         if self._declared is not None:
             self._declared.check_outputs(made)
         outputs = iter(made)
         return self._structure.rebuild(
             [
-                _tensors(next(outputs)) if field is None else _beside(batch, field)
+                _tensors(next(outputs)) if field is None else _beside(batch, field, rows)
                 for field in self._fields
             ]
         )
@@ -221,9 +230,11 @@ def _no_data(batch: Fields, index: int) -> Exception:
     )
 
 
-def _beside(batch: Fields, index: int) -> Any:
-    """Returns a field that travels beside the pipeline."""
+def _beside(batch: Fields, index: int, rows: Sequence[int] | None) -> Any:
+    """Returns a field that travels beside the pipeline; `rows`: the samples, None: all."""
     column = batch.columns[index]
+    if rows is not None:
+        column = chosen(column, rows)
     if column.failure is not None:
         raise _make(
             DataError,

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from torchdali.errors import FileError
 
 __all__ = [
     "NO_SAMPLES",
@@ -14,6 +16,7 @@ __all__ = [
     "FetchOptions",
     "Fetcher",
     "SampleErrors",
+    "collate_good",
     "is_stateful",
     "plain_state",
 ]
@@ -64,14 +67,24 @@ class FetchOptions:
 
 @dataclass
 class SampleErrors:
-    """Samples that could not be read: how many, and the error of the first one."""
+    """Samples of a batch that could not be read.
 
-    count: int = 0
+    Attributes:
+        records: of each: index in the batch, where it is from, class and text of its exception.
+        first: the first one, with the traceback.
+    """
+
+    records: list[tuple[int, str, str, str]] = field(default_factory=list)
     first: str = ""
 
-    def note(self, where: str) -> None:
-        """Counts the exception that is being handled."""
-        self.count += 1
+    @property
+    def count(self) -> int:
+        """Number of those samples."""
+        return len(self.records)
+
+    def note(self, sample: int, where: str, error: Exception) -> None:
+        """Adds an exception that is being handled."""
+        self.records.append((sample, where, type(error).__name__, str(error)))
         if not self.first:
             self.first = f"{where}: {traceback.format_exc().rstrip()}"
 
@@ -175,7 +188,9 @@ class Fetcher:
     def fetch(self, indices: Any, errors: SampleErrors) -> Any:
         """Returns a batch, or NO_SAMPLES; see samples()."""
         found = self.samples(indices, errors)
-        return found if found is NO_SAMPLES else self._collate(found)
+        if found is NO_SAMPLES:
+            return found
+        return collate_good(self._collate, found, errors, self._options.on_error)
 
     def _samples(self, indices: Any) -> Any:
         dataset = self._dataset
@@ -216,11 +231,11 @@ class Fetcher:
         """
         found: list[Any] = []
         missing = 0
-        for index in self._until_cancelled(indices):
+        for sample, index in enumerate(self._until_cancelled(indices)):
             try:
                 found.append(self._dataset[index])
-            except Exception:
-                errors.note(f"index {index!r}")
+            except Exception as error:
+                errors.note(sample, f"index {index!r}", error)
                 if self._options.on_error == "replace":
                     if found:
                         found.append(found[-1])
@@ -233,26 +248,64 @@ class Fetcher:
         if self._ended:
             raise StopIteration
         if not options.batched:
-            return self._next(errors)
+            return self._next(errors, 0)
         samples: list[Any] = []
         try:
-            for _ in self._until_cancelled(range(options.batch_size)):
-                samples.append(self._next(errors))  # noqa: PERF401 (it may raise StopIteration)
+            for sample in self._until_cancelled(range(options.batch_size)):
+                samples.append(self._next(errors, sample))  # noqa: PERF401 (it may raise StopIteration)
         except StopIteration:
             self._ended = True
         if not samples or (options.drop_last and len(samples) < options.batch_size):
             raise StopIteration
         return samples
 
-    def _next(self, errors: SampleErrors) -> Any:
+    def _next(self, errors: SampleErrors, sample: int) -> Any:
         assert self._iterator is not None
         while True:
             try:
                 return next(self._iterator)
             except StopIteration:
                 raise
-            except Exception:
+            except Exception as error:
                 # Without the limit, an iterator that always fails would loop forever.
                 if self._options.on_error == "raise" or errors.count > self._options.max_errors:
                     raise
-                errors.note("the next sample")
+                errors.note(sample, "the next sample", error)
+
+
+def collate_good(
+    collate: Callable[[Any], Any], samples: Any, errors: SampleErrors, on_error: str
+) -> Any:
+    """Returns a batch of the samples whose files can be read, or NO_SAMPLES.
+
+    Args:
+        collate: makes a batch; it may read files that samples name.
+        samples: of a batch.
+        errors: gets those that cannot be read.
+        on_error: of the loader.
+    """
+    if on_error == "raise" or not isinstance(samples, list):
+        return collate(samples)
+    bad = {record[0] for record in errors.records} if on_error == "skip" else set()
+    # The index in the batch of each sample that is left.
+    places = [place for place in range(len(samples) + len(bad)) if place not in bad]
+    good, missing = list(samples), set()
+    while good:
+        try:
+            return collate(good)
+        except FileError as error:
+            if error.sample is None:
+                raise
+            place = places[error.sample]
+            errors.note(place, error.source or f"sample {place}", error)
+            if on_error == "skip":
+                del good[error.sample], places[error.sample]
+                continue
+            missing.add(error.sample)
+            found = [i for i in range(len(good)) if i not in missing]
+            if not found:
+                break
+            for i in missing:
+                before = [j for j in found if j < i]
+                good[i] = good[before[-1] if before else found[0]]
+    return NO_SAMPLES

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import collections
 import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data import IterDataPipe, MapDataPipe
 
-from torchdali.errors import DataError, _make
+from torchdali.loader._dataset.failures import EpochFailures
 from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, FetchOptions, SampleErrors
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.process_pool import LoaderWork, ProcessPool
@@ -133,7 +132,11 @@ class LoaderIterator(BaseIterator):
             iterator=self.sampler_iterator,
         )
         self._indices_ahead = collections.deque(state["ahead"] if state else ())
-        self._progress = Progress(self._indices, self.base_seed, self.num_workers, state)
+        log = self._loader_state.bad_samples
+        self._failures = EpochFailures(loader, log, state)
+        self._progress = Progress(self._indices, self.base_seed, self.num_workers, state, log)
+        if self._stage is not None:
+            self._stage.progress = self._progress
         if self._pipeline is not None:
             self._progress.stream = self._random_stream(self._pipeline.given_seed, resumed)
             self._pipeline.start_epoch(self._progress.stream.seed, self._progress.stream.position)
@@ -205,16 +208,17 @@ class LoaderIterator(BaseIterator):
         progress = self._progress
         if progress.finished:
             raise StopIteration
+        self._failures.begin_batch(progress.given)
         try:
             data, steps = self._deliver()
         except StopIteration:
-            for step in self._take_steps():
-                progress.advance(step)
+            passed = self._stage.take_passed() if self._stage else []
+            self._advance([*passed, *self._take_steps()])
             progress.finished = True
             self._end_epoch()
             raise
-        for step in steps:
-            progress.advance(step)
+        self._failures.warn_of_engine()
+        self._advance(steps)
         return self.pinned(data) if self._pins_outputs else data
 
     def _for_stage(self, data: Any) -> Any:
@@ -224,6 +228,13 @@ class LoaderIterator(BaseIterator):
     def _num_samples(self, data: Any) -> int:
         """Returns how many samples of a batch the pipeline processes."""
         return 0 if self._pipeline is None or data is NO_SAMPLES else int(data.size)
+
+    def _advance(self, steps: Sequence[Step]) -> None:
+        """Notes what the user gets, and the samples that could not be read."""
+        for step in steps:
+            self._progress.advance(step)
+        for step in steps:
+            self._failures.count(step.errors)
 
     def _deliver(self) -> tuple[Any, list[Step]]:
         """Returns the next batch, and the same one again until the user has it."""
@@ -245,32 +256,6 @@ class LoaderIterator(BaseIterator):
 
     def _end_epoch(self) -> None:
         """Called when an epoch has ended."""
-
-    def _count_errors(self, errors: SampleErrors | None) -> None:
-        """Counts samples that could not be read.
-
-        Raises:
-            DataError: there are too many of them.
-        """
-        if errors is None or not errors.count:
-            return
-        progress, options = self._progress, self._options
-        if not progress.errors:
-            done = "are left out" if options.on_error == "skip" else "are replaced by others"
-            warnings.warn(
-                f"a sample of {type(self.dataset).__name__} could not be read; such samples "
-                f"{done} (on_error={options.on_error!r}), and counted in error_count. The first "
-                f"one, {errors.first}",
-                stacklevel=7,
-            )
-        progress.errors += errors.count
-        if progress.errors > options.max_errors:
-            raise _make(
-                DataError,
-                f"{progress.errors} samples of this epoch could not be read, more than "
-                f"max_errors={options.max_errors}. One of them, {errors.first}",
-                fix="repair the dataset, or raise max_errors",
-            )
 
 
 class InProcessIterator(LoaderIterator):
@@ -295,13 +280,14 @@ class InProcessIterator(LoaderIterator):
         progress = self._progress
         if progress.finished:
             raise StopIteration
+        self._failures.begin_batch(progress.given)
         try:
             while True:
                 errors = self._errors
                 data = self._fetcher.fetch(self._next_indices(), errors)
                 if errors.count:
                     self._errors = SampleErrors()
-                    self._count_errors(errors)
+                    self._failures.count(errors)
                 if data is not NO_SAMPLES:
                     break
         except StopIteration:
@@ -317,7 +303,6 @@ class InProcessIterator(LoaderIterator):
             errors = SampleErrors()
             try:
                 data = self._fetcher.fetch(indices, errors)
-                self._count_errors(errors)
                 samples = self._num_samples(data)
                 if data is not NO_SAMPLES:
                     data = self._for_stage(data)
@@ -327,7 +312,7 @@ class InProcessIterator(LoaderIterator):
             state = self._fetcher.state() if self._fetcher.has_state else None
             ticket = self._new_ticket(indices)
             has_batch = data is not NO_SAMPLES
-            steps = [*self._steps, Step(ticket, 0, state, False, has_batch, samples)]
+            steps = [*self._steps, Step(ticket, 0, state, False, has_batch, samples, errors)]
             if not has_batch:
                 self._steps = steps
                 self._take_indices(indices)
@@ -435,9 +420,10 @@ class WorkerIterator(LoaderIterator):
             worker = 0 if self._uses_threads else reply.worker
             has_batch = reply.data is not NO_SAMPLES
             samples = self._num_samples(reply.data)
-            self._steps.append(Step(ticket, worker, reply.state, reply.ended, has_batch, samples))
+            self._steps.append(
+                Step(ticket, worker, reply.state, reply.ended, has_batch, samples, reply.errors)
+            )
             self._post(queue)
-            self._count_errors(reply.errors)
             if reply.error is not None:
                 reply.error.reraise()
             if has_batch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from torchdali._common.bad_samples import BadSampleLog
 from torchdali.loader._dataset.clock import WaitClock
 from torchdali.loader._dataset.progress import Progress
 
@@ -19,6 +20,7 @@ class LoaderState:
         loaded: what load_state_dict() was called with, until the next epoch begins.
         idle_pipelines: pipelines of earlier epochs, for the next.
         epoch: number of the last epoch whose batches a pipeline with a given seed processes.
+        bad_samples: those of the epoch, as far as the user is.
         clock: measures how long the user waits.
     """
 
@@ -27,4 +29,6 @@ class LoaderState:
         self.loaded: dict[str, Any] | None = None
         self.idle_pipelines: list[Any] = []
         self.epoch = -1
+        self.bad_samples = BadSampleLog()
+        self.bad_samples.epoch = -1  # before the first one
         self.clock = WaitClock()

@@ -8,6 +8,7 @@ from typing import Any
 
 from torchdali.loader._dataset.columns import Fields
 from torchdali.loader._dataset.fed_pipeline import FedPipeline
+from torchdali.loader._dataset.fetch import NO_SAMPLES
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.pipeline_options import PipelineOptions
 from torchdali.loader._dataset.stages import Stage
@@ -34,6 +35,8 @@ class PipelineStage(Stage):
         self._batch_size = size if isinstance(size, int) else 0
         self._idle: list[FedPipeline] = state.idle_pipelines
         self._clock = state.clock
+        self._on_error = None if loader.on_error == "raise" else loader.on_error
+        self._bad_samples = state.bad_samples
         self._current: FedPipeline | None = None
         self._seed = 0
         # The batch that was begun last, and the number of its first sample. Without a batch: that of
@@ -84,7 +87,13 @@ class PipelineStage(Stage):
         if idle is None or not idle.fits(batch):
             self._batch_size = max(batch.size, self._batch_size)
             idle = FedPipeline(
-                self._function, batch, self._marks, self._options, self._batch_size, self._seed
+                self._function,
+                batch,
+                self._marks,
+                self._options,
+                self._batch_size,
+                self._seed,
+                (self._on_error, self._bad_samples),
             )
             self._clock.pipeline = weakref.ref(idle.pipeline)
         idle.move_to(self._seed, position)
@@ -93,7 +102,10 @@ class PipelineStage(Stage):
     def finish(self, begun: Any) -> Any:
         """See Stage. The engine drops the batches that clear() has dropped."""
         pipeline, submitted, batch = begun
-        return pipeline.outputs_of(submitted, batch)
+        indices = self.progress.indices_of(self._finishing) if self.progress else None
+        self._bad_samples.sources = indices and [f"index {index!r}" for index in indices]
+        outputs = pipeline.outputs_of(submitted, batch)
+        return NO_SAMPLES if outputs is None else outputs
 
     def release(self, begun: Any) -> None:
         """See Stage."""

@@ -20,7 +20,13 @@ from torchdali._workers.failures import WorkerFailure, WorkerStartFailure, Worke
 from torchdali._workers.pool import Pool
 from torchdali._workers.process import Work
 from torchdali.loader._dataset.collate import SlabCollate, disable_torch_shared_memory
-from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, FetchOptions, SampleErrors
+from torchdali.loader._dataset.fetch import (
+    NO_SAMPLES,
+    Fetcher,
+    FetchOptions,
+    SampleErrors,
+    collate_good,
+)
 from torchdali.loader._dataset.torch_internals import (
     set_worker_info,
     torch_collate,
@@ -126,7 +132,10 @@ class LoaderWork(Work):
                 return Reply(worker, state=state, ended=True, errors=errors)
             if data is not NO_SAMPLES:
                 in_slab = self._slab_collate
-                data = in_slab(data, slab) if in_slab else self.collate(data)
+                if in_slab:
+                    data = in_slab(data, slab)
+                else:
+                    data = collate_good(self.collate, data, errors, self.options.on_error)
             return samples_reply(fetcher, worker, data, errors)
         except Exception:
             return failed_reply(worker, _KIND)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from torchdali._common.bad_samples import BadSampleLog
 from torchdali.errors import ArgumentError, _make
-from torchdali.loader._dataset.fetch import Fetcher, plain_state
+from torchdali.loader._dataset.fetch import Fetcher, SampleErrors, plain_state
 from torchdali.loader._dataset.sampling import IndexStream, generators_of, random_state
 from torchdali.loader._dataset.torch_internals import is_iterable, reported_length
 
@@ -28,6 +30,7 @@ class Step:
         ended: whether the worker has no more batches.
         has_batch: whether the user gets a batch.
         samples: of the batch, if a pipeline processes it.
+        errors: samples of the job that could not be read; None: none.
     """
 
     ticket: int
@@ -36,6 +39,7 @@ class Step:
     ended: bool = False
     has_batch: bool = True
     samples: int = 0
+    errors: SampleErrors | None = None
 
 
 @dataclass
@@ -66,10 +70,10 @@ class Progress:
         seed: of worker 0.
         num_workers: of the loader.
         state: the state() to continue from; None: the beginning.
+        bad_samples: those of the epoch, as far as the user is.
 
     Attributes:
         given: batches that the user has.
-        errors: samples that could not be read, as far as the user is.
         finished: whether the epoch has ended.
         ended: the workers that have no more batches.
         turn: the worker whose batch comes next.
@@ -78,15 +82,20 @@ class Progress:
     """
 
     def __init__(
-        self, indices: IndexStream, seed: Any, num_workers: int, state: dict[str, Any] | None
+        self,
+        indices: IndexStream,
+        seed: Any,
+        num_workers: int,
+        state: dict[str, Any] | None,
+        bad_samples: BadSampleLog,
     ) -> None:
+        self._bad_samples = bad_samples
         self._seed = seed
         self._num_workers = max(num_workers, 1)
         self._indices = indices
         self._ahead: dict[int, Any] = {}  # ticket -> indices of a batch that the user does not have
         self.finished = False
         self.given: int = state["given"] if state else 0
-        self.errors: int = state["errors"] if state else 0
         self._states: list[Any] = list(state["workers"]) if state else [None] * self._num_workers
         self.ended: set[int] = set(state["ended"]) if state else set()
         self.turn: int = state["turn"] if state else 0
@@ -97,6 +106,19 @@ class Progress:
     def add_ahead(self, ticket: int, indices: Any) -> None:
         """Notes indices that a batch will be made of."""
         self._ahead[ticket] = indices
+
+    def indices_of(self, steps: Sequence[Step]) -> list[Any] | None:
+        """Returns the indices of the samples that could be read, of the last step; None: unknown.
+
+        Args:
+            steps: that the user has not got.
+        """
+        indices = self._ahead.get(steps[-1].ticket) if steps else None
+        if not isinstance(indices, (list, tuple)):
+            return None
+        errors = steps[-1].errors
+        bad = {record[0] for record in errors.records} if errors else set()
+        return [index for sample, index in enumerate(indices) if sample not in bad]
 
     def advance(self, step: Step) -> None:
         """Notes what the user gets. The same step may be noted again, after an interruption."""
@@ -123,7 +145,8 @@ class Progress:
             "iterable": iterable,
             "begun": True,
             "given": self.given,
-            "errors": self.errors,
+            "errors": self._bad_samples.count,
+            "epoch": self._bad_samples.epoch,
             "finished": self.finished,
             "seed": self._seed,
             "length": reported_length(loader),

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from torchdali.loader._dataset.progress import Step
+from torchdali.loader._dataset.fetch import NO_SAMPLES
+from torchdali.loader._dataset.progress import Progress, Step
 
 __all__ = ["Fetch", "PlainDeviceStage", "Stage", "StreamDeviceStage", "device_stage", "map_tensors"]
 
@@ -61,30 +62,42 @@ class Stage:
 
     An error of a batch is raised when that batch would be returned. next() returns a batch again
     until done() says that the caller has it, so that an interruption loses none.
+
+    Attributes:
+        progress: of the loader in this epoch.
     """
 
     depth = 1
+    progress: Progress | None = None
 
     def __init__(self) -> None:
         self._queue: tuple[_Entry, ...] = ()
         self._fetched: tuple[Any, list[Step]] | None = None  # not begun yet
         self._returned: _Entry | None = None  # by next(), and not done
         self._ended = False
+        self._passed: list[Step] = []  # of batches that the user does not get
+        self._finishing: list[Step] = []
 
     def begin(self, batch: Any) -> Any:
         """Starts work on a batch; returns what finish() needs. May be called again for a batch."""
         raise NotImplementedError
 
     def finish(self, begun: Any) -> Any:
-        """Returns the batch for the user; the same one again if it is called again."""
+        """Returns the batch for the user, or NO_SAMPLES; the same one again if it is called again."""
         raise NotImplementedError
 
     def release(self, begun: Any) -> None:
         """The user has what finish() has returned."""
 
+    def take_passed(self) -> list[Step]:
+        """Returns the steps of batches that the user does not get, once."""
+        passed, self._passed = self._passed, []
+        return passed
+
     def clear(self) -> None:
         """Drops the batches in work."""
         self._queue, self._fetched, self._returned, self._ended = (), None, None, False
+        self._passed = []
 
     def next(self, fetch: Fetch, fetched: Callable[[], None]) -> tuple[Any, list[Step]]:
         """Returns the next batch, and begins others.
@@ -93,6 +106,18 @@ class Stage:
             fetch: returns a batch, the same one until `fetched` is called.
             fetched: says that the batch is here.
         """
+        while True:
+            data = self._next(fetch, fetched)
+            if data is not NO_SAMPLES:
+                return data, [*self._passed, *self._queue[0].steps]
+            self._pass_over(self._queue[0].steps)
+            self.release(self._queue[0].begun)
+            self._queue, self._returned = self._queue[1:], None
+
+    def _pass_over(self, steps: Sequence[Step]) -> None:
+        self._passed += [dataclasses.replace(step, has_batch=False) for step in steps]
+
+    def _next(self, fetch: Fetch, fetched: Callable[[], None]) -> Any:
         while len(self._queue) <= self.depth and not self._ended:
             try:
                 if self._fetched is None:
@@ -114,21 +139,22 @@ class Stage:
         try:
             if entry.error is not None:
                 raise entry.error
-            data = self.finish(entry.begun)
+            self._finishing = entry.steps
+            return self.finish(entry.begun)
         except Exception:
             self._queue = self._queue[1:]
+            self._pass_over(entry.steps)
             raise
         finally:
             self._returned = entry
             del entry  # an error refers to this frame
-        return data, self._queue[0].steps
 
     def done(self) -> None:
         """The caller has the batch that next() has returned. May be called again."""
         entry = self._returned
         if entry is not None and self._queue and self._queue[0] is entry:
             self.release(entry.begun)
-            self._queue = self._queue[1:]
+            self._queue, self._passed = self._queue[1:], []
         self._returned = None
 
 
@@ -139,6 +165,15 @@ class TwoStages(Stage):
         super().__init__()
         self._first, self._second = first, second
 
+    @property
+    def progress(self) -> Progress | None:
+        """See Stage."""
+        return self._first.progress
+
+    @progress.setter
+    def progress(self, progress: Progress | None) -> None:
+        self._first.progress = progress
+
     def next(self, fetch: Fetch, fetched: Callable[[], None]) -> tuple[Any, list[Step]]:
         """See Stage."""
         return self._second.next(lambda: self._first.next(fetch, fetched), self._first.done)
@@ -146,6 +181,10 @@ class TwoStages(Stage):
     def done(self) -> None:
         """See Stage."""
         self._second.done()
+
+    def take_passed(self) -> list[Step]:
+        """See Stage."""
+        return [*self._first.take_passed(), *self._second.take_passed()]
 
     def clear(self) -> None:
         """See Stage."""

@@ -19,6 +19,7 @@ from torchdali.loader._dataset.fetch import (
     Fetcher,
     FetchOptions,
     SampleErrors,
+    collate_good,
     is_stateful,
 )
 from torchdali.loader._dataset.torch_internals import worker_info
@@ -240,7 +241,11 @@ class _Worker:
             epoch, ticket, _ = job
             if reply.data is not NO_SAMPLES:
                 try:
-                    reply.data = self._collate(reply.data)
+                    errors = reply.errors or SampleErrors()
+                    reply.data = collate_good(
+                        self._collate, reply.data, errors, self._options.on_error
+                    )
+                    reply.errors = errors if errors.count else None
                 except BaseException:
                     reply = failed_reply(self.info.id, _KIND)
             with shared.changed:
