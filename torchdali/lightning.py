@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.utils.data import Dataset, DistributedSampler, IterableDataset
 
+from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader import DataLoader
 from torchdali.loader._pipeline.pipeline_loader import PipelineLoader
@@ -36,7 +37,7 @@ _STAGES = ("train", "val", "test", "predict")
 _OPTIONS = ("batch_size", "pipeline_args", "loader_args")
 
 
-class DataModule(LightningDataModule):
+class DataModule(LightningDataModule, ListsBadSamples):
     """Gives Lightning's Trainer loaders over pipelines, one or several for each stage.
 
     Ranks come from the trainer, so that it has no sampler to inject; their batches are moved
@@ -55,7 +56,8 @@ class DataModule(LightningDataModule):
         predict: what to predict.
         batch_size: of each process; None: as pipelines say, 1 for datasets.
         pipeline_args: keyword arguments of all functions.
-        loader_args: arguments of PipelineLoader, or for datasets of torchdali.DataLoader.
+        loader_args: arguments of PipelineLoader, or for datasets of torchdali.DataLoader, such as
+            `on_error`. The samples that failed are in `errors`, those of all stages.
         stages: for some stages other values: {"val": {"batch_size": 256, "loader_args": ...}};
             `pipeline_args` and `loader_args` there are added to those of all stages.
 
@@ -238,6 +240,11 @@ class DataModule(LightningDataModule):
             stage: [loader.stats(reset=reset) for loader in loaders if hasattr(loader, "stats")]
             for stage, loaders in self._loaders.items()
         }
+
+    def __torchdali_bad_samples__(self) -> list[BadSampleLog]:
+        """Returns what has the records of samples that failed, of all loaders."""
+        loaders = [one for loaders in self._loaders.values() for one in loaders]
+        return [log for loader in loaders for log in loader.__torchdali_bad_samples__()]
 
     # -- states
 

@@ -13,6 +13,7 @@ import torch
 
 pytest.importorskip("lightning")
 
+from helpers.bad_files import decoded, write_files
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from lightning.pytorch.utilities import CombinedLoader
@@ -269,3 +270,14 @@ def test_a_checkpoint_of_other_data_is_an_error(root):
         data.load_state_dict({"train": [{}]})
     with pytest.raises(ValueError, match="1 loaders for `train`, there are 2"):
         data.train_dataloader()
+
+
+def test_samples_that_fail_are_left_out_and_listed(tmp_path):
+    paths = write_files(tmp_path / "images", SIZE, {3: "truncated", 9: "missing"})
+    data = DataModule(
+        decoded, batch_size=4, pipeline_args={"paths": paths}, loader_args={"on_error": "skip"}
+    )
+    model = Recorder()
+    trainer_of(tmp_path, max_epochs=1).fit(model, data)
+    assert model.of_epoch(0) == [i for i in range(SIZE) if i not in (3, 9)]
+    assert [error.source for error in data.errors] == [paths[3], paths[9]]
