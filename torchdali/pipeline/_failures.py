@@ -33,23 +33,31 @@ class RunFailures:
         self.expected: int | None = None
         self.kept_rows: Sequence[int] | None = None
         self.value_rows: Sequence[int] | None = None
+        self._noted = -1  # the turn of the iteration that was noted last
         self._first_batch = 0  # iterations that were taken when the epoch began
 
     def note(self) -> None:
-        """Records the samples of the iteration that was taken last.
+        """Records the samples of the iteration that wait() has returned.
 
         Raises:
             DataError: too many samples of the epoch have failed.
         """
-        found = self._executor.take_bad_samples()
+        executor = self._executor
+        found = executor.take_bad_samples()
         if found is None:
             self.kept_rows = self.value_rows = None
             return
         errors, self.kept_rows, self.value_rows = found
         if self.expected is not None:
             errors = [error for error in errors if error.sample < self.expected]
-        if errors:
-            self.log.note(errors, self._executor.iterations_taken - 1 - self._first_batch)
+        # An iteration comes again if the caller was interrupted before it had it.
+        turn, self._noted = self._noted, executor.oldest
+        if errors and turn != self._noted:
+            try:
+                self.log.note(errors, executor.iterations_taken - self._first_batch)
+            except Exception:
+                executor.holds = False  # the next call returns the iteration after it
+                raise
 
     def begin_epoch(self, epoch: int, batches: int = 0, errors: int = 0) -> None:
         """Counts anew.

@@ -158,12 +158,6 @@ def _on_error(name: str, value: Any) -> str | None:
     return value  # type: ignore[no-any-return]
 
 
-def _path(name: str, value: Any) -> Any:
-    if value is not None and not isinstance(value, (str, os.PathLike)):
-        raise _make(ArgumentTypeError, f"Pipeline: `{name}` takes a path, got {value!r}")
-    return value
-
-
 def _pickler(name: str, value: Any) -> Any:
     """Returns a module with dumps and loads, or a tuple of it and dicts of their arguments."""
     parts = value if isinstance(value, (tuple, list)) else (value,)
@@ -199,10 +193,13 @@ def _dtype(name: str, value: Any) -> DALIDataType | None:
     return None if dtype is DALIDataType.NO_TYPE else dtype
 
 
-def _layout(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise _make(ArgumentTypeError, f"Pipeline: `{name}` takes strings, got {value!r}")
+def _text(name: str, value: Any, what: str, types: tuple[type, ...] = (str,)) -> Any:
+    if not isinstance(value, types):
+        raise _make(ArgumentTypeError, f"Pipeline: `{name}` takes {what}, got {value!r}")
     return value
+
+
+_layout = functools.partial(_text, what="strings")
 
 
 _at_least_zero = functools.partial(_integer, least=0)
@@ -234,7 +231,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "output_layout": functools.partial(_declared, convert=_layout),
     "on_error": _on_error,
     "max_errors": _at_least_zero,
-    "errors_file": _path,
+    "errors_file": functools.partial(_text, what="a path", types=(str, os.PathLike, type(None))),
     "exec_dynamic": lambda _, value: bool(value),
     "stream_policy": functools.partial(_member, members=StreamPolicy),
     "concurrency": functools.partial(_member, members=OperatorConcurrency),

@@ -9,15 +9,18 @@ from typing import Any
 from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
 from torchdali.errors import DataError, _make
 from torchdali.pipeline._driver import PipelineDriver, driver_of
+from torchdali.plugin._epochs import _Epochs
+from torchdali.stats import PipelineStats
 
 __all__: list[str] = []
 
 
 class _CountsBadSamples(ListsBadSamples):
-    """The part of an iterator that counts the samples that fail in an epoch."""
+    """The part of an iterator that counts the samples that fail, and reports on its pipelines."""
 
     _pipelines: list[Any]
     _taken: int  # batches of the epoch
+    _epochs: _Epochs | None
     _number = 0  # of the epoch
     _begins_epoch = False  # with the next batch; until then the failures are those of the last one
 
@@ -47,6 +50,30 @@ class _CountsBadSamples(ListsBadSamples):
 
     def _kept_rows(self) -> list[Sequence[int] | None]:
         return [driver.kept_rows for driver in self._drivers()]
+
+    def _begin_batch(self) -> tuple[int, ...] | None:
+        """Returns how many samples of the next batch belong to the epoch; None: all."""
+        if self._begins_epoch:
+            self._begin_epoch(self._number)
+        valid: tuple[int, ...] | None = None
+        if self._epochs is not None:
+            epoch = self._epochs.current()
+            if self._taken + 1 == epoch.batches:
+                valid = epoch.last
+        self._expect(valid)
+        return valid
+
+    def stats(self, reset: bool = False) -> list[PipelineStats]:
+        """Returns how the time is spent, for each pipeline: see Pipeline.stats().
+
+        Args:
+            reset: reset the counters afterwards.
+        """
+        return [pipeline.stats(reset=reset) for pipeline in self._pipelines]
+
+    def __torchdali_trace_owners__(self) -> list[int]:
+        """Returns the numbers that mark the events of the pipelines in a profile."""
+        return [number for driver in self._drivers() for number in driver.trace_owners()]
 
 
 def _good_samples(

@@ -24,7 +24,6 @@ from torchdali.plugin._epochs import (
     _EpochsByReader,
     _EpochsBySize,
 )
-from torchdali.stats import PipelineStats
 
 __all__ = ["LastBatchPolicy"]
 
@@ -317,30 +316,6 @@ class _DaliBaseIterator(_CountsBadSamples):
             if not is_lost:
                 return batch
             self._given += 1
-
-    def _begin_batch(self) -> tuple[int, ...] | None:
-        """Returns how many samples of the next batch belong to the epoch; None: all."""
-        if self._begins_epoch:
-            self._begin_epoch(self._number)
-        valid: tuple[int, ...] | None = None
-        if self._epochs is not None:
-            epoch = self._epochs.current()
-            if self._taken + 1 == epoch.batches:
-                valid = epoch.last
-        self._expect(valid)
-        return valid
-
-    def stats(self, reset: bool = False) -> list[PipelineStats]:
-        """Returns how the time is spent, for each pipeline: see Pipeline.stats().
-
-        Args:
-            reset: reset the counters afterwards.
-        """
-        return [pipeline.stats(reset=reset) for pipeline in self._pipelines]
-
-    def __torchdali_trace_owners__(self) -> list[int]:
-        """Returns the numbers that mark the events of the pipelines in a profile."""
-        return [number for driver in self._drivers() for number in driver.trace_owners()]
 
     def __next__(self) -> Any:
         return self._next()

@@ -231,10 +231,14 @@ class LoaderIterator(BaseIterator):
 
     def _advance(self, steps: Sequence[Step]) -> None:
         """Notes what the user gets, and the samples that could not be read."""
-        for step in steps:
-            self._progress.advance(step)
-        for step in steps:
-            self._failures.count(step.errors)
+        if not self._progress.advance(steps):
+            return
+        try:
+            for step in steps:
+                self._failures.count(step.errors)
+        except Exception:
+            self._delivery = None
+            raise
 
     def _deliver(self) -> tuple[Any, list[Step]]:
         """Returns the next batch, and the same one again until the user has it."""

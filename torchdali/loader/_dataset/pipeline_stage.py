@@ -39,8 +39,8 @@ class PipelineStage(Stage):
         self._bad_samples = state.bad_samples
         self._current: FedPipeline | None = None
         self._seed = 0
-        # The batch that was begun last, and the number of its first sample. Without a batch: that of
-        # the next sample.
+        # The batch that was begun last, and the number of its first sample. Without a batch: that
+        # of the next sample.
         self._begun: tuple[Fields | None, int] = None, 0
 
     @property

@@ -101,7 +101,7 @@ class Progress:
         self.turn: int = state["turn"] if state else 0
         self.fetcher: Fetcher | None = None
         self.stream: RandomStream | None = None
-        self._last_given = 0  # ticket of the last batch that the user has
+        self._last_ticket = 0  # ticket of the last batch that the user has
 
     def add_ahead(self, ticket: int, indices: Any) -> None:
         """Notes indices that a batch will be made of."""
@@ -120,21 +120,28 @@ class Progress:
         bad = {record[0] for record in errors.records} if errors else set()
         return [index for sample, index in enumerate(indices) if sample not in bad]
 
-    def advance(self, step: Step) -> None:
-        """Notes what the user gets. The same step may be noted again, after an interruption."""
-        self._ahead.pop(step.ticket, None)
-        if step.state is not None:
-            self._states[step.worker] = step.state
-        if step.ended:
-            self.ended.add(step.worker)
-        else:
-            self.turn = (step.worker + 1) % self._num_workers
-        if step.has_batch and step.ticket != self._last_given:
-            given = self.given + 1
-            samples = 0 if self.stream is None else self.stream.samples + step.samples
-            self.given, self._last_given = given, step.ticket
-            if self.stream is not None:
-                self.stream.samples = samples
+    def advance(self, steps: Sequence[Step]) -> bool:
+        """Notes what the user gets with a batch; returns whether it was not noted before.
+
+        The same steps may be noted again, after an interruption.
+        """
+        for step in steps:
+            self._ahead.pop(step.ticket, None)
+            if step.state is not None:
+                self._states[step.worker] = step.state
+            if step.ended:
+                self.ended.add(step.worker)
+            else:
+                self.turn = (step.worker + 1) % self._num_workers
+        if not steps or steps[-1].ticket == self._last_ticket:
+            return False
+        given = self.given + sum(step.has_batch for step in steps)
+        samples = sum(step.samples for step in steps)
+        samples += 0 if self.stream is None else self.stream.samples
+        self.given, self._last_ticket = given, steps[-1].ticket
+        if self.stream is not None:
+            self.stream.samples = samples
+        return True
 
     def state(self, loader: Any) -> dict[str, Any]:
         """Returns what state_dict() of the loader returns."""

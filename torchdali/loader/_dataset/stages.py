@@ -83,7 +83,7 @@ class Stage:
         raise NotImplementedError
 
     def finish(self, begun: Any) -> Any:
-        """Returns the batch for the user, or NO_SAMPLES; the same one again if it is called again."""
+        """Returns the batch for the user, or NO_SAMPLES; the same one if it is called again."""
         raise NotImplementedError
 
     def release(self, begun: Any) -> None:

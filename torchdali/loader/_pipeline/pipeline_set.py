@@ -12,11 +12,11 @@ from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
     PipelineError,
-    UnsupportedError,
     _make,
 )
 from torchdali.loader._pipeline.bad_samples import ErrorPolicy, PipelineOutput
 from torchdali.loader._pipeline.epochs import EpochShard, Position
+from torchdali.loader._pipeline.given import as_pipeline, check_usable
 from torchdali.loader._pipeline.ranks import Ranks
 from torchdali.loader._pipeline.state import check_facts
 from torchdali.pipeline import Pipeline
@@ -106,7 +106,7 @@ class PipelineSet:
             return
         sized = {} if batch_size is None else {"batch_size": batch_size}
         made = [
-            one if isinstance(one, Pipeline) else _as_pipeline(one(**self._arguments, **sized))
+            one if isinstance(one, Pipeline) else as_pipeline(one(**self._arguments, **sized))
             for one in self._given
         ]
         sizes = [pipeline.max_batch_size for pipeline in made]
@@ -141,7 +141,7 @@ class PipelineSet:
         if is_new:
             for pipeline in self._pipelines:
                 pipeline.build()
-                _check_usable(pipeline, resumes=checkpoints is not None)
+                check_usable(pipeline, resumes=checkpoints is not None)
             drivers = [driver_of(pipeline) for pipeline in self._pipelines]
             self._inputs_are_fresh = all(driver.is_untouched for driver in drivers)
             self._read_reader_meta()
@@ -165,7 +165,7 @@ class PipelineSet:
                 self._pipelines.append(make_again(batch_size=batch_size))
             else:
                 made = given(**self._arguments, batch_size=batch_size)
-                self._pipelines.append(_as_pipeline(made))
+                self._pipelines.append(as_pipeline(made))
         for given, pipeline in zip(self._given, old, strict=True):
             if pipeline is not given:
                 pipeline.close()
@@ -375,35 +375,3 @@ class PipelineSet:
             if pipeline is not given:
                 pipeline.close()
         self._pipelines, self._is_built = [], False
-
-
-def _check_usable(pipeline: Pipeline, *, resumes: bool) -> None:
-    """Raises TorchdaliError for a built pipeline that a loader cannot drive.
-
-    Args:
-        pipeline: built.
-        resumes: whether the loader has set the checkpoint of the pipeline.
-    """
-    if not driver_of(pipeline).follows_epoch_plans:
-        raise _make(
-            UnsupportedError,
-            "a PipelineLoader cannot drive a pipeline in debug mode, whose operators run as they "
-            "are called",
-            fix="call run() of the pipeline, or make it without debug=True",
-        )
-    if pipeline.is_restored_from_checkpoint and not resumes:
-        raise _make(
-            ArgumentError,
-            "a pipeline with `checkpoint` cannot be in a PipelineLoader",
-            fix="resume with load_state_dict() of the loader",
-        )
-
-
-def _as_pipeline(made: Any) -> Pipeline:
-    if not isinstance(made, Pipeline):
-        raise _make(
-            ArgumentTypeError,
-            f"`pipelines` has a function that returns a {type(made).__name__}, expected a Pipeline",
-            fix="put the function under pipeline_def",
-        )
-    return made
