@@ -21,6 +21,7 @@ def from_source(source, checkpoint=None, depth=2, **args):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "(?s).*items are skipped")
+        warnings.filterwarnings("ignore", "(?s).*how many items a `source`")
         pipe = Pipeline(
             3,
             2,
@@ -215,6 +216,25 @@ def test_a_source_without_a_position_is_warned_about():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         build().run()
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_an_iterable_is_warned_about_where_checkpoints_are_possible(parallel):
+    def build(source, **options):
+        pipe = Pipeline(3, 1, py_start_method="fork", **options)
+        with pipe:
+            pipe.set_outputs(fn.external_source(source, parallel=parallel))
+        pipe.build()
+        pipe.close()
+
+    items = [np.zeros((3, 1))]
+    with pytest.warns(UserWarning, match="how many items a `source` without state_dict") as caught:
+        build(items, enable_checkpointing=True)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        build(items)
+        build(lambda index: items[index % 1], enable_checkpointing=True)
 
 
 def test_a_resumed_iterable_skips_items_with_a_warning():

@@ -289,10 +289,10 @@ class Input:
         self._iteration, self._epoch = 0, epoch
 
     @property
-    def unresumable_reason(self) -> str | None:
-        """Why a checkpoint cannot store its position; None if it can, or data is fed."""
+    def checkpoint_warning(self) -> str | None:
+        """What a checkpoint does not store of its position; None: nothing, or data is fed."""
         source = self._group.source
-        return None if source is None else source.unresumable_reason
+        return None if source is None else source.checkpoint_warning
 
     def state(self) -> dict[str, Any] | None:
         """Returns its position after the last take(); None if data is fed."""

@@ -11,7 +11,7 @@ from typing import Any
 from torchdali._sources.clock import SourceClock
 from torchdali._sources.input import Input, SourceGroup
 from torchdali._sources.parallel_source import ParallelSource
-from torchdali._sources.python_source import OWNER, unstorable, warn_of_skip
+from torchdali._sources.python_source import OWNER, UNKNOWN_POSITION, unstorable, warn_of_skip
 from torchdali._sources.turn import Batches, Turn
 from torchdali._workers.pool import Pool, WorkerFailure
 from torchdali._workers.results import outputs_of
@@ -208,9 +208,9 @@ class ParallelInput(Input):
         return self._since_start == 1 and not self._pool.is_ready(self._queue_number)
 
     @property
-    def unresumable_reason(self) -> str | None:
-        """None: a checkpoint stores its position."""
-        return None
+    def checkpoint_warning(self) -> str | None:
+        """See Input."""
+        return UNKNOWN_POSITION if self._iterates and not self._has_state else None
 
     def state(self) -> dict[str, Any]:
         """Returns its position after the last take().

@@ -16,9 +16,26 @@ from torchdali._common.infos import BatchInfo, SampleInfo
 from torchdali._common.location import SourceLocation, user_stack_level
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 
-__all__ = ["OWNER", "PythonSource", "source_kind", "takes_info", "unstorable", "warn_of_skip"]
+__all__ = [
+    "OWNER",
+    "UNKNOWN_POSITION",
+    "PythonSource",
+    "source_kind",
+    "takes_info",
+    "unstorable",
+    "warn_of_skip",
+]
 
 OWNER = "fn.external_source"
+# Why the position of a source in a checkpoint may not be enough to resume it.
+UNREPEATABLE_CALLS = (
+    "a checkpoint does not hold the position of a `source` that is a callable without parameters; "
+    "after resuming it starts from its beginning, unless you restore its position yourself"
+)
+UNKNOWN_POSITION = (
+    "a checkpoint holds only how many items a `source` without state_dict() has returned; resuming "
+    "iterates over it again and skips as many, which must be the same ones"
+)
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -101,11 +118,11 @@ class PythonSource:
         self._iterate = source if kind == "generator function" else lambda: iter(source)
 
     @property
-    def unresumable_reason(self) -> str | None:
-        """Why a checkpoint cannot store its position, as "a ..."; None if it can."""
-        if self._takes_info or self._has_state or self._iterate is not None:
+    def checkpoint_warning(self) -> str | None:
+        """What a checkpoint does not store of its position; None if it stores all of it."""
+        if self._takes_info or self._has_state:
             return None
-        return "a callable without parameters"
+        return UNREPEATABLE_CALLS if self._iterate is None else UNKNOWN_POSITION
 
     def state(self) -> Any:
         """Returns the source's state_dict(), converted to values of JSON.

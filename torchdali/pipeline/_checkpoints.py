@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torchdali._common.location import SourceLocation, user_stack_level
+from torchdali._sources.python_source import UNKNOWN_POSITION
 from torchdali.errors import ArgumentError, _make
 from torchdali.pipeline._checkpoint_format import Checkpoint, Operator, write_file
 from torchdali.pipeline._positions import RunState
@@ -29,7 +30,7 @@ class Checkpoints:
         enabled: whether checkpoints of external sources are possible.
 
     Warns:
-        UserWarning: an external source cannot be resumed.
+        UserWarning: a checkpoint does not hold all of the position of an external source.
 
     Raises:
         ArgumentError: the checkpoint belongs to another pipeline.
@@ -41,7 +42,10 @@ class Checkpoints:
         if not enabled and start is None:
             return
         for source in run.inputs:
-            _warn_of_source(source.unresumable_reason, source.location)
+            warning = source.checkpoint_warning
+            # Resuming such a source causes another warning, with the number of items.
+            if start is None or warning != UNKNOWN_POSITION:
+                _warn_of_source(warning, source.location)
         if start is not None:
             _check(start, run)
             run.restore(_state(start, run))
@@ -161,14 +165,12 @@ def _state(checkpoint: Checkpoint, run: Run) -> RunState:
     )
 
 
-def _warn_of_source(reason: str | None, location: SourceLocation | None) -> None:
-    if reason is None:
+def _warn_of_source(warning: str | None, location: SourceLocation | None) -> None:
+    if warning is None:
         return
     warnings.warn(
-        f"fn.external_source: a checkpoint does not hold the position of a `source` that is "
-        f"{reason}; after resuming it starts from its beginning, unless you restore its position "
-        "yourself. To fix it: let `source` take an index, or give it state_dict() and "
-        f"load_state_dict()\n  defined at {location}",
+        f"fn.external_source: {warning}. To fix it: let `source` take an index, or give it "
+        f"state_dict() and load_state_dict()\n  defined at {location}",
         UserWarning,
         stacklevel=user_stack_level(),
     )
