@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import collections
 import gc
 import os
 import pickle
@@ -220,10 +219,15 @@ def test_a_lack_of_descriptors_is_an_error_that_names_the_limit(method, limited)
 def test_a_lack_of_descriptors_in_a_worker_is_an_error_that_names_the_limit(started):
     pool = started(workers=1)
     answer(pool, "no descriptors")
-    for number in range(3):  # each with another slab
-        ask(pool, number)
+
+    def use_slabs():
+        for number in range(3):
+            ask(pool, number)
+        for _ in range(3):
+            pool.take(0)
+
     with pytest.raises(WorkerFailure, match="ulimit -n"):
-        collections.deque((pool.take(0) for _ in range(3)), maxlen=0)
+        use_slabs()
     pool.restart()
     assert answer(pool, 1) == 1
 

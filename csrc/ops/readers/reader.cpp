@@ -8,6 +8,11 @@
 #include "io/file.h"
 
 namespace torchdali {
+namespace {
+
+constexpr int64_t kMaxSamplesAhead = 1 << 16;  // each takes a little memory before it is read
+
+}  // namespace
 
 SchemaBuilder& reader_args(SchemaBuilder& schema) {
   return schema.source()
@@ -43,8 +48,8 @@ SchemaBuilder& reader_args(SchemaBuilder& schema) {
            "not while it is in the system's page cache.")
       .arg("prefetch_queue_depth", 1,
            "Number of batches that are read ahead, in addition to those that are scheduled, into "
-           "at most 256 MB of memory. More batches help if storage is slow but serves many "
-           "requests at a time.")
+           "at most 256 MB of memory, and at most 65536 samples. More batches help if storage is "
+           "slow but serves many requests at a time.")
       .arg("dont_use_mmap", false,
            "No effect: files are always read, never mapped. Truncating a mapped file would kill "
            "the process.")
@@ -55,7 +60,10 @@ SchemaBuilder& reader_args(SchemaBuilder& schema) {
 }
 
 Reader::Reader(const OpSpec& spec)
-    : samples_ahead_(spec.get<int64_t>("prefetch_queue_depth") * spec.max_batch_size),
+    : samples_ahead_(
+          std::min(std::min(spec.get<int64_t>("prefetch_queue_depth"), kMaxSamplesAhead) *
+                       spec.max_batch_size,
+                   kMaxSamplesAhead)),
       ahead_({.always = spec.get<bool>("read_ahead")}) {
   const auto check_at_least = [&spec](const char* arg, int64_t least) {
     TORCHDALI_CHECK(spec.get<int64_t>(arg) >= least, "`", arg, "` is ", spec.get<int64_t>(arg),

@@ -131,6 +131,7 @@ def test_hints_do_not_change_the_data(ten):
     plain = one_epoch(files=ten)
     for hint in (
         {"read_ahead": True, "prefetch_queue_depth": 3},
+        {"read_ahead": True, "prefetch_queue_depth": 2**62},
         {"dont_use_mmap": True},
         {"skip_cached_images": True},
         {"tensor_init_bytes": 0},
