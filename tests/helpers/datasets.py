@@ -139,6 +139,18 @@ class Harms(Squares):
         return super().__getitem__(index)
 
 
+class KilledWorker(Dataset):
+    """The process ids of workers; the worker of index 3 is killed."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        if index == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return os.getpid()
+
+
 class Counts(IterableDataset):
     """The numbers up to a count, divided among workers."""
 

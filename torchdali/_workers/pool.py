@@ -54,6 +54,7 @@ class Pool:
 
     Attributes:
         generation: how often the workers were restarted.
+        died: number and exit code of the worker whose end ended the pool; None: none did.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Pool:
         self._channels = Channels()
         # Why there are no workers any more: class and text of the error.
         self._failure: tuple[type[WorkerFailure], str] | None = None
+        self.died: tuple[int, int | None] | None = None
         self._failure_reported = False  # to the user, by take() or first_ready()
 
     # -- start and end
@@ -152,8 +154,8 @@ class Pool:
 
     @property
     def pids(self) -> list[int]:
-        """Process ids of the workers."""
-        return sorted(pid for p in self._processes if (pid := p.pid) is not None)
+        """Process ids of the workers, by their numbers; those that have ended are left out."""
+        return [pid for p in self._processes if (pid := p.pid) is not None]
 
     def close(self, seconds: float = _GRACE_SECONDS) -> None:
         """Ends the workers; kills those that do not end in time. May be called twice."""
@@ -435,8 +437,8 @@ class Pool:
         for message in last_messages(process):
             if message[0] in ("start", "end"):
                 return self._end_announced(message)
-        text = describe_exit(process.index, process.end(_GRACE_SECONDS))
-        return self._end_workers(text, WorkerFailure)
+        self.died = process.index, process.end(_GRACE_SECONDS)
+        return self._end_workers(describe_exit(*self.died), WorkerFailure)
 
     def _end_workers(
         self, text: str, cls: type[WorkerFailure], seconds: float = _GRACE_SECONDS

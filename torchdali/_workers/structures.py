@@ -39,6 +39,7 @@ class _Pickler(pickle.Pickler):
             or obj.device.type != "cpu"
             or obj.layout is not torch.strided
             or obj.is_quantized
+            or obj.is_nested  # torch stores its parts, which are ordinary tensors
             or obj.is_conj()
             or obj.is_neg()
         ):

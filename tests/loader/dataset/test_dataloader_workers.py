@@ -162,6 +162,47 @@ def test_a_worker_that_dies_is_an_error(cls, how):
         list(cls(datasets.Harms(how), batch_size=2, num_workers=2))
 
 
+def test_the_error_of_a_killed_worker_names_its_process_and_the_signal():
+    loader = torchdali.DataLoader(datasets.KilledWorker(), batch_size=None, num_workers=2)
+    iterator = iter(loader)
+    pid = [next(iterator), next(iterator)][1]
+    with pytest.raises(
+        RuntimeError, match=rf"DataLoader worker \(pid {pid}\) is killed by signal: Killed"
+    ):
+        list(iterator)
+
+
+def test_out_of_order_batches_do_not_wait_for_a_slow_worker(cls):
+    go_on = multiprocessing.get_context("fork").Event()
+
+    class Slow(datasets.Squares):
+        def __getitem__(self, index):
+            if index == 0:
+                go_on.wait()
+            return super().__getitem__(index)
+
+    loader = cls(
+        Slow(10), batch_size=None, num_workers=2, in_order=False, multiprocessing_context="fork"
+    )
+    iterator = iter(loader)
+    # Worker 0 is to make 0 and 2. Worker 1 makes the others.
+    assert [next(iterator)[1] for _ in range(8)] == [1, 3, 4, 5, 6, 7, 8, 9]
+    go_on.set()
+    assert [index for _, index in iterator] == [0, 2]
+
+
+def test_nested_tensors_pass_through_workers(cls):
+    strided = [torch.nested.nested_tensor([torch.rand(3, 2), torch.rand(1, 2)]) for _ in range(4)]
+    jagged = [torch.nested.as_nested_tensor(list(t.unbind()), layout=torch.jagged) for t in strided]
+    for data in (strided, jagged):
+        loader = cls(data, batch_size=2, num_workers=2, collate_fn=list)
+        for found, given in zip([t for batch in loader for t in batch], data, strict=True):
+            assert found.layout == given.layout
+            assert all(map(torch.equal, found.unbind(), given.unbind()))
+    with pytest.raises(RuntimeError, match="not currently supported by the default collate_fn"):
+        next(iter(cls(strided, batch_size=2, num_workers=1)))
+
+
 def test_a_dataset_that_cannot_be_pickled_works_with_fork(cls):
     class Local(datasets.Squares):
         pass

@@ -397,8 +397,7 @@ class WorkerIterator(LoaderIterator):
             self._worker_states,
             self.shared_seed,
         )
-        assigns_jobs = self._in_order or options.iterable
-        return ProcessPool(work, self.num_workers, self._context, self._timeout, assigns_jobs)
+        return ProcessPool(work, self.num_workers, self._context, self._timeout)
 
     def _post(self, queue: int) -> None:
         if queue not in self._active:

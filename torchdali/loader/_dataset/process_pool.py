@@ -8,6 +8,7 @@ import dataclasses
 import multiprocessing
 import pickle
 import random
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -172,13 +173,10 @@ class ProcessPool:
         num_workers: number of processes.
         context: of multiprocessing; None: the default one.
         timeout: seconds to wait for a batch; 0: no limit.
-        assigns_jobs: whether each job is for a certain worker, in turns.
     """
 
-    def __init__(
-        self, work: LoaderWork, num_workers: int, context: Any, timeout: float, assigns_jobs: bool
-    ) -> None:
-        self.num_queues = num_workers if assigns_jobs else 1
+    def __init__(self, work: LoaderWork, num_workers: int, context: Any, timeout: float) -> None:
+        self.num_queues = num_workers
         self._timeout = timeout
         self._posted: collections.deque[int] = collections.deque()
         self._epoch = 0
@@ -203,9 +201,8 @@ class ProcessPool:
     def post(self, ticket: int, queue: int, indices: Any) -> None:
         """See WorkerPool."""
         request = pickle.dumps((ticket, self._shared_seed, indices))
-        worker = queue if self.num_queues > 1 or self._pool.num_workers == 1 else -1
         try:
-            posted = self._pool.post(0, epoch=self._epoch, worker=worker, request=request)
+            posted = self._pool.post(0, epoch=self._epoch, worker=queue, request=request)
         except WorkerFailure as failure:
             raise self._lost(failure) from None
         if not posted:
@@ -246,8 +243,19 @@ class ProcessPool:
             return f"DataLoader timed out after {self._timeout} seconds; its workers were ended"
         if isinstance(failure, WorkerStartFailure):
             return f"DataLoader workers cannot be started: {failure.text}"
-        pids = ", ".join(map(str, self._pids))
-        return f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {failure.text}"
+        if self._pool.died is None:
+            pids = ", ".join(map(str, self._pids))
+            return f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {failure.text}"
+        index, code = self._pool.died
+        worker = "DataLoader worker"
+        if len(self._pids) == self.num_queues:  # all of them were alive after the start
+            worker += f" (pid {self._pids[index]})"
+        if code is None or code >= 0:
+            return (
+                f"{worker} exited unexpectedly: {failure.text}. With num_workers=0 the error may "
+                "say more"
+            )
+        return f"{worker} is killed by signal: {signal.strsignal(-code)}. {failure.text}"
 
     def begin_epoch(self, shared_seed: int | None) -> None:
         """See WorkerPool."""
