@@ -68,7 +68,7 @@ class InputLayout {
         return "add the axes it lacks with fn.expand_dims(..., axes=[" + axes +
                "], new_axis_names=\"" + added + "\")";
     }
-    return "if its axes are others than the letters say, name them with fn.reshape(..., layout=)";
+    return "if the letters are wrong, name the axes with fn.reshape(..., layout=)";
   }
 
   std::string name_;

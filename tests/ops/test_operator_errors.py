@@ -118,7 +118,7 @@ def test_a_missing_input_is_an_error_that_names_the_operator():
         ("CHW", "reorder the axes with fn.transpose(..., perm=[1, 2, 0])"),
         ("FCHW", "reorder the axes with fn.transpose(..., perm=[0, 2, 3, 1])"),
         ("HW", 'add the axes it lacks with fn.expand_dims(..., axes=[2], new_axis_names="C")'),
-        ("XYC", "name them with fn.reshape(..., layout=)"),
+        ("XYC", "name the axes with fn.reshape(..., layout=)"),
     ],
 )
 def test_the_fix_for_a_wrong_layout_keeps_the_meaning_of_the_axes(layout, fix):
