@@ -10,6 +10,7 @@
 #include "python/deferred_destroyer.h"
 #include "python/executor_facts.h"
 #include "python/external_batch.h"
+#include "python/functions/generators_turn.h"
 #include "python/one_thread.h"
 #include "python/output_rows.h"
 #include "python/plan_facts.h"
@@ -30,6 +31,7 @@ bool fusion_enabled() {
 
 bool cancel_for(Executor& executor, std::chrono::milliseconds timeout) {
   const py::gil_scoped_release release;
+  const GeneratorsTurn::Pause pause;
   return executor.cancel(timeout);
 }
 
@@ -74,7 +76,7 @@ py::tuple to_output(const Executor& executor, const IterationData& iteration, in
 
 }  // namespace
 
-// Releases the GIL and counts the thread.
+// Releases the GIL, and the turn of a function that waits for another pipeline; counts the thread.
 class PyExecutor::WithoutGil {
  public:
   explicit WithoutGil(PyExecutor& executor) : count_(executor) {}
@@ -89,6 +91,7 @@ class PyExecutor::WithoutGil {
   };
   Count count_;
   py::gil_scoped_release release_;
+  GeneratorsTurn::Pause pause_;
 };
 
 PyExecutor::PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size,
@@ -224,12 +227,14 @@ py::list PyExecutor::plan() const { return plan_facts(executor().plan()); }
 void PyExecutor::set_epoch_plan(const EpochPlan& plan) {
   Executor& e = executor();
   const py::gil_scoped_release release;
+  const GeneratorsTurn::Pause pause;
   e.set_epoch_plan(plan);
 }
 
 void PyExecutor::cancel() {
   Executor& e = executor();
   const py::gil_scoped_release release;
+  const GeneratorsTurn::Pause pause;
   e.cancel();
 }
 
@@ -259,6 +264,7 @@ void PyExecutor::close() {
   }
   {
     const py::gil_scoped_release release;  // the workers may destroy Python objects
+    const GeneratorsTurn::Pause pause;
     // A daemon thread that waits for an iteration must return to Python before the executor ends.
     while (threads_in_engine_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     e.reset();

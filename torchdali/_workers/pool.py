@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
-import functools
 import math
 import os
-import signal
 import time
 import weakref
 from collections.abc import Callable, Collection, Sequence
@@ -23,10 +20,10 @@ from torchdali._workers.failures import (
     WorkerTimeout,
     describe_exit,
 )
-from torchdali._workers.jobs import Job
+from torchdali._workers.jobs import Job, JobQueue
 from torchdali._workers.process import Work
 from torchdali._workers.slabs import SlabStore
-from torchdali._workers.starting import Launcher, Process, end_processes
+from torchdali._workers.starting import Launcher, Process, end_processes, sigint_blocked
 from torchdali.errors import PipelineError, _make
 
 __all__ = ["Pool", "WorkerFailure"]
@@ -78,10 +75,9 @@ class Pool:
         """Makes what workers share. Slabs of an earlier generation stay with their users."""
         self._board = _shm.Board()
         self._slabs = SlabStore(self._works)
-        self._jobs: list[collections.deque[Job]] = [collections.deque() for _ in self._works]
+        self._jobs = [JobQueue(self._board) for _ in self._works]
         # Jobs that cancel() has dropped, and has yet to wait for.
         self._dropped: list[list[Job]] = [[] for _ in self._works]
-        self._dropping: tuple[int, Job] | None = None
         self._channels = Channels()
         # Why there are no workers any more: class and text of the error.
         self._failure: tuple[type[WorkerFailure], str] | None = None
@@ -103,19 +99,15 @@ class Pool:
             PipelineError: the processes cannot be forked.
             WorkerFailure: they ended at once.
         """
-        # Ctrl-C goes to the whole process group. Workers ignore it, but it must not end one that
-        # does not ignore it yet: they inherit this mask, and unblock the signal then.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            for index in range(self.num_workers):
-                self._start_one(index)
+            with sigint_blocked():
+                for index in range(self.num_workers):
+                    self._start_one(index)
         except BaseException as error:
             self._failure = self._failure or (WorkerFailure, str(error))
             self._failure_reported = True
             self.close()
             raise
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         self._channels = Channels(self._processes)
         _pools.add(self)
 
@@ -142,11 +134,7 @@ class Pool:
             process.channel.close()
 
     def restart(self) -> None:
-        """Starts other workers after some were lost. All jobs are gone.
-
-        Raises:
-            As start().
-        """
+        """Starts other workers after some were lost, as start() does. All jobs are gone."""
         self.close()
         self._prepare()
         self.generation += 1
@@ -195,7 +183,7 @@ class Pool:
             WorkerFailure: there are no workers any more.
         """
         self._check_usable()
-        self._drop_interrupted(queue)
+        self._jobs[queue].tidy()
         self._receive(0)  # otherwise a worker that died idle would not be noticed
         if self._board.full:
             return False
@@ -209,8 +197,8 @@ class Pool:
             worker = work.worker
         for process in self._processes:
             self._send_slab(process, queue, worker, slab)
-        post = functools.partial(
-            self._board.post,
+        self._jobs[queue].add(
+            Job(worker, slab),
             source=queue,
             worker=worker,
             slab=self._slabs.number(slab),
@@ -219,17 +207,7 @@ class Pool:
             iteration=iteration,
             epoch=epoch,
         )
-        job = Job(worker, slab)
-        self._jobs[queue].append(job)
-        keep_result(post, job.numbers)
         return True
-
-    def _drop_interrupted(self, queue: int) -> None:
-        """Drops a job whose post() was interrupted before the workers knew of it."""
-        self._finish_drop()
-        jobs = self._jobs[queue]
-        if jobs and not jobs[-1].numbers:
-            jobs.pop()
 
     def _send_slab(self, process: Process, queue: int, worker: int, slab: Any) -> None:
         """Sends the descriptor of a slab to a worker that may need it and does not have it."""
@@ -244,7 +222,7 @@ class Pool:
 
     def pending(self, queue: int) -> int:
         """Returns the number of jobs that were posted and not taken."""
-        self._drop_interrupted(queue)
+        self._jobs[queue].tidy()
         return len(self._jobs[queue])
 
     @property
@@ -259,8 +237,7 @@ class Pool:
 
     def is_ready(self, queue: int) -> bool:
         """Returns whether take() would return at once."""
-        jobs = self._jobs[queue]
-        return bool(jobs) and self._board.complete(jobs[0].number)
+        return self._jobs[queue].is_ready
 
     def first_ready(self, queue: int) -> int:
         """Waits for any job of a queue; returns its position among those that were not taken.
@@ -269,6 +246,7 @@ class Pool:
             WorkerFailure: a worker is gone, or all jobs take too long.
         """
         jobs = self._jobs[queue]
+        jobs.tidy()
         self._wait_for_user(jobs)
         return next(i for i, job in enumerate(jobs) if self._board.complete(job.number))
 
@@ -295,9 +273,7 @@ class Pool:
 
     def oldest(self, queue: int, position: int = 0) -> Job | None:
         """Returns the job whose result() comes next; None if there is none."""
-        self._drop_interrupted(queue)
-        jobs = self._jobs[queue]
-        return jobs[position] if position < len(jobs) else None
+        return self._jobs[queue].at(position)
 
     def result(
         self, queue: int, check: Callable[[], None] | None = None, *, position: int = 0
@@ -306,8 +282,7 @@ class Pool:
         job = self.oldest(queue, position)
         if job is None:
             self._failure_reported = self.is_dead
-            if self.is_dead:
-                raise self._failure_again()
+            self._check_usable()
             raise WorkerFailure(None, None, "no job was posted")
         self._wait_for_user([job], check)
         if job.errors:
@@ -320,21 +295,8 @@ class Pool:
 
     def drop(self, queue: int, job: Job) -> None:
         """Drops a job after its result(), unless that was done."""
-        if job in self._jobs[queue]:
-            self._dropping = queue, job
-            self._finish_drop()
-            if not job.leases:
-                self._slabs.give_back(queue, job.slab)
-
-    def _finish_drop(self) -> None:
-        """Drops a job, even if the call that began it was interrupted."""
-        if self._dropping is not None:
-            queue, job = self._dropping
-            if job in self._jobs[queue]:
-                self._jobs[queue].remove(job)
-            if self._board.complete(job.number):
-                self._board.retire(job.number)
-            self._dropping = None
+        if self._jobs[queue].drop(job) and not job.leases:
+            self._slabs.give_back(queue, job.slab)
 
     def cancel(self, queue: int) -> None:
         """Drops the jobs that were posted, and waits for those that were begun."""
@@ -357,20 +319,15 @@ class Pool:
     # -- waiting for workers
 
     def _check_usable(self) -> None:
-        if self.is_dead:
-            raise self._failure_again()
+        if self._failure is not None:
+            cls, text = self._failure
+            raise cls(None, None, text)
         if os.getpid() != self._owner:
             raise _make(
                 PipelineError,
                 "worker processes cannot be used in a process that was forked after they were "
                 "started; build the pipeline there",
             )
-
-    def _failure_again(self) -> WorkerFailure:
-        """Returns the error that ended the workers, as a new exception."""
-        assert self._failure is not None
-        cls, text = self._failure
-        return cls(None, None, text)
 
     def _wait_for_user(
         self, jobs: Collection[Job], check: Callable[[], None] | None = None
@@ -413,16 +370,11 @@ class Pool:
             if message is None:
                 raise self._worker_died(process)
             if message[0] == "error":
-                self._add_error(*message[1:])
+                for jobs in self._jobs:
+                    jobs.add_error(*message[1:])
             elif message[0] != "done":
                 raise self._end_announced(message)
         return received
-
-    def _add_error(self, number: int, sample: int | None, stored: bytes | None, text: str) -> None:
-        for jobs in self._jobs:
-            for job in jobs:
-                if job.number == number:
-                    job.errors.append((sample, stored, text))
 
     def _end_announced(self, message: tuple[str, str]) -> WorkerFailure:
         """Ends the pool because a worker says that it ends; returns the error."""

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from torchdali import _shm, pickling
@@ -21,7 +21,7 @@ from torchdali._workers.failures import start_error
 from torchdali._workers.process import ProcessEnvironment, Work, run
 from torchdali.errors import ArgumentTypeError, PipelineError, _make
 
-__all__ = ["Launcher", "Process", "end_processes"]
+__all__ = ["Launcher", "Process", "end_processes", "sigint_blocked"]
 
 _MAX_PIECE = 1 << 16
 _STEP_SECONDS = 0.002
@@ -311,3 +311,17 @@ def _payload(works: Sequence[Work], pickler: Any) -> bytes:
             "pipeline",
         ) from error
     return pickle.dumps((ProcessEnvironment(), module.__name__, load_options, data))
+
+
+@contextlib.contextmanager
+def sigint_blocked() -> Iterator[None]:
+    """Starts processes that Ctrl-C cannot end before they ignore it.
+
+    Ctrl-C goes to the whole process group. Workers inherit the mask, and unblock the signal when
+    they ignore it.
+    """
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

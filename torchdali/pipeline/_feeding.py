@@ -18,19 +18,23 @@ __all__ = ["Feeding", "fed_input", "fed_name"]
 
 
 class Feeding:
-    """Feeds the external sources of a run, and takes back what was fed if something fails.
+    """Feeds the external sources of a run, and takes fed data back if something fails.
 
     Args:
         executor: the engine.
         inputs: the external sources.
         names: the name of each operator by its ordinal.
         depth: iterations that are scheduled before the first one is taken.
+
+    Attributes:
+        passed: what the present run() was called with.
     """
 
     def __init__(self, executor: Any, inputs: Inputs, names: Mapping[int, str], depth: int) -> None:
         self._executor, self._inputs = executor, inputs
         self._names = names
         self._depth = depth
+        self.passed: Sequence[tuple[Input, Fed]] = ()
         self._prepared: Turn | None = None  # the turn that iter_setup() was called for
         self._withdrawn: set[int] = set()  # turns that were scheduled with data taken back since
 
@@ -90,33 +94,34 @@ class Feeding:
 
     # -- for Run
 
-    def call(
-        self, feed: Callable[[], None], fed: list[tuple[Input, Fed]], turn: Turn | None = None
-    ) -> None:
-        """Calls a function that calls feed_input().
+    def mark(self) -> Any:
+        """Returns what has been fed and not been taken, for fed_since() and undo()."""
+        return {batch for _, batch in self.inputs.queued()}
 
-        Args:
-            feed: the function.
-            fed: what it has fed is added, also if it fails.
-            turn: is noted as prepared when the function has returned.
-        """
-        before = {batch for _, batch in self.inputs.queued()}
-        try:
-            feed()
-            self._prepared = turn or self._prepared
-        finally:
-            fed += [entry for entry in self.inputs.queued() if entry[1] not in before]
+    def fed_since(self, mark: Any) -> list[tuple[Input, Fed]]:
+        """Returns what has been fed since mark() was called, and not been scheduled."""
+        return [entry for entry in self.inputs.queued() if entry[1] not in mark]
+
+    def undo(self, mark: Any) -> None:
+        """Takes back what has been fed since mark() was called, and not been scheduled."""
+        self.withdraw(self.fed_since(mark))
+
+    def undo_passed(self) -> None:
+        """Takes back what run() was called with."""
+        fed, self.passed = self.passed, ()
+        self.withdraw(fed)
 
     def prepare(self, turn: Turn, iter_setup: Callable[[], None]) -> None:
         """Calls iter_setup() once for a turn; if that fails, what it has fed is taken back."""
         if self._prepared == turn:
             return
-        fed: list[tuple[Input, Fed]] = []
+        mark = self.mark()
         try:
-            self.call(iter_setup, fed, turn)
+            iter_setup()
+            self._prepared = turn
         except BaseException:
             if self._prepared != turn:
-                self.withdraw(fed)
+                self.undo(mark)
             raise
 
     def withdraw(self, fed: Sequence[tuple[Input, Fed]]) -> None:

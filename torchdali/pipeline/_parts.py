@@ -14,7 +14,7 @@ from torchdali._engine.extension import _C
 from torchdali._graph.draw import Picture
 from torchdali._graph.pytree import Structure
 from torchdali._sources.turn import Fed
-from torchdali.errors import ArgumentError, PipelineError, _make
+from torchdali.errors import ArgumentError, PipelineError, TorchdaliError, _make
 from torchdali.pipeline._calls import CallFamily
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.pipeline._checkpoints import Checkpoints, ResumedAt
@@ -23,6 +23,7 @@ from torchdali.pipeline._inspection import Inspection
 from torchdali.pipeline._options import Options
 from torchdali.pipeline._processes import WorkerProcesses
 from torchdali.pipeline._run import Batches, Run
+from torchdali.pipeline._submitting import next_of, share_of, submit
 
 __all__ = ["PipelineParts"]
 
@@ -171,7 +172,36 @@ class PipelineParts:
             for name, batch in data.items():
                 feed_input(name, batch)
 
-        return run.next_of(feed, stay_steady=stay_steady)
+        return next_of(run, feed, stay_steady=stay_steady)
+
+    def schedule(self, run: Run) -> None:
+        """Starts an iteration, as Run.schedule() does."""
+        self.calls.use(PipelineAPIType.SCHEDULED)
+        run.schedule()
+
+    def reset(self) -> None:
+        """Begins the next epoch, as Run.reset() does."""
+        with self.thread:
+            if self.run is not None:
+                self.run.reset()
+
+    def leave(self, error: BaseException) -> None:
+        """Takes back what run() was called with, and lets another thread in, after an error.
+
+        Raises:
+            PipelineError: the error comes from close(), which another thread has called.
+        """
+        if self.run is not None:
+            self.run.feeding.undo_passed()
+        self.thread.inside = False
+        if (
+            self.is_closed
+            and isinstance(error, Exception)
+            and not isinstance(error, (StopIteration, TorchdaliError))
+        ):
+            raise _make(
+                PipelineError, "Pipeline: another thread has closed the pipeline while it ran"
+            ) from error
 
     def share(self) -> Batches:
         """Returns the outputs of the oldest iteration that was scheduled, as Run.share() does."""
@@ -184,12 +214,12 @@ class PipelineParts:
         """See PipelineDriver."""
         with self.thread:
             self.calls.use(PipelineAPIType.SCHEDULED)
-            return self.built().submit(feed)
+            return submit(self.built(), feed)
 
     def outputs_of(self, submitted: Sequence[Fed]) -> Batches:
         """See PipelineDriver."""
         with self.thread:
-            return self.built().share_of(submitted)
+            return share_of(self.built(), submitted)
 
     def settle(self) -> None:
         """See PipelineDriver."""

@@ -135,9 +135,7 @@ class Pipeline(ListsBadSamples):
         """Returns what loaders and iterators drive the pipeline by: a PipelineDriver."""
         return self._parts
 
-    def __torchdali_trace_owners__(self) -> list[int]:
-        """Returns the numbers that mark the events of the pipeline in a profile."""
-        return self._parts.trace_owners()
+    __torchdali_trace_owners__ = forwarded(parts_of, PipelineParts.trace_owners)
 
     def __torchdali_bad_samples__(self) -> list[BadSampleLog]:
         """Returns what has the records of samples that failed."""
@@ -145,9 +143,7 @@ class Pipeline(ListsBadSamples):
 
     # -- options
 
-    batch_size: int = size(
-        "batch_size", "The greatest number of samples in a batch; -1 if missing."
-    )
+    batch_size: int = size("batch_size", "The most samples in a batch; -1 if missing.")
     max_batch_size: int = size("batch_size", "The same as batch_size.")
     num_threads: int = size("num_threads", "Number of worker threads; -1 if missing.")
     device_id: int | None = option("device_id", "GPU of the pipeline, or None.")
@@ -291,7 +287,7 @@ class Pipeline(ListsBadSamples):
         Args:
             cuda_stream: a stream in any form that waits for outputs on the GPU, too; torch's
                 current one always does. Without effect on CPU outputs.
-            **pipeline_inputs: data for external sources by name, as in feed_input().
+            **pipeline_inputs: data for external sources by name; all of it is taken or none.
 
         Raises:
             StopIteration: the data has ended; reset() begins the next epoch.
@@ -310,11 +306,11 @@ class Pipeline(ListsBadSamples):
                 batches = self._parts.next(self.feed_input, pipeline_inputs)
             if cuda_stream is not None:
                 batches = use_on_stream(batches, cuda_stream)
-        except BaseException:
-            thread.inside = False
+        except BaseException as error:
+            self._parts.leave(error)
             raise
         # From here on there is no call that Ctrl-C could follow: the caller gets the batches.
-        run.executor.holds = thread.inside = False
+        run.feeding.passed, run.executor.holds, thread.inside = (), False, False
         return batches
 
     def schedule_run(self) -> None:
@@ -323,9 +319,7 @@ class Pipeline(ListsBadSamples):
         A call that finds the queue full takes effect when an iteration is taken.
         """
         with self._parts.thread:
-            run = run_of(self)
-            self._parts.calls.use(PipelineAPIType.SCHEDULED)
-            run.schedule()
+            self._parts.schedule(run_of(self))
 
     def share_outputs(self, cuda_stream: Any = None) -> _Batches:
         """Returns the outputs of the oldest iteration that was scheduled, when it is finished.
@@ -338,14 +332,12 @@ class Pipeline(ListsBadSamples):
         thread = self._parts.thread
         thread.inside = True
         try:
-            batches = self._parts.share()
-            if cuda_stream is not None:
-                batches = use_on_stream(batches, cuda_stream)
-            run = self._parts.built()
-        except BaseException:
-            thread.inside = False
+            batches = use_on_stream(self._parts.share(), cuda_stream)
+            executor = self._parts.built().executor
+        except BaseException as error:
+            self._parts.leave(error)
             raise
-        run.executor.holds = thread.inside = False
+        executor.holds = thread.inside = False
         return batches
 
     def release_outputs(self) -> None:
@@ -358,9 +350,7 @@ class Pipeline(ListsBadSamples):
 
     def reset(self) -> None:
         """Begins the next epoch; does nothing before the end of the data."""
-        with self._parts.thread:
-            if self._parts.run is not None:
-                self._parts.run.reset()
+        self._parts.reset()
 
     def empty(self) -> bool:
         """Returns whether no iteration is scheduled that was not taken."""

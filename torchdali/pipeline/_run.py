@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
-from torchdali._sources.input import Input
 from torchdali._sources.inputs import Inputs
-from torchdali._sources.turn import Fed, Turn
+from torchdali._sources.turn import Turn
 from torchdali.data_node import OpNode
 from torchdali.errors import TorchdaliError
 from torchdali.pipeline._failures import RunFailures
@@ -144,21 +143,6 @@ class Run:
         )
         return batches
 
-    def next_of(self, feed: Callable[[], None], *, stay_steady: bool) -> Batches:
-        """Returns next() after batches were fed. If that fails, they are taken back.
-
-        Args:
-            feed: calls feed_input().
-            stay_steady: see next().
-        """
-        fed: list[tuple[Input, Fed]] = []
-        try:
-            self.feeding.call(feed, fed)
-            return self.next(stay_steady=stay_steady)
-        except BaseException:
-            self.feeding.withdraw(fed)
-            raise
-
     def schedule(self) -> None:
         """Starts an iteration; the first call starts as many as the queue holds."""
         self.is_steady = False
@@ -182,53 +166,16 @@ class Run:
         self._schedule_deferred()
         return batches
 
-    def submit(self, feed: Callable[[], None]) -> Sequence[Fed]:
-        """Starts an iteration of batches that are fed; if that fails, they are taken back.
-
-        Args:
-            feed: calls feed_input().
-
-        Returns:
-            What has been fed, by which share_of() knows the iteration.
-        """
-        self.is_steady = False
-        fed: list[tuple[Input, Fed]] = []
-        try:
-            self.feeding.call(feed, fed)
-            if not self.inputs:
-                self.schedule()
-            elif self.inputs.are_ready(self._turn):
-                self.fill(self.depth + self.executor.holds)
-            if self._deferred_error is not None:
-                self._raise_deferred()
-        except BaseException:
-            self.feeding.withdraw(fed)
-            raise
-        return [batch for _, batch in fed]
-
-    def share_of(self, fed: Sequence[Fed]) -> Batches:
-        """Returns the outputs of the iteration that submit() has started.
-
-        Iterations before it are dropped: they belong to batches that the caller has given up.
-
-        Raises:
-            PipelineError: its outputs were returned, or it has failed.
-            Exception: the iteration failed.
-        """
-        if fed:
-            self.feeding.drop_before(fed[0], self.fill)
-        return self.share()
-
     def fill(self, target: int) -> None:
         """Schedules until `target` iterations are in flight, or as many as there is data for."""
         executor, inputs = self.executor, self.inputs
         while executor.pending < target and not self._ended and self._deferred_error is None:
             if executor.pending and inputs.are_starting():
                 return
-            if self._iter_setup is None and not inputs.are_ready(self._turn):
+            if self._iter_setup is None and not inputs.are_ready(self.turn):
                 if executor.pending:
                     return
-                inputs.require(self._turn)
+                inputs.require(self.turn)
             try:
                 self._schedule_once()
             except Exception as error:
@@ -236,7 +183,7 @@ class Run:
                     raise
 
     @property
-    def _turn(self) -> Turn:
+    def turn(self) -> Turn:
         """What the sources are asked for next."""
         return Turn(self._epoch, self.executor.begun)
 
@@ -246,7 +193,7 @@ class Run:
         An interruption before that call leaves the turn as it is, and the next attempt finds the
         same data. After the call there is another turn.
         """
-        executor, inputs, turn = self.executor, self.inputs, self._turn
+        executor, inputs, turn = self.executor, self.inputs, self.turn
         if self._iter_setup is not None:
             setup = self._iter_setup()
             assert setup is not None  # the pipeline calls this
@@ -304,10 +251,11 @@ class Run:
         self._deferred_error = error if keep else error.with_traceback(None)
         return True
 
-    def _raise_deferred(self) -> NoReturn:
-        assert self._deferred_error is not None
+    def raise_deferred(self) -> None:
+        """Raises the error that waits for the iterations in flight, if there is one."""
         try:
-            raise self._deferred_error
+            if self._deferred_error is not None:
+                raise self._deferred_error
         finally:
             # A local variable would form a cycle with its traceback.
             self._deferred_error = None
@@ -317,7 +265,7 @@ class Run:
         if not executor.pending:
             if self._deferred_error is None:
                 raise StopIteration
-            self._raise_deferred()
+            self.raise_deferred()
         result = executor.wait()
         batches = tuple([wrap(data, layout, names) for data, layout, names in result])
         if self.failures.lets_samples_fail:

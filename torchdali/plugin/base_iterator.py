@@ -90,7 +90,7 @@ class _DaliBaseIterator(_CountsBadSamples):
         self._late_error: Exception | None = None
         # Of the batch that is being taken: outputs or errors of the pipelines that were asked, and
         # how many pipelines were scheduled again.
-        self._collected: list[Any] = []
+        self._collected: tuple[Any, ...] = ()
         self._rescheduled = 0
         self._first: Any = None
         self._checkpointing = self._check_checkpointing()
@@ -242,15 +242,15 @@ class _DaliBaseIterator(_CountsBadSamples):
             for pipeline in self._pipelines:
                 pipeline.schedule_run()
             self._scheduled = True
-        collected = self._collected
-        for pipeline in self._pipelines[len(collected) :]:
+        for pipeline in self._pipelines[len(self._collected) :]:
             try:
-                collected.append(pipeline.share_outputs())
+                # Nothing is called after share_outputs(), so that Ctrl-C cannot lose the outputs.
+                self._collected = (*self._collected, pipeline.share_outputs())
             except StopIteration:
                 self._ended = True
                 raise
             except Exception as error:
-                collected.append(error)
+                self._collected = (*self._collected, error)
         for pipeline in self._pipelines[self._rescheduled :]:
             try:
                 # Tensors own their memory, so releasing them at once costs no copy.
@@ -259,18 +259,18 @@ class _DaliBaseIterator(_CountsBadSamples):
             except Exception as error:  # of a later batch: this one is good
                 self._late_error = self._late_error or error
             self._rescheduled += 1
-        failures = [entry for entry in collected if isinstance(entry, Exception)]
+        failures = [entry for entry in self._collected if isinstance(entry, Exception)]
         try:
             if failures:
                 self._accept()
                 raise failures[0]
         finally:
             del failures  # an error refers to this frame
-        return [tuple(outputs) for outputs in collected]
+        return [tuple(outputs) for outputs in self._collected]
 
     def _accept(self) -> None:
         """The batch that _take() has returned is done with; until then it is returned again."""
-        self._collected, self._rescheduled = [], 0
+        self._collected, self._rescheduled = (), 0
 
     def _is_over(self) -> bool:
         if self._ended:
@@ -312,7 +312,7 @@ class _DaliBaseIterator(_CountsBadSamples):
                 self._accept()
                 raise
             # No call follows that Ctrl-C could interrupt: the caller gets the batch.
-            self._taken, self._collected, self._rescheduled = self._taken + 1, [], 0
+            self._taken, self._collected, self._rescheduled = self._taken + 1, (), 0
             if not is_lost:
                 return batch
             self._given += 1

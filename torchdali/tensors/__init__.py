@@ -363,8 +363,8 @@ def unwrap(batch: TensorListBase[Any]) -> tuple[_Tensor | list[_Tensor], str, An
 
 
 def use_on_stream(batches: tuple[Any, ...], cuda_stream: Any) -> tuple[Any, ...]:
-    """Returns outputs of a pipeline after a stream was made to wait for those on the GPU."""
-    for batch in batches:
+    """Returns outputs of a pipeline after a stream, if any, was made to wait for them."""
+    for batch in batches if cuda_stream is not None else ():
         if isinstance(batch, TensorListGPU):
             data = batch._data
             wait_on(cuda_stream, [data] if isinstance(data, _Tensor) else data)

@@ -9,15 +9,27 @@
 
 #include "core/random.h"
 #include "python/functions/callbacks.h"
+#include "python/functions/generators_turn.h"
 
 namespace torchdali {
 
 // Saves the states of the global random generators, which belong to the user, and restores them.
+// Other functions that seed them wait in the meantime.
 class GlobalGenerators {
  public:
   // Does nothing unless `seeded`.
   GlobalGenerators(bool seeded, c10::Device device) : gpu_(device.is_cpu() ? -1 : device.index()) {
-    if (seeded) states_ = callback("_generator_states")(gpu_);
+    if (!seeded) return;
+    {
+      const py::gil_scoped_release release;
+      GeneratorsTurn::instance().take();
+    }
+    try {
+      states_ = callback("_generator_states")(gpu_);
+    } catch (...) {
+      GeneratorsTurn::instance().give_back();
+      throw;
+    }
   }
   ~GlobalGenerators() {  // NOLINT(bugprone-exception-escape): only if Python itself is broken
     if (!states_) return;
@@ -26,6 +38,7 @@ class GlobalGenerators {
     } catch (py::error_already_set& e) {
       e.discard_as_unraisable("torchdali: restoring the global generators");
     }
+    GeneratorsTurn::instance().give_back();
   }
   GlobalGenerators(const GlobalGenerators&) = delete;
   GlobalGenerators& operator=(const GlobalGenerators&) = delete;

@@ -13,10 +13,11 @@ from torch.utils.data import Dataset
 
 from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
-from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator, WorkerIterator
+from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.progress import check_state, fresh_state
 from torchdali.loader._dataset.torch_internals import drop_iterator
+from torchdali.loader._dataset.worker_iterator import WorkerIterator
 from torchdali.loader.fields import FieldMarks, File, Layout
 from torchdali.stats import LoaderStats
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The iterators of a loader: in the process itself, and with workers."""
+"""What iterators of a loader have in common, and the iterator without workers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from torch.utils.data import IterDataPipe, MapDataPipe
 from torchdali.loader._dataset.failures import EpochFailures
 from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, FetchOptions, SampleErrors
 from torchdali.loader._dataset.loader_state import LoaderState
-from torchdali.loader._dataset.process_pool import LoaderWork, ProcessPool
 from torchdali.loader._dataset.progress import Progress, RandomStream, Step
 from torchdali.loader._dataset.sampling import (
     IndexStream,
@@ -23,20 +22,17 @@ from torchdali.loader._dataset.sampling import (
     set_generators,
 )
 from torchdali.loader._dataset.stages import device_stage, in_turn
-from torchdali.loader._dataset.thread_pool import ThreadPool
 from torchdali.loader._dataset.torch_internals import (
     BaseIterator,
     is_iterable,
     makes_batches,
     set_reported_length,
-    sharding_init,
 )
-from torchdali.loader._dataset.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     from torchdali.loader._dataset.pipeline_stage import PipelineStage
 
-__all__ = ["InProcessIterator", "LoaderIterator", "WorkerIterator"]
+__all__ = ["InProcessIterator", "LoaderIterator"]
 
 
 def _fetch_options(loader: Any) -> FetchOptions:
@@ -329,118 +325,3 @@ class InProcessIterator(LoaderIterator):
         if self._fetched is not None:
             self._take_indices(self._fetched_of)
             self._fetched, self._fetched_of, self._steps = None, None, []
-
-
-class WorkerIterator(LoaderIterator):
-    """Has worker processes or threads make batches ahead of the user.
-
-    A loader with persistent workers has one iterator, and begins each epoch with it.
-    """
-
-    def __init__(self, loader: Any, state: LoaderState, resumed: dict[str, Any] | None) -> None:
-        self._pool: WorkerPool | None = None
-        super().__init__(loader, state, resumed)
-        self._in_order = loader.in_order
-        self._depth = loader.prefetch_factor
-        self._timeout = loader.timeout
-        self._uses_threads = loader.workers == "threads"
-        self._context = loader.multiprocessing_context
-        self._init = loader.worker_init_fn
-        if isinstance(self.dataset, (IterDataPipe, MapDataPipe)):
-            self._init = sharding_init(self._init, *self.shards)
-        self.begin_epoch(loader, True)
-
-    def begin_epoch(self, loader: Any, first: bool) -> None:
-        """See BaseIterator."""
-        self._random_before = random_state(generators_of(loader))
-        super().begin_epoch(loader, first)
-        if self._stage is not None:
-            self._stage.clear()
-        self._start_epoch(loader)
-        if self._pool is not None and self._pool.is_lost:
-            self._close_pool()
-        pool, is_new = self._pool, self._pool is None
-        if pool is None:
-            pool = self._pool = self._make_pool()
-        else:
-            pool.begin_epoch(self.shared_seed)
-        self._jobs: dict[int, int] = {}  # ticket -> queue
-        count = pool.num_queues
-        self._active = set(range(count)) - self._progress.ended  # queues with more batches
-        depth = self._depth * (1 if count > 1 else self.num_workers)
-        begin = self._progress.turn
-        for turn in range(begin, begin + count * depth):
-            self._post(turn % count)
-        if is_new:
-            pool.start()
-
-    def _make_pool(self) -> WorkerPool:
-        options = self._options
-        seed = int(self.base_seed)
-        if self._uses_threads:
-            return ThreadPool(
-                self.dataset,
-                self.collate,
-                self._init,
-                options,
-                self.num_workers,
-                seed,
-                self._worker_states[0],
-                self._timeout,
-            )
-        work = LoaderWork(
-            self.dataset,
-            self.collate,
-            self._init,
-            options,
-            seed,
-            self._worker_states,
-            self.shared_seed,
-        )
-        return ProcessPool(work, self.num_workers, self._context, self._timeout)
-
-    def _post(self, queue: int) -> None:
-        if queue not in self._active:
-            return
-        try:
-            indices = self._next_indices()
-        except StopIteration:
-            return
-        assert self._pool is not None
-        ticket = self._new_ticket(indices)
-        self._jobs[ticket] = queue
-        self._pool.post(ticket, queue, indices)
-
-    def _fetch(self) -> tuple[Any, list[Step]]:
-        while self._jobs:
-            assert self._pool is not None
-            ticket, reply = self._pool.take(self._in_order)
-            queue = self._jobs.pop(ticket)
-            if queue not in self._active:
-                continue  # the job was posted before the end of the queue was known
-            if reply.ended:
-                self._active.discard(queue)
-            worker = 0 if self._uses_threads else reply.worker
-            has_batch = reply.data is not NO_SAMPLES
-            samples = self._num_samples(reply.data)
-            self._steps.append(
-                Step(ticket, worker, reply.state, reply.ended, has_batch, samples, reply.errors)
-            )
-            self._post(queue)
-            if reply.error is not None:
-                reply.error.reraise()
-            if has_batch:
-                return self._for_stage(reply.data), self._take_steps()
-        raise StopIteration
-
-    def _end_epoch(self) -> None:
-        if not self.has_persistent_workers:
-            self._close_pool()
-
-    def _close_pool(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.close()
-
-    def __del__(self) -> None:
-        self._close_pool()

@@ -68,10 +68,15 @@ class PipelineStage(Stage):
         """See Stage."""
         assert isinstance(batch, Fields)
         current = self._current
+        before = self._begun
         position = self._position_of(batch)
-        if current is None or not current.fits(batch) or current.position != position:
-            current = self._current = self._pipeline_for(batch, position)
-        return current, current.submit(batch), batch
+        try:
+            if current is None or not current.fits(batch) or current.position != position:
+                current = self._current = self._pipeline_for(batch, position)
+            return current, current.submit(batch), batch
+        except Exception:
+            self._begun = before  # a batch that cannot be fed has no random values
+            raise
 
     def _position_of(self, batch: Fields) -> int:
         """Returns the number of the first sample of a batch, the same one if it is begun again."""

@@ -317,13 +317,11 @@ class PipelineLoader(ListsBadSamples):
             try:
                 batches = self._converted(outputs, shards, number)
             except Exception:
-                self._pipelines.collected = None
-                progress.taken += 1
+                self._pipelines.collected, progress.taken = None, number + 1
                 raise
             batch = batches if self._pipelines.is_list else batches[0] if batches else None
             # No call follows that Ctrl-C could interrupt: the caller gets the batch.
-            self._pipelines.collected = None
-            progress.taken += 1
+            self._pipelines.collected, progress.taken = None, number + 1
             if batches:
                 return batch
 

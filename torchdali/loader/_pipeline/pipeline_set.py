@@ -71,7 +71,7 @@ class PipelineSet:
             raise _make(ArgumentError, "`pipeline_args` are for functions, not for pipelines")
         self._reader, self._given_size = reader, size
         self._pipelines: list[Pipeline] = []
-        self.collected: list[Any] | None = None
+        self.collected: tuple[Any, ...] | None = None
         self._is_built = False
         self._seed: int | None = None  # of pipelines that were given none
         self._inputs_are_fresh = True  # external sources are at the beginning of an epoch
@@ -282,29 +282,32 @@ class PipelineSet:
             Exception: the error of the first pipeline that failed. All of them are after the batch.
         """
         if self.collected is None:
-            self.collected = []
-        collected = self.collected
-        for i in range(len(collected), len(self._pipelines)):
+            self.collected = ()
+        for i in range(len(self.collected), len(self._pipelines)):
             shard = shards[i]
             if shard is not None and number >= shard.batches:
-                collected.append(None)
+                self.collected = (*self.collected, None)
                 continue
             driver = driver_of(self._pipelines[i])
             driver.expect(None if shard is None else sum(shard.valid(number)))
             try:
-                leaves = self._pipelines[i].run()
-                collected.append(PipelineOutput(i, leaves, driver.kept_rows))
+                # Nothing is called after run(), so that Ctrl-C cannot lose the outputs.
+                self.collected = (*self.collected, self._pipelines[i].run())
             except Exception as error:
-                collected.append(error)
-        failures = [entry for entry in collected if isinstance(entry, Exception)]
+                self.collected = (*self.collected, error)
+        failures = [entry for entry in self.collected if isinstance(entry, Exception)]
         failures.sort(key=lambda error: not isinstance(error, StopIteration))
         try:
             if failures:
                 self.collected = None
                 raise failures[0]
         finally:
-            del failures, collected  # an error refers to this frame
-        return [entry for entry in self.collected if entry is not None]
+            del failures  # an error refers to this frame
+        return [
+            PipelineOutput(i, entry, driver_of(self._pipelines[i]).kept_rows)
+            for i, entry in enumerate(self.collected)
+            if entry is not None
+        ]
 
     # -- states
 

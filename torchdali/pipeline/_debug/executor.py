@@ -20,6 +20,7 @@ from torchdali._sources.input import Input, SourceGroup
 from torchdali._sources.turn import Turn
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import PipelineError, _make
+from torchdali.pipeline._debug.batches import BatchSize, wanted_samples, with_data
 from torchdali.pipeline._debug.call_site import CallSite
 from torchdali.pipeline._debug.calls import Calls
 from torchdali.pipeline._device import make_device
@@ -90,7 +91,7 @@ class EagerExecutor:
         self._ended: StopIteration | None = None  # of a source, while an error was raised
         self._is_running = False
         self._first_id = 0  # of the samples of this run
-        self._size = _BatchSize()
+        self._size = BatchSize()
 
     # -- for Run
 
@@ -137,7 +138,7 @@ class EagerExecutor:
         for source in self.inputs.values():  # before any of them returns its data
             source.require(self._turn)
         self.calls.begin_run()
-        self._size = _BatchSize()
+        self._size = BatchSize()
         try:
             outputs = self._call_definition()
         except StopIteration:
@@ -163,7 +164,7 @@ class EagerExecutor:
             self._is_running = True
             push_scope(scope, self._owner())
             return [
-                value if isinstance(value, _BATCHES) else _with_data(value).get()
+                value if isinstance(value, _BATCHES) else with_data(value).get()
                 for value in self._define()
             ]
         finally:
@@ -260,7 +261,7 @@ class EagerExecutor:
         """Runs an operator that the definition calls."""
         site, dropped = self.calls.next(node)
         self._keep_fed(dropped)
-        wanted = _wanted_samples(node)
+        wanted = wanted_samples(node)
         if site.source is not None:
             return self._take_input(site, node, wanted)
         if site.node.schema.source:  # asked in every run, whichever samples take the branch
@@ -273,7 +274,7 @@ class EagerExecutor:
 
     def _execute(self, site: CallSite, node: OpNode, wanted: tuple[int, ...] | None) -> list[Batch]:
         """Runs one operator on the samples that are wanted, and returns its outputs."""
-        given = [_with_data(i).batch for i in (*node.inputs, *node.arg_inputs.values())]
+        given = [with_data(i).batch for i in (*node.inputs, *node.arg_inputs.values())]
         inputs = []
         for position, batch in enumerate(given):
             if not (batch.adopted and wanted is not None and len(batch.data) == len(wanted)):
@@ -368,58 +369,3 @@ class EagerExecutor:
                 data = source.input.drain(self.begun)
                 self.fed_early = {**self.fed_early, site.node.name: tuple(data)}
             self.inputs.pop(site.node.name, None)
-
-
-class _BatchSize:
-    """The size of the batches of one run: that of its first batch."""
-
-    def __init__(self) -> None:
-        self.value: int | None = None
-        self._origin = ""
-
-    def check(self, batch: Batch, node: OpNode, what: str) -> None:
-        """Raises PipelineError if a whole batch has another size."""
-        if batch.present is not None:
-            return
-        if self.value is None:
-            self.value = len(batch.data)
-            self._origin = f"{node.schema.fn_name} at {node.location}"
-        elif self.value != len(batch.data):
-            raise _make(
-                PipelineError,
-                f"batches of one run have one size: {what} has {len(batch.data)} samples, expected "
-                f"{self.value}, from {self._origin}",
-                operator=node.schema.fn_name,
-                location=node.location,
-                fix="where the size of batches varies, call the external sources before operators "
-                "without inputs; one value for all samples is a types.Constant",
-            )
-
-
-def _wanted_samples(node: OpNode) -> tuple[int, ...] | None:
-    """Returns the samples that take the branch of a call; None: all."""
-    if not node.guards:
-        return None
-    wanted: set[int] | None = None
-    for predicate, value in node.guards:
-        batch = _with_data(predicate).batch
-        holds = {
-            sample
-            for sample, truth in zip(batch.samples(), batch.data.as_torch_list(), strict=True)
-            if bool(truth) == value
-        }
-        wanted = holds if wanted is None else wanted & holds
-    assert wanted is not None
-    return tuple(sorted(wanted))
-
-
-def _with_data(node: DataNode) -> DataNodeDebug:
-    if isinstance(node, DataNodeDebug):
-        return node
-    raise _make(
-        PipelineError,
-        f"{node!r} was made outside the definition, and a pipeline in debug mode runs only "
-        "what is called inside",
-        location=node.source.location if node.source else None,
-        fix="make the operator in the definition",
-    )

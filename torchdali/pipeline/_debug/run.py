@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from torchdali._sources.input import Input
 from torchdali._sources.inputs import Inputs
-from torchdali._sources.turn import Fed, Turn
+from torchdali._sources.turn import Fed
 from torchdali.data_node import DataNode
 from torchdali.errors import PipelineError, UnsupportedError, _make
 from torchdali.pipeline._debug.executor import EagerExecutor
@@ -101,16 +100,19 @@ class DebugFeeding(Feeding):
         """See Feeding."""
         return super().input_feed_count(input_name) if self._eager.calls.is_traced else self._depth
 
-    def call(
-        self, feed: Callable[[], None], fed: list[tuple[Input, Fed]], turn: Turn | None = None
-    ) -> None:
+    def mark(self) -> Any:
         """See Feeding."""
-        early = self._eager.fed_early
-        try:
-            super().call(feed, fed, turn)
-        except BaseException:
-            self._eager.fed_early = early
-            raise
+        return super().mark(), self._eager.fed_early
+
+    def fed_since(self, mark: Any) -> list[tuple[Input, Fed]]:
+        """See Feeding."""
+        return super().fed_since(mark[0])
+
+    def undo(self, mark: Any) -> None:
+        """See Feeding."""
+        super().undo(mark)
+        if not self._eager.calls.is_traced:
+            self._eager.fed_early = mark[1]
 
 
 class DebugInspection(Inspection):
