@@ -111,6 +111,17 @@ def _random_state() -> tuple[object, ...]:
     return random.getstate(), numpy_state[1].tobytes(), torch.get_rng_state().numpy().tobytes()
 
 
+@pytest.fixture
+def keep_random_state() -> Iterator[None]:
+    """Restores the random states that loaders draw their seeds from."""
+    numpy, python, own = np.random.get_state(), random.getstate(), torch.get_rng_state()  # noqa: NPY002
+    yield
+    gc.collect()  # iterators that a traceback refers to, and their threads
+    np.random.set_state(numpy)  # noqa: NPY002
+    random.setstate(python)
+    torch.set_rng_state(own)
+
+
 @pytest.fixture(autouse=True)
 def _leaves_things_as_they_were(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves another environment, random state or Python thread behind."""

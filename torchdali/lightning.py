@@ -111,7 +111,7 @@ class DataModule(LightningDataModule, ListsBadSamples):
         self._states: dict[str, list[Any]] = {}  # loaded, for loaders that are not made yet
 
     def _check_pipeline_args(self) -> None:
-        """Raises ArgumentError for arguments of functions where there are none."""
+        """Raises ArgumentError for arguments of functions if there is no function."""
         with_functions = {stage for stage, s in self._sources.items() if _has_function(s)}
         wrong = [
             stage

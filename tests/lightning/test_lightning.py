@@ -24,7 +24,10 @@ from torchdali import PipelineLoader, fn, pipeline_def
 from torchdali.lightning import DataModule
 
 SIZE = 24
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.usefixtures("keep_random_state"),  # loaders draw seeds
+]
 
 
 @pytest.fixture(scope="module")

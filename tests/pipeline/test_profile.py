@@ -13,6 +13,8 @@ import torchdali
 from torchdali import DataLoader, PipelineLoader, errors, fn, pipeline_def
 from torchdali._engine.extension import _C
 
+pytestmark = pytest.mark.usefixtures("keep_random_state")  # loaders draw seeds
+
 
 @pipeline_def(batch_size=3, num_threads=2, device_id=None, prefetch_queue_depth=2)
 def tiny():

@@ -16,6 +16,8 @@ from torchdali.pipeline._counters import difference
 from torchdali.plugin.pytorch import DALIGenericIterator
 from torchdali.stats import LoaderStats, PipelineStats
 
+pytestmark = pytest.mark.usefixtures("keep_random_state")  # loaders draw seeds
+
 MS = 10**6
 
 

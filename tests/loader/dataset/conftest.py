@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of tests of DataLoader: classes, numbers of workers, random states."""
+"""Fixtures of tests of DataLoader: classes, numbers of workers."""
 
 from __future__ import annotations
 
-import gc
-import random
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from helpers import datasets
@@ -31,17 +27,6 @@ def workers(request: pytest.FixtureRequest) -> Any:
 def parallel(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Runs a test without workers, with processes and with threads."""
     return PARALLEL[request.param]
-
-
-@pytest.fixture(autouse=True)
-def _keep_random_state() -> Iterator[None]:
-    """Restores the random states that loaders draw their seeds from."""
-    numpy, python, own = np.random.get_state(), random.getstate(), torch.get_rng_state()  # noqa: NPY002
-    yield
-    gc.collect()  # iterators that a traceback refers to, and their threads
-    np.random.set_state(numpy)  # noqa: NPY002
-    random.setstate(python)
-    torch.set_rng_state(own)
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from torchdali import DataLoader, fn, types
+from torchdali import DataLoader, fn, pipeline_def, types
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, LayoutError
 from torchdali.loader import File, Layout
@@ -139,6 +139,17 @@ def test_a_batch_has_one_layout():
         first([image(3, 20, 30), image(20, 30, 3)], lambda x: fn.flip(x))
     with pytest.raises(LayoutError, match="has no layout"):
         first([image(3, 20, 30), image(5, 20, 30)], lambda x: fn.flip(x))
+
+
+def test_a_pipeline_of_its_own_takes_the_default_layout_of_dali():
+    one = image(3, 20, 30)
+
+    @pipeline_def(batch_size=1, num_threads=1)
+    def pipeline():
+        return fn.flip(fn.external_source(source=lambda: [one]))
+
+    (flipped,) = pipeline().run()
+    assert torch.equal(flipped.as_torch()[0], one.flip(1))
 
 
 def test_a_layout_that_an_operator_lacks_is_an_error():

@@ -14,7 +14,7 @@ from torch.utils.data import IterDataPipe, MapDataPipe
 from torchdali.loader._dataset.failures import EpochFailures
 from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, FetchOptions, SampleErrors
 from torchdali.loader._dataset.loader_state import LoaderState
-from torchdali.loader._dataset.progress import Progress, RandomStream, Step
+from torchdali.loader._dataset.progress import Progress, Step
 from torchdali.loader._dataset.sampling import (
     IndexStream,
     generators_of,
@@ -101,7 +101,7 @@ class LoaderIterator(BaseIterator):
         self._stage = in_turn(self._pipeline, device_stage(loader.device))
         # The stage that copies to a device needs page-locked memory, and makes it.
         self._pins_outputs = self._pipeline is not None and self._stage is self._pipeline
-        self._seeded_epochs = 0  # that have begun with the present base_seed
+        state.random_streams.forget_seed()
         self._steps: list[Step] = []  # of jobs without a batch, until the next batch
         self._tickets = 0
         self._delivery: tuple[Any, list[Step]] | None = None  # that the user does not have yet
@@ -134,30 +134,14 @@ class LoaderIterator(BaseIterator):
         if self._stage is not None:
             self._stage.progress = self._progress
         if self._pipeline is not None:
-            self._progress.stream = self._random_stream(self._pipeline.given_seed, resumed)
-            self._pipeline.start_epoch(self._progress.stream.seed, self._progress.stream.position)
+            stream = self._loader_state.random_streams.begin(
+                self._pipeline.given_seed, int(self.base_seed), resumed
+            )
+            self._progress.stream = stream
+            self._pipeline.start_epoch(stream.seed, stream.position)
         self.set_batches_given(self._progress.given)
         self._loader_state.progress = self._progress
         self._steps, self._delivery = [], None
-
-    def _random_stream(self, given: int | None, resumed: dict[str, Any] | None) -> RandomStream:
-        """Returns the random values of an epoch of the pipeline.
-
-        A seed that was given is for all epochs of the loader, which are numbered. Otherwise each
-        has the seed that torch draws for it, except with persistent workers.
-        """
-        loader_state = self._loader_state
-        stored = None if resumed is None else resumed.get("pipeline")
-        if stored is not None:
-            assert resumed is not None
-            loader_state.epoch = stored["epoch"]
-            if not resumed["finished"]:
-                self._seeded_epochs = stored["epoch"] + 1
-                return RandomStream(**stored)
-        epoch = self._seeded_epochs if given is None else loader_state.epoch + 1
-        self._seeded_epochs += 1
-        loader_state.epoch = epoch
-        return RandomStream(int(self.base_seed) if given is None else given, epoch)
 
     def _next_indices(self) -> Any:
         """Returns the next indices; raises StopIteration if there are no more."""

@@ -8,6 +8,7 @@ from typing import Any
 from torchdali._common.bad_samples import BadSampleLog
 from torchdali.loader._dataset.clock import WaitClock
 from torchdali.loader._dataset.progress import Progress
+from torchdali.loader._dataset.random_stream import RandomStreams
 
 __all__ = ["LoaderState"]
 
@@ -19,7 +20,7 @@ class LoaderState:
         progress: how far the user is in the epoch; None: no epoch has begun.
         loaded: what load_state_dict() was called with, until the next epoch begins.
         idle_pipelines: pipelines of earlier epochs, for the next.
-        epoch: number of the last epoch whose batches a pipeline with a given seed processes.
+        random_streams: of the pipeline.
         bad_samples: those of the epoch, as far as the user is.
         clock: measures how long the user waits.
     """
@@ -28,7 +29,7 @@ class LoaderState:
         self.progress: Progress | None = None
         self.loaded: dict[str, Any] | None = None
         self.idle_pipelines: list[Any] = []
-        self.epoch = -1
+        self.random_streams = RandomStreams()
         self.bad_samples = BadSampleLog()
         self.bad_samples.epoch = -1  # before the first one
         self.clock = WaitClock()

@@ -10,13 +10,13 @@ from typing import Any
 from torchdali._common.bad_samples import BadSampleLog
 from torchdali.errors import ArgumentError, _make
 from torchdali.loader._dataset.fetch import Fetcher, SampleErrors, plain_state
+from torchdali.loader._dataset.random_stream import RandomStream
 from torchdali.loader._dataset.sampling import IndexStream, generators_of, random_state
 from torchdali.loader._dataset.torch_internals import is_iterable, reported_length
 
-__all__ = ["Progress", "RandomStream", "Step", "check_state", "fresh_state"]
+__all__ = ["Progress", "Step", "check_state", "fresh_state"]
 
 _VERSION = 1
-_MOST_SAMPLES = 1 << 34  # of an epoch, as in docs/design/loop.md
 
 
 @dataclass(frozen=True)
@@ -40,26 +40,6 @@ class Step:
     has_batch: bool = True
     samples: int = 0
     errors: SampleErrors | None = None
-
-
-@dataclass
-class RandomStream:
-    """The random values of the pipeline of a loader in an epoch.
-
-    Attributes:
-        seed: of the random operators.
-        epoch: number of the epoch among those with this seed.
-        samples: of the epoch that the user has.
-    """
-
-    seed: int
-    epoch: int
-    samples: int = 0
-
-    @property
-    def position(self) -> int:
-        """Number of the next sample among those of all epochs."""
-        return self.epoch * _MOST_SAMPLES + self.samples
 
 
 class Progress:

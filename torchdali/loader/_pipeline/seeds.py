@@ -17,14 +17,14 @@ class Seeds:
     """
 
     def __init__(self, given: int | None, generator: torch.Generator | None) -> None:
-        self._order = given
+        self._given = self._order = given
         self._generator = generator
         self._pipelines: int | None = None
 
     def resume(self, order: int, pipelines: int) -> None:
         """Takes the seeds of a state; one of the permutations that was given stays."""
         self._pipelines = pipelines
-        if self._order is None:
+        if self._given is None:
             self._order = order
 
     @property
