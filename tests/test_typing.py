@@ -9,7 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = """
-from torchdali import fn, ops, pipeline_def, types
+from torch.utils.data import Dataset
+
+from torchdali import DataLoader, fn, ops, pipeline_def, types
 
 @pipeline_def(batch_size=32, num_threads=2)
 def training(folder: str) -> object:
@@ -23,6 +25,15 @@ def training(folder: str) -> object:
 reveal_type(training("x").run()[0].as_torch())
 fn.flip(3)
 fn.cast(training)
+
+class Numbers(Dataset[int]):
+    def __getitem__(self, index: int) -> int:
+        return index
+
+numbers = DataLoader(Numbers())
+listed = DataLoader([2.5, 3.5], batch_size=2)
+reveal_type(numbers)
+reveal_type(listed)
 """
 
 
@@ -45,5 +56,7 @@ def test_mypy_accepts_a_program(tmp_path, monkeypatch):
     assert not err
     assert 'Revealed type is "torchdali.data_node.DataNode"' in out
     assert 'Revealed type is "torch._tensor.Tensor"' in out
+    for sample in ("int", "float"):
+        assert f"dataloader.DataLoader[{sample}]" in out
     wrong = [line for line in out.splitlines() if ": error:" in line]
-    assert [line.split(":")[1] for line in wrong] == ["14", "15"]
+    assert [line.split(":")[1] for line in wrong] == ["16", "17"]

@@ -157,6 +157,13 @@ class Missing(torch.utils.data.Dataset):
         ({"f": b"1"}, {"f": "text"}, {}, ArgumentTypeError, "field `f` is a str"),
         ({"f": b"1"}, {"f": None}, {}, ArgumentTypeError, "field `f` is a NoneType"),
         ({"f": 1}, {"f": "x"}, {}, ArgumentTypeError, "field `f` is a str"),
+        (
+            {"f": torch.zeros(2)},
+            {"f": torch.zeros(2, dtype=torch.uint8)},
+            {},
+            ArgumentTypeError,
+            "field `f`: samples of one batch have one type",
+        ),
         ({"f": b"1"}, {"f": {1}}, {}, ArgumentTypeError, "field `f` is a set"),
         ({"f": b"1"}, {"f": 3}, {"fields": {"f": File()}}, ArgumentTypeError, "marked File"),
         ((b"1",), (object(),), {}, ArgumentTypeError, "field 0 is a object"),
@@ -196,6 +203,7 @@ def test_a_field_that_cannot_be_collated_is_an_error_if_it_is_returned():
         ({"image": 1}, lambda image, label: image, "missing a required argument: 'label'"),
         ((1, 2), lambda image: image, "2 fields"),
         ({1: 2}, lambda image: image, "strings"),
+        ({"image": 1}, lambda image: None, "returns nothing"),
     ],
 )
 def test_a_pipeline_that_does_not_take_the_fields_is_an_error(sample, pipeline, text):

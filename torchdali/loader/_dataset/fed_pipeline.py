@@ -16,7 +16,14 @@ from torchdali._common.bad_samples import BadSampleLog
 from torchdali._common.location import SourceLocation
 from torchdali._graph import conditionals
 from torchdali._graph.pytree import flatten
-from torchdali.errors import ArgumentError, ArgumentTypeError, DataError, _make
+from torchdali.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DataError,
+    TorchdaliError,
+    _make,
+    _with_context,
+)
 from torchdali.loader._dataset.columns import Column, Fields, chosen
 from torchdali.loader._dataset.pipeline_options import PipelineOptions
 from torchdali.loader.fields import FieldMarks, Layout, described
@@ -80,6 +87,13 @@ class FedPipeline:
                 else define(**dict(zip(self._names, nodes, strict=True)))
             )
         leaves, self._structure = flatten(made)
+        if not leaves:
+            raise _make(
+                ArgumentTypeError,
+                "DataLoader: `pipeline` returns nothing",
+                location=_location(function),
+                fix="return the values of a batch",
+            )
         # For each leaf, the field that it is; None: it is an output of the pipeline.
         self._fields = [
             next((i for i, node in enumerate(nodes) if node is leaf), None) for leaf in leaves
@@ -153,7 +167,7 @@ class FedPipeline:
             What outputs_of() knows the iteration by.
 
         Raises:
-            ArgumentTypeError: operators need a field that they cannot take.
+            TorchdaliError: operators need a field that they cannot take.
         """
         needed = [i for i, name in enumerate(self._inputs) if name in self._needed]
         for index in needed:
@@ -163,9 +177,12 @@ class FedPipeline:
 
         def feed() -> None:
             for index in needed:
-                self.pipeline.feed_input(
-                    self._inputs[index], batch.columns[index].data, layout=self._layouts[index]
-                )
+                name, layout = self._inputs[index], self._layouts[index]
+                try:
+                    self.pipeline.feed_input(name, batch.columns[index].data, layout=layout)
+                except TorchdaliError as error:
+                    owner = f"DataLoader: {described(self._names, index)}"
+                    raise _with_context(error, operator=owner, location=None) from None
             self.pipeline.feed_input(_SIZE, size)
 
         position, self.position = self.position, None
@@ -217,12 +234,13 @@ def _tensors(batch: Any) -> Any:
 def _no_data(batch: Fields, index: int) -> Exception:
     column, name = batch.columns[index], described(batch.names, index)
     kind, sample = column.problem or ("value", 0)
+    key = index if batch.names is None else batch.names[index]
     return _make(
         ArgumentTypeError,
         f"DataLoader: {name} is a {kind}, which operators of `pipeline` cannot take",
         sample=sample,
         batch_size=batch.size,
-        fix="mark it File if it is the path of a file: fields={...: File()}; otherwise return it "
+        fix=f"mark it if it is the path of a file: fields={{{key!r}: File()}}; otherwise return it "
         "from `pipeline` as it is"
         if kind == "str"
         else "return arrays, tensors, numbers, bytes or pathlib.Path, or return the field from "
@@ -239,7 +257,7 @@ def _beside(batch: Fields, index: int, rows: Sequence[int] | None) -> Any:
         raise _make(
             DataError,
             f"DataLoader: {described(batch.names, index)} cannot be collated: {column.failure}",
-            fix="return tensors or arrays of one shape",
+            fix="return tensors or arrays, or leave the field out of what `pipeline` returns",
         )
     return _together(column) if column.beside is None else column.beside
 
@@ -261,6 +279,12 @@ def _as_tensor(value: Any) -> torch.Tensor:
     return torch.from_numpy(value)
 
 
+def _location(function: Callable[..., Any]) -> SourceLocation | None:
+    """Returns where a function is defined; None if it has no line."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return code and SourceLocation(code.co_filename, code.co_firstlineno, code.co_name)
+
+
 def _check_parameters(
     function: Callable[..., Any], names: tuple[str, ...] | None, count: int
 ) -> None:
@@ -280,11 +304,10 @@ def _check_parameters(
         else:
             signature.bind(**dict.fromkeys(names))
     except TypeError as error:
-        code = getattr(inspect.unwrap(function), "__code__", None)
         raise _make(
             ArgumentTypeError,
             f"DataLoader: `pipeline` takes {signature}, a sample has {fields}: {error}",
-            location=code and SourceLocation(code.co_filename, code.co_firstlineno, code.co_name),
+            location=_location(function),
             fix="give the function one parameter for each field"
             + ("" if names is None else ", with its name, or **kwargs for those that it ignores"),
         ) from None

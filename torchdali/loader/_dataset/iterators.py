@@ -14,7 +14,7 @@ from torch.utils.data import IterDataPipe, MapDataPipe
 from torchdali.loader._dataset.failures import EpochFailures
 from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, FetchOptions, SampleErrors
 from torchdali.loader._dataset.loader_state import LoaderState
-from torchdali.loader._dataset.progress import Progress, Step
+from torchdali.loader._dataset.progress import Progress, Step, states_of_next_epoch
 from torchdali.loader._dataset.sampling import (
     IndexStream,
     generators_of,
@@ -55,14 +55,6 @@ def _pipeline_stage(loader: Any, state: LoaderState) -> PipelineStage | None:
     return PipelineStage(loader, state)
 
 
-def _states_of_next_epoch(states: list[Any]) -> list[Any]:
-    """Returns where workers begin after an epoch has ended: the state of datasets is kept."""
-    return [
-        None if s is None else {"dataset": s["dataset"] or s["iterator"], "iterator": None}
-        for s in states
-    ]
-
-
 class LoaderIterator(BaseIterator):
     """The common part of both iterators: the order, the progress, errors, and stages.
 
@@ -98,9 +90,9 @@ class LoaderIterator(BaseIterator):
         self._resumed = resumed
         self._options = _fetch_options(loader)
         self._pipeline = _pipeline_stage(loader, state)
-        self._stage = in_turn(self._pipeline, device_stage(loader.device))
-        # The stage that copies to a device needs page-locked memory, and makes it.
-        self._pins_outputs = self._pipeline is not None and self._stage is self._pipeline
+        copies = device_stage(loader.device)  # from page-locked memory, which it makes
+        self._stage = in_turn(self._pipeline, copies)
+        self._pins_outputs = self._pipeline is not None and copies is None
         state.random_streams.forget_seed()
         self._steps: list[Step] = []  # of jobs without a batch, until the next batch
         self._tickets = 0
@@ -120,7 +112,7 @@ class LoaderIterator(BaseIterator):
         if state is not None:
             self._worker_states = state["workers"]
             if state["finished"]:
-                self._worker_states, state = _states_of_next_epoch(self._worker_states), None
+                self._worker_states, state = states_of_next_epoch(self._worker_states), None
         self._indices = IndexStream(
             loader,
             state["sampling"] if state else None,

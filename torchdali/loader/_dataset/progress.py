@@ -14,7 +14,7 @@ from torchdali.loader._dataset.random_stream import RandomStream
 from torchdali.loader._dataset.sampling import IndexStream, generators_of, random_state
 from torchdali.loader._dataset.torch_internals import is_iterable, reported_length
 
-__all__ = ["Progress", "Step", "check_state", "fresh_state"]
+__all__ = ["Progress", "Step", "check_state", "fresh_state", "states_of_next_epoch"]
 
 _VERSION = 1
 
@@ -145,6 +145,14 @@ class Progress:
             "turn": self.turn,
             "pipeline": None if self.stream is None else asdict(self.stream),
         }
+
+
+def states_of_next_epoch(states: Sequence[Any]) -> list[Any]:
+    """Returns where workers begin after an epoch has ended: the state of datasets is kept."""
+    return [
+        None if s is None else {"dataset": s["dataset"] or s["iterator"], "iterator": None}
+        for s in states
+    ]
 
 
 def fresh_state(loader: Any) -> dict[str, Any]:
