@@ -22,6 +22,7 @@ FOREIGN_NAMES = {
     "_graph/conditionals/expressions.py": {"_attributes"},  # of ast nodes; documented
     "_workers/server.py": {"_exit"},
     "_workers/starting.py": {"_exit"},
+    "loader/_dataset/columns.py": {"_replace"},  # of named tuples
     "loader/_dataset/torch_internals.py": {
         "_IterableDataset_len_called",
         "_auto_collation",

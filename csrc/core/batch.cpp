@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "core/batch_error.h"
+#include "core/batch_context.h"
 
 namespace torchdali {
 namespace {

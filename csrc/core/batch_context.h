@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/error.h"
 #include "core/sample_context.h"
 
 namespace torchdali {
@@ -14,6 +15,13 @@ class Batch;  // core/batch.h
 namespace gpu {
 class Device;  // gpu/device.h
 }
+
+// An error about a batch as a whole. The batch fails even if the user lets samples fail, because it
+// is not known which sample is wrong.
+class BatchError : public Error {
+ public:
+  explicit BatchError(const Error& error) : Error(error) {}
+};
 
 // The samples of one batch that run the operator: all, or those that take its branch of a
 // condition. They are numbered k = 0, 1, ... One thread.

@@ -29,7 +29,7 @@ class SampleNames {
   void set_parts(int i, std::span<const int> parts) {
     Made made;
     for (const int part : parts) {
-      if (&part != parts.data()) {
+      if (!made.name.empty()) {
         made.name.push_back(';');
         made.info.push_back(';');
       }

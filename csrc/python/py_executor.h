@@ -44,8 +44,8 @@ class PyExecutor {
   bool holds() { return executor().holds(); }
   void set_holds(bool holds);
   std::weak_ptr<Executor> engine() const { return executor_; }
-  // (exceptions, samples, values) if samples of the iteration that wait() returned last have failed:
-  // their errors in order, and BadSamples::Rows. Otherwise, and in the second call, None.
+  // (exceptions, samples, values) if samples of the iteration that wait() returned last have
+  // failed: their errors in order, and BadSamples::Rows. Otherwise, and in the second call, None.
   py::object take_bad_samples() { return std::exchange(bad_samples_, py::none()); }
   // None for operators that are no readers.
   py::object reader_meta(const std::string& name);

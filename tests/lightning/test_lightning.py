@@ -24,6 +24,7 @@ from torchdali import PipelineLoader, fn, pipeline_def
 from torchdali.lightning import DataModule
 
 SIZE = 24
+ORDER = {"shuffle": True, "seed": 3}  # of training; seeds are drawn otherwise
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.usefixtures("keep_random_state"),  # loaders draw seeds
@@ -57,12 +58,12 @@ def trainer_of(tmp_path, **options):
 
 def data_of(root, **options):
     options = {"train": numbers, "val": numbers, **options}
-    options.setdefault("stages", {"train": {"loader_args": {"shuffle": True}}})
+    options.setdefault("stages", {"train": {"loader_args": ORDER}})
     return DataModule(batch_size=4, pipeline_args={"root": root}, **options)
 
 
 def expected(root, epochs):
-    loader = PipelineLoader(numbers, pipeline_args={"root": root}, shuffle=True)
+    loader = PipelineLoader(numbers, pipeline_args={"root": root}, **ORDER)
     return [labels(loader) for _ in range(epochs)]
 
 
@@ -176,7 +177,7 @@ def test_combined_loader_of_lightning_works(root, mode):
 
 def test_a_loader_works_without_a_data_module(root, tmp_path):
     model = Recorder()
-    loader = PipelineLoader(numbers, pipeline_args={"root": root}, shuffle=True)
+    loader = PipelineLoader(numbers, pipeline_args={"root": root}, **ORDER)
     trainer_of(tmp_path, num_sanity_val_steps=0).fit(model, loader, PipelineLoader(numbers(root)))
     assert [model.of_epoch(epoch) for epoch in range(2)] == expected(root, 2)
 

@@ -42,6 +42,7 @@ EXTRA_ARGS = {"python_function": _FUNCTION_ARGS, "dl_tensor_python_function": _F
 EXTRA_ARGS |= {
     f"decoders.{kind}": _INDEX_ARGS for kind in ("image_crop", "image_slice", "image_random_crop")
 }
+EXTRA_ARGS["peek_image_shape"] = {"type"}  # the old name of `dtype`
 EXTRA_ARGS["decoders.image"] = _INDEX_ARGS | {"scaled_margin"}
 # DALI's documentation and its operators disagree about these.
 DEFAULTS = {("dl_tensor_python_function", "batch_processing"): True}

@@ -181,7 +181,7 @@ def fed(batch, *, options=None, **source):
         (fed(np.zeros((2, 3, 3)), layout="HW", fed_layout="AB"), ValueError),
         (fed(np.zeros((2, 3, 3)), args={"ndim": 3}), ValueError),
         (fed(np.zeros((2, 3)), args={"dtype": types.FLOAT}), TypeError),
-        (fed([np.zeros(2), np.zeros((2, 2))]), ValueError),
+        (fed([np.zeros(2), np.zeros((2, 2))]), TypeError),
         (fed([np.zeros(2), np.zeros(2, np.int32)]), TypeError),
         (fed(np.zeros((2, 2)), options={"output_dtype": types.INT32}), RuntimeError),
         (fed(np.zeros((2, 2)), options={"output_ndim": 3}), RuntimeError),

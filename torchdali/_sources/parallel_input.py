@@ -153,18 +153,27 @@ class ParallelInput(Input):
                 self._state = end.value
             return self._end(turn)
         except WorkerFailure as failure:
-            self._failed_in, self._used, self._iteration = turn, job, iteration + 1
-            self._drop_used()
+            self._pass_over(turn, job, iteration)
             raise self._failed(failure) from failure.cause
         state = lease.slab.reply if self._has_state else self._state
         outputs = outputs_of(lease, self._source.spec.num_outputs or 1)
-        batches = self._named([self.convert(d, None, i) for i, d in enumerate(outputs)])
+        try:
+            batches = self._named([self.convert(d, None, i) for i, d in enumerate(outputs)])
+        except Exception:
+            self._state = state
+            self._pass_over(turn, job, iteration)
+            raise
         counts = iteration + 1, self._since_start + 1, self._given + 1
         self._taken, self._used, self._state = (turn, batches), job, state
         self._iteration, self._since_start, self._given = counts
         with contextlib.suppress(PipelineError):  # this batch is good; the next take() raises it
             self._drop_used()
         return batches
+
+    def _pass_over(self, turn: Turn, job: Any, iteration: int) -> None:
+        """Has the next turn get the data after that of a job that failed."""
+        self._failed_in, self._used, self._iteration = turn, job, iteration + 1
+        self._drop_used()
 
     def _drop_used(self) -> None:
         """Drops the job of the last turn, and posts others."""

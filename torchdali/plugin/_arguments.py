@@ -29,7 +29,7 @@ def resets_itself(auto_reset: str | bool | None) -> bool:
 def epoch_size(
     size: Any, reader_name: str | None, last_batch_padded: bool, num_pipelines: int
 ) -> int:
-    """Returns the samples of an epoch, -1 for as many as there are.
+    """Returns the number of samples of an epoch; -1 if only the data says it.
 
     Args:
         size: number of samples, also a float, as from a division; negative: until the data ends.

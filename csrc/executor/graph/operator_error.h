@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/batch_error.h"
+#include "core/batch_context.h"
 #include "executor/graph/graph.h"
 
 namespace torchdali {

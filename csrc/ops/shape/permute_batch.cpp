@@ -5,7 +5,6 @@
 
 #include "core/argument.h"
 #include "core/batch_context.h"
-#include "core/batch_error.h"
 #include "core/operator.h"
 #include "gpu/operator.h"
 #include "ops/whole_batch.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/batch_error.h"
+#include "core/batch_context.h"
 #include "core/counters.h"
 #include "core/trace.h"
 #include "python/functions/callbacks.h"

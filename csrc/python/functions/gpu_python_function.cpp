@@ -3,7 +3,7 @@
 
 #include <torch/csrc/autograd/python_variable.h>
 
-#include "core/batch_error.h"
+#include "core/batch_context.h"
 #include "gpu/copy_axes.h"
 #include "gpu/device.h"
 #include "python/functions/callbacks.h"

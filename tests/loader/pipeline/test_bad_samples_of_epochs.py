@@ -21,7 +21,7 @@ def paths(tmp_path):
 
 def loader(paths, *, on_error="skip", **options):
     return PipelineLoader(
-        decoded, pipeline_args={"paths": paths}, on_error=on_error, shuffle=True, **options
+        decoded, pipeline_args={"paths": paths}, on_error=on_error, shuffle=True, seed=4, **options
     )
 
 

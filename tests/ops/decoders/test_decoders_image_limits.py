@@ -12,7 +12,7 @@ from helpers.encoded_images import PNG_RGB, bmp, decode, jpeg, png, pnm, ramp
 
 from torchdali.errors import ArgumentError, DataError, UnsupportedError
 
-OPERATORS = [f"decoders.{kind}" for kind in ("image", "image_crop", "image_random_crop")]
+OPERATORS = ["decoders.image", "decoders.image_crop", "decoders.image_random_crop"]
 
 FILES = {
     "JPEG": jpeg(ramp(20, 30, 3)),
@@ -79,7 +79,7 @@ def define():
 pipe = define()
 pipe.build()
 pages = int(open("/proc/self/statm").read().split()[0])
-limit = pages * resource.getpagesize() + (80 << 20)
+limit = pages * resource.getpagesize() + (40 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 pipe.feed_input("data", [np.frombuffer(data, np.uint8)])
 try:

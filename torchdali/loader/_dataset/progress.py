@@ -88,7 +88,7 @@ class Progress:
         self._ahead[ticket] = indices
 
     def indices_of(self, steps: Sequence[Step]) -> list[Any] | None:
-        """Returns the indices of the samples that could be read, of the last step; None: unknown.
+        """Returns the index of the sample in each row of the last batch; None: unknown.
 
         Args:
             steps: that the user has not got.
@@ -98,7 +98,13 @@ class Progress:
             return None
         errors = steps[-1].errors
         bad = {record[0] for record in errors.records} if errors else set()
-        return [index for sample, index in enumerate(indices) if sample not in bad]
+        good = [index for sample, index in enumerate(indices) if sample not in bad]
+        if len(good) in (0, steps[-1].samples):
+            return good
+        rows = good[:1]  # samples that failed are replaced as in Fetcher
+        for sample, index in enumerate(indices):
+            rows.append(rows[-1] if sample in bad else index)
+        return rows[1:]
 
     def advance(self, steps: Sequence[Step]) -> bool:
         """Notes what the user gets with a batch; returns whether it was not noted before.
