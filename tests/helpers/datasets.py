@@ -244,6 +244,28 @@ class StatefulMap(Squares):
         self.asked = state["asked"]
 
 
+class CountsEpochs(IterableDataset):
+    """The numbers up to a count plus 1000 for each epoch; the dataset has the state."""
+
+    def __init__(self, count):
+        self.count, self.next, self.epoch = count, 0, 0
+
+    def __iter__(self):
+        info = torch.utils.data.get_worker_info()
+        first, step = (info.id, info.num_workers) if info else (0, 1)
+        for number in range(self.next, self.count):
+            self.next = number + 1
+            if number % step == first:
+                yield number + 1000 * self.epoch
+        self.next, self.epoch = 0, self.epoch + 1
+
+    def state_dict(self):
+        return {"next": self.next, "epoch": self.epoch}
+
+    def load_state_dict(self, state):
+        self.next, self.epoch = state["next"], state["epoch"]
+
+
 class StatefulSampler(Sampler):
     """Goes down; the sampler has the state."""
 

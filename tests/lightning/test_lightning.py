@@ -20,7 +20,7 @@ from lightning.pytorch.utilities import CombinedLoader
 
 from tests.lightning.modules import Numbers, Recorder
 from tests.loader.pipeline.numbered_files import labels, numbers, write_numbers
-from torchdali import PipelineLoader, fn, pipeline_def
+from torchdali import DataLoader, PipelineLoader, fn, pipeline_def
 from torchdali.lightning import DataModule
 
 SIZE = 24
@@ -250,6 +250,24 @@ def test_datasets_use_the_data_loader(tmp_path):
     assert sorted(model.of_epoch(0)) == sorted(model.of_epoch(1)) == list(range(SIZE))
     assert model.of_epoch(0) != model.of_epoch(1)
     assert model.of_epoch(0, "val") == list(range(SIZE))
+
+
+@pytest.mark.parametrize("step", [3, 6, 12])
+@pytest.mark.parametrize("options", [{}, {"num_workers": 2, "workers": "threads"}])
+def test_data_loaders_resume_in_the_middle_and_at_the_end_of_an_epoch(tmp_path, step, options):
+    path = tmp_path / "last.ckpt"
+    first, second = Recorder(), Recorder()
+
+    def loader():
+        return DataLoader(Numbers(SIZE), batch_size=4, shuffle=True, **options)
+
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        trainer_of(tmp_path, max_epochs=3, callbacks=[StopAt(step, path)]).fit(first, loader())
+    trainer = trainer_of(tmp_path, max_epochs=3)
+    trainer.fit(second, loader(), ckpt_path=path, weights_only=False)
+    assert trainer.global_step == 18
+    for epoch in range(3):
+        assert sorted(first.of_epoch(epoch) + second.of_epoch(epoch)) == list(range(SIZE))
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,7 @@ class Pool:
         # Jobs that cancel() has dropped, and has yet to wait for.
         self._dropped: list[list[Job]] = [[] for _ in self._works]
         self._channels = Channels()
-        # Why there are no workers any more: class and text of the error.
-        self._failure: tuple[type[WorkerFailure], str] | None = None
+        self._failure: tuple[type[WorkerFailure], str] | None = None  # why there are no workers
         self.died: tuple[int, int | None] | None = None
         self._failure_reported = False  # to the user, by take() or first_ready()
 

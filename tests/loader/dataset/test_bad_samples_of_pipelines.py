@@ -130,6 +130,65 @@ def test_a_resumed_loader_has_the_same_failures(paths, parallel):
     assert first.errors + resumed.errors == whole.errors
 
 
+class Counted(Files):
+    """The same, with the number of the sample among those that this copy has read."""
+
+    read = 0
+
+    def __getitem__(self, index):
+        self.read += 1
+        return {**super().__getitem__(index), "read": self.read}
+
+    def state_dict(self):
+        return {"read": self.read}
+
+    def load_state_dict(self, state):
+        self.read = state["read"]
+
+
+def counted(data, label, read):
+    return {**images(data, label), "read": read}
+
+
+@pytest.mark.filterwarnings("ignore:a sample of")
+@pytest.mark.parametrize("steps", [1, 5])
+def test_batches_that_are_read_again_fail_again_and_count_once(tmp_path, parallel, steps):
+    bad = {**BAD, **dict.fromkeys(range(4, 8), "text")}  # no good sample in one batch
+    files = write_files(tmp_path, 20, bad)
+
+    def loader():
+        return DataLoader(
+            Counted(files, fails={12, 17}), 2, on_error="skip", pipeline=counted,
+            snapshot_every_n_steps=steps, **parallel,
+        )  # fmt: skip
+
+    def rest(batches):
+        return [(b["label"].flatten().tolist(), b["read"].flatten().tolist()) for b in batches]
+
+    whole = loader()
+    wanted = rest(whole)
+    for batches in range(1, len(wanted) + 1):
+        first = loader()
+        iterator = iter(first)
+        for _ in range(batches):
+            next(iterator)
+        resumed = loader()
+        resumed.load_state_dict(first.state_dict())
+        assert rest(resumed) == wanted[batches:]
+        assert first.errors + resumed.errors == whole.errors
+        assert resumed.error_count == whole.error_count
+
+
+@pytest.mark.filterwarnings("ignore:a sample of")
+def test_failures_after_a_resume_between_epochs_have_the_next_epoch(paths):
+    first, resumed = make(Files(paths)), make(Files(paths))
+    for state in (first.state_dict(), None):
+        resumed.load_state_dict(state or first.state_dict())
+        labels(first)
+        labels(resumed)
+        assert resumed.errors == first.errors
+
+
 def test_two_policies_contradict_each_other(paths):
     loader = DataLoader(
         Files(paths), 8, on_error="skip", pipeline=images, pipeline_options={"on_error": "replace"}

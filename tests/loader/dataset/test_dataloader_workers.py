@@ -11,7 +11,8 @@ import multiprocessing
 import pytest
 import torch
 from helpers import datasets
-from helpers.both_loaders import CLASSES, flat, labels
+from helpers.both_loaders import CLASSES, THREADS, flat, labels
+from torch.utils.data.datapipes.iter import IterableWrapper
 
 import torchdali
 
@@ -211,3 +212,29 @@ def test_a_dataset_that_cannot_be_pickled_works_with_fork(cls):
     data.function = lambda: 1
     loader = cls(data, batch_size=2, num_workers=2, multiprocessing_context="fork")
     assert labels(loader) == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"num_workers": 2}, {"num_workers": 2, "persistent_workers": True}]
+)
+def test_data_pipes_are_shuffled_and_sharded_as_torch_does_it(options):
+    orders = []
+    for cls in CLASSES.values():
+        torch.manual_seed(5)
+        loader = cls(
+            IterableWrapper(range(20)).shuffle().sharding_filter(),
+            batch_size=3,
+            shuffle=True,
+            **options,
+        )
+        orders.append([[batch.tolist() for batch in loader] for _ in range(3)])
+    assert orders[0] == orders[1]
+    assert all(sorted(flat(epoch)) == list(range(20)) for epoch in orders[0])
+
+
+def test_threads_share_a_data_pipe():
+    pipe = IterableWrapper(range(20)).shuffle().sharding_filter()
+    loader = THREADS(pipe, batch_size=3, shuffle=True, num_workers=2, persistent_workers=True)
+    epochs = [flat(batch.tolist() for batch in loader) for _ in range(2)]
+    assert all(sorted(epoch) == list(range(20)) for epoch in epochs)
+    assert epochs[0] != epochs[1]

@@ -124,6 +124,9 @@ def test_epochs_of_persistent_workers_differ_and_resume():
     again = loader(**options)
     again.load_state_dict(other.state_dict())
     assert [values(again), values(again)] == [epochs[1][1:], epochs[2]]
+    between = loader(**options)
+    between.load_state_dict(again.state_dict())
+    assert values(between) == values(again)
 
 
 def test_outputs_that_depend_on_no_field_have_the_size_of_the_batch(parallel):

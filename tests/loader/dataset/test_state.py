@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import json
 import pickle
 
 import pytest
@@ -187,32 +188,84 @@ def test_a_resumed_loader_can_be_stopped_again(cls, workers):
     assert given == whole[:8]
 
 
-def test_another_number_of_workers_is_an_error(cls):
-    loader = cls(datasets.Squares(9), batch_size=3, num_workers=2)
-    next(iter(loader))
-    state = loader.state_dict()
-    other = cls(datasets.Squares(9), batch_size=3, num_workers=1)
-
-    def resume():
-        other.load_state_dict(state)
-        next(iter(other))
-
-    with pytest.raises((AssertionError, ArgumentError)):
-        resume()
-
-
 # -- ours alone
 
 
-def test_errors_of_states_say_how_to_fix_them():
-    loader = torchdali.DataLoader(datasets.Squares(9), num_workers=2)
-    state = loader.state_dict()
-    with pytest.raises(ArgumentError, match="pass num_workers=2"):
-        torchdali.DataLoader(datasets.Squares(9)).load_state_dict(state)
-    with pytest.raises(ArgumentError, match="no state of torchdali.DataLoader"):
-        loader.load_state_dict({"a": 1})
-    with pytest.raises(ArgumentError, match="indexed dataset"):
-        torchdali.DataLoader(datasets.Counts(), num_workers=2).load_state_dict(state)
+OTHER_WORKERS = [{"num_workers": 0}, {"num_workers": 3}, {"num_workers": 2, "workers": "threads"}]
+
+
+def state_after(loader, batches):
+    iterator = iter(loader)
+    for _ in range(batches):
+        next(iterator)
+    return loader.state_dict()
+
+
+@pytest.mark.parametrize("kind", ["shuffled", "sampler", "sampler iterator", "plain sampler"])
+def test_the_number_of_workers_may_change_if_they_have_no_states(kind):
+    def make(num_workers, **options):
+        data, own = DATA[kind]()
+        return torchdali.DataLoader(data, batch_size=3, num_workers=num_workers, **own, **options)
+
+    torch.manual_seed(2)
+    whole = [plain(batch) for batch in make(0)]
+    torch.manual_seed(2)
+    state = state_after(make(2), 2)
+    for options in (
+        {"num_workers": 0},
+        {"num_workers": 2},
+        {"num_workers": 2, "workers": "threads"},
+    ):
+        loader = make(**options)
+        loader.load_state_dict(state)
+        assert [plain(batch) for batch in loader] == whole[2:]
+
+
+@pytest.mark.parametrize("kind", ["iterable", "iterator", "stateful", "stateful map"])
+def test_the_number_of_workers_that_have_states_may_change_between_epochs_only(kind):
+    def make(num_workers, **options):
+        data = datasets.StatefulMap(20) if kind == "stateful map" else DATA[kind]()[0]
+        return torchdali.DataLoader(data, batch_size=3, num_workers=num_workers, **options)
+
+    state = state_after(make(2), 2)
+    for options in (
+        {"num_workers": 3},
+        {"num_workers": 0},
+        {"num_workers": 2, "workers": "threads"},
+    ):
+        with pytest.raises(ArgumentError, match="pass num_workers=2"):
+            make(**options).load_state_dict(state)
+    whole = [plain(batch) for batch in make(3)]
+    ended = make(2)
+    list(ended)
+    for state in (make(2).state_dict(), ended.state_dict()):
+        loader = make(3)
+        loader.load_state_dict(state)
+        assert [plain(batch) for batch in loader] == whole
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("kind", [datasets.Squares, datasets.Counts])
+def test_a_state_of_a_longer_dataset_is_an_error(kind, num_workers):
+    def make(count):
+        return torchdali.DataLoader(kind(count), batch_size=3, num_workers=num_workers)
+
+    state = state_after(make(40), 8)
+    loader = make(10)
+    loader.load_state_dict(state)
+    with pytest.raises(ValueError, match=r"(?s)the state is after \d+ batches.*has|ends"):
+        list(loader)
+
+
+def test_states_of_other_loaders_are_errors():
+    loader = torchdali.DataLoader(datasets.Squares(9))
+    damaged = loader.state_dict()
+    del damaged["sampling"]
+    for state in ({"a": 1}, damaged, [1]):
+        with pytest.raises(ValueError, match=r"no state of torchdali\.DataLoader"):
+            loader.load_state_dict(state)
+    with pytest.raises(ValueError, match="indexed dataset"):
+        torchdali.DataLoader(datasets.Counts()).load_state_dict(loader.state_dict())
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])
@@ -234,6 +287,16 @@ def test_a_state_from_before_the_first_batch_gives_the_same_epoch(kind, num_work
     assert [plain(batch) for batch in other] == epoch
     if num_workers == 2 and kind == "shuffled":
         assert torch.equal(torch.get_rng_state(), after)  # the generator of the user is not changed
+
+
+def test_a_state_can_be_json(workers):
+    def make():
+        return torchdali.DataLoader(
+            datasets.Squares(20), batch_size=3, num_workers=workers, shuffle=True,
+            generator=torch.Generator().manual_seed(3),
+        )  # fmt: skip
+
+    check_resumes(make, (0, 2), through=json)
 
 
 def test_the_state_outlives_the_iterator_and_its_workers():

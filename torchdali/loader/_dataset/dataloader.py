@@ -16,6 +16,7 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.progress import check_state, fresh_state
+from torchdali.loader._dataset.resuming import EpochNote
 from torchdali.loader._dataset.torch_internals import drop_iterator
 from torchdali.loader._dataset.worker_iterator import WorkerIterator
 from torchdali.loader.fields import FieldMarks, File, Layout
@@ -62,6 +63,9 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         persistent_workers: whether workers are kept for the next epoch.
         pin_memory_device: as in torch.
         in_order: whether batches come in the order of the sampler.
+        snapshot_every_n_steps: as in torchdata: after how many batches workers send their states,
+            for datasets whose state_dict() is large. A loader that is resumed repeats the batches
+            since then in its workers. None: workers send no states.
         workers: "processes", or "threads" of this process: for datasets that spend their time
             outside the GIL (reading files, decoding), or return bytes and paths. Threads share the
             dataset; an IterableDataset is iterated over once.
@@ -115,6 +119,7 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         persistent_workers: bool = False,
         pin_memory_device: str = "",
         in_order: bool = True,
+        snapshot_every_n_steps: int | None = 1,
         workers: str = "processes",
         on_error: str = "raise",
         max_errors: int = 100,
@@ -125,6 +130,7 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         fields: Mapping[str | int, Layout | File | str] | None = None,
     ) -> None:
         _check_arguments(workers, on_error, max_errors, multiprocessing_context)
+        _check_steps(snapshot_every_n_steps)
         if pipeline is not None:
             _check_pipeline(pipeline, batch_size, batch_sampler)
             collate_fn = _collate_for(pipeline, collate_fn, fields, pipeline_options, on_error)
@@ -153,6 +159,10 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
             pin_memory_device=pin_memory_device,
             in_order=in_order,
         )
+        if sampler is None and batch_sampler is None:
+            # Trainers such as Lightning's call set_epoch() of samplers that have it.
+            self.sampler.set_epoch = EpochNote()  # type: ignore[attr-defined]
+        self.snapshot_every_n_steps = snapshot_every_n_steps
         self.workers = workers
         self.on_error = on_error
         self.max_errors = max_errors
@@ -199,7 +209,7 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         state = self._state
         if state.progress is not None:
             return state.progress.state(self)
-        return fresh_state(self) if state.loaded is None else state.loaded
+        return fresh_state(self, state.generator) if state.loaded is None else state.loaded
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Has the next iteration continue from a state.
@@ -213,7 +223,7 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
 
         Raises:
             ArgumentError: it is the state of another loader, for example with another number of
-                workers.
+                workers that have a state each.
         """
         if state_dict:
             check_state(self, state_dict)
@@ -244,6 +254,20 @@ def _check_arguments(
             ArgumentError,
             'DataLoader: `multiprocessing_context` is for processes, and workers="threads" starts '
             "none",
+        )
+
+
+def _check_steps(steps: Any) -> None:
+    if steps is None:
+        return
+    if isinstance(steps, bool) or not isinstance(steps, int):
+        raise _make(
+            ArgumentTypeError,
+            f"DataLoader: `snapshot_every_n_steps` is {steps!r}, expected an integer or None",
+        )
+    if steps < 0:
+        raise _make(
+            ArgumentError, f"DataLoader: `snapshot_every_n_steps` is {steps}, expected 0 or more"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from torchdali._common.bad_samples import BadSampleLog
 from torchdali.errors import BadSample
 from torchdali.loader._dataset.fetch import SampleErrors
+from torchdali.loader._dataset.resuming import is_between_epochs
 
 __all__ = ["EpochFailures"]
 
@@ -19,17 +20,19 @@ class EpochFailures:
     Args:
         loader: a DataLoader.
         log: of the loader.
-        state: that the epoch continues from; None: it begins.
+        state: of the loader, to continue from; None: nothing.
     """
 
     def __init__(self, loader: Any, log: BadSampleLog, state: dict[str, Any] | None) -> None:
         self._log, self._on_error = log, loader.on_error
         self._dataset = type(loader.dataset).__name__
         log.max_errors, log.path = loader.max_errors, loader.errors_file
-        if state:
-            log.begin_epoch(state.get("epoch", 0), state["errors"])
-        else:
+        if state is None:
             log.begin_epoch(log.epoch + 1)
+        elif is_between_epochs(state):
+            log.begin_epoch(state["epoch"] + 1)
+        else:
+            log.begin_epoch(state["epoch"], state["errors"])
         self._is_silent = log.count > 0  # the warning was given
 
     def begin_batch(self, number: int) -> None:

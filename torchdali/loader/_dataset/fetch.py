@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from torchdali.errors import FileError
+from torchdali.errors import ArgumentError, FileError, _make
+from torchdali.loader._dataset.resuming import num_readers
+from torchdali.loader._dataset.torch_internals import is_iterable, makes_batches
 
 __all__ = [
     "NO_SAMPLES",
@@ -55,6 +57,7 @@ class FetchOptions:
         drop_last: whether the last batch of an iterable dataset is dropped if it is not full.
         on_error: "raise", "skip" or "replace".
         max_errors: how many samples of an epoch may fail.
+        batches_per_state: after how many batches a worker sends its state; None: never.
     """
 
     iterable: bool
@@ -63,6 +66,21 @@ class FetchOptions:
     drop_last: bool
     on_error: str
     max_errors: int
+    batches_per_state: int | None
+
+    @classmethod
+    def of(cls, loader: Any) -> FetchOptions:
+        """Returns those of a DataLoader."""
+        steps = loader.snapshot_every_n_steps
+        return cls(
+            iterable=is_iterable(loader),
+            batched=makes_batches(loader),
+            batch_size=loader.batch_size or 1,
+            drop_last=loader.drop_last,
+            on_error=loader.on_error,
+            max_errors=loader.max_errors,
+            batches_per_state=max(1, steps // num_readers(loader)) if steps else None,
+        )
 
 
 @dataclass
@@ -122,14 +140,15 @@ class Fetcher:
         # The dataset comes first: an iterator may take its position from it.
         if state.get("dataset") is not None and is_stateful(dataset):
             dataset.load_state_dict(state["dataset"])
-        if not options.iterable:
-            return
-        self._iterator = iter(dataset)
-        self._batches = state.get("batches", 0)
-        if state.get("iterator") is not None and is_stateful(self._iterator):
-            self._iterator.load_state_dict(state["iterator"])  # type: ignore[union-attr]
-        elif not is_stateful(dataset):
-            self._skip(self._batches)
+        if options.iterable:
+            self._iterator = iter(dataset)
+            self._batches = state.get("batches", 0)
+            if state.get("iterator") is not None and is_stateful(self._iterator):
+                self._iterator.load_state_dict(state["iterator"])  # type: ignore[union-attr]
+            elif not is_stateful(dataset):
+                self._skip(self._batches)
+        for indices in state.get("since", ()):
+            self._repeat(indices)
 
     @property
     def has_state(self) -> bool:
@@ -146,12 +165,37 @@ class Fetcher:
             "ended": self._ended,
         }
 
+    def state_to_send(self) -> dict[str, Any] | None:
+        """Returns state() after some batches, None after the others."""
+        every = self._options.batches_per_state
+        due = self.has_state and every is not None and self._batches % every == 0
+        return self.state() if due else None
+
+    def _repeat(self, indices: Any) -> None:
+        """Fetches the samples of a batch that was returned after the state was taken."""
+        try:
+            self.samples(indices, SampleErrors())
+        except Exception:  # as it was then
+            return
+
     def _skip(self, batches: int) -> None:
-        """Skips batches of an iterable that were returned before."""
+        """Skips batches of an iterable that were returned before.
+
+        Raises:
+            ArgumentError: there are fewer of them.
+        """
         count = self._options.batch_size if self._options.batched else 1
-        for _ in self._until_cancelled(range(batches * count)):
-            if not self._has_next():
-                return
+        for i in self._until_cancelled(range(batches * count)):
+            if self._has_next():
+                continue
+            if i <= (batches - 1) * count:  # a last batch may be smaller
+                raise _make(
+                    ArgumentError,
+                    f"load_state_dict(): the state is after {batches} batches, and the dataset of "
+                    f"this loader ends after {i} samples",
+                    fix="resume with the dataset that the state was made with",
+                )
+            return
 
     def _has_next(self) -> bool:
         assert self._iterator is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +13,26 @@ import torch
 from torch.utils.data import IterDataPipe, MapDataPipe
 
 from torchdali.loader._dataset.failures import EpochFailures
-from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, FetchOptions, SampleErrors
-from torchdali.loader._dataset.loader_state import LoaderState
-from torchdali.loader._dataset.progress import Progress, Step, states_of_next_epoch
-from torchdali.loader._dataset.sampling import (
-    IndexStream,
-    generators_of,
-    random_state,
-    set_generators,
+from torchdali.loader._dataset.fetch import (
+    NO_SAMPLES,
+    Fetcher,
+    FetchOptions,
+    SampleErrors,
+    is_stateful,
 )
+from torchdali.loader._dataset.loader_state import LoaderState
+from torchdali.loader._dataset.progress import Progress, Step
+from torchdali.loader._dataset.randomness import Generators
+from torchdali.loader._dataset.resuming import (
+    epoch_number,
+    is_between_epochs,
+    keeps_workers,
+    worker_states,
+)
+from torchdali.loader._dataset.sampling import IndexStream
 from torchdali.loader._dataset.stages import device_stage, in_turn
 from torchdali.loader._dataset.torch_internals import (
     BaseIterator,
-    is_iterable,
-    makes_batches,
     set_reported_length,
 )
 
@@ -33,17 +40,6 @@ if TYPE_CHECKING:
     from torchdali.loader._dataset.pipeline_stage import PipelineStage
 
 __all__ = ["InProcessIterator", "LoaderIterator"]
-
-
-def _fetch_options(loader: Any) -> FetchOptions:
-    return FetchOptions(
-        iterable=is_iterable(loader),
-        batched=makes_batches(loader),
-        batch_size=loader.batch_size or 1,
-        drop_last=loader.drop_last,
-        on_error=loader.on_error,
-        max_errors=loader.max_errors,
-    )
 
 
 def _pipeline_stage(loader: Any, state: LoaderState) -> PipelineStage | None:
@@ -65,30 +61,23 @@ class LoaderIterator(BaseIterator):
     """
 
     def __init__(self, loader: Any, state: LoaderState, resumed: dict[str, Any] | None) -> None:
-        generators = generators_of(loader)
-        rng_state = None
+        self._generators = generators = Generators(loader, state.generator)
         if resumed is not None:
             set_reported_length(loader, resumed["length"])
-            if resumed["random"] is not None:
-                set_generators(generators, resumed["random"])
-            if not resumed["begun"]:  # draw what would have been drawn where the state was taken
-                rng_state = torch.get_rng_state()
-                torch.set_rng_state(resumed["random"]["global"])
-        self._random_before = random_state(generators)
-        super().__init__(loader)
-        if rng_state is not None:
-            assert resumed is not None
-            first = random_state(generators)
-            torch.set_rng_state(rng_state)
-            resumed = {**resumed, "seed": self.base_seed}
-            if resumed["sampling"] is not None:
-                order = {"iter": resumed["random"], "first": first}
-                resumed["sampling"] = {**resumed["sampling"], **order}
-        elif resumed is not None and not resumed["finished"]:
+            generators.set_own(resumed["random"])
+            generators.default.resume(resumed["random"]["global"])
+        self._random_before = random_before = generators.state()
+        with generators.default:
+            super().__init__(loader)
+        if resumed is not None and keeps_workers(loader, resumed):
+            # Nothing is drawn in the middle of an epoch, nor for the next one of these workers.
             self.base_seed = resumed["seed"]
+            generators.set_state(random_before)
+            if not resumed["finished"]:
+                self.shared_seed = resumed["shared_seed"]
         self._loader_state = state
         self._resumed = resumed
-        self._options = _fetch_options(loader)
+        self._options = FetchOptions.of(loader)
         self._pipeline = _pipeline_stage(loader, state)
         copies = device_stage(loader.device)  # from page-locked memory, which it makes
         self._stage = in_turn(self._pipeline, copies)
@@ -97,6 +86,8 @@ class LoaderIterator(BaseIterator):
         self._steps: list[Step] = []  # of jobs without a batch, until the next batch
         self._tickets = 0
         self._delivery: tuple[Any, list[Step]] | None = None  # that the user does not have yet
+        self._loader: weakref.ref[Any] = weakref.ref(loader)
+        self._resumed_at: tuple[int, int | None] | None = None  # batches given, number of the epoch
 
     @property
     def collate(self) -> Callable[[Any], Any]:
@@ -108,21 +99,25 @@ class LoaderIterator(BaseIterator):
         """Begins an epoch, or continues the one that was resumed."""
         state, self._resumed = self._resumed, None
         resumed = state
-        self._worker_states: list[Any] = [None] * max(self.num_workers, 1)
-        if state is not None:
-            self._worker_states = state["workers"]
-            if state["finished"]:
-                self._worker_states, state = states_of_next_epoch(self._worker_states), None
+        self._worker_states: list[Any] = worker_states(loader, state)
+        if state is not None and is_between_epochs(state):
+            IndexStream.load_samplers(loader, state["sampling"])
+            state = None
         self._indices = IndexStream(
             loader,
+            self._generators,
             state["sampling"] if state else None,
             before=self._random_before,
             iterator=self.sampler_iterator,
         )
         self._indices_ahead = collections.deque(state["ahead"] if state else ())
         log = self._loader_state.bad_samples
-        self._failures = EpochFailures(loader, log, state)
-        self._progress = Progress(self._indices, self.base_seed, self.num_workers, state, log)
+        self._failures = EpochFailures(loader, log, resumed)
+        self._progress = Progress(
+            self._indices, self.base_seed, self._worker_states, self._keeps_states, state, log
+        )
+        self._progress.shared_seed = self.shared_seed
+        self._resumed_at = (state["given"], state["set_epoch"]) if state else None
         if self._stage is not None:
             self._stage.progress = self._progress
         if self._pipeline is not None:
@@ -134,6 +129,11 @@ class LoaderIterator(BaseIterator):
         self.set_batches_given(self._progress.given)
         self._loader_state.progress = self._progress
         self._steps, self._delivery = [], None
+
+    @property
+    def _keeps_states(self) -> bool:
+        """Whether workers have states."""
+        return self._options.iterable or is_stateful(self.dataset)
 
     def _next_indices(self) -> Any:
         """Returns the next indices; raises StopIteration if there are no more."""
@@ -164,12 +164,32 @@ class LoaderIterator(BaseIterator):
         start = time.perf_counter_ns()
         given = False
         try:
-            batch = super().__next__()
+            try:
+                batch = super().__next__()
+            except StopIteration:
+                if not self._begins_next_epoch():
+                    raise
+                batch = super().__next__()
             given = True
         finally:
             self._loader_state.clock.add(start, given)
         self._delivery = None  # no call follows that Ctrl-C could interrupt
         return batch
+
+    def _begins_next_epoch(self) -> bool:
+        """Begins the next epoch if this one ended without a batch, and was resumed for the next.
+
+        The state was taken after the last batch of an epoch, and set_epoch() has been called with
+        the number of another since: as Lightning does, which ends an epoch by the number of its
+        batches.
+        """
+        loader, at = self._loader(), self._resumed_at
+        if loader is None or at is None or at[0] != self._progress.given:
+            return False
+        if at[1] == epoch_number(loader):
+            return False
+        type(self).__init__(self, loader, self._loader_state, self._progress.state(loader))
+        return True
 
     def _fetch(self) -> tuple[Any, list[Step]]:
         """Returns the next batch of the dataset, and the steps that end with it."""
@@ -285,7 +305,7 @@ class InProcessIterator(LoaderIterator):
             except Exception:
                 self._take_indices(indices)
                 raise
-            state = self._fetcher.state() if self._fetcher.has_state else None
+            state = self._fetcher.state_to_send()
             ticket = self._new_ticket(indices)
             has_batch = data is not NO_SAMPLES
             steps = [*self._steps, Step(ticket, 0, state, False, has_batch, samples, errors)]

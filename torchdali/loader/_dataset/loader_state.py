@@ -9,6 +9,7 @@ from torchdali._common.bad_samples import BadSampleLog
 from torchdali.loader._dataset.clock import WaitClock
 from torchdali.loader._dataset.progress import Progress
 from torchdali.loader._dataset.random_stream import RandomStreams
+from torchdali.loader._dataset.randomness import GlobalGenerator
 
 __all__ = ["LoaderState"]
 
@@ -23,6 +24,7 @@ class LoaderState:
         random_streams: of the pipeline.
         bad_samples: those of the epoch, as far as the user is.
         clock: measures how long the user waits.
+        generator: what is used where the loader was given none.
     """
 
     def __init__(self) -> None:
@@ -33,3 +35,4 @@ class LoaderState:
         self.bad_samples = BadSampleLog()
         self.bad_samples.epoch = -1  # before the first one
         self.clock = WaitClock()
+        self.generator = GlobalGenerator()

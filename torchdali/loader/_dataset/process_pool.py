@@ -148,9 +148,9 @@ class LoaderWork(Work):
             generator.manual_seed((self.shared_seed if first else shared_seed) or 0)
             settings = torch.utils.data.graph_settings
             self.dataset = settings.apply_random_seed(self.dataset, generator)
-        self._epoch = epoch
         state = self.states[self._worker] if first else None
         self._fetcher = Fetcher(self.dataset, self.options, self.collate, state)
+        self._epoch = epoch
 
 
 def _seed_torch(seed: int) -> None:

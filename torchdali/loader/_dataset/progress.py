@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,12 +11,19 @@ from torchdali._common.bad_samples import BadSampleLog
 from torchdali.errors import ArgumentError, _make
 from torchdali.loader._dataset.fetch import Fetcher, SampleErrors, plain_state
 from torchdali.loader._dataset.random_stream import RandomStream
-from torchdali.loader._dataset.sampling import IndexStream, generators_of, random_state
+from torchdali.loader._dataset.randomness import Generators, GlobalGenerator
+from torchdali.loader._dataset.resuming import check_workers, epoch_number, num_readers
+from torchdali.loader._dataset.sampling import IndexStream
 from torchdali.loader._dataset.torch_internals import is_iterable, reported_length
 
-__all__ = ["Progress", "Step", "check_state", "fresh_state", "states_of_next_epoch"]
+__all__ = ["Progress", "Step", "check_state", "fresh_state"]
 
-_VERSION = 1
+_VERSION = 2
+_KEYS = {
+    *("num_workers", "iterable", "begun", "given", "errors", "epoch", "finished", "seed"),
+    *("shared_seed", "length", "pipeline"),
+    *("sampling", "ahead", "random", "set_epoch", "workers", "ended", "turn"),
+}
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,7 @@ class Step:
     Attributes:
         ticket: number of the job that the batch was made by.
         worker: that did the job.
-        state: of the worker after the job; None if it has none.
+        state: of the worker after the job; None if it has sent none.
         ended: whether the worker has no more batches.
         has_batch: whether the user gets a batch.
         samples: of the batch, if a pipeline processes it.
@@ -48,7 +55,8 @@ class Progress:
     Args:
         indices: of the epoch; may be ahead of the user.
         seed: of worker 0.
-        num_workers: of the loader.
+        workers: where each of them begins; None: at the beginning.
+        keeps_states: whether workers have states.
         state: the state() to continue from; None: the beginning.
         bad_samples: those of the epoch, as far as the user is.
 
@@ -59,29 +67,37 @@ class Progress:
         turn: the worker whose batch comes next.
         fetcher: has the present state, if nothing is fetched ahead; else None.
         stream: of the pipeline; None if the loader has none.
+        shared_seed: of a data pipe; None for other datasets.
     """
 
     def __init__(
         self,
         indices: IndexStream,
         seed: Any,
-        num_workers: int,
+        workers: Sequence[Any],
+        keeps_states: bool,
         state: dict[str, Any] | None,
         bad_samples: BadSampleLog,
     ) -> None:
         self._bad_samples = bad_samples
         self._seed = seed
-        self._num_workers = max(num_workers, 1)
         self._indices = indices
         self._ahead: dict[int, Any] = {}  # ticket -> indices of a batch that the user does not have
         self.finished = False
         self.given: int = state["given"] if state else 0
-        self._states: list[Any] = list(state["workers"]) if state else [None] * self._num_workers
+        self._keeps_states = keeps_states
+        # The last state that each worker has sent, and ticket -> indices of its batches since then.
+        self._workers: list[tuple[Any, dict[int, Any]]] = [
+            (own, {-i: one for i, one in enumerate((own or {}).get("since", ()))})
+            for own in workers
+        ]
         self.ended: set[int] = set(state["ended"]) if state else set()
-        self.turn: int = state["turn"] if state else 0
+        turn: int = state["turn"] if state else 0
+        self.turn = turn if turn < len(workers) else 0
         self.fetcher: Fetcher | None = None
         self.stream: RandomStream | None = None
         self._last_ticket = 0  # ticket of the last batch that the user has
+        self.shared_seed: int | None = None
 
     def add_ahead(self, ticket: int, indices: Any) -> None:
         """Notes indices that a batch will be made of."""
@@ -112,13 +128,7 @@ class Progress:
         The same steps may be noted again, after an interruption.
         """
         for step in steps:
-            self._ahead.pop(step.ticket, None)
-            if step.state is not None:
-                self._states[step.worker] = step.state
-            if step.ended:
-                self.ended.add(step.worker)
-            else:
-                self.turn = (step.worker + 1) % self._num_workers
+            self._note(step)
         if not steps or steps[-1].ticket == self._last_ticket:
             return False
         given = self.given + sum(step.has_batch for step in steps)
@@ -128,6 +138,27 @@ class Progress:
         if self.stream is not None:
             self.stream.samples = samples
         return True
+
+    def _note(self, step: Step) -> None:
+        """Notes where the worker of a step is after it."""
+        worker = step.worker
+        if step.state is not None:
+            self._workers[worker] = step.state, {}
+        elif self._keeps_states:
+            self._workers[worker][1].setdefault(step.ticket, self._ahead.get(step.ticket))
+        if step.ended:
+            self.ended.add(worker)
+        else:
+            self.turn = (worker + 1) % len(self._workers)
+        self._ahead.pop(step.ticket, None)
+
+    def _worker_states(self) -> list[Any]:
+        if self.fetcher is not None:
+            return [self.fetcher.state() if self.fetcher.has_state else None]
+        return [
+            {**(state or {}), "since": list(since.values())} if state or since else None
+            for state, since in self._workers
+        ]
 
     def state(self, loader: Any) -> dict[str, Any]:
         """Returns what state_dict() of the loader returns."""
@@ -142,27 +173,26 @@ class Progress:
             "epoch": self._bad_samples.epoch,
             "finished": self.finished,
             "seed": self._seed,
+            "shared_seed": self.shared_seed,
             "length": reported_length(loader),
             "sampling": None if iterable else self._indices.state(),
             "ahead": [] if iterable else list(self._ahead.values()),
-            "random": random_state(generators_of(loader)) if self.finished else None,
-            "workers": [self.fetcher.state()] if self.fetcher else list(self._states),
+            "random": self._indices.generators.state(),
+            "set_epoch": epoch_number(loader),
+            "workers": self._worker_states(),
             "ended": sorted(self.ended),
             "turn": self.turn,
             "pipeline": None if self.stream is None else asdict(self.stream),
         }
 
 
-def states_of_next_epoch(states: Sequence[Any]) -> list[Any]:
-    """Returns where workers begin after an epoch has ended: the state of datasets is kept."""
-    return [
-        None if s is None else {"dataset": s["dataset"] or s["iterator"], "iterator": None}
-        for s in states
-    ]
+def fresh_state(loader: Any, generator: GlobalGenerator) -> dict[str, Any]:
+    """Returns the state of a loader that has not begun, in the form of Progress.state().
 
-
-def fresh_state(loader: Any) -> dict[str, Any]:
-    """Returns the state of a loader that has not begun, in the form of Progress.state()."""
+    Args:
+        loader: a DataLoader.
+        generator: what it uses where it was given none.
+    """
     dataset = plain_state(loader.dataset)
     state = None if dataset is None else {"dataset": dataset, "iterator": None, "batches": 0}
     iterable = is_iterable(loader)
@@ -173,13 +203,16 @@ def fresh_state(loader: Any) -> dict[str, Any]:
         "begun": False,
         "given": 0,
         "errors": 0,
+        "epoch": -1,
         "finished": False,
         "seed": None,
+        "shared_seed": None,
         "length": reported_length(loader),
         "sampling": None if iterable else IndexStream.beginning(loader),
         "ahead": [],
-        "random": random_state(generators_of(loader)),
-        "workers": [state] * max(loader.num_workers, 1),
+        "random": Generators(loader, generator).state(),
+        "set_epoch": epoch_number(loader),
+        "workers": [state] * num_readers(loader),
         "ended": [],
         "turn": 0,
         "pipeline": None,
@@ -192,18 +225,12 @@ def check_state(loader: Any, state: Any) -> None:
     Raises:
         ArgumentError: it is the state of another loader.
     """
-    if not isinstance(state, dict) or state.get("version") != _VERSION:
+    is_state = isinstance(state, Mapping) and state.get("version") == _VERSION
+    if not is_state or not state.keys() >= _KEYS:
         raise _make(
             ArgumentError,
             "load_state_dict(): this is no state of torchdali.DataLoader",
             fix="pass what its state_dict() returned",
-        )
-    if state["num_workers"] != loader.num_workers:
-        raise _make(
-            ArgumentError,
-            f"load_state_dict(): the state is of a loader with num_workers={state['num_workers']}, "
-            f"this one has {loader.num_workers}; the positions of workers cannot be redistributed",
-            fix=f"pass num_workers={state['num_workers']}, and resume with that",
         )
     if state["iterable"] != is_iterable(loader):
         raise _make(
@@ -212,3 +239,4 @@ def check_state(loader: Any, state: Any) -> None:
             + ("iterable" if state["iterable"] else "indexed")
             + " dataset, that of this loader is not",
         )
+    check_workers(loader, state)

@@ -58,7 +58,7 @@ class RandomStreams:
         stored = None if state is None else state.get("pipeline")
         if stored is not None:
             assert state is not None
-            self._epoch = stored["epoch"]
+            self._epoch, self._seed = stored["epoch"], stored["seed"]
             if not state["finished"]:
                 self._seed = drawn
                 return RandomStream(**stored)

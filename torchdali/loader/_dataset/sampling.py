@@ -4,51 +4,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.utils.data.sampler import BatchSampler
 
+from torchdali.errors import ArgumentError, _make
 from torchdali.loader._dataset.fetch import is_stateful, plain_state
+from torchdali.loader._dataset.randomness import Generators
 from torchdali.loader._dataset.torch_internals import index_sampler
 
-__all__ = ["IndexStream", "generators_of", "random_state", "set_generators"]
-
-
-def generators_of(loader: Any) -> list[torch.Generator]:
-    """Returns the generators that the order of a loader may depend on, each of them once."""
-    owners = (
-        loader,
-        loader.sampler,
-        loader.batch_sampler,
-        getattr(loader.batch_sampler, "sampler", None),
-    )
-    found: dict[int, torch.Generator] = {}
-    for owner in owners:
-        generator = getattr(owner, "generator", None)
-        if isinstance(generator, torch.Generator):
-            found[id(generator)] = generator
-    return list(found.values())
-
-
-def random_state(generators: Sequence[torch.Generator]) -> dict[str, Any]:
-    """Returns the states of torch's global generator and of others."""
-    return {
-        "global": torch.get_rng_state(),
-        "generators": [generator.get_state() for generator in generators],
-    }
-
-
-def set_generators(generators: Sequence[torch.Generator], state: dict[str, Any]) -> None:
-    """Restores what random_state() returned, except for the global generator."""
-    for generator, own in zip(generators, state["generators"], strict=False):
-        generator.set_state(own)
-
-
-def _set_random_state(generators: Sequence[torch.Generator], state: dict[str, Any]) -> None:
-    torch.set_rng_state(state["global"])
-    set_generators(generators, state)
+__all__ = ["IndexStream"]
 
 
 class _BatchIndices:
@@ -114,25 +81,30 @@ class IndexStream:
 
     Args:
         loader: a DataLoader.
+        generators: of the loader.
         state: the state() of an earlier stream to continue; None: a new epoch.
         before: the random state before `iterator` was made.
         iterator: over the loader's index sampler, for a new epoch; None: make one.
+
+    Attributes:
+        generators: as the argument.
     """
 
     def __init__(
         self,
         loader: Any,
+        generators: Generators,
         state: dict[str, Any] | None = None,
         *,
         before: dict[str, Any] | None = None,
         iterator: Iterator[Any] | None = None,
     ) -> None:
-        self._generators = generators_of(loader)
+        self.generators = generators
         self._sampler = index_sampler(loader)
         self._taken = 0
         self._kept: list[Any] = []  # at most one: drawn and not taken
         self._ended = False
-        self._before = before or random_state(self._generators)
+        self._before = before or generators.state()
         self._first: dict[str, Any] | None = None  # the random state before the first indices
         if state is not None:
             self._resume(state)
@@ -151,6 +123,19 @@ class IndexStream:
         stateful = batches is not None or is_stateful(sampler)
         return {"drawn": 0, "sampler": own if stateful else None}
 
+    @staticmethod
+    def load_samplers(loader: Any, state: dict[str, Any] | None) -> None:
+        """Restores the samplers from a state() between two epochs, if they have a state."""
+        sampler = index_sampler(loader)
+        own = None if state is None else state["sampler"]
+        if own is None:
+            return
+        if own["sampler"] is not None:
+            sampler.load_state_dict(own["sampler"])
+        batches = own["batches"]
+        if batches is not None and batches["sampler"] is not None:
+            sampler.sampler.load_state_dict(batches["sampler"])
+
     def _iterate(self, state: Any = None, iterator: Iterator[Any] | None = None) -> Iterator[Any]:
         if type(self._sampler) is BatchSampler:
             return _BatchIndices(self._sampler, state)
@@ -158,7 +143,7 @@ class IndexStream:
 
     def _note_first(self) -> Iterator[Any]:
         """Yields nothing; notes the random state when the first indices are asked for."""
-        self._first = random_state(self._generators)
+        self._first = self.generators.state()
         return
         yield
 
@@ -176,17 +161,24 @@ class IndexStream:
                 self._source.load_state_dict(own["iterator"])  # type: ignore[attr-defined]
             return
         self._before, self._first = state["iter"], state["first"]
+        assert self._first is not None
         kept = torch.get_rng_state()  # the global generator is the user's and must not change
         try:
-            _set_random_state(self._generators, self._before)
+            self.generators.set_torch(self._before)
             self._iterator = self._source = self._iterate()
-            if self._first is not None:
-                _set_random_state(self._generators, self._first)
-            drawn = list(itertools.islice(self._source, max(self.drawn, 1)))
+            self.generators.set_torch(self._first)
+            drawn = list(itertools.islice(self._source, self.drawn))
         finally:
             torch.set_rng_state(kept)
-        if self.drawn == 0:
-            self._iterator = itertools.chain(drawn, self._source)
+        if len(drawn) < self.drawn:
+            raise _make(
+                ArgumentError,
+                f"load_state_dict(): the state is after {self.drawn} batches of indices, and the "
+                f"sampler of this loader has {len(drawn)}",
+                fix="resume with the dataset and the sampler that the state was made with",
+            )
+        if not drawn:
+            self._iterator = itertools.chain(self._note_first(), self._source)
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -205,7 +197,8 @@ class IndexStream:
         """Returns the next indices, the same ones until take(); raises StopIteration."""
         if not self._kept:
             # One call, so that Ctrl-C cannot come between drawing and keeping.
-            self._kept.extend(itertools.islice(self._iterator, 1))
+            with self.generators.default:
+                self._kept.extend(itertools.islice(self._iterator, 1))
         if not self._kept:
             self._ended = True
             raise StopIteration
@@ -234,5 +227,5 @@ class IndexStream:
             }
             ended = self._ended or (isinstance(source, _BatchIndices) and source.ended)
             return {"drawn": self.drawn, "sampler": own, "ended": ended}
-        first = self._first or random_state(self._generators)
+        first = self._first or self.generators.state()
         return {"drawn": self.drawn, "sampler": None, "iter": self._before, "first": first}

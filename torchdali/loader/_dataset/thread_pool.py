@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import collections
 import contextlib
+import functools
 import os
 import queue
 import threading
@@ -53,6 +54,16 @@ class _Shared:
         self.fetcher_epoch = -1
         self.epoch = 0
         self.closed = False
+
+    def begin_epoch(self, epoch: int, make: Callable[[Callable[[], bool]], Fetcher]) -> None:
+        """Makes the fetcher of an epoch.
+
+        Args:
+            epoch: its number.
+            make: called with `is_closed`.
+        """
+        self.fetcher = make(self.is_closed)
+        self.fetcher_epoch = epoch
 
     def drop_jobs(self) -> None:
         """Takes all jobs that no thread has begun out of the queue."""
@@ -121,6 +132,10 @@ class ThreadPool:
         ]
         self._threads: list[threading.Thread] = []
         self.is_lost = False
+        if state is not None and not options.iterable:
+            # The dataset has the state from now on, also if the epoch has no more batches.
+            make = functools.partial(Fetcher, dataset, options, collate, state)
+            self._shared.begin_epoch(0, make)
 
     def start(self) -> None:
         """See WorkerPool."""
@@ -296,10 +311,9 @@ class _Worker:
         with shared.making:
             if shared.fetcher is None or epoch > shared.fetcher_epoch:
                 state = None if epoch else self._state
-                shared.fetcher = Fetcher(
-                    self.info.dataset, self._options, self._collate, state, shared.is_closed
-                )
-                shared.fetcher_epoch = epoch
+                dataset = self.info.dataset
+                make = functools.partial(Fetcher, dataset, self._options, self._collate, state)
+                shared.begin_epoch(epoch, make)
             elif epoch < shared.fetcher_epoch:
                 return None
             return shared.fetcher

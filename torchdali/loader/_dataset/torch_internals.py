@@ -128,6 +128,7 @@ class BaseIterator(_BaseDataLoaderIter):
 
     _base_seed: Any
     _num_yielded: int
+    _shared_seed: int | None
 
     def next_batch(self) -> Any:
         """Returns the next batch for the user; raises StopIteration at the end of the epoch."""
@@ -176,6 +177,15 @@ class BaseIterator(_BaseDataLoaderIter):
     def shared_seed(self) -> int | None:
         """The seed of a data pipe on all ranks; None for other datasets."""
         return self._shared_seed
+
+    @shared_seed.setter
+    def shared_seed(self, seed: int | None) -> None:
+        self._shared_seed = seed
+        if seed is not None:
+            generator = torch.Generator()
+            generator.manual_seed(seed)
+            apply: Any = torch.utils.data.graph_settings.apply_random_seed
+            self._dataset = apply(self._dataset, generator)
 
     @property
     def sampler_iterator(self) -> Iterator[Any]:

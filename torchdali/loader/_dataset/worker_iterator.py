@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch.utils.data import IterDataPipe, MapDataPipe
 
 from torchdali.loader._dataset.fetch import NO_SAMPLES
@@ -12,7 +13,7 @@ from torchdali.loader._dataset.iterators import LoaderIterator
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.process_pool import LoaderWork, ProcessPool
 from torchdali.loader._dataset.progress import Step
-from torchdali.loader._dataset.sampling import generators_of, random_state
+from torchdali.loader._dataset.resuming import is_between_epochs, keeps_workers
 from torchdali.loader._dataset.thread_pool import ThreadPool
 from torchdali.loader._dataset.torch_internals import sharding_init
 from torchdali.loader._dataset.worker_pool import WorkerPool
@@ -26,8 +27,10 @@ class WorkerIterator(LoaderIterator):
     A loader with persistent workers has one iterator, and begins each epoch with it.
     """
 
+    _pool: WorkerPool | None = None
+
     def __init__(self, loader: Any, state: LoaderState, resumed: dict[str, Any] | None) -> None:
-        self._pool: WorkerPool | None = None
+        self._close_pool()  # there is one if the iterator goes on to the epoch after a resumed one
         super().__init__(loader, state, resumed)
         self._in_order = loader.in_order
         self._depth = loader.prefetch_factor
@@ -36,13 +39,23 @@ class WorkerIterator(LoaderIterator):
         self._context = loader.multiprocessing_context
         self._init = loader.worker_init_fn
         if isinstance(self.dataset, (IterDataPipe, MapDataPipe)):
-            self._init = sharding_init(self._init, *self.shards)
+            if self._uses_threads:  # they share it
+                torch.utils.data.graph_settings.apply_sharding(self.dataset, *self.shards)
+            else:
+                self._init = sharding_init(self._init, *self.shards)
         self.begin_epoch(loader, True)
 
     def begin_epoch(self, loader: Any, first: bool) -> None:
         """See BaseIterator."""
-        self._random_before = random_state(generators_of(loader))
-        super().begin_epoch(loader, first)
+        self._random_before = self._generators.state()
+        resumed, seed = self._resumed, self.shared_seed
+        with self._generators.default:
+            super().begin_epoch(loader, first)
+        if resumed is not None and not is_between_epochs(resumed):
+            self._generators.set_state(self._random_before)
+        elif not first or (resumed is not None and keeps_workers(loader, resumed)):
+            seed = self.shared_seed  # for the first epoch of workers torch uses an earlier one
+        self.shared_seed = seed
         if self._stage is not None:
             self._stage.clear()
         self._start_epoch(loader)

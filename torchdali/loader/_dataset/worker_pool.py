@@ -101,7 +101,7 @@ class Reply:
 
 def samples_reply(fetcher: Fetcher, worker: int, samples: Any, errors: SampleErrors) -> Reply:
     """Returns the reply with the samples of a fetcher."""
-    state = fetcher.state() if fetcher.has_state else None
+    state = fetcher.state_to_send()
     return Reply(worker, samples, state, errors=errors if errors.count else None)
 
 
