@@ -14,6 +14,7 @@ from types import FrameType
 __all__ = ["PACKAGE_DIR", "SourceLocation", "find_user_location", "in_library", "user_stack_level"]
 
 PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_WRAPPERS = ("lightning", "lightning_fabric", "pytorch_lightning")  # of DataLoader.__init__
 _LIBRARIES = (
     PACKAGE_DIR,
     *(sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")),
@@ -85,10 +86,18 @@ def in_library(filename: str) -> bool:
     return filename.startswith((*_LIBRARIES, "<frozen "))
 
 
+def _passes_on(frame: FrameType) -> bool:
+    """Returns whether a frame is of this package, or of one that wraps constructors of loaders."""
+    if frame.f_code.co_filename.startswith(PACKAGE_DIR):
+        return True
+    module: str = frame.f_globals.get("__name__", "")
+    return module.partition(".")[0] in _WRAPPERS
+
+
 def find_user_location() -> SourceLocation | None:
-    """Returns the innermost frame outside ``torchdali``, or None if there is none."""
+    """Returns the innermost frame of the user, or None if there is none."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE_DIR):
+    while frame is not None and _passes_on(frame):
         frame = frame.f_back
     if frame is None:
         return None

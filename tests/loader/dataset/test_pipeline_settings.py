@@ -34,6 +34,9 @@ KEPT = {
 }
 REFUSED = {
     "batch_size": (3, ArgumentError),
+    "on_error": ("skip", ArgumentError),
+    "max_errors": (3, ArgumentError),
+    "errors_file": ("errors.jsonl", ArgumentError),
     "checkpoint": (b"", ArgumentError),
     "enable_memory_stats": (True, ArgumentError),
     "debug": (True, UnsupportedError),

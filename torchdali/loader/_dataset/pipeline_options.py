@@ -19,7 +19,9 @@ __all__ = ["PipelineOptions"]
 _DEPTH = 2  # batches in work in the engine
 # Arguments of Pipeline that a loader has its own for.
 _REFUSED = {
-    "batch_size": "pass it to the DataLoader",
+    **dict.fromkeys(
+        ("batch_size", "on_error", "max_errors", "errors_file"), "pass it to the DataLoader"
+    ),
     "checkpoint": "use load_state_dict() of the loader",
     "enable_memory_stats": "leave it out: a loader has no executor_statistics()",
     "debug": "leave it out: put breakpoints in the dataset, or run the function under pipeline_def",
