@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.bad_files import KINDS, decoded, numbers_of, write_files
+from helpers.interruptions import interrupted
 
 from torchdali import fn, pipeline_def
 from torchdali.errors import ArgumentError, DataError, TorchdaliError, UnsupportedError
@@ -102,6 +103,17 @@ def test_records_do_not_depend_on_threads(paths):
         return pipeline.errors
 
     assert records(1) == records(4)
+
+
+def test_interrupted_calls_count_each_sample_once(paths):
+    pipeline = decoded(paths, on_error="skip", max_errors=100_000)
+    taken = 0
+    for _, outputs in interrupted(pipeline.run):
+        if outputs is None:
+            pipeline.run()
+        taken += 1
+    bad = sum(number // 8 == batch % 3 for number in BAD for batch in range(taken))
+    assert pipeline.error_count == len(pipeline.errors) == bad
 
 
 def test_the_file_of_errors_has_one_record_a_line(paths, tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from torchdali.errors import BadSample, DataError, FileError, _make
 
-__all__ = ["ON_ERROR", "BadSampleLog", "ListsBadSamples"]
+__all__ = ["ON_ERROR", "BadSampleLog", "ListsBadSamples", "Noted"]
 
 _MOST_ERRORS = 100  # by default
 ON_ERROR = ("raise", "skip", "replace")
@@ -35,6 +35,17 @@ def _record(
         error=type(error.__cause__ or error).__name__,
         message=getattr(error, "_message", "") or str(error),
     )
+
+
+@dataclasses.dataclass
+class Noted:
+    """What a run has added to a log.
+
+    Attributes:
+        turn: of the last iteration that was added.
+    """
+
+    turn: int = -1
 
 
 class BadSampleLog:
@@ -62,11 +73,12 @@ class BadSampleLog:
         self.epoch = 0
         self.batch: int | None = None
         self.sources: Sequence[str] | None = None
+        self._num_records = 0
         self._paused = False
 
     def begin_epoch(self, epoch: int, count: int = 0) -> None:
         """Begins an epoch, or continues one of which `count` samples have failed."""
-        self.epoch, self.count, self.records = epoch, count, []
+        self.epoch, self.count, self.records, self._num_records = epoch, count, [], 0
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
@@ -77,24 +89,42 @@ class BadSampleLog:
         finally:
             self._paused = False
 
-    def note(self, errors: Sequence[BaseException], batch: int) -> None:
+    def note(self, errors: Sequence[BaseException], batch: int, noted: Noted, turn: int) -> None:
         """Adds the errors of the samples of a batch, which the user gets now.
+
+        Args:
+            errors: one for each sample.
+            batch: its number; without effect if this log knows it.
+            noted: what the run has added. A batch that it has added is not added again.
+            turn: by which the run tells its batches apart.
 
         Raises:
             DataError: too many samples of the epoch have failed; its cause is the last error.
             FileError: the file cannot be written.
         """
         number = batch if self.batch is None else self.batch
-        self.add([_record(self.epoch, number, error, self.sources) for error in errors], errors[-1])
+        records = [_record(self.epoch, number, error, self.sources) for error in errors]
+        self.add(records, errors[-1], noted, turn)
 
-    def add(self, records: Sequence[BadSample], last: BaseException | None) -> None:
+    def add(
+        self,
+        records: Sequence[BadSample],
+        last: BaseException | None,
+        noted: Noted | None = None,
+        turn: int = 0,
+    ) -> None:
         """Adds records; see note()."""
+        noted = noted or Noted()
         if self._paused:
+            noted.turn = turn
             return
-        self.records += records
-        self.count += len(records)
-        if self.path is not None:
-            self._write(records)
+        if noted.turn != turn:
+            if self.path is not None:
+                self._write(records)
+            self.records[self._num_records :] = records  # again, after an interruption
+            listed, count = len(self.records), self.count + len(records)
+            # Nothing is called between these assignments, so no interruption separates them.
+            self._num_records, self.count, noted.turn = listed, count, turn
         if self.count > self.max_errors:
             final = records[-1]
             where = f' of "{final.source}"' if final.source else ""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from torchdali._common.bad_samples import BadSampleLog
+from torchdali._common.bad_samples import BadSampleLog, Noted
 
 __all__ = ["RunFailures"]
 
@@ -33,7 +33,7 @@ class RunFailures:
         self.expected: int | None = None
         self.kept_rows: Sequence[int] | None = None
         self.value_rows: Sequence[int] | None = None
-        self._noted = -1  # the turn of the iteration that was noted last
+        self._noted = Noted()
         self._first_batch = 0  # iterations that were taken when the epoch began
 
     def note(self) -> None:
@@ -51,10 +51,10 @@ class RunFailures:
         if self.expected is not None:
             errors = [error for error in errors if error.sample < self.expected]
         # An iteration comes again if the caller was interrupted before it had it.
-        turn, self._noted = self._noted, executor.oldest
-        if errors and turn != self._noted:
+        if errors:
+            batch = executor.iterations_taken - self._first_batch
             try:
-                self.log.note(errors, executor.iterations_taken - self._first_batch)
+                self.log.note(errors, batch, self._noted, executor.oldest)
             except Exception:
                 executor.holds = False  # the next call returns the iteration after it
                 raise
