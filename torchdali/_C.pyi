@@ -66,7 +66,15 @@ class Executor:
     ) -> None: ...
     def schedule(
         self,
-        fed: list[tuple[str, torch.Tensor | list[torch.Tensor], str, list[bytes]]] = ...,
+        fed: list[
+            tuple[
+                str,
+                torch.Tensor | list[torch.Tensor],
+                str,
+                list[bytes],
+                dict[int, tuple[str, Exception]],
+            ]
+        ] = ...,
         sample_ids: list[int] = ...,
     ) -> None: ...
     def skip(self) -> None: ...

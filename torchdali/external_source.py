@@ -111,7 +111,8 @@ def external_source(
         All sources of a pipeline are asked once for each iteration. If one of them has ended, the
         epoch ends; if one raises an exception, the iteration is lost. The data of the others is
         dropped, so that they stay at the same iteration. Data that was fed is kept for the
-        iteration after an end.
+        iteration after an end. If the pipeline has `on_error`, an exception of a callable with
+        batch=False costs only its sample, unless the source runs in worker processes.
     """
     location = find_user_location()
     schema = operator_schema("external_source")

@@ -74,6 +74,17 @@ py::tuple to_output(const Executor& executor, const IterationData& iteration, in
   return py::make_tuple(select_rows(data, rows), py::cast(layout.str()), names);
 }
 
+std::map<int, Error> to_errors(const PyExecutor::Failed& failed) {
+  std::map<int, Error> errors;
+  for (const auto& [sample, failure] : failed) {
+    const auto& [message, exception] = failure;
+    Error error(ErrorKind::kRuntime, message);
+    error.set_cause(keep_alive(exception));
+    errors.emplace(sample, std::move(error));
+  }
+  return errors;
+}
+
 }  // namespace
 
 // Releases the GIL, and the turn of a function that waits for another pipeline; counts the thread.
@@ -131,8 +142,8 @@ void PyExecutor::schedule(const std::vector<Fed>& fed, std::vector<uint64_t> sam
   const std::shared_ptr<Executor> e = executor_;
   std::vector<FedBatch> batches;
   batches.reserve(fed.size());
-  for (const auto& [name, data, layout, source_names] : fed)
-    batches.push_back({name, to_external_batch(data, layout, source_names)});
+  for (const auto& [name, data, layout, source_names, failed] : fed)
+    batches.push_back({name, to_external_batch(data, layout, source_names), to_errors(failed)});
   bool more;
   {
     const WithoutGil without_gil(*this);

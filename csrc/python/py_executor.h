@@ -29,8 +29,11 @@ class PyExecutor {
   PyExecutor& operator=(const PyExecutor&) = delete;
   ~PyExecutor();
 
-  // The name of an external source, its data, layout, and the names of its samples (or none).
-  using Fed = std::tuple<std::string, py::object, std::string, std::vector<std::string>>;
+  // Samples that were not made: what to say, and the exception of the user's code.
+  using Failed = std::map<int, std::tuple<std::string, py::object>>;
+  // The name of an external source, its data, layout, the names of its samples (or none), and those
+  // that were not made.
+  using Fed = std::tuple<std::string, py::object, std::string, std::vector<std::string>, Failed>;
   // Raises StopIteration at the end of the data. As Executor::schedule(), it takes the data of all
   // sources or of none.
   void schedule(const std::vector<Fed>& fed, std::vector<uint64_t> sample_ids);

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import torch
+
 from torchdali._common.enums import DALIDataType
+from torchdali._engine.dtypes import to_torch_type
 from torchdali._sources.python_source import OWNER
+from torchdali._sources.turn import Batch
 from torchdali.data_node import OpNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, LayoutError, TorchdaliError, _make
 
@@ -48,6 +52,12 @@ class Expected:
             raise self._differs(LayoutError, f'data with layout "{self._layout}"', f'"{layout}"')
         self._dtype, self._ndim, self._layout = dtype, ndim, layout
         self._last = found
+
+    def filler(self, batch_size: int) -> Batch:
+        """Returns a batch of samples without data, for a batch of which all samples failed."""
+        ndim = self._ndim if self._ndim is not None else len(self._layout) or 1
+        dtype = to_torch_type(self._dtype or DALIDataType.UINT8)
+        return torch.empty((batch_size, *[0] * ndim), dtype=dtype), self._layout
 
     def _differs(self, cls: type[TorchdaliError], expected: str, got: str) -> TorchdaliError:
         first = self._last is None

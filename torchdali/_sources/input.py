@@ -17,7 +17,7 @@ from torchdali._engine.dtypes import to_dali_type
 from torchdali._sources.clock import SourceClock
 from torchdali._sources.expected import Expected
 from torchdali._sources.python_source import OWNER, PythonSource
-from torchdali._sources.turn import NO_TURN, Batch, Batches, Fed, Turn
+from torchdali._sources.turn import NO_TURN, Batch, Batches, Failures, Fed, Turn
 from torchdali.data_node import OpNode
 from torchdali.errors import (
     ArgumentError,
@@ -75,6 +75,7 @@ class Input:
         nodes: name and operator of each output; None for an output that nothing uses.
         batch_size: of the pipeline.
         device: GPU of the pipeline; None: it has none.
+        lets_samples_fail: whether a sample that a callable fails to make costs only the sample.
 
     Attributes:
         name: of the first operator that reads it.
@@ -87,8 +88,10 @@ class Input:
         nodes: Sequence[tuple[str, OpNode] | None],
         batch_size: int,
         device: Any = None,
+        lets_samples_fail: bool = False,
     ) -> None:
         self._group = group
+        self._lets_samples_fail = lets_samples_fail
         self._device = device
         self._nodes = nodes
         self._expected = [None if entry is None else Expected(*entry) for entry in nodes]
@@ -201,8 +204,9 @@ class Input:
             return self._taken[1]
         iteration = self._begin_turn(turn)
         try:
-            data = source.next(turn, iteration, self._epoch, self._batch_size)
-            batches = self._named(self._outputs(data, source.batch))
+            args = iteration, self._epoch, self._batch_size, self._lets_samples_fail
+            data, failures = source.next(turn, *args)
+            batches = self._named(self._outputs(data, source.batch), failures)
         except StopIteration:
             raise
         except Exception:
@@ -258,10 +262,10 @@ class Input:
         elif not self._group.repeat_last:
             self._head = None
 
-    def _named(self, batches: Sequence[Batch | None]) -> Batches:
+    def _named(self, batches: Sequence[Batch | None], failures: Failures | None = None) -> Batches:
         """Returns the batches that are used, of one for each output."""
         return [
-            (entry[0], batch)
+            (entry[0], batch, failures or {})
             for entry, batch in zip(self._nodes, batches, strict=True)
             if entry is not None and batch is not None
         ]
@@ -313,6 +317,8 @@ class Input:
     def _outputs(self, data: Any, whole: bool) -> list[Batch | None]:
         """Returns one batch for each output of what the source returned."""
         count = self._group.num_outputs
+        if not whole and not data:  # all samples failed
+            return [e.filler(self._batch_size) if e else None for e in self._expected]
         if count is None:
             return [self.convert(data, None, 0)]
         for item in [data] if whole else data:

@@ -14,6 +14,8 @@ from typing import Any
 
 from torchdali._common.infos import BatchInfo, SampleInfo
 from torchdali._common.location import SourceLocation, user_stack_level
+from torchdali._sources.failed_samples import attempt, split
+from torchdali._sources.turn import Failures
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 
 __all__ = [
@@ -186,8 +188,15 @@ class PythonSource:
                     location=self._location,
                 ) from None
 
-    def next(self, turn: object, iteration: int, epoch: int, batch_size: int) -> Any:
-        """Returns the next batch, or a list of `batch_size` samples.
+    def next(
+        self,
+        turn: object,
+        iteration: int,
+        epoch: int,
+        batch_size: int,
+        lets_samples_fail: bool = False,
+    ) -> tuple[Any, Failures]:
+        """Returns the next batch, or a list of `batch_size` samples; and those that failed.
 
         A call for the same turn goes on where an earlier one was interrupted: it returns the items
         again that the source has returned, and asks for those that are missing.
@@ -197,6 +206,8 @@ class PythonSource:
             iteration: in the epoch.
             epoch: number of the epoch.
             batch_size: number of samples, where the source returns samples.
+            lets_samples_fail: whether a callable may raise for a sample. The list has another
+                sample in its place, and is empty if all have failed.
 
         Raises:
             StopIteration: the data has ended; samples of a batch that is not full are dropped.
@@ -227,10 +238,10 @@ class PythonSource:
                 SampleInfo(first + index, index, iteration, epoch) for index in range(batch_size)
             ]
         while missing := infos[len(self._items) :]:
-            self._ask(missing)
-        return self._items[0] if self.batch else list(self._items)
+            self._ask(missing, lets_samples_fail and not self.batch)
+        return (self._items[0], {}) if self.batch else split(self._items)
 
-    def _ask(self, infos: Sequence[Any]) -> None:
+    def _ask(self, infos: Sequence[Any], lets_samples_fail: bool) -> None:
         """Adds an item for each info to the items of this turn.
 
         Python code could be interrupted after the source has returned an item and before it is
@@ -240,6 +251,8 @@ class PythonSource:
         function: Callable[..., Any] = next
         if self._call is not None:
             function = self._call
+            if lets_samples_fail:
+                function = functools.partial(attempt, function)
             arguments = [(info,) if self._takes_info else () for info in infos]
         else:
             if self._iterator is None:

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns: by which the attempts to take the data of an iteration are told apart."""
+"""Turns, by which the attempts to take the data of an iteration are told apart, and the data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 
-__all__ = ["NO_TURN", "Batch", "Batches", "Fed", "Turn"]
+__all__ = ["NO_TURN", "Batch", "Batches", "Failures", "Fed", "Turn"]
 
 # A batch for the engine: [N, ...] tensor or N tensors, and the layout.
 Batch = tuple[torch.Tensor | list[torch.Tensor], str]
-# The data of an iteration: names of operators, and their batches.
-Batches = list[tuple[str, Batch]]
+# Samples of a batch that a source failed to make: what to say, and what it raised.
+Failures = Mapping[int, tuple[str, Exception]]
+# The data of an iteration: names of operators, their batches, and samples that were not made.
+Batches = list[tuple[str, Batch, Failures]]
 
 
 class Turn(NamedTuple):

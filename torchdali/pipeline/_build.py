@@ -62,7 +62,7 @@ def build_run(
     )
     nodes, names = plan.merged(executor.kept, executor.merged_into)
     try:
-        inputs = _make_inputs(nodes, names, options.batch_size, processes, device)
+        inputs = _make_inputs(nodes, names, options, processes, device)
     except BaseException:
         executor.close()
         raise
@@ -77,18 +77,23 @@ def build_run(
         depth=options.iterations_in_flight,
         iter_setup=iter_setup,
         check_outputs=options.check_outputs if options.declares_outputs else None,
-        lets_samples_fail=options.on_error in ("skip", "replace"),
+        lets_samples_fail=_lets_samples_fail(options),
     )
+
+
+def _lets_samples_fail(options: Options) -> bool:
+    return options.on_error in ("skip", "replace")
 
 
 def _make_inputs(
     nodes: Sequence[OpNode],
     names: Mapping[int, str],
-    batch_size: int,
+    options: Options,
     processes: WorkerProcesses,
     device: Any,
 ) -> Inputs:
     """Returns the external sources: one for all operators that share a SourceGroup."""
+    assert options.batch_size is not None
     groups: dict[int, list[OpNode]] = {}
     for node in nodes:
         if isinstance(node.group, SourceGroup):
@@ -109,9 +114,9 @@ def _make_inputs(
             )
         queue = processes.queue_of(group)
         if queue is None:
-            source = Input(group, entries, batch_size, device)
+            source = Input(group, entries, options.batch_size, device, _lets_samples_fail(options))
         else:
-            source = ParallelInput(group, entries, batch_size, *queue)
+            source = ParallelInput(group, entries, options.batch_size, *queue)
         sources.append(source)
         by_name.update((name, source) for name, _ in filter(None, entries))
     return Inputs(sources, by_name)

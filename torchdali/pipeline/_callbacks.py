@@ -7,7 +7,6 @@ import contextlib
 import functools
 import importlib
 import random
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import torch
 
 from torchdali._common import location
+from torchdali._common.raised import describe_raised
 from torchdali._common.sample import SampleContext
 from torchdali.tensors._input import as_tensor
 
@@ -114,13 +114,4 @@ def _describe_exception(
     if in_worker is not None:
         text, cause, sample = in_worker
         return f"{_describe_function(function)} {text}", cause, sample
-    lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
-    text = lines[-1 if isinstance(error, SyntaxError) else 0]  # the cause has all of it
-    frames = traceback.extract_tb(error.__traceback__)
-    at = ""
-    if frames:
-        own = [f for f in frames if not location.in_library(f.filename)]
-        last = (own or frames)[-1]
-        line = location.SourceLocation(last.filename, last.lineno or 0, last.name)
-        at = f" at {line.short()}"
-    return f"{_describe_function(function)} raised {text}{at}", error, -1
+    return f"{_describe_function(function)} raised {describe_raised(error)}", error, -1

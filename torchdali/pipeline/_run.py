@@ -206,7 +206,7 @@ class Run:
         try:
             data = inputs.take(turn)
             self._note_positions(1)
-            executor.schedule([(name, *batch, []) for name, batch in data])
+            executor.schedule([(name, *batch, [], failed) for name, batch, failed in data])
         except StopIteration:
             raise
         except Exception:

@@ -111,7 +111,7 @@ Executor::~Executor() { scheduler_->cancel(); }
 std::vector<int> Executor::accept(const std::vector<FedBatch>& fed) {
   std::vector<int> nodes;
   nodes.reserve(fed.size());
-  for (const auto& [name, batch] : fed) {
+  for (const auto& [name, batch, failed] : fed) {
     const int node = nodes.emplace_back(find(name));
     const auto* source = dynamic_cast<const ExternalSource*>(plan_.operators[node].get());
     TORCHDALI_CHECK(source != nullptr, "`", name, "` is not an external_source");
@@ -166,6 +166,19 @@ void Executor::check_batch_sizes(Iteration& iteration) const {
   }
 }
 
+void Executor::add_failed(Iteration& iteration, int node,
+                          const std::map<int, Error>& failed) const {
+  for (const auto& [sample, cause] : failed) {
+    TORCHDALI_ASSERT(sample >= 0 && sample < iteration.batch_size, "");
+    if (iteration.bad.contains(sample)) continue;  // another source failed for it too
+    OperatorError error(cause, plan_.graph.nodes[node]);
+    TORCHDALI_ASSERT(error.on_error != OnError::kRaise, "");
+    error.sample = sample;
+    error.batch_size = iteration.batch_size;
+    iteration.bad.add(error);
+  }
+}
+
 bool Executor::schedule(std::vector<FedBatch> fed, std::vector<uint64_t> sample_ids) {
   const std::vector<int> nodes = accept(fed);
   if (epoch_plan_) {
@@ -186,6 +199,7 @@ bool Executor::schedule(std::vector<FedBatch> fed, std::vector<uint64_t> sample_
   iteration->batch_size =
       sample_ids.empty() ? options_.max_batch_size : static_cast<int>(sample_ids.size());
   check_batch_sizes(*iteration);
+  for (size_t i = 0; i < nodes.size(); ++i) add_failed(*iteration, nodes[i], fed[i].failed);
   for (int n : plan_.sources)
     if (sample_ids.empty()) sample_ids = std::move(iteration->source_batches[n]->sample_ids);
   TORCHDALI_ASSERT(

@@ -42,6 +42,8 @@ struct ExecutorState {
 struct FedBatch {
   std::string name;  // of the operator
   std::unique_ptr<ExternalBatch> batch;
+  // Samples that the user's code failed to make, and why. What the batch has for them is not used.
+  std::map<int, Error> failed;
 };
 
 // Used by one thread, the consumer; see Scheduler.
@@ -145,6 +147,8 @@ class Executor {
   // sources only if `externals`. Returns false at the end of the data; the batches so far are kept.
   bool get_source_batches(bool externals);
   void check_batch_sizes(Iteration& iteration) const;
+  // Samples that were not made are bad before the first stage runs.
+  void add_failed(Iteration& iteration, int node, const std::map<int, Error>& failed) const;
   // The oldest iteration in flight was taken.
   void mark_taken();
   void add_memory(const IterationData& iteration);

@@ -174,13 +174,13 @@ class CallSite:
                     executor.wait()
                 raise
         try:
-            fed = []
+            fed: list[Any] = []
             for index, batch in enumerate(inputs):
                 data, layout, names = unwrap(batch)
                 if isinstance(batch, TensorListGPU):  # made on the current stream of this thread
                     data = self.device.adopt(data, None, copy=False)
                 encoded = [os.fsencode(name) for name in names or ()]
-                fed.append((f"{self.node.name}.{index}", data, layout, encoded))
+                fed.append((f"{self.node.name}.{index}", data, layout, encoded, {}))
             executor.schedule(fed, list(sample_ids))
             results = executor.wait()
             executor.holds = False

@@ -307,7 +307,7 @@ class EagerExecutor:
         if source.input is None:
             source.input = self._make_input(site, node)
         source.input.require(self._turn)
-        for target, (_, data) in zip(source.waiting, source.input.take(self._turn), strict=True):
+        for target, (_, data, _) in zip(source.waiting, source.input.take(self._turn), strict=True):
             batch = Batch(wrap(*data), None)
             self._size.check(batch, node, "the data")
             target.hold(batch.select(wanted))
