@@ -65,8 +65,8 @@ class InputLayout {
         added += l[i];
       }
       if (kept == layout.str())
-        return "add the axes it lacks with fn.expand_dims(..., axes=[" + axes +
-               "], new_axis_names=\"" + added + "\")";
+        return str_cat("add the axes it lacks with fn.expand_dims(..., axes=[", axes,
+                       "], new_axis_names=\"", added, "\")");
     }
     return "if the letters are wrong, name the axes with fn.reshape(..., layout=)";
   }
