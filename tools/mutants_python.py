@@ -89,8 +89,8 @@ PYTHON = [
     Mutant(
         122,
         "graph",
-        "self.ellipsis, axes = self.count, [[0 => axes]]",
-        "subscripts: new axes behind an ellipsis are counted from the beginning",
+        "self.new_axes = [ [[axis - axes if after else axis => axis]] for after, axis in new_axes]",
+        "subscripts: new axes after an ellipsis are counted from the beginning",
         "test_subscripts.py",
     ),
     Mutant(
