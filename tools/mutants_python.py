@@ -76,6 +76,8 @@ PYTHON = [
         "test_debug.py",
         alternates=(
             "self._first_id += [[self._size.value or self._batch_size => self._batch_size]]",
+            "self._results, self.begun, self._first_id = results, self.begun + 1,"
+            " self._first_id + [[size => self._batch_size]]",
         ),
     ),
     # -- graph, arguments, subscripts
@@ -130,6 +132,9 @@ PYTHON = [
         "self._iterator, self._given = iter(self._iterate()), [[0 => self._given]]",
         "checkpoints: items of earlier rounds of a source are counted",
         "test_checkpoints.py test_external_source*.py",
+        alternates=(
+            "self._given, self._has_cycled, self._lost = [[0 => self._given]], False, False",
+        ),
     ),
     Mutant(
         143,
@@ -138,6 +143,10 @@ PYTHON = [
         " raise self._failed(failure) from failure.cause",
         "a batch that failed in a worker is asked for again under its index",
         "test_parallel*.py",
+        alternates=(
+            "self._failed_in, self._used, self._iteration = turn, job,"
+            " [[iteration + 1 => iteration]]",
+        ),
     ),
     Mutant(
         145,
@@ -148,6 +157,8 @@ PYTHON = [
         alternates=(
             "error = job_error(job.errors, job.slab)"
             " [[self._slabs.give_back(queue, job.slab) ~> ]] raise error",
+            "if self._jobs[queue].drop(job) and not job.leases:"
+            " [[self._slabs.give_back(queue, job.slab) => pass]]",
         ),
     ),
     # -- DALI's iterators
@@ -164,6 +175,7 @@ PYTHON = [
         "except Exception: self._taken += [[1 => 0]] raise self._taken += 1 valid:",
         "iterators: a batch that failed does not count",
         "test_iterator*.py test_pytorch_iterators.py",
+        alternates=("except Exception: self._taken += [[1 => 0]] raise try: rows",),
     ),
     # -- PipelineLoader
     Mutant(
@@ -180,6 +192,9 @@ PYTHON = [
         " => (number + 1) * self.batch_size]] * self.num_shards",
         "states: a last batch that is not full counts as full",
         "loop/*.py",
+        alternates=(
+            "consumed=[[min(self.size, self.begin.consumed + had) => self.begin.consumed + had]],",
+        ),
     ),
     # -- DataLoader
     Mutant(
@@ -190,6 +205,7 @@ PYTHON = [
         "loader/*.py",
         alternates=(
             "drawn = list(itertools.islice(self._source, [[max(self.drawn, 1) => self.drawn]]))",
+            "self._kept.extend(itertools.islice(self._iterator, [[1 => 0]]))",
         ),
     ),
     Mutant(
@@ -205,7 +221,10 @@ PYTHON = [
         "self.turn = [[(mark.worker + 1) % self._num_workers => mark.worker]]",
         "states: after resuming the wrong worker begins",
         "loader/*.py",
-        alternates=("self.turn = [[(step.worker + 1) % self._num_workers => step.worker]]",),
+        alternates=(
+            "self.turn = [[(step.worker + 1) % self._num_workers => step.worker]]",
+            "self.turn = [[(worker + 1) % len(self._workers) => worker]]",
+        ),
     ),
     # -- errors, tensors, types
     Mutant(
