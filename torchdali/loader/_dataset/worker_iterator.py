@@ -114,6 +114,9 @@ class WorkerIterator(LoaderIterator):
         self._pool.post(ticket, queue, indices)
 
     def _fetch(self) -> tuple[Any, list[Step]]:
+        if not self._jobs:  # at the end, or after interruptions before jobs were posted
+            for queue in sorted(self._active):
+                self._post(queue)
         while self._jobs:
             assert self._pool is not None
             ticket, reply = self._pool.take(self._in_order)
