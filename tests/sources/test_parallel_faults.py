@@ -49,6 +49,25 @@ def test_an_exception_names_the_sample_and_has_the_traceback(method):
     assert len(pipe.run()[0]) == BATCH  # the pipeline goes on
 
 
+def test_samples_after_one_that_failed_are_not_asked_for(tmp_path):
+    asked = str(tmp_path / "asked")
+
+    @pickle_by_value
+    def failing(info):
+        if info.iteration == 0:
+            with open(asked, "a") as file:
+                file.write(f"{info.idx_in_batch} ")
+            if info.idx_in_batch == 1:
+                raise ValueError("boom")
+        return np.zeros(1)
+
+    pipe = build(failing, workers=1, batch=False)
+    with pytest.raises(PipelineError, match="boom"):
+        pipe.run()
+    with open(asked) as file:
+        assert file.read() == "0 1 "
+
+
 @pytest.mark.parametrize(
     ("source", "options", "text"),
     [
