@@ -127,7 +127,8 @@ class Program:
     def send_signal(self, number: int) -> None:
         """Sends a signal, unless the program has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it has ended since
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Ends the program at once."""

@@ -189,12 +189,9 @@ def test_failures_after_a_resume_between_epochs_have_the_next_epoch(paths):
         assert resumed.errors == first.errors
 
 
-def test_two_policies_contradict_each_other(paths):
-    loader = DataLoader(
-        Files(paths), 8, on_error="skip", pipeline=images, pipeline_options={"on_error": "replace"}
-    )
-    with pytest.raises(ArgumentError, match='"skip", and that of the pipeline is "replace"'):
-        next(iter(loader))
+def test_the_policy_is_an_argument_of_the_loader(paths):
+    with pytest.raises(ArgumentError, match="pass it to the DataLoader"):
+        DataLoader(Files(paths), 8, pipeline=images, pipeline_options={"on_error": "replace"})
 
 
 class Paths(Files):
