@@ -15,7 +15,7 @@ namespace torchdali::workers {
 namespace {
 
 // The limit of the process that causes an error of the system.
-Fix limit_behind(int error) {
+Fix limit_of_error(int error) {
   if (error == EMFILE)
     return to_fix("raise the limit of open files (`ulimit -n`), or keep fewer batches");
   if (error == EFBIG) return to_fix("raise the limit of file sizes (`ulimit -f`)");
@@ -28,7 +28,7 @@ SharedMemory::SharedMemory(size_t size, size_t limit)
     : fd_(memfd_create("torchdali", MFD_CLOEXEC)) {
   const int error = errno;
   TORCHDALI_CHECK_KIND(kRuntime, fd_ >= 0, "shared memory: memfd_create failed: ",
-                       std::generic_category().message(error), limit_behind(error));
+                       std::generic_category().message(error), limit_of_error(error));
   try {
     map(limit);
     back(0, size);
@@ -73,7 +73,7 @@ void SharedMemory::back(size_t offset, size_t bytes) {
     result = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (result == EINTR);
   TORCHDALI_CHECK_KIND(kRuntime, result == 0, "shared memory: no room for ", bytes,
-                       " bytes: ", std::generic_category().message(result), limit_behind(result));
+                       " bytes: ", std::generic_category().message(result), limit_of_error(result));
 }
 
 void SharedMemory::release(size_t offset) {

@@ -243,7 +243,8 @@ def test_batches_of_a_pipeline_loader_stay_together(files):
         assert set.union(*map(first_numbers, batches)) == {expected}, where
 
 
-def test_a_second_thread_gets_an_error():
+def waiting_source():
+    """Returns a source that waits in its second batch; events: it waits, and it may go on."""
     inside, may_go_on = threading.Event(), threading.Event()
 
     def source(number):
@@ -252,6 +253,11 @@ def test_a_second_thread_gets_an_error():
             may_go_on.wait()
         return rows(number)
 
+    return source, inside, may_go_on
+
+
+def test_a_second_thread_gets_an_error():
+    source, inside, may_go_on = waiting_source()
     pipe = make([lambda: fn.external_source(source)], prefetch_queue_depth=1)
     pipe.enable_api_check(False)
     assert numbers(pipe.run()) == {0}
@@ -269,14 +275,7 @@ def test_a_second_thread_gets_an_error():
 
 
 def test_a_pipeline_that_another_thread_closes_says_so():
-    inside, may_go_on = threading.Event(), threading.Event()
-
-    def source(number):
-        if number == 1:
-            inside.set()
-            may_go_on.wait()
-        return rows(number)
-
+    source, inside, may_go_on = waiting_source()
     pipe = make([lambda: fn.external_source(source)], prefetch_queue_depth=1)
     pipe.run()
     raised = []

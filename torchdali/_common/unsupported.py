@@ -61,7 +61,8 @@ _BY_PATH = {
 def _table() -> Mapping[str, Mapping[str, str]]:
     """Returns the kind of each name of each module, without the package's name."""
     text = Path(__file__).with_name("dali_names.json").read_text(encoding="utf-8")
-    return json.loads(text)  # type: ignore[no-any-return]
+    table: Mapping[str, Mapping[str, str]] = json.loads(text)
+    return table
 
 
 def _kind(module: str, name: str) -> str | None:

@@ -64,7 +64,7 @@ class JobQueue(collections.deque[Job]):
         self._dropping: Job | None = None
 
     def add(self, job: Job, **facts: int) -> None:
-        """Adds a job, and posts it on the board with what the board is to know of it."""
+        """Adds a job, and posts it on the board."""
         self.append(job)
         keep_result(functools.partial(self._board.post, **facts), job.numbers)
 

@@ -99,7 +99,7 @@ class PipelineDriver(Protocol):
         """
 
     def settle(self) -> None:
-        """The outputs that were returned are in safe hands."""
+        """The caller has the outputs that were returned."""
 
     # -- samples that fail
 

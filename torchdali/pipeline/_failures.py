@@ -50,7 +50,7 @@ class RunFailures:
         errors, self.kept_rows, self.value_rows = found
         if self.expected is not None:
             errors = [error for error in errors if error.sample < self.expected]
-        # An iteration comes again if the caller was interrupted before it had it.
+        # An interrupted caller gets the same iteration again.
         if errors:
             batch = executor.iterations_taken - self._first_batch
             try:

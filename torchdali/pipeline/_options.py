@@ -121,9 +121,9 @@ def _seed(name: str, value: Any) -> int | None:
     return number if number >= 0 else None
 
 
-def _queue_depth(name: str, value: Any) -> int | Mapping[str, int]:
+def _queue_depth(name: str, value: Any) -> Any:
     _depths(name, value)
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _depths(name: str, depth: Any) -> tuple[int, int]:
@@ -152,10 +152,10 @@ def _start_method(name: str, value: Any) -> str:
     return str(value)
 
 
-def _on_error(name: str, value: Any) -> str | None:
+def _on_error(name: str, value: Any) -> Any:
     if value not in (None, *ON_ERROR):
         raise _make(ArgumentError, f"Pipeline: `{name}` is {value!r}, expected one of {ON_ERROR}")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _pickler(name: str, value: Any) -> Any:

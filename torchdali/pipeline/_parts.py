@@ -160,7 +160,7 @@ class PipelineParts:
 
         Args:
             feed_input: method of the pipeline.
-            data: that it is to feed, by the names of external sources.
+            data: to feed, by the names of external sources.
         """
         run, calls = self.built(), self.calls
         calls.use(PipelineAPIType.BASIC)

@@ -267,7 +267,7 @@ def test_counts_equal_distributed_sampler(root, world_size, drop_last):
         assert found == expected[: len(expected) // 4 * 4] if drop_last else found == expected
 
 
-@given(
+any_epoch = given(  # size, shards, batch size, policy, drop_last, samples that the ranks had
     st.integers(1, 60),
     st.integers(1, 5),
     st.integers(1, 9),
@@ -275,6 +275,9 @@ def test_counts_equal_distributed_sampler(root, world_size, drop_last):
     st.booleans(),
     st.integers(0, 60),
 )
+
+
+@any_epoch
 def test_shards_of_epochs_cover_all_samples(
     size, num_shards, batch_size, policy, drop_last, consumed
 ):
@@ -303,14 +306,7 @@ def test_shards_of_epochs_cover_all_samples(
             assert shard.position_after(shard.batches - 1).consumed == size
 
 
-@given(
-    st.integers(1, 60),
-    st.integers(1, 5),
-    st.integers(1, 9),
-    st.sampled_from(SHARD_POLICIES),
-    st.booleans(),
-    st.integers(0, 60),
-)
+@any_epoch
 def test_all_ranks_agree_about_the_position(
     size, num_shards, batch_size, policy, drop_last, consumed
 ):

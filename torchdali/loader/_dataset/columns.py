@@ -83,7 +83,7 @@ class FieldCollate:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FieldCollate) and self._marks == other._marks
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # it is compared by value, and never a key
 
     def __call__(self, samples: Sequence[Any]) -> NoReturn:
         """Refuses: a loader of another class has our `collate_fn`, but no pipeline."""

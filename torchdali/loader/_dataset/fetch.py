@@ -108,7 +108,7 @@ class SampleErrors:
 
 
 class Cancelled(BaseException):
-    """The worker is to end, so that the rest of a batch is not needed."""
+    """The worker has to end; the rest of its batch is not needed."""
 
 
 class Fetcher:
@@ -144,7 +144,8 @@ class Fetcher:
             self._iterator = iter(dataset)
             self._batches = state.get("batches", 0)
             if state.get("iterator") is not None and is_stateful(self._iterator):
-                self._iterator.load_state_dict(state["iterator"])  # type: ignore[union-attr]
+                resumed: Any = self._iterator
+                resumed.load_state_dict(state["iterator"])
             elif not is_stateful(dataset):
                 self._skip(self._batches)
         for indices in state.get("since", ()):

@@ -93,7 +93,10 @@ class LoaderIterator(BaseIterator):
     def collate(self) -> Callable[[Any], Any]:
         """Makes a batch of samples; for a pipeline, its columns."""
         collate = super().collate
-        return collate.columns if self._pipeline is not None else collate  # type: ignore[attr-defined]
+        if self._pipeline is None:
+            return collate
+        columns: Callable[[Any], Any] = collate.columns  # type: ignore[attr-defined]  # FieldCollate
+        return columns
 
     def _start_epoch(self, loader: Any) -> None:
         """Begins an epoch, or continues the one that was resumed."""
@@ -244,7 +247,7 @@ class LoaderIterator(BaseIterator):
         return self._delivery
 
     def _drop_fetched(self) -> None:
-        """The batch that _fetch() has returned is in safe hands. May be called again."""
+        """The caller has the batch that _fetch() returned. May be called again."""
 
     def _take_steps(self) -> list[Step]:
         steps, self._steps = self._steps, []

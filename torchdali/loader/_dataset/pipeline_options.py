@@ -39,7 +39,7 @@ class PipelineOptions:
     Attributes:
         arguments: of Pipeline, without `batch_size`, `seed` and those in `declared`.
         declared: what is declared about the outputs.
-        seed: that random operators are to have; None: one is drawn for each epoch.
+        seed: of random operators; None: one is drawn for each epoch.
         depth: batches in work.
         fields: marks of fields.
         enable_conditionals: as in pipeline_def.

@@ -107,7 +107,7 @@ class Progress:
         """Returns the index of the sample in each row of the last batch; None: unknown.
 
         Args:
-            steps: that the user has not got.
+            steps: of the batch, which the user does not have yet.
         """
         indices = self._ahead.get(steps[-1].ticket) if steps else None
         if not isinstance(indices, (list, tuple)):
