@@ -293,6 +293,7 @@ class OpNode:
         seed: the user's; None: derived from the pipeline's.
         device: "cpu", "gpu" or "mixed".
         preserve: runs although nothing uses its outputs.
+        on_error: what happens to samples that it fails for; None: as the pipeline says.
         num_outputs: how many data nodes it makes.
         location: the user's line.
         scope: token of the pipeline it belongs to; None if it may be used in any.
@@ -317,6 +318,7 @@ class OpNode:
     location: SourceLocation | None
     scope: object | None
     provisional: bool = False
+    on_error: str | None = None
     ordinal: int = field(default_factory=_ordinals.__next__)
     guards: Guards = ()
     group: Any = None

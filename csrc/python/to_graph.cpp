@@ -23,7 +23,8 @@ Node to_node(const py::dict& d) {
   node.on_gpu = py::cast<bool>(d["on_gpu"]);
   node.named = py::cast<bool>(d["named"]);
   node.required = py::cast<bool>(d["required"]);
-  if (d.contains("on_error")) node.on_error = on_error_of(py::cast<std::string>(d["on_error"]));
+  if (d.contains("on_error") && !d["on_error"].is_none())
+    node.on_error = on_error_of(py::cast<std::string>(d["on_error"]));
   node.location = encode_text(d["location"]);
   for (const auto e : py::cast<py::list>(d["inputs"])) node.inputs.push_back(to_edge(e));
   for (const auto& [name, e] : py::cast<py::dict>(d["arg_inputs"]))

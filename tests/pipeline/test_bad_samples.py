@@ -11,7 +11,7 @@ import torch
 from helpers.bad_files import KINDS, decoded, numbers_of, write_files
 from helpers.interruptions import interrupted
 
-from torchdali import fn, pipeline_def
+from torchdali import Pipeline, fn, pipeline_def
 from torchdali.errors import ArgumentError, DataError, TorchdaliError, UnsupportedError
 
 BAD = {1: "truncated", 2: "empty", 8: "missing", 15: "text"}
@@ -284,3 +284,35 @@ def test_an_unknown_policy_is_an_error(paths):
 def test_debug_mode_refuses_the_option(paths):
     with pytest.raises(UnsupportedError, match="debug mode"):
         decoded(paths, on_error="skip", debug=True)
+
+
+@pipeline_def(batch_size=8, num_threads=2)
+def policies(paths, decoder, crop):
+    """Decodes images, and crops them at a position that does not exist in number 3."""
+    encoded, labels = fn.readers.file(files=paths, labels=list(range(len(paths))))
+    images = fn.decoders.image(encoded, on_error=decoder)
+    cropped = fn.crop(images, crop=(1, 1), crop_pos_x=9.0 * (labels == 3), on_error=crop)
+    return cropped, labels
+
+
+def test_operators_have_policies_of_their_own(paths):
+    def labels(**options):
+        pipeline = policies(paths, **options)
+        restored = Pipeline.deserialize(pipeline.serialize())
+        found = [p.run()[1].as_torch().flatten().tolist() for p in (pipeline, restored)]
+        assert found[0] == found[1]
+        return found[0]
+
+    assert labels(decoder="skip", crop="skip") == [0, 4, 5, 6, 7]
+    assert labels(decoder="skip", crop="replace") == [0, 0, 4, 5, 6, 7]
+    assert labels(decoder=None, crop="skip", on_error="replace") == [0, 0, 0, 4, 5, 6, 7]
+    for decoder, crop, on_error in [("skip", None, None), ("skip", "raise", "skip")]:
+        with pytest.raises(TorchdaliError, match="fn.crop"):
+            labels(decoder=decoder, crop=crop, on_error=on_error)
+
+
+def test_operators_refuse_an_unknown_policy(paths):
+    with pytest.raises(ArgumentError, match="`on_error` takes one of .*'ignore'"):
+        policies(paths, "ignore", None)
+    with pytest.raises(UnsupportedError, match="fn.decoders.image.*debug mode"):
+        policies(paths, "skip", None, debug=True).run()

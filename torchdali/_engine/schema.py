@@ -230,6 +230,12 @@ UNIVERSAL: tuple[Argument, ...] = (
         has_default=True,
         default=[0],
     ),
+    Argument(
+        "on_error",
+        "str",
+        'What happens to a sample that the operator fails for: "raise", "skip" or "replace"; by '
+        "default what the pipeline's `on_error` says.",
+    ),
 )
 
 

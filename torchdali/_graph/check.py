@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from torchdali._common.bad_samples import ON_ERROR
 from torchdali._common.location import SourceLocation
 from torchdali._engine.schema import UNIVERSAL, OperatorSchema
 from torchdali._graph import arguments
@@ -41,6 +42,29 @@ def check_device(schema: OperatorSchema, device: str, location: SourceLocation |
             location=location,
             fix="leave out `device`, pass .cpu() of inputs that are on the GPU, and take .gpu() of "
             "the result",
+        )
+
+
+def check_on_error(
+    schema: OperatorSchema, policy: str | None, in_debug_mode: bool, location: SourceLocation | None
+) -> None:
+    """Raises ArgumentError for a policy that does not exist, or that debug mode does not have."""
+    if policy in (None, "raise"):
+        return
+    if policy not in ON_ERROR:
+        raise _make(
+            ArgumentError,
+            f"argument `on_error` takes one of {ON_ERROR}, got {policy!r}",
+            operator=schema.fn_name,
+            location=location,
+        )
+    if in_debug_mode:
+        raise _make(
+            UnsupportedError,
+            "samples that fail cannot be left out or replaced (`on_error`) in debug mode",
+            operator=schema.fn_name,
+            location=location,
+            fix="leave out debug=True or on_error",
         )
 
 

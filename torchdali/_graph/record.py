@@ -14,6 +14,7 @@ from torchdali._graph.check import (
     check_device,
     check_layout,
     check_name,
+    check_on_error,
     input_sets,
     resolve,
     universal,
@@ -133,11 +134,14 @@ def _checked_call(
     name = universal(schema, "name", values, location)
     seed = universal(schema, "seed", values, location)
     preserve = universal(schema, "preserve", values, location)
+    on_error = universal(schema, "on_error", values, location)
     universal(schema, "bytes_per_sample_hint", values, location)
     if not device_given and any(_on_gpu(value) for value in inputs):
         device = "gpu"  # as in DALI: an operator runs where its inputs are
     check_device(schema, device, location)
     check_name(schema, name or generated_name or "", location)
+    in_debug_mode = scope is not None and scope.runner is not None
+    check_on_error(schema, on_error, in_debug_mode, location)
     _check_required(schema, values, location)
     arg_inputs = {key: value for key, value in values.items() if isinstance(value, DataNode)}
     _check_on_cpu(schema, arg_inputs, location)
@@ -150,6 +154,7 @@ def _checked_call(
         generated_name=generated_name,
         seed=None if seed < 0 else seed,
         preserve=preserve,
+        on_error=on_error,
         args={key: value for key, value in values.items() if key not in arg_inputs},
         arg_inputs=arg_inputs,
         # The batches of a source are whole, whichever branch it is in.
@@ -196,6 +201,7 @@ class _Call:
     generated_name: str | None
     seed: int | None
     preserve: bool
+    on_error: str | None
     args: dict[str, Any]
     arg_inputs: Mapping[str, DataNode]
     guards: Guards
@@ -220,6 +226,7 @@ class _Call:
             seed=self.seed,
             device=runs_on,
             preserve=self.preserve,
+            on_error=self.on_error,
             num_outputs=self._count_outputs(len(inputs)),
             location=location,
             scope=owner,

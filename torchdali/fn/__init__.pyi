@@ -112,6 +112,7 @@ def batch_permutation(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Draws an order of the samples of a batch, for fn.permute_batch. Every order that the
     arguments permit is equally likely.
@@ -129,6 +130,8 @@ def batch_permutation(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Index of a sample in the batch: an int32 scalar per sample.
@@ -146,6 +149,7 @@ def bb_flip(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Mirrors bounding boxes in an image whose width and height are 1.
 
@@ -162,6 +166,8 @@ def bb_flip(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape of the input, float32; without layout.
@@ -179,6 +185,7 @@ def bb_flip(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def bbox_paste(
@@ -193,6 +200,7 @@ def bbox_paste(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Moves and scales boxes as fn.paste moves and scales their image. A box has 4 values, in
     fractions of the image: left, top, width and height, or with `ltrb` left, top, right and
@@ -213,6 +221,8 @@ def bbox_paste(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: In fractions of the canvas; the shape of the input, without a layout.
@@ -231,6 +241,7 @@ def bbox_paste(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def box_encoder(
@@ -248,6 +259,7 @@ def box_encoder(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]:
     """Assigns boxes and their labels to anchors (default boxes), as in SSD: each box gets the
     anchor that it overlaps most, and every other anchor gets the box that overlaps it most, if
@@ -274,6 +286,8 @@ def box_encoder(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         List of DataNode: `encoded`, `encoded_labels`.
@@ -299,6 +313,7 @@ def box_encoder(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[list[DataNode]]: ...
 @overload
 def brightness(
@@ -312,6 +327,7 @@ def brightness(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Adjusts brightness: brightness_shift * range + brightness * x, where range is the greatest
     value of the output's type, or 1 for floating types.
@@ -333,6 +349,8 @@ def brightness(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
@@ -351,6 +369,7 @@ def brightness(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def brightness_contrast(
@@ -366,6 +385,7 @@ def brightness_contrast(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Adjusts brightness and contrast: brightness_shift * range + brightness * (contrast_center +
     contrast * (x - contrast_center)), where range is the greatest value of the output's type,
@@ -393,6 +413,8 @@ def brightness_contrast(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
@@ -413,6 +435,7 @@ def brightness_contrast(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def cast(
@@ -424,6 +447,7 @@ def cast(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Converts the elements to another type. To an integer they are rounded to the nearest, halves
     away from zero, and saturate; NaN becomes 0. To bool, what rounds to 0 is false. To float16
@@ -441,6 +465,8 @@ def cast(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input.
@@ -456,6 +482,7 @@ def cast(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def cast_like(
@@ -467,6 +494,7 @@ def cast_like(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Converts the elements to the type of another input, as fn.cast does.
 
@@ -482,6 +510,8 @@ def cast_like(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of `data`.
@@ -497,6 +527,7 @@ def cast_like(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def cat(
@@ -509,6 +540,7 @@ def cat(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Concatenates the inputs along an existing axis. Their shapes may differ along this axis
     only.
@@ -526,6 +558,8 @@ def cat(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Layout and element type of the first input.
@@ -542,6 +576,7 @@ def cat(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def clahe(
@@ -557,6 +592,7 @@ def clahe(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Equalizes the histogram of each tile of an image with limited contrast, and blends between
     neighboring tiles (contrast limited adaptive histogram equalization).
@@ -578,6 +614,8 @@ def clahe(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, uint8.
@@ -597,6 +635,7 @@ def clahe(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def color_space_conversion(
@@ -609,6 +648,7 @@ def color_space_conversion(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Converts images between color spaces. YCbCr is that of ITU-R BT.601 in its limited range
     (luma 16 to 235, color differences 16 to 240); gray is the luma of BT.601 in the full range
@@ -629,6 +669,8 @@ def color_space_conversion(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Layout of the input, uint8, with the channels of `output_type`: one for GRAY,
@@ -646,6 +688,7 @@ def color_space_conversion(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def color_twist(
@@ -662,6 +705,7 @@ def color_twist(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Adjusts hue, saturation, contrast and brightness at once: rotates and scales the color plane
     of YIQ, then brightness * (center + contrast * (x - center)), where center is 128 for
@@ -689,6 +733,8 @@ def color_twist(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
@@ -710,6 +756,7 @@ def color_twist(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 def constant(
     *,
@@ -724,6 +771,7 @@ def constant(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Returns one tensor for every sample. types.Constant is easier to use: it takes numbers,
     lists and arrays.
@@ -749,6 +797,8 @@ def constant(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The tensor, with the given shape, element type and layout.
@@ -766,6 +816,7 @@ def contrast(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Adjusts contrast: contrast_center + contrast * (x - contrast_center).
 
@@ -787,6 +838,8 @@ def contrast(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
@@ -805,6 +858,7 @@ def contrast(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def coord_flip(
@@ -822,6 +876,7 @@ def coord_flip(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Mirrors the coordinates of points at a center: 2 * center - coordinate.
 
@@ -842,6 +897,8 @@ def coord_flip(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape of the input, float32; without layout.
@@ -863,6 +920,7 @@ def coord_flip(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def coord_transform(
@@ -877,6 +935,7 @@ def coord_transform(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """M * x + T for the vectors x along the last axis, computed in float: points, or the channels
     of pixels.
@@ -904,6 +963,8 @@ def coord_transform(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Vectors of m components, shape (..., m), element type `dtype`, layout of the
@@ -923,6 +984,7 @@ def coord_transform(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def copy(
@@ -933,6 +995,7 @@ def copy(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Copies the input. Free if the copy cannot be distinguished from the original.
 
@@ -947,6 +1010,8 @@ def copy(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, element type and layout of the input.
@@ -961,6 +1026,7 @@ def copy(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def crop(
@@ -982,6 +1048,7 @@ def crop(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     image_type: Any = None,  # deprecated
     output_dtype: Any = None,  # deprecated
 ) -> DataNode:
@@ -1026,6 +1093,8 @@ def crop(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         image_type: deprecated, without effect.
         output_dtype: deprecated; use `dtype`.
 
@@ -1053,6 +1122,7 @@ def crop(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     image_type: Any = None,  # deprecated
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
@@ -1083,6 +1153,7 @@ def crop_mirror_normalize(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     image_type: Any = None,  # deprecated
     output_dtype: Any = None,  # deprecated
 ) -> DataNode:
@@ -1140,6 +1211,8 @@ def crop_mirror_normalize(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         image_type: deprecated, without effect.
         output_dtype: deprecated; use `dtype`.
 
@@ -1174,6 +1247,7 @@ def crop_mirror_normalize(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     image_type: Any = None,  # deprecated
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
@@ -1191,6 +1265,7 @@ def dl_tensor_python_function(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Calls a Python function with the samples as DLPack capsules, which the from_dlpack() of any
     array library takes. The function returns capsules or objects with ``__dlpack__``.
@@ -1243,6 +1318,8 @@ def dl_tensor_python_function(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode, or a list of them; the number depends on the arguments.
@@ -1260,6 +1337,7 @@ def dump_image(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Writes each image to a file in the working folder and passes the data on. Files are named
     "{index in the batch}-{suffix}-0.ppm", contain plain text (PPM, or PGM for one channel), and
@@ -1276,6 +1354,8 @@ def dump_image(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The input, unchanged.
@@ -1292,6 +1372,7 @@ def dump_image(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def element_extract(
@@ -1303,6 +1384,7 @@ def element_extract(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Returns frames of a sequence as separate outputs. Views: nothing is copied.
 
@@ -1316,6 +1398,8 @@ def element_extract(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode, or a list of them; the number depends on the arguments.
@@ -1332,6 +1416,7 @@ def element_extract(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> Any: ...
 @overload
 def equalize(
@@ -1342,6 +1427,7 @@ def equalize(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Equalizes the histogram of each channel of an image: values are mapped so that all
     intensities from 0 to 255 occur about equally often. A channel of one value stays as it is.
@@ -1358,6 +1444,8 @@ def equalize(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, uint8.
@@ -1372,6 +1460,7 @@ def equalize(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def erase(
@@ -1391,6 +1480,7 @@ def erase(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Fills regions of each sample. `anchor` and `shape` have a value for each axis of each
     region. Parts outside the sample are ignored. A region extends from the element that
@@ -1426,6 +1516,8 @@ def erase(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, element type and layout of the input.
@@ -1449,6 +1541,7 @@ def erase(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def expand_dims(
@@ -1461,6 +1554,7 @@ def expand_dims(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Inserts axes of extent 1. A view: nothing is copied.
 
@@ -1479,6 +1573,8 @@ def expand_dims(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The input with the new axes. It has a layout only if `new_axis_names` is
@@ -1496,6 +1592,7 @@ def expand_dims(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def filter(
@@ -1512,6 +1609,7 @@ def filter(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Correlates with a filter: result(p) is the sum over k of filter(k) * data(p + k - anchor),
     for each channel. Computed in float32; integers are rounded and saturate.
@@ -1541,6 +1639,8 @@ def filter(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Layout of the data, element type `dtype`.
@@ -1561,6 +1661,7 @@ def filter(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def flip(
@@ -1574,6 +1675,7 @@ def flip(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Mirrors each sample along the chosen spatial axes.
 
@@ -1593,6 +1695,8 @@ def flip(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, element type and layout of the input.
@@ -1610,6 +1714,7 @@ def flip(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def full(
@@ -1622,6 +1727,7 @@ def full(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Repeats a value until it fills a shape, by NumPy's rules for broadcasting.
 
@@ -1638,6 +1744,8 @@ def full(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Of the type of `fill_value`.
@@ -1654,6 +1762,7 @@ def full(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def full_like(
@@ -1665,6 +1774,7 @@ def full_like(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Repeats a value until it fills the shape of an input, by NumPy's rules for broadcasting.
 
@@ -1678,6 +1788,8 @@ def full_like(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, layout and type of `data_like`.
@@ -1693,6 +1805,7 @@ def full_like(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def gaussian_blur(
@@ -1706,6 +1819,7 @@ def gaussian_blur(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Blurs with a Gaussian, by a convolution along each data axis. Borders are reflected
     (dcb|abcd|cba). Computed in float32; integers are rounded and saturate.
@@ -1729,6 +1843,8 @@ def gaussian_blur(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, element type `dtype`.
@@ -1746,6 +1862,7 @@ def gaussian_blur(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def get_property(
@@ -1757,6 +1874,7 @@ def get_property(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Returns a property of each sample other than its elements. `x.property(key)` creates it from
     `x`.
@@ -1772,6 +1890,8 @@ def get_property(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The text as bytes, uint8; of length 0 if there is none.
@@ -1787,6 +1907,7 @@ def get_property(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def grid_mask(
@@ -1802,6 +1923,7 @@ def grid_mask(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Sets the squares of a grid to black (P. Chen et al., "GridMask Data Augmentation", 2020).
     The grid is rotated by `angle` around the upper left corner and then shifted.
@@ -1823,6 +1945,8 @@ def grid_mask(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, layout and element type of the input.
@@ -1842,6 +1966,7 @@ def grid_mask(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def hsv(
@@ -1856,6 +1981,7 @@ def hsv(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Adjusts hue, saturation and value (brightness): rotates and scales the color plane of YIQ,
     then scales all channels. No conversion to HSV happens.
@@ -1879,6 +2005,8 @@ def hsv(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
@@ -1898,6 +2026,7 @@ def hsv(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def hue(
@@ -1911,6 +2040,7 @@ def hue(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Rotates the hue, in the color plane of YIQ.
 
@@ -1930,6 +2060,8 @@ def hue(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
@@ -1948,6 +2080,7 @@ def hue(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def jitter(
@@ -1963,6 +2096,7 @@ def jitter(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Takes each pixel from a random neighbor: moved by a whole number of pixels, each equally
     likely, along x and along y.
@@ -1984,6 +2118,8 @@ def jitter(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, element type and layout of the input.
@@ -2003,6 +2139,7 @@ def jitter(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def jpeg_compression_distortion(
@@ -2014,6 +2151,7 @@ def jpeg_compression_distortion(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Adds the artifacts of JPEG compression: encodes images and decodes them again, with chroma
     at half the resolution.
@@ -2032,6 +2170,8 @@ def jpeg_compression_distortion(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, uint8.
@@ -2047,6 +2187,7 @@ def jpeg_compression_distortion(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def laplacian(
@@ -2062,6 +2203,7 @@ def laplacian(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """The Laplacian: the sum over the data axes of second derivatives, each computed by a window
     along its axis and smoothed by windows along the others. Borders are reflected
@@ -2090,6 +2232,8 @@ def laplacian(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, element type `dtype`.
@@ -2109,6 +2253,7 @@ def laplacian(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def lookup_table(
@@ -2123,6 +2268,7 @@ def lookup_table(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,  # deprecated
 ) -> DataNode:
     """Replaces each element by the value of the equal key, or by `default_value`. If a key is
@@ -2144,6 +2290,8 @@ def lookup_table(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         output_dtype: deprecated; use `dtype`.
 
     Returns:
@@ -2163,6 +2311,7 @@ def lookup_table(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
 @overload
@@ -2183,6 +2332,7 @@ def multi_paste(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Pastes regions of several images on a black canvas; later regions cover earlier ones. With
     `in_ids`, the images are samples of the batch of one input; otherwise, sample i of each
@@ -2220,6 +2370,8 @@ def multi_paste(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Layout "HWC" or "FHWC", of `dtype`.
@@ -2243,6 +2395,7 @@ def multi_paste(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def normalize(
@@ -2263,6 +2416,7 @@ def normalize(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """scale * (x - mean) / stddev + shift, in float, with a mean and a standard deviation that are
     given or computed along axes, of each sample or of the batch. Where the standard deviation
@@ -2298,6 +2452,8 @@ def normalize(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, element type `dtype`.
@@ -2322,6 +2478,7 @@ def normalize(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def one_hot(
@@ -2338,6 +2495,7 @@ def one_hot(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Makes of each class number a vector of `num_classes` values: `on_value` at the class,
     `off_value` elsewhere. Numbers that are no class are "off" everywhere, fractions are cut
@@ -2361,6 +2519,8 @@ def one_hot(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes of the input and that of the classes.
@@ -2381,6 +2541,7 @@ def one_hot(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 def ones(
     *,
@@ -2391,6 +2552,7 @@ def ones(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Returns tensors of ones.
 
@@ -2406,6 +2568,8 @@ def ones(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Ones of the given shape and type.
@@ -2421,6 +2585,7 @@ def ones_like(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Returns ones in the shape of the input.
 
@@ -2434,6 +2599,8 @@ def ones_like(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input.
@@ -2449,6 +2616,7 @@ def ones_like(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def pad(
@@ -2464,6 +2632,7 @@ def pad(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Pads samples at the end of their axes: to `shape`, to a multiple of `align`, or without
     `shape` to the largest sample of the batch. A view if there is nothing to pad.
@@ -2489,6 +2658,8 @@ def pad(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Layout and element type of the input.
@@ -2508,6 +2679,7 @@ def pad(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def paste(
@@ -2524,6 +2696,7 @@ def paste(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Puts each image on a larger canvas of one color.
 
@@ -2547,6 +2720,8 @@ def paste(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Element type and layout of the input.
@@ -2567,6 +2742,7 @@ def paste(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def peek_image_shape(
@@ -2580,6 +2756,7 @@ def peek_image_shape(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     type: Any = None,  # deprecated
 ) -> DataNode:
     """Reads height, width and channels from the header of an encoded image, without decoding it.
@@ -2599,6 +2776,8 @@ def peek_image_shape(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         type: deprecated; use `dtype`.
 
     Returns:
@@ -2617,6 +2796,7 @@ def peek_image_shape(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     type: Any = None,  # deprecated
 ) -> list[DataNode]: ...
 @overload
@@ -2629,6 +2809,7 @@ def per_frame(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Marks a tensor as a sequence: given as an argument of an operator that takes sequences, it
     has one value for each frame. A view: nothing is copied.
@@ -2645,6 +2826,8 @@ def per_frame(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The input with a layout that begins with "F"; axes without a letter become
@@ -2661,6 +2844,7 @@ def per_frame(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def permute_batch(
@@ -2672,6 +2856,7 @@ def permute_batch(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Reorders the samples of a batch: sample i of the output is sample indices[i] of the input.
     Indices may be repeated. Nothing is copied.
@@ -2688,6 +2873,8 @@ def permute_batch(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Samples of the input.
@@ -2703,6 +2890,7 @@ def permute_batch(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 def python_function(
     *inputs: Any,
@@ -2717,6 +2905,7 @@ def python_function(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Calls a Python function with the samples as NumPy arrays; on the GPU, as CuPy arrays (torch
     tensors if CuPy is not installed). The function returns such arrays, torch tensors, or
@@ -2767,6 +2956,8 @@ def python_function(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode, or a list of them; the number depends on the arguments.
@@ -2800,6 +2991,7 @@ def random_bbox_crop(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draws windows of an image until one keeps enough of its bounding boxes, and crops the boxes
     with it. A threshold is drawn from `thresholds` for every `num_attempts` windows. A window
@@ -2851,6 +3043,8 @@ def random_bbox_crop(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode, or a list of them; the number depends on the arguments.
@@ -2889,6 +3083,7 @@ def random_bbox_crop(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> Any: ...
 @overload
 def random_crop_generator(
@@ -2903,6 +3098,7 @@ def random_crop_generator(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]:
     """Draws a window with random position, area and aspect ratio in an image of the given shape,
     for fn.slice or fn.decoders.image_slice with axis_names="HW". With the same seed, it is the
@@ -2926,6 +3122,8 @@ def random_crop_generator(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         List of DataNode: `crop_anchor`, `crop_shape`.
@@ -2946,6 +3144,7 @@ def random_crop_generator(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[list[DataNode]]: ...
 @overload
 def random_resized_crop(
@@ -2968,6 +3167,7 @@ def random_resized_crop(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Crops a window of random area, aspect ratio and position, and resizes it to a fixed size.
     Frames of a sequence share the window. Filters also read pixels of the input around the
@@ -3009,6 +3209,8 @@ def random_resized_crop(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Layout of the input; element type `dtype`.
@@ -3035,6 +3237,7 @@ def random_resized_crop(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def reinterpret(
@@ -3051,6 +3254,7 @@ def reinterpret(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Reinterprets the bytes of the input as elements of another type, and changes the extents
     like fn.reshape. Without a shape, the last axis becomes longer or shorter. As bool, bytes of
@@ -3079,6 +3283,8 @@ def reinterpret(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The bytes of the input.
@@ -3099,6 +3305,7 @@ def reinterpret(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def reshape(
@@ -3114,6 +3321,7 @@ def reshape(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Changes the extents and keeps the order of the elements: by `shape`, by factors, or from
     another input. Can also change only the layout. A view: nothing is copied.
@@ -3140,6 +3348,8 @@ def reshape(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The elements of the input.
@@ -3159,6 +3369,7 @@ def reshape(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def resize(
@@ -3189,6 +3400,7 @@ def resize(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     image_type: Any = None,  # deprecated
 ) -> Any:
     """Resizes images, volumes and sequences, or a region of interest of them, with a choice of
@@ -3256,6 +3468,8 @@ def resize(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         image_type: deprecated, without effect.
 
     Returns:
@@ -3294,6 +3508,7 @@ def resize(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     image_type: Any = None,  # deprecated
 ) -> Any: ...
 @overload
@@ -3333,6 +3548,7 @@ def resize_crop_mirror(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Resizes, crops and mirrors in one operation: the result equals resize, crop and flip, but
     only the pixels of the window are computed. Outside the resized sample, a window repeats
@@ -3417,6 +3633,8 @@ def resize_crop_mirror(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Layout of the input; element type `dtype`.
@@ -3459,6 +3677,7 @@ def resize_crop_mirror(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 def roi_random_crop(
     data: DataNode | None = None,
@@ -3474,6 +3693,7 @@ def roi_random_crop(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Draws the start of a window of `crop_shape`, uniformly: the window contains the region of
     interest if the region is smaller, and is inside it if the region is larger. With `in_shape`
@@ -3500,6 +3720,8 @@ def roi_random_crop(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Start of the window, int64, one number for each axis.
@@ -3521,6 +3743,7 @@ def rotate(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,  # deprecated
 ) -> DataNode:
     """Rotates images and volumes about their center. The canvas grows to contain the whole result,
@@ -3554,6 +3777,8 @@ def rotate(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         output_dtype: deprecated; use `dtype`.
 
     Returns:
@@ -3576,6 +3801,7 @@ def rotate(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
 @overload
@@ -3590,6 +3816,7 @@ def saturation(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Scales the saturation, in the color plane of YIQ.
 
@@ -3610,6 +3837,8 @@ def saturation(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input, of type `dtype`. Computed in float32; integers
@@ -3628,6 +3857,7 @@ def saturation(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def sequence_rearrange(
@@ -3639,6 +3869,7 @@ def sequence_rearrange(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Reorders the frames of a sequence; frames may be repeated.
 
@@ -3656,6 +3887,8 @@ def sequence_rearrange(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: As many frames as `new_order` has numbers.
@@ -3671,6 +3904,7 @@ def sequence_rearrange(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def shapes(
@@ -3682,6 +3916,7 @@ def shapes(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     type: Any = None,  # deprecated
 ) -> DataNode:
     """Returns the shape of each sample. `x.shape()` creates it from `x`.
@@ -3699,6 +3934,8 @@ def shapes(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         type: deprecated; use `dtype`.
 
     Returns:
@@ -3715,6 +3952,7 @@ def shapes(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     type: Any = None,  # deprecated
 ) -> list[DataNode]: ...
 @overload
@@ -3741,6 +3979,7 @@ def slice(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     image_type: Any = None,  # deprecated
     output_dtype: Any = None,  # deprecated
 ) -> DataNode:
@@ -3791,6 +4030,8 @@ def slice(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         image_type: deprecated, without effect.
         output_dtype: deprecated; use `dtype`.
 
@@ -3822,6 +4063,7 @@ def slice(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     image_type: Any = None,  # deprecated
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
@@ -3837,6 +4079,7 @@ def sphere(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Shows images as on a sphere: a pixel at distance r from the center is taken from distance r
     * r / R on the same line, where R is half of the longer side, in whole pixels. An image of
@@ -3856,6 +4099,8 @@ def sphere(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, element type and layout of the input.
@@ -3873,6 +4118,7 @@ def sphere(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def squeeze(
@@ -3885,6 +4131,7 @@ def squeeze(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Removes axes of extent 1, or of any extent where another extent that remains is 0. A view:
     nothing is copied.
@@ -3903,6 +4150,8 @@ def squeeze(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The input without these axes and their letters.
@@ -3919,6 +4168,7 @@ def squeeze(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def stack(
@@ -3931,6 +4181,7 @@ def stack(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Stacks inputs of the same shape along a new axis.
 
@@ -3948,6 +4199,8 @@ def stack(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: One dimension more than the inputs. It has a layout only if `axis_name` is
@@ -3965,6 +4218,7 @@ def stack(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def subscript_dim_check(
@@ -3976,6 +4230,7 @@ def subscript_dim_check(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Returns the input if it has enough dimensions. `x[:, :]` creates it from `x`.
 
@@ -3989,6 +4244,8 @@ def subscript_dim_check(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The input, unchanged.
@@ -4004,6 +4261,7 @@ def subscript_dim_check(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def tensor_subscript(
@@ -4080,6 +4338,7 @@ def tensor_subscript(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Selects positions and ranges of axes. `x[1, 2:5]` creates it from `x`. Negative numbers
     count from the end, and ranges are clipped, as in Python. A view if the elements are
@@ -4177,6 +4436,8 @@ def tensor_subscript(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The selected elements, with the letters of the axes that are left.
@@ -4257,6 +4518,7 @@ def tensor_subscript(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 def torch_python_function(
     *inputs: Any,
@@ -4271,6 +4533,7 @@ def torch_python_function(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Calls a Python function with the samples as torch tensors, under torch.no_grad(). The
     function returns torch tensors.
@@ -4320,6 +4583,8 @@ def torch_python_function(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode, or a list of them; the number depends on the arguments.
@@ -4338,6 +4603,7 @@ def transpose(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Reorders the axes. A view if no element moves.
 
@@ -4358,6 +4624,8 @@ def transpose(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Axis i is axis perm[i] of the input.
@@ -4375,6 +4643,7 @@ def transpose(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def warp_affine(
@@ -4392,6 +4661,7 @@ def warp_affine(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,  # deprecated
 ) -> DataNode:
     """Warps images and volumes by an affine map: result(x, y) = data(M11 x + M12 y + M13, M21 x +
@@ -4426,6 +4696,8 @@ def warp_affine(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         output_dtype: deprecated; use `dtype`.
 
     Returns:
@@ -4448,6 +4720,7 @@ def warp_affine(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     output_dtype: Any = None,  # deprecated
 ) -> list[DataNode]: ...
 @overload
@@ -4468,6 +4741,7 @@ def water(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Shows images as through water: the pixel at (x, y), counted from 0, comes from the position
     (x + ampl_x * sin(freq_x * y + phase_x), y + ampl_y * cos(freq_y * x + phase_y)), where (0,
@@ -4495,6 +4769,8 @@ def water(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, element type and layout of the input.
@@ -4518,6 +4794,7 @@ def water(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 def zeros(
     *,
@@ -4528,6 +4805,7 @@ def zeros(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Returns tensors of zeros.
 
@@ -4543,6 +4821,8 @@ def zeros(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Zeros of the given shape and type.
@@ -4558,6 +4838,7 @@ def zeros_like(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Returns zeros in the shape of the input.
 
@@ -4571,6 +4852,8 @@ def zeros_like(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape and layout of the input.
@@ -4586,4 +4869,5 @@ def zeros_like(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...

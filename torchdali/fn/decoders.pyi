@@ -48,6 +48,7 @@ def image(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,  # deprecated
     split_stages: Any = None,  # deprecated
     use_chunk_allocator: Any = None,  # deprecated
@@ -117,6 +118,8 @@ def image(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -157,6 +160,7 @@ def image(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,  # deprecated
     split_stages: Any = None,  # deprecated
     use_chunk_allocator: Any = None,  # deprecated
@@ -195,6 +199,7 @@ def image_crop(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,  # deprecated
     split_stages: Any = None,  # deprecated
     use_chunk_allocator: Any = None,  # deprecated
@@ -269,6 +274,8 @@ def image_crop(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -311,6 +318,7 @@ def image_crop(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,  # deprecated
     split_stages: Any = None,  # deprecated
     use_chunk_allocator: Any = None,  # deprecated
@@ -345,6 +353,7 @@ def image_random_crop(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,  # deprecated
     split_stages: Any = None,  # deprecated
     use_chunk_allocator: Any = None,  # deprecated
@@ -409,6 +418,8 @@ def image_random_crop(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -447,6 +458,7 @@ def image_random_crop(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,  # deprecated
     split_stages: Any = None,  # deprecated
     use_chunk_allocator: Any = None,  # deprecated
@@ -489,6 +501,7 @@ def image_slice(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,  # deprecated
     split_stages: Any = None,  # deprecated
     use_chunk_allocator: Any = None,  # deprecated
@@ -567,6 +580,8 @@ def image_slice(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
         memory_stats: deprecated, without effect.
         split_stages: deprecated, without effect.
         use_chunk_allocator: deprecated, without effect.
@@ -613,6 +628,7 @@ def image_slice(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
     memory_stats: Any = None,  # deprecated
     split_stages: Any = None,  # deprecated
     use_chunk_allocator: Any = None,  # deprecated

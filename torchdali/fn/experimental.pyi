@@ -26,6 +26,7 @@ def remap(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Takes each pixel of the result from the position in two maps: result(x, y) = input(mapx(x,
     y), mapy(x, y)). What is outside the input, or not a number, is 0.
@@ -50,6 +51,8 @@ def remap(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Layout and element type of the input, extents of the maps.
@@ -68,6 +71,7 @@ def remap(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def warp_perspective(
@@ -86,6 +90,7 @@ def warp_perspective(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Warps images by a perspective map: with (x', y', w') = matrix (x, y, 1), result(x, y) =
     input(x' / w', y' / w'). Linear interpolation is computed in float32; for uint8 in fixed
@@ -121,6 +126,8 @@ def warp_perspective(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Layout and element type of the input, extents `size`.
@@ -143,4 +150,5 @@ def warp_perspective(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...

@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -24,6 +25,7 @@ def gaussian(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Adds a value of a normal distribution to each element. The same seed gives the same values
     with any number of threads and any prefetch depth.
@@ -42,6 +44,8 @@ def gaussian(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, layout and element type of the input; integers are rounded and
@@ -60,6 +64,7 @@ def gaussian(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def salt_and_pepper(
@@ -76,6 +81,7 @@ def salt_and_pepper(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Replaces each pixel, with probability `prob`, by salt or pepper. The same seed gives the
     same values with any number of threads and any prefetch depth.
@@ -101,6 +107,8 @@ def salt_and_pepper(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, layout and element type of the input.
@@ -121,6 +129,7 @@ def salt_and_pepper(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def shot(
@@ -133,6 +142,7 @@ def shot(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Replaces each value x by factor * Poisson(x / factor): the mean stays x, the variance
     becomes factor * x. Negative values become 0. The same seed gives the same values with any
@@ -151,6 +161,8 @@ def shot(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, layout and element type of the input; integers are rounded and
@@ -168,4 +180,5 @@ def shot(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...

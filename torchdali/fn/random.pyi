@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -29,6 +30,7 @@ def beta(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Draws from the beta distribution, whose density is proportional to x^(alpha - 1) (1 -
     x)^(beta - 1) on [0, 1]; by default the uniform distribution. The same seed gives the same
@@ -52,6 +54,8 @@ def beta(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Random values, of type `dtype`; without layout.
@@ -70,6 +74,7 @@ def choice(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Draws elements of a list with replacement, uniformly or with the probabilities `p`. The same
     seed gives the same choices with any number of threads and any prefetch depth.
@@ -92,6 +97,8 @@ def choice(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The chosen elements, of the type of `a`: shape `shape`, followed by the other
@@ -111,6 +118,7 @@ def choice(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 def coin_flip(
     shape_like: DataNode | None = None,
@@ -124,6 +132,7 @@ def coin_flip(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Draws 1 with the given probability, else 0. The same seed gives the same values with any
     number of threads and any prefetch depth.
@@ -145,6 +154,8 @@ def coin_flip(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Random values, of type `dtype`; without layout.
@@ -163,6 +174,7 @@ def normal(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Draws from a normal distribution. The same seed gives the same values with any number of
     threads and any prefetch depth, and those that fn.noise.gaussian adds. Integers are rounded
@@ -185,6 +197,8 @@ def normal(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Random values, of type `dtype`; without layout.
@@ -203,6 +217,7 @@ def uniform(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Draws uniformly from the half-open interval `range`, or from the list `values`. Integers are
     rounded, so they may equal the upper bound. The same seed gives the same values with any
@@ -227,6 +242,8 @@ def uniform(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Random values, of type `dtype`; without layout.

@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -31,6 +32,7 @@ def max(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """The greatest element along axes, of the input's element type. NaN is ignored; without
     elements, it is the least finite number of the type.
@@ -49,6 +51,8 @@ def max(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -67,6 +71,7 @@ def max(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def mean(
@@ -81,6 +86,7 @@ def mean(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """The mean of the elements along axes; NaN if there are none.
 
@@ -100,6 +106,8 @@ def mean(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -119,6 +127,7 @@ def mean(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def mean_square(
@@ -133,6 +142,7 @@ def mean_square(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """The mean of the squares of the elements along axes; NaN if there are none.
 
@@ -152,6 +162,8 @@ def mean_square(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -171,6 +183,7 @@ def mean_square(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def min(
@@ -184,6 +197,7 @@ def min(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """The least element along axes, of the input's element type. NaN is ignored; without elements,
     it is the greatest finite number of the type.
@@ -202,6 +216,8 @@ def min(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -220,6 +236,7 @@ def min(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def rms(
@@ -234,6 +251,7 @@ def rms(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """The root of the mean of the squares along axes; NaN if there are no elements.
 
@@ -253,6 +271,8 @@ def rms(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -272,6 +292,7 @@ def rms(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def std_dev(
@@ -287,6 +308,7 @@ def std_dev(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """The root of the mean squared distance of the elements along axes from a given mean, float32
     (float64 for float64). NaN if there are no elements.
@@ -308,6 +330,8 @@ def std_dev(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -328,6 +352,7 @@ def std_dev(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def sum(
@@ -342,6 +367,7 @@ def sum(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """The sum of the elements along axes. Integers are added exactly, modulo 2^64; floats in
     float64.
@@ -363,6 +389,8 @@ def sum(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -382,6 +410,7 @@ def sum(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def variance(
@@ -397,6 +426,7 @@ def variance(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """The mean squared distance of the elements along axes from a given mean, float32 (float64 for
     float64). NaN if there are no elements.
@@ -418,6 +448,8 @@ def variance(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -438,4 +470,5 @@ def variance(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...

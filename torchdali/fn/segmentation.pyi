@@ -26,6 +26,7 @@ def random_mask_pixel(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """Draws a pixel of a mask, uniformly from the whole mask or from its foreground: the pixels
     above `threshold` or equal to `value`. Without foreground, draws from the whole mask.
@@ -45,6 +46,8 @@ def random_mask_pixel(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Position of the pixel, int64, one number for each dimension.
@@ -63,6 +66,7 @@ def random_mask_pixel(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
 def random_object_bbox(
@@ -84,6 +88,7 @@ def random_object_bbox(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draws an object of a mask of labels and returns its bounding box: first a class, then
     uniformly one of its blobs (elements that touch along an axis). Returns the whole mask if
@@ -119,6 +124,8 @@ def random_object_bbox(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode, or a list of them; the number depends on the arguments.
@@ -150,6 +157,7 @@ def random_object_bbox(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> Any: ...
 @overload
 def select_masks(
@@ -163,6 +171,7 @@ def select_masks(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]:
     """Keeps the polygons of some masks, in the order of `mask_ids`, and their vertices.
 
@@ -179,6 +188,8 @@ def select_masks(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         List of DataNode: `selected_polygons`, `selected_vertices`.
@@ -198,4 +209,5 @@ def select_masks(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[list[DataNode]]: ...

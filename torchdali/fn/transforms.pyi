@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -26,6 +27,7 @@ def combine(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """The composition of affine transforms.
 
@@ -45,6 +47,8 @@ def combine(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The combined transform, float32, shape (ndim, ndim + 1).
@@ -61,6 +65,7 @@ def combine(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 def crop(
     matrix: DataNode | None = None,
@@ -76,6 +81,7 @@ def crop(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """An affine transform that maps the box from `from_start` to `from_end` to the box from
     `to_start` to `to_end`, alone or after that of the input. Each is a point: one number for
@@ -104,6 +110,8 @@ def crop(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The transform, float32, shape (ndim, ndim + 1).
@@ -121,6 +129,7 @@ def rotation(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """An affine transform that rotates points, alone or after that of the input: in 2-D, or with
     `axis` in 3-D. Positive angles rotate x towards y.
@@ -144,6 +153,8 @@ def rotation(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The transform, float32, shape (ndim, ndim + 1).
@@ -161,6 +172,7 @@ def scale(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """An affine transform that scales coordinates, alone or after that of the input.
 
@@ -184,6 +196,8 @@ def scale(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The transform, float32, shape (ndim, ndim + 1).
@@ -201,6 +215,7 @@ def shear(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """An affine transform that shears, alone or after that of the input: it moves points along
     each axis in proportion to their position on the others.
@@ -226,6 +241,8 @@ def shear(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The transform, float32, shape (ndim, ndim + 1).
@@ -241,6 +258,7 @@ def translation(
     name: str | None = None,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
 ) -> DataNode:
     """An affine transform that moves points by an offset, alone or after that of the input.
 
@@ -260,6 +278,8 @@ def translation(
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The transform, float32, shape (ndim, ndim + 1).

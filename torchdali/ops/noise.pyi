@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -31,6 +32,8 @@ class Gaussian(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, layout and element type of the input; integers are rounded and
@@ -47,6 +50,7 @@ class Gaussian(_Operator):
         seed: int | None = -1,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -88,6 +92,8 @@ class SaltAndPepper(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, layout and element type of the input.
@@ -106,6 +112,7 @@ class SaltAndPepper(_Operator):
         seed: int | None = -1,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -140,6 +147,8 @@ class Shot(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Shape, layout and element type of the input; integers are rounded and
@@ -155,6 +164,7 @@ class Shot(_Operator):
         seed: int | None = -1,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(

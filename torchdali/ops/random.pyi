@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -40,6 +41,8 @@ class Beta(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Random values, of type `dtype`; without layout.
@@ -57,6 +60,7 @@ class Beta(_Operator):
         seed: int | None = -1,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     def __call__(
         self,
@@ -87,6 +91,8 @@ class Choice(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The chosen elements, of the type of `a`: shape `shape`, followed by the other
@@ -103,6 +109,7 @@ class Choice(_Operator):
         seed: int | None = -1,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -142,6 +149,8 @@ class CoinFlip(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Random values, of type `dtype`; without layout.
@@ -158,6 +167,7 @@ class CoinFlip(_Operator):
         seed: int | None = -1,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     def __call__(
         self,
@@ -188,6 +198,8 @@ class Normal(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Random values, of type `dtype`; without layout.
@@ -205,6 +217,7 @@ class Normal(_Operator):
         seed: int | None = -1,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     def __call__(
         self,
@@ -237,6 +250,8 @@ class Uniform(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: Random values, of type `dtype`; without layout.
@@ -254,6 +269,7 @@ class Uniform(_Operator):
         seed: int | None = -1,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     def __call__(
         self,

@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -38,6 +39,8 @@ class Max(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -54,6 +57,7 @@ class Max(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -89,6 +93,8 @@ class Mean(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -106,6 +112,7 @@ class Mean(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -141,6 +148,8 @@ class MeanSquare(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -158,6 +167,7 @@ class MeanSquare(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -192,6 +202,8 @@ class Min(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -208,6 +220,7 @@ class Min(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -243,6 +256,8 @@ class RMS(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -260,6 +275,7 @@ class RMS(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -297,6 +313,8 @@ class StdDev(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -314,6 +332,7 @@ class StdDev(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -353,6 +372,8 @@ class Sum(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -370,6 +391,7 @@ class Sum(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -407,6 +429,8 @@ class Variance(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The axes that are left, with their letters of the layout; no dimensions if
@@ -424,6 +448,7 @@ class Variance(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(

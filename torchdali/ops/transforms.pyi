@@ -1,4 +1,5 @@
 # Made by `make generate` from the engine's registry; do not edit.
+import os
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -35,6 +36,8 @@ class Combine(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The combined transform, float32, shape (ndim, ndim + 1).
@@ -48,6 +51,7 @@ class Combine(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     @overload
     def __call__(
@@ -96,6 +100,8 @@ class Crop(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The transform, float32, shape (ndim, ndim + 1).
@@ -114,6 +120,7 @@ class Crop(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     def __call__(
         self,
@@ -145,6 +152,8 @@ class Rotation(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The transform, float32, shape (ndim, ndim + 1).
@@ -161,6 +170,7 @@ class Rotation(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     def __call__(
         self,
@@ -192,6 +202,8 @@ class Scale(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The transform, float32, shape (ndim, ndim + 1).
@@ -208,6 +220,7 @@ class Scale(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     def __call__(
         self,
@@ -241,6 +254,8 @@ class Shear(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The transform, float32, shape (ndim, ndim + 1).
@@ -257,6 +272,7 @@ class Shear(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     def __call__(
         self,
@@ -284,6 +300,8 @@ class Translation(_Operator):
         preserve: bool, default False. Run the operator even if nothing uses its outputs.
         bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
             memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
 
     Returns:
         DataNode: The transform, float32, shape (ndim, ndim + 1).
@@ -298,6 +316,7 @@ class Translation(_Operator):
         name: str | None = None,
         preserve: bool | None = False,
         bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
     ) -> None: ...
     def __call__(
         self,

@@ -77,7 +77,8 @@ def build_run(
         depth=options.iterations_in_flight,
         iter_setup=iter_setup,
         check_outputs=options.check_outputs if options.declares_outputs else None,
-        lets_samples_fail=_lets_samples_fail(options),
+        lets_samples_fail=_lets_samples_fail(options)
+        or any(node.on_error in ("skip", "replace") for node in nodes),
     )
 
 

@@ -137,6 +137,7 @@ def engine_node(
         "on_gpu": node.device == "gpu",
         "named": node.named,
         "required": required or node.preserve,
+        "on_error": node.on_error,
         "location": str(node.location) if node.location else "",
     }
 

@@ -15,6 +15,7 @@ from torchdali._graph.pytree import Structure
 from torchdali._sources.turn import Fed
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.pipeline._checkpoints import ResumedAt
+from torchdali.pipeline._failures import RunFailures
 from torchdali.pipeline._options import Options
 from torchdali.pipeline._run import Batches
 
@@ -118,28 +119,9 @@ class PipelineDriver(Protocol):
             ArgumentError: the pipeline has another policy, or is built already.
         """
 
-    def begin_epoch(self, epoch: int, batches: int, errors: int) -> None:
-        """Counts samples that fail anew.
-
-        Args:
-            epoch: its number, for the records.
-            batches: of the epoch that the user has already.
-            errors: samples in them that failed.
-        """
-
-    def expect(self, samples: int | None) -> None:
-        """Says how many samples of the batch that is taken next belong to the epoch; None: all.
-
-        Others do not count if they fail.
-        """
-
     @property
-    def value_rows(self) -> Sequence[int] | None:
-        """The sample of the last batch whose values each row of the outputs has; None: all."""
-
-    @property
-    def kept_rows(self) -> Sequence[int] | None:
-        """The sample of the last batch that each row of the outputs is, or replaces; None: all."""
+    def failures(self) -> RunFailures:
+        """The samples of the built pipeline that fail, and the rows that batches lack."""
 
     # -- checkpoints
 

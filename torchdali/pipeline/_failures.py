@@ -21,7 +21,8 @@ class RunFailures:
     Attributes:
         lets_samples_fail: as the argument.
         log: records the samples.
-        expected: samples of the next batch that belong to the epoch; None: all.
+        expected: how many samples of the batch that is taken next belong to the epoch; None: all.
+            Others do not count if they fail.
         kept_rows: the samples of the last batch that the rows of the outputs stand for; None: all.
         value_rows: the samples whose values they have; None: all.
     """

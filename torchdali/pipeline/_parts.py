@@ -19,6 +19,7 @@ from torchdali.pipeline._calls import CallFamily
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.pipeline._checkpoints import Checkpoints, ResumedAt
 from torchdali.pipeline._definition import Definition
+from torchdali.pipeline._failures import RunFailures
 from torchdali.pipeline._inspection import Inspection
 from torchdali.pipeline._options import Options
 from torchdali.pipeline._processes import WorkerProcesses
@@ -312,23 +313,10 @@ class PipelineParts:
         if self.run is not None:
             self.run.failures.log = log
 
-    def expect(self, samples: int | None) -> None:
-        """See PipelineDriver."""
-        self.built().failures.expected = samples
-
     @property
-    def value_rows(self) -> Sequence[int] | None:
+    def failures(self) -> RunFailures:
         """See PipelineDriver."""
-        return self.built().failures.value_rows
-
-    @property
-    def kept_rows(self) -> Sequence[int] | None:
-        """See PipelineDriver."""
-        return self.built().failures.kept_rows
-
-    def begin_epoch(self, epoch: int, batches: int, errors: int) -> None:
-        """See PipelineDriver."""
-        self.built().failures.begin_epoch(epoch, batches, errors)
+        return self.built().failures
 
     def reader_shuffles(self, name: str) -> bool:
         """See PipelineDriver."""

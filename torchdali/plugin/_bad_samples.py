@@ -35,7 +35,7 @@ class _CountsBadSamples(ListsBadSamples):
         """Begins to count; `errors`: failures of each pipeline in the epoch so far."""
         self._number, self._begins_epoch = number, False
         for i, driver in enumerate(self._drivers()):
-            driver.begin_epoch(number, self._taken, errors[i] if errors else 0)
+            driver.failures.begin_epoch(number, self._taken, errors[i] if errors else 0)
 
     def _error_position(self) -> dict[str, Any]:
         """Returns the arguments of _begin_epoch(), for checkpoints."""
@@ -46,10 +46,10 @@ class _CountsBadSamples(ListsBadSamples):
     def _expect(self, valid: tuple[int, ...] | None) -> None:
         """Says how many samples of the next batches belong to the epoch; None: all."""
         for i, driver in enumerate(self._drivers()):
-            driver.expect(None if valid is None else valid[i] if i < len(valid) else 0)
+            driver.failures.expected = None if valid is None else valid[i] if i < len(valid) else 0
 
     def _kept_rows(self) -> list[Sequence[int] | None]:
-        return [driver.kept_rows for driver in self._drivers()]
+        return [driver.failures.kept_rows for driver in self._drivers()]
 
     def _begin_batch(self) -> tuple[int, ...] | None:
         """Returns how many samples of the next batch belong to the epoch; None: all."""

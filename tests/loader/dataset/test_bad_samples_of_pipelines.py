@@ -233,3 +233,22 @@ def test_fields_beside_the_engine_stay_paired(tmp_path, parallel, on_error):
     assert len({error.source for error in loader.errors}) == 7
     missing = sorted(error.source for error in loader.errors if error.error == "FileError")
     assert missing == [paths[3], paths[8], paths[17]]
+
+
+def test_an_operator_may_leave_out_samples(paths):
+    def only_images(data, label):
+        return fn.decoders.image(data, on_error="skip")
+
+    loader = DataLoader(Files(paths), batch_size=8, pipeline=only_images)
+    with pytest.warns(UserWarning, match=r"left out or replaced \(`on_error` of the operator\)"):
+        assert [len(batch) for batch in loader] == [6, 6, 4]
+    assert loader.error_count == len(BAD)
+
+    def labeled(data, label):
+        return fn.decoders.image(data, on_error="skip"), label
+
+    with pytest.raises(ArgumentError, match="field `label` travels.*\n.*on_error="):
+        next(iter(DataLoader(Files(paths), batch_size=8, pipeline=labeled)))
+    loader = DataLoader(Files(paths), batch_size=8, pipeline=labeled, on_error="skip")
+    with pytest.warns(UserWarning, match="left out"):
+        assert next(iter(loader))[1].tolist() == [0, 3, 4, 5, 6, 7]

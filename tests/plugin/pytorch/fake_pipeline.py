@@ -28,6 +28,15 @@ def reader_stream(case: dict[str, Any], shard: int) -> Iterator[int]:
             shard = (shard + 1) % num_shards
 
 
+class _NoFailures:
+    """Stands for RunFailures of a run in which no sample fails."""
+
+    kept_rows = None
+    expected: int | None = None
+
+    def begin_epoch(self, epoch: int, batches: int, errors: int) -> None: ...
+
+
 class FakePipeline:
     """Returns batches made by a function, through DALI's methods.
 
@@ -44,7 +53,6 @@ class FakePipeline:
     device_id = None
     options = Options()
     resumed_at = None
-    kept_rows = None
 
     def __init__(
         self,
@@ -62,15 +70,12 @@ class FakePipeline:
         self._ended = False
         self.shared = 0
         self.bad_samples = BadSampleLog()
+        self.failures = _NoFailures()
 
     def __torchdali_driver__(self) -> FakePipeline:
         return self
 
     def build(self) -> None: ...
-
-    def begin_epoch(self, epoch: int, batches: int, errors: int) -> None: ...
-
-    def expect(self, samples: int | None) -> None: ...
 
     def reader_meta(self, name: str) -> dict[str, Any]:
         if self._meta is None or name != "files":

@@ -18,7 +18,7 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, FileError, Unsupp
 from torchdali.loader._dataset.torch_internals import torch_collate
 from torchdali.loader.fields import FieldMarks, File, described
 
-__all__ = ["Column", "FieldCollate", "Fields", "chosen"]
+__all__ = ["Column", "FieldCollate", "Fields", "can_be_chosen_from", "chosen"]
 
 _BYTES = (bytes, bytearray, memoryview)
 _NUMBERS = (bool, int, float, np.bool_, np.number)
@@ -45,6 +45,11 @@ class Column(NamedTuple):
 
 def _is_collated(column: Column) -> bool:
     return column.data is None or column.beside is not None
+
+
+def can_be_chosen_from(column: Column) -> bool:
+    """Returns whether chosen() can make a column of some of the samples."""
+    return column.values is not None or not _is_collated(column)
 
 
 def chosen(column: Column, rows: Sequence[int]) -> Column:

@@ -65,9 +65,13 @@ class EpochFailures:
         if self._is_silent:
             return
         self._is_silent = True
-        done = "are left out" if self._on_error == "skip" else "are replaced by others"
+        done = {
+            "skip": "are left out (on_error='skip')",
+            "replace": "are replaced by others (on_error='replace')",
+            "raise": "are left out or replaced (`on_error` of the operator)",
+        }[self._on_error]
         warnings.warn(
-            f"a sample of {self._dataset} could not be read; such samples {done} "
-            f"(on_error={self._on_error!r}), and listed in `errors`. The first one, {first}",
+            f"a sample of {self._dataset} could not be read; such samples {done}, "
+            f"and listed in `errors`. The first one, {first}",
             stacklevel=9,
         )

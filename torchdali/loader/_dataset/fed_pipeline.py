@@ -24,7 +24,7 @@ from torchdali.errors import (
     _make,
     _with_context,
 )
-from torchdali.loader._dataset.columns import Column, Fields, chosen
+from torchdali.loader._dataset.columns import Column, Fields, can_be_chosen_from, chosen
 from torchdali.loader._dataset.pipeline_options import PipelineOptions
 from torchdali.loader.fields import FieldMarks, Layout, described
 from torchdali.pipeline import Pipeline
@@ -103,10 +103,27 @@ class FedPipeline:
         # Without an input, a pipeline makes batches of its full size.
         pipeline.set_outputs(*outputs, size)
         pipeline.build()
+        if driver_of(pipeline).failures.lets_samples_fail:
+            self._check_samples_may_be_left_out(batch)
         self.pipeline = pipeline
         self._seed = seed
         self.position: int | None = 0
         self._needed = set(driver_of(pipeline).input_names)
+
+    def _check_samples_may_be_left_out(self, batch: Fields) -> None:
+        """Checks that fields that travel beside the pipeline can lose samples.
+
+        Raises:
+            ArgumentError: the workers have collated one and not sent its values.
+        """
+        for field in self._fields:
+            if field is not None and not can_be_chosen_from(batch.columns[field]):
+                raise _make(
+                    ArgumentError,
+                    "DataLoader: an operator of `pipeline` has `on_error`, and "
+                    f"{described(self._names, field)} travels beside the pipeline",
+                    fix='pass on_error="skip" or "replace" to the DataLoader, too',
+                )
 
     def _declarations(self, given: Mapping[str, Any]) -> Options | None:
         """Returns what is declared about the outputs of the pipeline; None: nothing.
@@ -212,7 +229,7 @@ class FedPipeline:
             DataError: a field that travels beside the pipeline cannot be collated.
         """
         *made, _ = driver_of(self.pipeline).outputs_of(submitted)
-        rows = driver_of(self.pipeline).value_rows
+        rows = driver_of(self.pipeline).failures.value_rows
         if rows is not None and not rows:
             return None
         if self._declared is not None:

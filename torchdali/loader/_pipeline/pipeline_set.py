@@ -269,7 +269,7 @@ class PipelineSet:
             epoch_plan = None if shard is None else shard.epoch_plan(whole_batches=has_inputs)
             new_epoch = has_inputs and not (mid_epoch or self._inputs_are_fresh)
             driver.restart(epoch_plan, new_epoch)
-            driver.begin_epoch(begin.epoch, begin.batches, begin.errors)
+            driver.failures.begin_epoch(begin.epoch, begin.batches, begin.errors)
         self._inputs_are_fresh = False
 
     def run(self, number: int, shards: Sequence[EpochShard | None]) -> list[PipelineOutput]:
@@ -289,7 +289,7 @@ class PipelineSet:
                 self.collected = (*self.collected, None)
                 continue
             driver = driver_of(self._pipelines[i])
-            driver.expect(None if shard is None else sum(shard.valid(number)))
+            driver.failures.expected = None if shard is None else sum(shard.valid(number))
             try:
                 # Nothing is called after run(), so that Ctrl-C cannot lose the outputs.
                 self.collected = (*self.collected, self._pipelines[i].run())
@@ -304,7 +304,7 @@ class PipelineSet:
         finally:
             del failures  # an error refers to this frame
         return [
-            PipelineOutput(i, entry, driver_of(self._pipelines[i]).kept_rows)
+            PipelineOutput(i, entry, driver_of(self._pipelines[i]).failures.kept_rows)
             for i, entry in enumerate(self.collected)
             if entry is not None
         ]

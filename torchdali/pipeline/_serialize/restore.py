@@ -43,6 +43,7 @@ _NODE_KEYS = (
     "guards",
     "seed",
     "preserve",
+    "on_error",
     "outputs",
     "source",
     "location",
@@ -233,6 +234,7 @@ def _restore_nodes(document: Place, scope: Scope, allowed: Allowed) -> list[OpNo
         if not own_name:
             place["name"].fail("is empty")
         named, seed = place["named"].boolean(), place["seed"]
+        policy = place["on_error"]
         guards: list[tuple[DataNode, bool]] = []
         for guard in place["guards"].entries():
             node, of, wanted = guard.entries(3)
@@ -251,6 +253,7 @@ def _restore_nodes(document: Place, scope: Scope, allowed: Allowed) -> list[OpNo
                 "name": own_name if named else None,
                 "seed": None if seed.is_null else seed.integer(0, _INT64_MAX),
                 "preserve": place["preserve"].boolean(),
+                "on_error": None if policy.is_null else policy.text(),
             },
             group=group,
             group_index=output,

@@ -87,6 +87,7 @@ class _Writer:
             "guards": [[*self._edge(i), value] for i, value in node.guards],
             "seed": node.seed,
             "preserve": node.preserve,
+            "on_error": node.on_error,
             "outputs": node.num_outputs,
             "source": None if group is None else [group[0], node.group_index],
             "location": self._location(node.location),

@@ -27,7 +27,7 @@ __all__ = ["NumbaFunction", "numba_function", "restore"]
 
 _DECLARED = ("in_types", "ins_ndim", "out_types", "outs_ndim")
 _GRID = ("blocks", "threads_per_block")
-_UNIVERSAL = ["name", "seed", "preserve", "bytes_per_sample_hint"]
+_UNIVERSAL = ["name", "seed", "preserve", "bytes_per_sample_hint", "on_error"]
 
 
 def _check_names(kwargs: dict[str, Any], location: SourceLocation | None) -> None:
