@@ -2,6 +2,7 @@
 """The order of the samples of a batch: the largest first, if a reader knows their sizes."""
 
 import json
+import threading
 
 import pytest
 import torch
@@ -52,9 +53,14 @@ def test_the_largest_files_are_processed_first_from_the_second_epoch_on(files, t
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_the_error_names_the_first_failing_sample_in_any_order(files, threads):
     fails = False
+    first = threading.Event()  # set when sample 1 is about to fail
 
     def function(x):
         if fails and x[0] in (1, 2, 4):
+            if x[0] == 1:
+                first.set()
+            elif threads > 1:
+                first.wait(10)
             raise ValueError(f"sample {x[0]}")
         return x
 
@@ -62,6 +68,7 @@ def test_the_error_names_the_first_failing_sample_in_any_order(files, threads):
     pipe.run()
     fails = True
     for _ in range(5):
+        first.clear()
         with pytest.raises(errors.TorchdaliError, match="sample 1"):
             pipe.run()
     fails = False

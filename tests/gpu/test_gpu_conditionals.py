@@ -165,17 +165,20 @@ def test_a_branch_on_the_cpu_is_copied_when_it_joins_the_gpu(taken, backend):
         if p:
             y = fn.brightness(x.gpu(), brightness=2.0)
             z = np.float32(1)
+            w = fn.flip(x, vertical=1)
         else:
             y = fn.flip(x)  # stays on the CPU until here
             z = fn.cast(p, dtype=types.FLOAT).gpu()
-        assert y.device == z.device == "gpu"
-        return y, z
+            w = x.gpu()
+        assert y.device == z.device == w.device == "gpu"
+        return y, z, w
 
-    y, z = run(define)
+    y, z, w = run(define)
     for i, (image, p) in enumerate(zip(images(True), SEVERAL[taken], strict=True)):
         expected = image * 2 if p else image[:, ::-1].copy()
         assert_equal(y[i], torch.from_numpy(expected))
         assert z[i].item() == p
+        assert_equal(w[i], torch.from_numpy(image[::-1, ::-1].copy() if p else image))
     del backend
 
 
@@ -207,6 +210,21 @@ def test_branches_of_different_types_or_dimensions_are_errors(backend):
         return x
 
     with pytest.raises(RuntimeError, match=r"both branches of a condition give one type"):
+        run(define)
+
+
+def test_an_error_in_a_branch_names_the_sample_of_the_batch(backend):
+    del backend
+
+    def define():
+        x = fn.external_source([images(False)], cycle=True, layout="HWC").gpu()
+        p = fn.external_source([flags(SEVERAL["mixed"])], cycle=True)
+        at = fn.external_source([np.array([0, 0, 0, 0, 9, 0], np.float32)], cycle=True)
+        if p:
+            x = fn.crop(x, crop=(1, 1), crop_pos_x=at)
+        return x
+
+    with pytest.raises(errors.TorchdaliError, match=f"sample 4 of {BATCH}"):
         run(define)
 
 

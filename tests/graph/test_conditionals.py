@@ -332,3 +332,20 @@ def test_an_exception_leaves_the_branch():
         return out
 
     assert run(define) == [np.arange(24).reshape(4, 2, 3, 1)[:, :, ::-1].tolist()]
+
+
+def test_after_an_exception_operators_run_for_all_samples():
+    seen = []
+
+    def define():
+        p, image = flags(), images()
+        try:
+            if p:
+                raise KeyError
+        except KeyError:
+            pass
+        fn.python_function(image, p, function=lambda _, p: seen.append(p.item()), num_outputs=0)
+        return p
+
+    run(define, prefetch_queue_depth=1)
+    assert seen == list(FLAGS)

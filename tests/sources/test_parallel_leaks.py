@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from helpers import programs
 from helpers.parallel_sources import METHODS, boom, build, kill_a_worker
+from helpers.parts import worker_pids
 from helpers.processes import descendants
 
 from torchdali._workers import server
@@ -36,6 +37,26 @@ def test_closing_ends_workers_during_a_call(method):
     time.sleep(0.3)
     pipe.close()
     assert set(descendants(os.getpid())) <= before
+
+
+def open_files(pids):
+    return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
+
+
+def test_batches_that_fail_return_their_memory():
+    def source(info):
+        if info.iteration % 2:
+            raise ValueError("boom")
+        return np.zeros(3)
+
+    with build(source, batch=False) as pipe:
+        counts = []
+        for _ in range(12):
+            pipe.run()
+            with pytest.raises(PipelineError, match="boom"):
+                pipe.run()
+            counts.append(open_files([os.getpid(), *worker_pids(pipe)]))
+        assert counts[-1] < counts[0] + len(counts), counts
 
 
 SCRIPT = """

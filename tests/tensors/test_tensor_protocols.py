@@ -31,6 +31,9 @@ def test_copy_to_external_packs_densely(ragged):
     strided = TensorCPU(np.arange(8, dtype=np.uint8)[::2])
     strided.copy_to_external(ctypes.addressof(target))
     assert list(target)[:4] == [0, 2, 4, 6]
+    wide = TensorListCPU([np.array([1, 2], np.int16), np.array([3], np.int16)])
+    wide.copy_to_external(ctypes.addressof(target))
+    assert list(target)[:6] == [1, 0, 2, 0, 3, 0]
     with pytest.raises(ValueError, match="null"):
         strided.copy_to_external(ctypes.c_void_p(None))
     for wrong in ("address", None, 1.5):

@@ -129,6 +129,7 @@ def test_the_last_state_of_the_shorter_rank_repeats_no_sample(root):
         first = loader_of(root, rank=rank, **options)
         loop = iter(first)
         seen += labels(next(loop) for _ in range(2))
+        assert first.state_dict()["consumed"] == SIZE
     assert sorted(seen) == list(range(SIZE))
     for rank in range(2):
         second = loader_of(root, rank=rank, **options)
