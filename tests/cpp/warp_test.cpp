@@ -127,12 +127,14 @@ void separable_filters() {
     job.extents = {1 + below(4), 1 + below(9), 1 + below(12)};
     job.channels = 1 + below(5);
     std::vector<SeparableFilter> filters(static_cast<size_t>(1 + below(3)));
-    for (SeparableFilter& filter : filters)
-      for (HalfWindow& half : filter) {
+    for (SeparableFilter& filter : filters) {
+      if (below(2) == 0) filter.scale = 0.3f;
+      for (HalfWindow& half : filter.windows) {
         half.assign(static_cast<size_t>(1 + below(8)), 1.0f);
         if (half.size() > 1 || below(2) == 0)
           for (float& w : half) w = static_cast<float>(below(100)) / 64.0f - 0.5f;
       }
+    }
     job.filters = filters;
     const int64_t count = job.extents[0] * job.extents[1] * job.extents[2] * job.channels;
     const std::vector<char> in = random_bytes(job.in_type, count);

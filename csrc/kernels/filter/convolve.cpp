@@ -44,8 +44,8 @@ struct Sizes {
       : row(job.extents[2] * job.channels), slice(job.extents[1] * row), middle_radius(0) {
     slices = false;
     for (const SeparableFilter& f : job.filters) {
-      middle_radius = std::max(middle_radius, radius_of(f[2]));
-      slices |= !is_identity(f[0]);
+      middle_radius = std::max(middle_radius, radius_of(f.windows[2]));
+      slices |= !is_identity(f.windows[0]);
     }
     whole_input = job.in_type != DType::kUInt8 && job.in_type != DType::kFloat;
   }
@@ -62,16 +62,16 @@ class SliceFilter {
         margin_(padded(sizes.middle_radius * job.channels)),
         buffer_(buffer) {}
 
-  // Adds the filtered row `h` of the slice to `sum`, or stores it there.
+  // Stores the filtered row `h` of the slice.
   template <class In>
   void run(const In* slice, int64_t h, const HalfWindow& along_h, const HalfWindow& along_w,
-           Neighbors<In>& rows, Neighbors<float>& pixels, bool add, float* sum) const {
+           Neighbors<In>& rows, Neighbors<float>& pixels, float* to) const {
     const In* middle = slice + h * row_;
     const bool horizontal = !is_identity(along_w);
-    float* blended = horizontal ? buffer_ + margin_ : sum;
+    float* blended = horizontal ? buffer_ + margin_ : to;
     if (!rows.before.empty()) rows.find(slice, row_, h, height_);
     symmetric_sum<In>()(middle, rows.before.data(), rows.after.data(), along_h.data(),
-                        radius_of(along_h), row_, add && !horizontal, blended);
+                        radius_of(along_h), row_, blended);
     if (!horizontal) return;
     const int64_t radius = radius_of(along_w);
     const size_t pixel = static_cast<size_t>(channels_) * sizeof(float);
@@ -85,7 +85,7 @@ class SliceFilter {
       pixels.after[k] = blended + (k + 1) * channels_;
     }
     symmetric_sum<float>()(blended, pixels.before.data(), pixels.after.data(), along_w.data(),
-                           radius, row_, add, sum);
+                           radius, row_, to);
   }
   static int64_t buffer_size(const ConvolveJob& job, const Sizes& sizes) {
     return padded(sizes.row) + 2 * padded(sizes.middle_radius * job.channels);
@@ -103,8 +103,9 @@ void convolve_slices(const ConvolveJob& job, const Sizes& sizes, const In* in, c
   const int64_t out_row = sizes.row * itemsize(job.out_type);
   const SliceFilter filter(job, sizes, scratch);
   scratch += SliceFilter::buffer_size(job, sizes);
-  float* sum = scratch;
-  scratch += padded(sizes.row);
+  float* result = scratch;  // of one filter
+  float* sum = result + padded(sizes.row);
+  scratch = sum + padded(sizes.row);
   // Slices filtered along D, one per filter.
   std::vector<const float*> blended(job.filters.size(), nullptr);
   const ConvertFn convert = converter(job.out_type, DType::kFloat);
@@ -114,28 +115,32 @@ void convolve_slices(const ConvolveJob& job, const Sizes& sizes, const In* in, c
   };
   std::vector<Rows> around;
   for (const SeparableFilter& f : job.filters)
-    around.push_back({Neighbors<In>(radius_of(f[0])), Neighbors<In>(radius_of(f[1])),
-                      Neighbors<float>(radius_of(f[1])), Neighbors<float>(radius_of(f[2]))});
+    around.push_back(
+        {Neighbors<In>(radius_of(f.windows[0])), Neighbors<In>(radius_of(f.windows[1])),
+         Neighbors<float>(radius_of(f.windows[1])), Neighbors<float>(radius_of(f.windows[2]))});
   for (int64_t d = 0; d < depth; ++d) {
     const In* slice = in + d * sizes.slice;
     for (size_t i = 0; i < job.filters.size(); ++i) {
-      const HalfWindow& along_d = job.filters[i][0];
+      const HalfWindow& along_d = job.filters[i].windows[0];
       if (is_identity(along_d)) continue;
       float* to = scratch + static_cast<int64_t>(i) * padded(sizes.slice);
       Neighbors<In>& slices = around[i].slices;
       slices.find(in, sizes.slice, d, depth);
       symmetric_sum<In>()(slice, slices.before.data(), slices.after.data(), along_d.data(),
-                          radius_of(along_d), sizes.slice, false, to);
+                          radius_of(along_d), sizes.slice, to);
       blended[i] = to;
     }
     for (int64_t h = 0; h < height; ++h, out += out_row) {
       float* to = job.out_type == DType::kFloat ? reinterpret_cast<float*>(out) : sum;
       for (size_t i = 0; i < job.filters.size(); ++i) {
-        const SeparableFilter& f = job.filters[i];
+        const auto& [windows, scale] = job.filters[i];
         Rows& r = around[i];
+        float* row = i == 0 ? to : result;
         if (blended[i] != nullptr)
-          filter.run(blended[i], h, f[1], f[2], r.blended_rows, r.pixels, i > 0, to);
-        else filter.run(slice, h, f[1], f[2], r.rows, r.pixels, i > 0, to);
+          filter.run(blended[i], h, windows[1], windows[2], r.blended_rows, r.pixels, row);
+        else filter.run(slice, h, windows[1], windows[2], r.rows, r.pixels, row);
+        if (i > 0) add_scaled()(row, scale, sizes.row, to);
+        else if (scale != 1.0f) multiply()(scale, sizes.row, row);
       }
       if (to == sum) convert(out, sum, sizes.row);
     }
@@ -146,7 +151,7 @@ void convolve_slices(const ConvolveJob& job, const Sizes& sizes, const In* in, c
 
 size_t convolve_scratch(const ConvolveJob& job) {
   const Sizes sizes(job);
-  int64_t floats = SliceFilter::buffer_size(job, sizes) + padded(sizes.row);
+  int64_t floats = SliceFilter::buffer_size(job, sizes) + 2 * padded(sizes.row);
   if (sizes.slices) floats += static_cast<int64_t>(job.filters.size()) * padded(sizes.slice);
   if (sizes.whole_input) floats += padded(job.extents[0] * sizes.slice);
   return static_cast<size_t>(floats);

@@ -16,8 +16,10 @@ namespace torchdali::kernels {
 // weights[0] is that of the center, weights[k] that of both elements at distance k. {1} changes
 // nothing.
 using HalfWindow = std::vector<float>;
-// One window per axis: D, H, W.
-using SeparableFilter = std::array<HalfWindow, 3>;
+struct SeparableFilter {
+  std::array<HalfWindow, 3> windows = {{{1.0f}, {1.0f}, {1.0f}}};  // D, H, W
+  float scale = 1.0f;  // of the result: windows of integers stay exact until it is applied
+};
 
 struct ConvolveJob {
   DType in_type = DType::kUInt8, out_type = DType::kUInt8;

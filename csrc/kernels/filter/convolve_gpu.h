@@ -11,7 +11,8 @@ namespace torchdali::gpu {
 // A symmetric window along one axis, with reflected borders: kernels/filter/convolve.h, one axis at
 // a time.
 struct ConvolveTask : TypedTask {
-  const float* sum = nullptr;      // added to the result; may be null
+  const float* sum = nullptr;  // added to the scaled result; may be null
+  float scale = 1.0f;
   int64_t extent = 1, stride = 1;  // of the axis; elements from one position to the next
   int64_t radius = 0;
   BlobOffset weights = 0;  // float[radius + 1], by distance
@@ -35,9 +36,10 @@ struct ConvolveKernel : Kernel<ConvolveTask> {
         return kernels::convert<float>(in[inside * task.stride]);
       };
       float total = weights[0] * value(at);
-      if (task.sum != nullptr) total = task.sum[i] + total;
       for (int64_t k = 1; k <= task.radius; ++k)
         total += weights[k] * (value(at - k) + value(at + k));
+      total *= task.scale;
+      if (task.sum != nullptr) total = task.sum[i] + total;
       store_float(task.out, task.out_dtype, i, total);
     });
   }

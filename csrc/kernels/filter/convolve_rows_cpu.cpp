@@ -18,7 +18,8 @@ inline float pair(uint8_t a, uint8_t b) {  // one conversion instead of two
 // Pairs that are added while the sum is in a register.
 constexpr int kPairs = 4;
 
-template <int kCount, bool kAdd, bool kMiddle, class In>
+// kFirst: begins with the middle; otherwise adds to `sum`.
+template <int kCount, bool kFirst, class In>
 void some_pairs(const In* __restrict middle, const In* const* before, const In* const* after,
                 const float* weights, float middle_weight, int64_t n, float* __restrict sum) {
   const In* __restrict b0 = before[0], * __restrict b1 = before[kCount > 1 ? 1 : 0], * __restrict b2 = before[kCount > 2 ? 2 : 0], * __restrict b3 = before[kCount > 3 ? 3 : 0];
@@ -26,9 +27,7 @@ void some_pairs(const In* __restrict middle, const In* const* before, const In* 
   const float w0 = weights[0], w1 = weights[kCount > 1 ? 1 : 0], w2 = weights[kCount > 2 ? 2 : 0],
               w3 = weights[kCount > 3 ? 3 : 0];
   for (int64_t i = 0; i < n; ++i) {
-    float total = kAdd ? sum[i] : 0.0f;
-    if constexpr (kMiddle && kAdd) total += middle_weight * static_cast<float>(middle[i]);
-    else if constexpr (kMiddle) total = middle_weight * static_cast<float>(middle[i]);
+    float total = kFirst ? middle_weight * static_cast<float>(middle[i]) : sum[i];
     total += w0 * pair(b0[i], a0[i]);
     if constexpr (kCount > 1) total += w1 * pair(b1[i], a1[i]);
     if constexpr (kCount > 2) total += w2 * pair(b2[i], a2[i]);
@@ -37,38 +36,38 @@ void some_pairs(const In* __restrict middle, const In* const* before, const In* 
   }
 }
 
-template <bool kAdd, bool kMiddle, class In>
+template <bool kFirst, class In>
 void pairs(int64_t count, const In* middle, const In* const* before, const In* const* after,
            const float* weights, float middle_weight, int64_t n, float* sum) {
   switch (count) {
-    case 1:
-      return some_pairs<1, kAdd, kMiddle>(middle, before, after, weights, middle_weight, n, sum);
-    case 2:
-      return some_pairs<2, kAdd, kMiddle>(middle, before, after, weights, middle_weight, n, sum);
-    case 3:
-      return some_pairs<3, kAdd, kMiddle>(middle, before, after, weights, middle_weight, n, sum);
-    default:
-      return some_pairs<4, kAdd, kMiddle>(middle, before, after, weights, middle_weight, n, sum);
+    case 1: return some_pairs<1, kFirst>(middle, before, after, weights, middle_weight, n, sum);
+    case 2: return some_pairs<2, kFirst>(middle, before, after, weights, middle_weight, n, sum);
+    case 3: return some_pairs<3, kFirst>(middle, before, after, weights, middle_weight, n, sum);
+    default: return some_pairs<4, kFirst>(middle, before, after, weights, middle_weight, n, sum);
   }
 }
 
 template <class In>
 void sum_rows(const In* middle, const In* const* before, const In* const* after,
-              const float* weights, int64_t radius, int64_t n, bool add, float* sum) {
+              const float* weights, int64_t radius, int64_t n, float* sum) {
   if (radius == 0) {
     const float w = weights[0];
-    if (add)
-      for (int64_t i = 0; i < n; ++i) sum[i] += w * static_cast<float>(middle[i]);
-    else
-      for (int64_t i = 0; i < n; ++i) sum[i] = w * static_cast<float>(middle[i]);
+    for (int64_t i = 0; i < n; ++i) sum[i] = w * static_cast<float>(middle[i]);
     return;
   }
   int64_t k = radius < kPairs ? radius : kPairs;
-  if (add) pairs<true, true>(k, middle, before, after, weights + 1, weights[0], n, sum);
-  else pairs<false, true>(k, middle, before, after, weights + 1, weights[0], n, sum);
+  pairs<true>(k, middle, before, after, weights + 1, weights[0], n, sum);
   for (; k < radius; k += kPairs)
-    pairs<true, false>(radius - k < kPairs ? radius - k : kPairs, middle, before + k, after + k,
-                       weights + 1 + k, 0.0f, n, sum);
+    pairs<false>(radius - k < kPairs ? radius - k : kPairs, middle, before + k, after + k,
+                 weights + 1 + k, 0.0f, n, sum);
+}
+
+void add_scaled_row(const float* __restrict row, float scale, int64_t n, float* __restrict sum) {
+  for (int64_t i = 0; i < n; ++i) sum[i] += scale * row[i];
+}
+
+void multiply_row(float scale, int64_t n, float* row) {
+  for (int64_t i = 0; i < n; ++i) row[i] *= scale;
 }
 
 // Taps that are added while the sum is in a register.
@@ -122,6 +121,10 @@ void add_taps(const float* const* rows, const float* weights, int64_t count, int
 
 extern const WeightedSum kWeightedSum;
 const WeightedSum kWeightedSum = add_taps;
+extern const AddScaled kAddScaled;
+const AddScaled kAddScaled = add_scaled_row;
+extern const Multiply kMultiply;
+const Multiply kMultiply = multiply_row;
 
 template <class In>
 constexpr SymmetricSum<In> kSymmetricSum = sum_rows<In>;
@@ -136,6 +139,8 @@ SymmetricSum<In> symmetric_sum() {
 template SymmetricSum<uint8_t> symmetric_sum<uint8_t>();
 template SymmetricSum<float> symmetric_sum<float>();
 WeightedSum weighted_sum() { return *TORCHDALI_ISA_PICK(kWeightedSum); }
+AddScaled add_scaled() { return *TORCHDALI_ISA_PICK(kAddScaled); }
+Multiply multiply() { return *TORCHDALI_ISA_PICK(kMultiply); }
 #endif
 
 }  // namespace torchdali::kernels

@@ -36,19 +36,20 @@ void ConvolutionSteps::add(const SampleContext& ctx, const ConvolutionAxes& axes
   for (size_t f = 0; f < filters.size(); ++f) {
     std::vector<size_t> windows;
     for (size_t a = 0; a < 3; ++a)
-      if (!is_identity(filters[f][a])) windows.push_back(a);
+      if (!is_identity(filters[f].windows[a])) windows.push_back(a);
     if (windows.empty()) windows.push_back(2);
     const bool first = f == 0, last = f + 1 == filters.size();
     const void* from = in.data;
     for (size_t k = 0; k < windows.size(); ++k, ++number) {
       const size_t axis = windows[k];
-      const kernels::HalfWindow& window = filters[f][axis];
+      const kernels::HalfWindow& window = filters[f].windows[axis];
       const bool ends = k + 1 == windows.size();
       const bool to_output = ends && last;
       gpu::ConvolveTask task;
       task.in = from;
       task.out = to_output ? out.data : ends ? buffer(sum) : buffer(buffers[k % 2]);
       if (ends && !first) task.sum = buffer(sum);
+      if (ends) task.scale = filters[f].scale;
       task.in_dtype = k == 0 ? in.dtype : DType::kFloat;
       task.out_dtype = to_output ? out.dtype : DType::kFloat;
       task.size = volume;

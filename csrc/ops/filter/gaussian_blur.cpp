@@ -53,14 +53,14 @@ class GaussianBlurArgs {
     const SampleView& in = ctx.input(0);
     Blur blur{.axes = {in.shape, layout_(in.shape, in.layout)},
               .dtype = convolution_dtype(in.dtype, dtype_),
-              .filter = {{{1.0f}, {1.0f}, {1.0f}}}};
+              .filter = {}};
     const int ndim = blur.axes.ndim;
     std::array<float, 3> sigma{};
     std::array<int64_t, 3> window{};
     read_per_axis(ctx, sigma_, "sigma", ndim, sigma);
     read_per_axis(ctx, window_size_, "window_size", ndim, window);
     for (size_t i = 0; i < static_cast<size_t>(ndim); ++i)
-      blur.filter[static_cast<size_t>(3 - ndim) + i] = gaussian_window(sigma[i], window[i]);
+      blur.filter.windows[static_cast<size_t>(3 - ndim) + i] = gaussian_window(sigma[i], window[i]);
     return blur;
   }
 

@@ -27,7 +27,7 @@ kernels::HalfWindow smoothing(int64_t size) {
   return {weights.begin(), weights.end()};
 }
 // 1 -2 1, smoothed by the rest of the size.
-kernels::HalfWindow derivative(int64_t size, double scale) {
+kernels::HalfWindow derivative(int64_t size) {
   const auto smooth = binomial(size - 2);
   const auto at = [&](int64_t i) {
     const size_t k = static_cast<size_t>(std::abs(i));
@@ -35,7 +35,7 @@ kernels::HalfWindow derivative(int64_t size, double scale) {
   };
   kernels::HalfWindow half;
   for (int64_t i = 0; i <= size / 2; ++i)
-    half.push_back(static_cast<float>(scale * (at(i - 1) - 2 * at(i) + at(i + 1))));
+    half.push_back(static_cast<float>(at(i - 1) - 2 * at(i) + at(i + 1)));
   return half;
 }
 
@@ -78,17 +78,17 @@ class LaplacianArgs {
     }
     auto& filters = derivatives.all;
     for (size_t i = 0; i < ndim; ++i) {
-      filters[i] = {{{1.0f}, {1.0f}, {1.0f}}};
+      auto& windows = filters[i].windows;
       int64_t total = window[i];
       for (size_t j = 0; j < ndim; ++j) {
         if (j == i) continue;
         const int64_t size = smoothing_size_.defined() ? smooth[j] : window[i];
-        filters[i][3 - ndim + j] = smoothing(size);
+        windows[3 - ndim + j] = smoothing(size);
         total += size;
       }
-      const double factor =
-          normalized_ ? std::exp2(static_cast<double>(axes.ndim + 2 - total)) : double{scale[i]};
-      filters[i][3 - ndim + i] = derivative(window[i], factor);
+      windows[3 - ndim + i] = derivative(window[i]);
+      filters[i].scale =
+          normalized_ ? std::exp2(static_cast<float>(axes.ndim + 2 - total)) : scale[i];
     }
     return derivatives;
   }
