@@ -542,7 +542,7 @@ class CastLike(_Operator):
 
 class Cat(_Operator):
     """Concatenates the inputs along an existing axis. Their shapes may differ along this axis
-    only.
+    only; an input without elements may have any shape, and is left out.
 
     Args:
         input: DataNode. Any layout, any element type.
@@ -1486,7 +1486,7 @@ class Erase(_Operator):
         axis_names: str, default "HW". The axes as letters of the layout; if given, `axes` is
             ignored.
         fill_value: float or list of float or DataNode, default [0.0]. Value to fill with, one
-            for all or one per channel. Integers are truncated and saturate.
+            for all or one per channel; empty: 0. Integers are truncated and saturate.
         normalized: bool, default False. Coordinates are fractions of the extents; excludes the
             two arguments below.
         normalized_anchor: bool, default False. `anchor` is in fractions of the extents.

@@ -48,9 +48,8 @@ char axis_letter(const OpSpec& spec) {
 // to each other along `axis`.
 template <class Part>
 void each_part(const SampleContext& ctx, const SampleView& out, int axis, Part&& part) {
-  const SampleView& first = ctx.input(0);
   int64_t outer = 1;
-  for (int i = 0; i < axis; ++i) outer *= first.shape[i];
+  for (int i = 0; i < axis; ++i) outer *= out.shape[i];
   if (out.volume() == 0) return;
   const int64_t stride = out.size_bytes() / outer;
   char* to = out.as<char>();
@@ -110,21 +109,37 @@ class Cat final : public Base {
             to_fix("use fn.stack"));
     const int axis = letter_ != 0 ? checked_axis(letter_, first.layout, "axis_name")
                                   : checked_axis(axis_, first.shape.ndim(), "axis");
-    Shape shape = first.shape;
-    for (int i = 1; i < ctx.num_inputs(); ++i) {
-      check_like_first(ctx, i);
-      const Shape& other = ctx.input(i).shape;
-      for (int a = 0; a < shape.ndim(); ++a)
-        TORCHDALI_CHECK(a == axis || other[a] == shape[a], "input ", i, " has the shape ", other,
-                        ", and input 0 ", first.shape, ": they differ along axis ", a, ", not ",
-                        axis);
-      shape[axis] += other[axis];
-    }
+    for (int i = 1; i < ctx.num_inputs(); ++i) check_like_first(ctx, i);
     if (ctx.num_inputs() == 1) ctx.share_input(0, 0, first);
-    else Base::join(ctx, ctx.output(0, first.dtype, shape, first.layout), axis);
+    else Base::join(ctx, ctx.output(0, first.dtype, joined_shape(ctx, axis), first.layout), axis);
   }
 
  private:
+  // An input without elements may have any shape, as in DALI: others are joined without it.
+  static Shape joined_shape(const SampleContext& ctx, int axis) {
+    int model = 0;  // the first input with elements
+    while (model < ctx.num_inputs() && ctx.input(model).volume() == 0) ++model;
+    if (model == ctx.num_inputs()) model = 0;
+    Shape shape = ctx.input(model).shape;
+    for (int i = 0; i < ctx.num_inputs(); ++i) {
+      if (i == model) continue;
+      const SampleView& in = ctx.input(i);
+      const int differing = other_difference(in.shape, shape, axis);
+      if (differing >= 0 && in.volume() == 0) continue;
+      TORCHDALI_CHECK(differing < 0, "input ", i, " has the shape ", in.shape, ", and input ",
+                      model, " ", ctx.input(model).shape, ": they differ along axis ", differing,
+                      ", not ", axis);
+      shape[axis] += in.shape[axis];
+    }
+    return shape;
+  }
+  // The first axis other than `axis` along which the extents differ, or -1.
+  static int other_difference(const Shape& a, const Shape& b, int axis) {
+    for (int i = 0; i < a.ndim(); ++i)
+      if (i != axis && a[i] != b[i]) return i;
+    return -1;
+  }
+
   int axis_;
   char letter_;
 };
@@ -172,7 +187,7 @@ constexpr int kMaxInputs = 999;  // DALI's
 TORCHDALI_OPERATOR("cat")
     .doc(
         "Concatenates the inputs along an existing axis. Their shapes may differ along this axis "
-        "only.")
+        "only; an input without elements may have any shape, and is left out.")
     .input("input", "Any layout, any element type.")
     .variadic_input("inputs", "Further inputs of the same type.", kMaxInputs)
     .output("joined", "Layout and element type of the first input.")

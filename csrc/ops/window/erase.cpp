@@ -59,10 +59,15 @@ class EraseArgs {
     const Layout layout = named_axes_ ? in.layout : layout_(in.shape, in.layout);
     find_regions(ctx, in, layout, regions);
     static thread_local std::vector<float> buffer;
-    const auto values = fill_value_(ctx, buffer);
+    auto values = fill_value_(ctx, buffer);
+    static constexpr float kBlack = 0.0f;
+    if (values.empty()) values = {&kBlack, 1};
     const int channel_axis = layout.find('C');
-    check_values(values.size(), channel_axis < 0 ? -1 : in.shape[channel_axis]);
+    TORCHDALI_CHECK_KIND(kLayout, values.size() == 1 || channel_axis >= 0, "`fill_value` has ",
+                         values.size(), " values, and the input no channels",
+                         to_fix("give it a layout with \"C\", or one value"));
     if (regions.empty()) ctx.share_input(0, 0, in);
+    else check_values(values.size(), channel_axis < 0 ? -1 : in.shape[channel_axis]);
     return {regions, values, channel_axis};
   }
 
@@ -112,10 +117,6 @@ class EraseArgs {
     return x < static_cast<float>(extent) ? std::min(static_cast<int64_t>(x), extent) : extent;
   }
   static void check_values(size_t count, int64_t channels) {
-    TORCHDALI_CHECK(count > 0, "`fill_value` is empty");
-    TORCHDALI_CHECK_KIND(kLayout, count == 1 || channels >= 0, "`fill_value` has ", count,
-                         " values, and the input no channels",
-                         to_fix("give it a layout with \"C\", or one value"));
     TORCHDALI_CHECK(count == 1 || static_cast<int64_t>(count) == channels, "`fill_value` has ",
                     count, " values, and the input ", channels, " channels");
   }
@@ -243,7 +244,8 @@ TORCHDALI_OPERATOR("erase")
          "Without this and `axis_names`, all axes except the channels.")
     .arg("axis_names", "HW", "The axes as letters of the layout; if given, `axes` is ignored.")
     .arg("fill_value", std::vector<float>{0.0f},
-         "Value to fill with, one for all or one per channel. Integers are truncated and saturate.",
+         "Value to fill with, one for all or one per channel; empty: 0. Integers are truncated and "
+         "saturate.",
          Arity::kPerSample)
     .arg("normalized", false,
          "Coordinates are fractions of the extents; excludes the two arguments below.")

@@ -61,6 +61,30 @@ CASES += [
     OpCase("erase", "HWC", [(5, 7, 3), (2, 2, 3)], ONE),
     OpCase("erase", "HWC", (0, 7, 3), ONE),
 ]
+CASES += [  # two axes, with a layout and without
+    OpCase("erase", "HW", (5, 7), {"anchor": [1.0, 2.0], "shape": [2.0, 3.0]}),
+    OpCase("erase", "HW", (5, 7), {**TWO, "fill_value": [3.0]}),
+    OpCase("erase", "HC", (5, 3), {"anchor": [1.0], "shape": [2.0], "fill_value": [1.0, 2.0, 3.0]}),
+    OpCase("erase", "", (5, 7), {"anchor": [1.0, 2.0], "shape": [2.0, 3.0], "axes": [0, 1]}),
+    OpCase("erase", "", (5, 7), {"anchor": [2.0], "shape": [3.0], "axes": [1]}),
+    OpCase("erase", "", (5, 7), {"anchor": [1.0, 2.0], "shape": [2.0, 3.0]}).replace(
+        no_parity="DALI ends the process without a layout and axes"
+    ),
+]
+CASES += [  # nothing to fill: the number of values does not matter
+    OpCase("erase", "HWC", shape, {**ONE, "fill_value": [1.0, 2.0], **args})
+    for shape, args in (
+        ((5, 7, 0), {}),
+        ((5, 0, 3), {}),
+        ([(5, 7, 0), (5, 7, 2)], {}),
+        ((5, 7, 3), {"shape": [2.0, 0.0]}),
+        ((5, 7, 3), {"anchor": [5.0, 0.0]}),
+    )
+]
+CASES += [
+    OpCase("erase", "HWC", (5, 7, 3), {**ONE, "fill_value": fill})
+    for fill in ([], PerSample([torch.zeros(0)]))
+]
 
 
 @given(
@@ -114,7 +138,6 @@ def test_fill_values_saturate():
         ({"shape": [1.0], "axis_names": "X"}, "not in the layout"),
         ({"shape": [1.0], "axes": [3]}, "axis 3 of `axes`"),
         ({**ONE, "fill_value": [1.0, 2.0]}, "`fill_value` has 2 values"),
-        ({**ONE, "fill_value": []}, "empty"),
         ({**ONE, "normalized": True, "normalized_shape": False}, "excludes"),
     ],
 )
