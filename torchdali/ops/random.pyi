@@ -96,7 +96,8 @@ class Choice(_Operator):
 
     Returns:
         DataNode: The chosen elements, of the type of `a`: shape `shape`, followed by the other
-            axes of `a`.
+            axes of `a`. With one axis of draws the layout is that of `a`, without draws that of
+            an element, otherwise there is none.
     """
 
     def __init__(

@@ -35,8 +35,10 @@ class Choice final : public Operator {
       whole.push_back(a.shape[i]);
       element *= a.shape[i];
     }
+    // The draws take the place of the first axis.
     Layout layout;
-    if (a.shape.ndim() > 1 && shape.ndim() == 1) layout = a.layout;
+    if (!a.layout.empty() && shape.ndim() == 1) layout = a.layout;
+    else if (!a.layout.empty() && shape.ndim() == 0) layout = Layout(a.layout.str().substr(1));
     const SampleView& out = ctx.output(0, a.dtype, whole, layout);
     const std::span<const double> sums = cumulative(ctx, count);
     if (out.volume() == 0) return;  // there may be many draws of empty elements
@@ -104,7 +106,8 @@ TORCHDALI_OPERATOR("random.choice")
     .optional_input("shape_like", "Input with the shape of the draws; its values are not used.")
     .output("chosen",
             "The chosen elements, of the type of `a`: shape `shape`, followed by the other axes "
-            "of `a`.")
+            "of `a`. With one axis of draws the layout is that of `a`, without draws that of an "
+            "element, otherwise there is none.")
     .optional_arg("p", ArgType::kFloatVec,
                   "Probability of each element; the sum is 1. Uniform by default.",
                   Arity::kPerSample)

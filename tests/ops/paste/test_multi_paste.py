@@ -180,3 +180,20 @@ def test_wrong_arguments_are_errors(args, message):
 def test_incompatible_inputs_are_errors(inputs, args, message):
     with pytest.raises(ValueError, match=message):
         run_op("multi_paste", *[ramp(shape) for shape in inputs], layout="HWC", **args)
+
+
+def test_another_layout_is_an_error_of_the_definition():
+    # DALI 1.35 pastes its rows as columns.
+    with pytest.raises(ValueError, match=r'has layout "CHW", expected one of "HWC", "FHWC"'):
+        run_op("multi_paste", ramp((3, 4, 5)), layout="CHW", in_ids=[0], output_size=[6, 7])
+
+
+def test_samples_of_a_batch_may_differ_in_channels():
+    # DALI gives canvas i the channels of sample i, also if other samples are pasted there.
+    batch = [ramp((3, 4, 2)) + 1, ramp((4, 3, 1)) + 1]
+    args = {"layout": "HWC", "output_size": [4, 4]}
+    canvases = run_op("multi_paste", batch, in_ids=PerSample([[1], [0]]), **args)
+    assert [canvas.shape[2] for canvas in canvases] == [1, 2]
+    assert torch.equal(canvases[1][:3], batch[0])
+    with pytest.raises(ValueError, match=r"2 and 1 channels(.|\n)*sample 0 of 2"):
+        run_op("multi_paste", batch, in_ids=[0, 1], **args)

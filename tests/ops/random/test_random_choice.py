@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 from helpers.cases import for_each
-from helpers.ops import Input, OpCase, PerSample, run_op
+from helpers.ops import Input, OpCase, PerSample, run_case, run_op
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,3 +99,19 @@ def test_a_shape_and_an_input_exclude_each_other():
 def test_drawing_no_elements_takes_no_time():
     drawn = run_op("random.choice", torch.zeros(3, 0), shape=[2**40])
     assert drawn.shape == (2**40, 0)
+
+
+@for_each(
+    ("layout", "extents", "args", "expected"),
+    [
+        ("FHW", (5, 3, 4), {"shape": [2]}, "FHW"),
+        ("FHW", (5, 3, 4), {}, "HW"),
+        ("FHW", (5, 3, 4), {"shape": [2, 3]}, ""),
+        ("X", (5,), {"shape": 3}, "X"),
+        ("X", (5,), {}, ""),
+        ("", (5, 3), {"shape": 3}, ""),
+    ],
+)
+def test_the_layout_is_that_of_the_elements(layout, extents, args, expected):
+    run = run_case(OpCase(OP, layout, extents, args))
+    assert run.layouts == [expected]
