@@ -14,7 +14,8 @@ from types import FrameType
 __all__ = ["PACKAGE_DIR", "SourceLocation", "find_user_location", "in_library", "user_stack_level"]
 
 PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_WRAPPERS = ("lightning", "lightning_fabric", "pytorch_lightning")  # of DataLoader.__init__
+# They call constructors and iterators of loaders for the user.
+_WRAPPERS = ("lightning.", "lightning_fabric.", "pytorch_lightning.", "torch.utils.data.")
 _LIBRARIES = (
     PACKAGE_DIR,
     *(sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")),
@@ -87,11 +88,11 @@ def in_library(filename: str) -> bool:
 
 
 def _passes_on(frame: FrameType) -> bool:
-    """Returns whether a frame is of this package, or of one that wraps constructors of loaders."""
+    """Returns whether a frame is of this package, or of one that uses loaders for the user."""
     if frame.f_code.co_filename.startswith(PACKAGE_DIR):
         return True
     module: str = frame.f_globals.get("__name__", "")
-    return module.partition(".")[0] in _WRAPPERS
+    return f"{module}.".startswith(_WRAPPERS)
 
 
 def find_user_location() -> SourceLocation | None:
@@ -108,7 +109,7 @@ def user_stack_level() -> int:
     """Returns the ``stacklevel`` with which the caller's warning points at the user's line."""
     level = 1
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE_DIR):
+    while frame is not None and _passes_on(frame):
         frame = frame.f_back
         level += 1
     return level

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
+from torchdali._common.location import user_stack_level
 from torchdali.errors import ArgumentError, _make
 from torchdali.pipeline._checkpoint_format import integer
 
@@ -211,9 +212,7 @@ class _EpochsByReader:
             self._ahead = [integer(by_rank, rank, least) for rank in by_rank]
 
 
-def _check_policy(
-    policy: LastBatchPolicy, fill_last_batch: bool | None, stacklevel: int
-) -> LastBatchPolicy:
+def _check_policy(policy: LastBatchPolicy, fill_last_batch: bool | None) -> LastBatchPolicy:
     if not isinstance(policy, LastBatchPolicy):
         raise _make(
             ArgumentError,
@@ -226,9 +225,18 @@ def _check_policy(
         "`fill_last_batch` is deprecated; give `last_batch_policy` instead (FILL for True, PARTIAL "
         "for False)",
         DeprecationWarning,
-        stacklevel=stacklevel,
+        stacklevel=user_stack_level(),
     )
     return LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
+
+
+def _warn_of_reset() -> None:
+    warnings.warn(
+        "the epoch is not over yet; it continues. DALI's iterators start a new epoch "
+        "only after the last batch of this one",
+        RuntimeWarning,
+        stacklevel=user_stack_level(),
+    )
 
 
 def _common_reader(pipelines: Sequence[Any], name: str) -> _Reader:

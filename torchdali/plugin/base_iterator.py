@@ -8,7 +8,6 @@ of each belong to the epoch. See `_epochs` and docs/design/epochs.md for these n
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from torchdali.plugin._epochs import (
     _Epochs,
     _EpochsByReader,
     _EpochsBySize,
+    _warn_of_reset,
 )
 
 __all__ = ["LastBatchPolicy"]
@@ -63,7 +63,7 @@ class _DaliBaseIterator(_CountsBadSamples):
         last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
         prepare_first_batch: bool = True,
     ) -> None:
-        policy = _check_policy(last_batch_policy, fill_last_batch, stacklevel=4)
+        policy = _check_policy(last_batch_policy, fill_last_batch)
         if pipelines is None or (isinstance(pipelines, Sequence) and not pipelines):
             raise _make(ArgumentError, "`pipelines` is empty, expected one or more")
         self._pipelines = list(pipelines) if isinstance(pipelines, Sequence) else [pipelines]
@@ -328,19 +328,11 @@ class _DaliBaseIterator(_CountsBadSamples):
         if self._is_over() and self._first is None:
             self.reset()
         elif self._returned_some():
-            self._warn_of_reset()
+            _warn_of_reset()
         return self
 
     def _returned_some(self) -> bool:
         return self._taken - self._given > int(self._first is not None)
-
-    def _warn_of_reset(self) -> None:
-        warnings.warn(
-            "the epoch is not over yet; it continues. DALI's iterators start a new epoch "
-            "only after the last batch of this one",
-            RuntimeWarning,
-            stacklevel=3,
-        )
 
     def reset(self) -> None:
         """Starts the next epoch, after the last batch of this one was returned.
@@ -349,7 +341,7 @@ class _DaliBaseIterator(_CountsBadSamples):
         """
         if not self._is_over() or self._first is not None:
             if self._returned_some():
-                self._warn_of_reset()
+                _warn_of_reset()
             return
         if self._epochs is not None:
             if not self._ended:

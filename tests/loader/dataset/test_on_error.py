@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import linecache
 import warnings
 
 import pytest
@@ -49,6 +50,18 @@ def test_the_first_error_is_a_warning(parallel):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         assert len(list(DataLoader(datasets.Squares(4), on_error="skip", **parallel))) == 4
+
+
+@pytest.mark.parametrize("pipeline", [None, lambda image, label: (image + 0, label)])
+def test_the_warning_points_at_the_loop(parallel, pipeline):
+    data = datasets.Fails(12, at=(3,))
+    loader = DataLoader(data, batch_size=4, on_error="skip", pipeline=pipeline, **parallel)
+    with pytest.warns(UserWarning, match="could not be read") as caught:
+        for _ in loader:
+            pass
+    warning = next(one for one in caught if "could not be read" in str(one.message))
+    assert warning.filename == __file__
+    assert linecache.getline(__file__, warning.lineno).strip() == "for _ in loader:"
 
 
 @pytest.mark.filterwarnings("ignore:a sample of")

@@ -12,6 +12,7 @@ from helpers.cases import for_each
 from iterator_cases import case
 
 from torchdali.plugin.pytorch import (
+    DALIClassificationIterator,
     DALIGenericIterator,
     LastBatchPolicy,
 )
@@ -243,6 +244,13 @@ def test_an_epoch_without_batches_is_an_error():
         )
     with pytest.raises(RuntimeError, match="no batch in the pipeline"):
         DALIGenericIterator(pipeline(torch.zeros(2, 1), batches=0), ["x"])
+
+
+def test_the_warning_of_a_derived_iterator_points_at_the_user():
+    pipe = pipeline(torch.zeros(2, 1), torch.zeros(2, 1))
+    with pytest.warns(DeprecationWarning, match="give `last_batch_policy`") as caught:
+        DALIClassificationIterator(pipe, fill_last_batch=True)
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(("old", "sizes"), [(True, [4, 4, 4]), (False, [4, 4, 2])])

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from torchdali._common.bad_samples import BadSampleLog
+from torchdali._common.location import user_stack_level
 from torchdali.errors import BadSample
 from torchdali.loader._dataset.fetch import SampleErrors
 from torchdali.loader._dataset.resuming import is_between_epochs
@@ -73,5 +74,5 @@ class EpochFailures:
         warnings.warn(
             f"a sample of {self._dataset} could not be read; such samples {done}, "
             f"and listed in `errors`. The first one, {first}",
-            stacklevel=9,
+            stacklevel=user_stack_level(),
         )
