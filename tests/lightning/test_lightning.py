@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 from collections import Counter
@@ -17,6 +18,7 @@ from helpers.bad_files import decoded, write_files
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from lightning.pytorch.utilities import CombinedLoader
+from torch.utils.data import BatchSampler, Sampler
 
 from tests.lightning.modules import Numbers, Recorder
 from tests.loader.pipeline.numbered_files import labels, numbers, write_numbers
@@ -252,14 +254,32 @@ def test_datasets_use_the_data_loader(tmp_path):
     assert model.of_epoch(0, "val") == list(range(SIZE))
 
 
+class Backwards(Sampler):
+    """The indices of an epoch in descending order; has no set_epoch()."""
+
+    def __iter__(self):
+        return reversed(range(SIZE))
+
+    def __len__(self):
+        return SIZE
+
+
 @pytest.mark.parametrize("step", [3, 6, 12])
-@pytest.mark.parametrize("options", [{}, {"num_workers": 2, "workers": "threads"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"batch_size": 4, "shuffle": True},
+        {"batch_size": 4, "shuffle": True, "num_workers": 2, "workers": "threads"},
+        {"batch_size": 4, "sampler": Backwards()},
+        {"batch_sampler": BatchSampler(Backwards(), 4, drop_last=False)},
+    ],
+)
 def test_data_loaders_resume_in_the_middle_and_at_the_end_of_an_epoch(tmp_path, step, options):
     path = tmp_path / "last.ckpt"
     first, second = Recorder(), Recorder()
 
     def loader():
-        return DataLoader(Numbers(SIZE), batch_size=4, shuffle=True, **options)
+        return DataLoader(Numbers(SIZE), **copy.deepcopy(options))
 
     with pytest.raises((KeyboardInterrupt, SystemExit)):
         trainer_of(tmp_path, max_epochs=3, callbacks=[StopAt(step, path)]).fit(first, loader())

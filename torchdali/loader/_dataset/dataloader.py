@@ -16,7 +16,7 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.progress import check_state, fresh_state
-from torchdali.loader._dataset.resuming import EpochNote
+from torchdali.loader._dataset.resuming import note_epochs
 from torchdali.loader._dataset.torch_internals import drop_iterator
 from torchdali.loader._dataset.worker_iterator import WorkerIterator
 from torchdali.loader.fields import FieldMarks, File, Layout
@@ -159,9 +159,7 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
             pin_memory_device=pin_memory_device,
             in_order=in_order,
         )
-        if sampler is None and batch_sampler is None:
-            # Trainers such as Lightning's call set_epoch() of samplers that have it.
-            self.sampler.set_epoch = EpochNote()  # type: ignore[attr-defined]
+        note_epochs(self)
         self.snapshot_every_n_steps = snapshot_every_n_steps
         self.workers = workers
         self.on_error = on_error

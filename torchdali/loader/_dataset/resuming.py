@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Mapping
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 from torchdali.errors import ArgumentError, _make
 
 __all__ = [
-    "EpochNote",
     "check_workers",
     "epoch_number",
     "is_between_epochs",
     "keeps_workers",
+    "note_epochs",
     "num_readers",
     "worker_states",
 ]
@@ -95,8 +96,8 @@ def check_workers(loader: Any, state: Mapping[str, Any]) -> None:
     )
 
 
-class EpochNote:
-    """`set_epoch` of a sampler that a loader has made: notes the number of the epoch.
+class _EpochNote:
+    """`set_epoch` of a sampler that has none of its own: notes the number of the epoch.
 
     Attributes:
         epoch: what it was called with last; None: it was not called.
@@ -109,12 +110,23 @@ class EpochNote:
         self.epoch = epoch
 
 
+def note_epochs(loader: Any) -> None:
+    """Adds set_epoch() to the sampler of a loader if it has none, for epoch_number().
+
+    Trainers such as Lightning's call it at the beginning of each epoch, of these two samplers.
+    """
+    samplers = (loader.sampler, getattr(loader.batch_sampler, "sampler", None))
+    if not any(hasattr(sampler, "set_epoch") for sampler in samplers):
+        with contextlib.suppress(AttributeError):  # such as a list
+            loader.sampler.set_epoch = _EpochNote()
+
+
 def epoch_number(loader: Any) -> int | None:
     """Returns what set_epoch() of the sampler of a loader was called with; None: nothing."""
     batch_sampler = loader.batch_sampler
     for sampler in (loader.sampler, batch_sampler, getattr(batch_sampler, "sampler", None)):
         setter = getattr(sampler, "set_epoch", None)
-        epoch = getattr(setter if isinstance(setter, EpochNote) else sampler, "epoch", None)
+        epoch = getattr(setter if isinstance(setter, _EpochNote) else sampler, "epoch", None)
         if callable(setter) and isinstance(epoch, int):
             return epoch
     return None
