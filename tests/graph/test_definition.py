@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -326,6 +327,17 @@ def test_free_nodes_may_be_used_in_several_pipelines_under_equal_names():
     assert torch.equal(pipes[0].run()[0].as_torch(), pipes[1].run()[0].as_torch())
     names = [list(parts_of(pipe).built().names.values()) for pipe in pipes]
     assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("copy", [fn.copy, ops.Copy(seed=3)])
+def test_a_seed_without_effect_causes_a_warning(node, copy):
+    with pytest.warns(UserWarning, match="fn.copy: .*`seed` has no effect") as caught:
+        copy(node, seed=3)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fn.copy(node, seed=-1)
+        fn.random.uniform(seed=3)
 
 
 def test_preserve_needs_a_pipeline(node):

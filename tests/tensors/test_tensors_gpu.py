@@ -11,6 +11,7 @@ import torch
 
 from torchdali import errors, tensors, types
 from torchdali.backend import Stream
+from torchdali.plugin.pytorch import feed_ndarray
 from torchdali.tensors import TensorGPU, TensorListGPU
 
 without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
@@ -118,6 +119,18 @@ def test_copy_to_external_copies_to_a_gpu_address(own_stream, non_blocking):
     )
     torch.cuda.synchronize()
     assert target.tolist() == [0, 1, 2, 0, 1]
+
+
+@pytest.mark.cuda
+def test_feed_ndarray_copies_on_the_given_stream():
+    own = torch.cuda.Stream()
+    target = torch.zeros(3, device="cuda")
+    with torch.cuda.stream(own):
+        torch.cuda._sleep(1_000_000_000)  # the copy waits for it on its own stream only
+    feed_ndarray(TensorGPU(torch.ones(3, device="cuda")), target, cuda_stream=own)
+    assert target.tolist() == [0, 0, 0]
+    own.synchronize()
+    assert target.tolist() == [1, 1, 1]
 
 
 @pytest.mark.cuda

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torchdali._common.location import SourceLocation, find_user_location
+from torchdali._common.location import SourceLocation, find_user_location, user_stack_level
 from torchdali._engine.extension import _C
 from torchdali._engine.schema import OperatorSchema, operator_schema
 from torchdali._graph.check import (
@@ -133,6 +134,11 @@ def _checked_call(
     device = universal(schema, "device", values, location)
     name = universal(schema, "name", values, location)
     seed = universal(schema, "seed", values, location)
+    if seed >= 0 and not schema.random:
+        warnings.warn(
+            f"{schema.fn_name}: the operator draws no random values; `seed` has no effect",
+            stacklevel=user_stack_level(),
+        )
     preserve = universal(schema, "preserve", values, location)
     on_error = universal(schema, "on_error", values, location)
     universal(schema, "bytes_per_sample_hint", values, location)

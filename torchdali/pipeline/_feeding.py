@@ -14,7 +14,7 @@ from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 from torchdali.tensors._input import check_gpu_options
 
-__all__ = ["Feeding", "fed_input", "fed_name"]
+__all__ = ["Feeding", "check_fed", "fed_input", "fed_name"]
 
 
 class Feeding:
@@ -73,13 +73,8 @@ class Feeding:
             To feed several sources whose batches belong together, pass all of them to run(): it
             takes all of them or none.
         """
-        check_gpu_options("feed_input", cuda_stream, use_copy_kernel)
+        check_fed(layout, cuda_stream, use_copy_kernel)
         name = fed_name(data_node, self._names)
-        if layout is not None and not isinstance(layout, str):
-            raise _make(
-                ArgumentTypeError,
-                f"feed_input: `layout` takes a string, got {type(layout).__name__}",
-            )
         source = fed_input(name, self.inputs)
         source.feed(data, layout, cuda_stream)
 
@@ -165,6 +160,16 @@ class Feeding:
         while self._withdrawn and (oldest := executor.oldest) in self._withdrawn:
             self._drop_one()
             self._withdrawn.discard(oldest)
+
+
+def check_fed(layout: Any, cuda_stream: Any, use_copy_kernel: Any) -> None:
+    """Raises ArgumentTypeError for arguments of feed_input() that are of another type."""
+    check_gpu_options("feed_input", cuda_stream, use_copy_kernel)
+    if layout is not None and not isinstance(layout, str):
+        raise _make(
+            ArgumentTypeError,
+            f"feed_input: `layout` takes a string, got {type(layout).__name__}",
+        )
 
 
 def fed_name(data_node: Any, names: Mapping[int, str]) -> str:

@@ -22,6 +22,10 @@ __all__ = ["do_not_convert", "is_pipeline_def", "pipeline_def"]
 _T = TypeVar("_T")
 _PIPELINE_ARGS = frozenset(inspect.signature(Pipeline.__init__).parameters) - {"self"}
 _DECORATOR_ARGS = ("enable_conditionals", "debug")
+_ABSENT_IN_DEBUG_MODE = {
+    "enable_checkpointing": "makes no checkpoints",
+    "enable_memory_stats": "has no figures of memory",
+}
 
 
 @overload
@@ -56,7 +60,8 @@ def pipeline_def(
         enable_conditionals: `if`, `a if p else b`, `and`, `or` and `not` take data nodes, sample by
             sample, in `fn` and in the functions that it calls; docs/guide/conditionals.md.
         debug: call the function again in every run, and run its operators as they are called, so
-            that it can be stepped through and values can be printed (`node.get()`).
+            that it can be stepped through and values can be printed (`node.get()`). Nothing runs
+            ahead and there are no worker processes, so the arguments for these have no effect.
         **pipeline_kwargs: arguments of Pipeline's constructor; a call may override them, and the
             two above.
 
@@ -132,12 +137,13 @@ def _debugged(define: Callable[[], Any], options: Mapping[str, Any]) -> Pipeline
             "Pipeline: samples that fail cannot be left out or replaced (`on_error`) in debug mode",
             fix="leave out debug=True or on_error",
         )
-    if options.get("enable_checkpointing"):
-        warnings.warn(
-            "Pipeline: debug mode makes no checkpoints; `enable_checkpointing` has no effect",
-            UserWarning,
-            stacklevel=user_stack_level(),
-        )
+    for name, absent in _ABSENT_IN_DEBUG_MODE.items():
+        if options.get(name):
+            warnings.warn(
+                f"Pipeline: debug mode {absent}; `{name}` has no effect",
+                UserWarning,
+                stacklevel=user_stack_level(),
+            )
     pipeline = Pipeline(**{**options, "enable_checkpointing": False})
     pipeline.__torchdali_driver__().definition = DebugDefinition(define)
     return pipeline

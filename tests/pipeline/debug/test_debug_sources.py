@@ -94,6 +94,23 @@ def test_arguments_that_debug_mode_does_not_use_cause_a_warning():
     assert caught[0].filename == __file__
 
 
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"layout": 3}, "`layout` takes a string"),
+        ({"cuda_stream": "own"}, "expected a CUDA stream"),
+        ({"use_copy_kernel": "yes"}, "`use_copy_kernel` takes True or False"),
+    ],
+)
+def test_arguments_of_feed_input_are_checked_before_the_first_run(options, text):
+    pipe = debugged(lambda: fn.external_source(name="x"))
+    for _ in range(2):
+        with pytest.raises(TypeError, match=f"feed_input: .*{text}"):
+            pipe.feed_input("x", images(), **options)
+        pipe.feed_input("x", images())
+        pipe.run()
+
+
 def test_several_outputs_are_fed_one_by_one():
     def definition():
         return fn.external_source(num_outputs=2, name="x")
@@ -111,3 +128,10 @@ def test_a_program_with_checkpoints_runs_and_makes_none():
     assert len(pipe.run()[0]) == BATCH
     with pytest.raises(errors.UnsupportedError, match=r"checkpoint\(\) in debug mode"):
         pipe.checkpoint()
+
+
+def test_memory_is_not_measured():
+    with pytest.warns(UserWarning, match="`enable_memory_stats` has no effect"):
+        pipe = debugged(lambda: fn.external_source(source=images), enable_memory_stats=True)
+    pipe.run()
+    assert pipe.executor_statistics() == {}

@@ -226,6 +226,12 @@ def test_an_exception_names_function_line_and_sample(function, threads, setup):
         assert caught.value.sample == 2
 
 
+def test_an_exception_costs_one_sample_with_on_error():
+    pipe = pipeline(raise_static, on_error="skip")
+    assert [sample[0] for sample in pipe.run()[0].as_torch().tolist()] == [0, 20, 60]
+    assert [error.sample for error in pipe.errors] == [2]
+
+
 def test_exceptions_of_batch_and_setup_functions_name_no_sample():
     def fails(outs, ins):
         if len(ins) == 4:

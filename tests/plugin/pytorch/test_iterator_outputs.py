@@ -126,6 +126,11 @@ def test_torch_types_match_those_of_dali():
     assert len(to_torch_type) == 12
 
 
+def test_the_stream_of_feed_ndarray_is_checked():
+    with pytest.raises(TypeError, match="feed_ndarray: expected a CUDA stream, got str"):
+        feed_ndarray(TensorCPU(torch.ones(3)), torch.zeros(3), cuda_stream="own")
+
+
 def test_feed_ndarray_fills_a_tensor():
     target = torch.zeros(2, 3)
     assert feed_ndarray(TensorListCPU(torch.ones(2, 3)), target) is target

@@ -207,12 +207,12 @@ class EagerExecutor:
                 return site.reader_meta()
         return None
 
-    def feed_early(self, name: str, data: Any, layout: str | None) -> None:
+    def feed_early(self, name: str, data: Any, layout: str | None, cuda_stream: Any) -> None:
         """Keeps a batch for an external source that the first run may call."""
         there = on_gpu(data)
         group = SourceGroup(device="gpu" if there else "cpu")
         device = self._gpu(self._placeholder("gpu")) if there else None
-        batch = Input(group, [None], self._batch_size, device).convert(data, layout, 0)
+        batch = Input(group, [None], self._batch_size, device).convert(data, layout, 0, cuda_stream)
         earlier = self.fed_early.get(name, ())
         self.fed_early = {**self.fed_early, name: (*earlier, wrap(*batch))}
 

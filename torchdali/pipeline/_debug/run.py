@@ -11,7 +11,7 @@ from torchdali._sources.turn import Fed
 from torchdali.data_node import DataNode
 from torchdali.errors import PipelineError, UnsupportedError, _make
 from torchdali.pipeline._debug.executor import EagerExecutor
-from torchdali.pipeline._feeding import Feeding
+from torchdali.pipeline._feeding import Feeding, check_fed
 from torchdali.pipeline._inspection import Inspection
 from torchdali.pipeline._options import Options
 from torchdali.pipeline._run import Run
@@ -92,7 +92,8 @@ class DebugFeeding(Feeding):
         """See Feeding. Before the first iteration, a name may become known later."""
         name = data_node.name if isinstance(data_node, DataNode) else data_node
         if not self._eager.calls.is_traced and self.inputs.find(name) is None:
-            self._eager.feed_early(name, data, layout)
+            check_fed(layout, cuda_stream, use_copy_kernel)
+            self._eager.feed_early(name, data, layout, cuda_stream)
         else:
             super().feed_input(data_node, data, layout, cuda_stream, use_copy_kernel)
 

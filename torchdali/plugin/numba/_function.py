@@ -52,7 +52,7 @@ class NumbaFunction:
         batch_processing: `run_fn` takes whole batches.
         blocks: of the grid of a CUDA kernel.
         threads_per_block: of a CUDA kernel.
-        **kwargs: `name`, `seed`, `preserve`, `bytes_per_sample_hint`.
+        **kwargs: `name`, `seed`, `preserve`, `bytes_per_sample_hint`, `on_error`.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class NumbaFunction:
 
         Args:
             *inputs: as many DataNodes as `in_types` has entries.
-            **kwargs: `name`, `seed`, `preserve`, `bytes_per_sample_hint`.
+            **kwargs: `name`, `seed`, `preserve`, `bytes_per_sample_hint`, `on_error`.
         """
         location = find_user_location()
         _check_names(kwargs, location)
@@ -240,6 +240,7 @@ def numba_function(
     seed: int | None = -1,
     preserve: bool | None = False,
     bytes_per_sample_hint: int | Sequence[int] | None = 0,
+    on_error: str | None = None,
 ) -> DataNode | list[DataNode]:
     """Calls a function that Numba compiles, on the engine's threads and without the GIL.
 
@@ -274,6 +275,8 @@ def numba_function(
         preserve: accepted for compatibility: the operator always runs, even if nothing uses its
             outputs.
         bytes_per_sample_hint: accepted for compatibility; memory is sized by what samples need.
+        on_error: what happens to a sample that the function fails for: "raise", "skip" or
+            "replace"; None: what the pipeline's `on_error` says.
 
     Returns:
         A DataNode, or a list of them if there is more than one output. They have no layout.
@@ -320,5 +323,6 @@ def numba_function(
         seed=seed,
         preserve=preserve,
         bytes_per_sample_hint=bytes_per_sample_hint,
+        on_error=on_error,
     )
     return operator(input0, *inputs)

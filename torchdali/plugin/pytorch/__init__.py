@@ -220,7 +220,7 @@ class DALIRaggedIterator(_TorchIterator):
             every element, zeros too. None: all dense.
         auto_reset: see DALIGenericIterator.
         fill_last_batch: see there.
-        dynamic_shape: see there.
+        dynamic_shape: no effect; shapes may change from batch to batch.
         last_batch_padded: see there.
         last_batch_policy: see there.
         prepare_first_batch: see there.

@@ -11,6 +11,8 @@ import torch
 from torchdali import types
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
+from torchdali.tensors._gpu import external_stream, wait_on
+from torchdali.tensors._input import check_gpu_options
 
 __all__ = ["feed_ndarray", "to_torch_tensor", "to_torch_type"]
 
@@ -48,7 +50,7 @@ def to_torch_tensor(dali_tensor: _Data, copy: bool = False) -> torch.Tensor:
 def feed_ndarray(
     dali_tensor: _Data,
     arr: torch.Tensor,
-    cuda_stream: Any = None,  # noqa: ARG001
+    cuda_stream: Any = None,
 ) -> torch.Tensor:
     """Copies a sample or batch into a tensor of the same shape.
 
@@ -56,15 +58,18 @@ def feed_ndarray(
         dali_tensor: a sample, or a batch whose samples have one shape.
         arr: the tensor to write, on any device, contiguous or not, of the same type or of one that
             has all its values: uint8 goes to int64 and float32, but not float32 to uint8.
-        cuda_stream: no effect on the CPU.
+        cuda_stream: the CUDA stream to copy data of a GPU on, in any form; None: torch's current
+            one. Without effect on CPU data.
 
     Returns:
         `arr`.
 
     Raises:
-        ArgumentTypeError: the element type of `arr` does not have all values of the data's.
+        ArgumentTypeError: the element type of `arr` does not have all values of the data's;
+            `cuda_stream` is no stream.
         ArgumentError: the shapes differ.
     """
+    check_gpu_options("feed_ndarray", cuda_stream)
     own = to_torch_type[dali_tensor.dtype]
     if not _holds_all_values(arr.dtype, own):
         raise _make(
@@ -80,7 +85,12 @@ def feed_ndarray(
             ArgumentError,
             f"feed_ndarray: the data has shape {shape}, the tensor has {list(arr.shape)}",
         )
-    arr.copy_(source)
+    if cuda_stream is None or not source.is_cuda:
+        arr.copy_(source)
+    else:
+        wait_on(cuda_stream, [source])
+        with torch.cuda.stream(external_stream(cuda_stream, source.device)):
+            arr.copy_(source, non_blocking=True)
     return arr
 
 
