@@ -299,6 +299,11 @@ def test_data_loaders_resume_in_the_middle_and_at_the_end_of_an_epoch(tmp_path, 
         ({"train": "numbers"}, '"numbers" cannot be imported'),
         ({"stages": {"test": {}}}, '`stages` has "test", expected some of train, val'),
         ({"stages": {"val": {"batch": 3}}}, '`stages` has "batch"'),
+        ({"train": Numbers(4), "val": None}, "`pipeline_args` are for functions, not for datasets"),
+        (
+            {"val": Numbers(4), "stages": {"val": {"pipeline_args": {"a": 1}}}},
+            "`pipeline_args` of `val` are for functions",
+        ),
     ],
 )
 def test_wrong_arguments_are_errors(root, options, message):

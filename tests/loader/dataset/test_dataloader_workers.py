@@ -94,11 +94,11 @@ def test_persistent_workers_allow_one_iterator(cls):
     assert labels(loader) == [[0, 1], [2, 3], [4, 5]]
 
 
-@pytest.mark.parametrize("prefetch", [1, 4])
-def test_prefetch_factor_does_not_change_the_batches(cls, prefetch):
-    loader = cls(datasets.Squares(9), batch_size=2, num_workers=2, prefetch_factor=prefetch)
+@pytest.mark.parametrize(("prefetch", "count"), [(1, 9), (4, 9), (300, 600)])
+def test_prefetch_factor_does_not_change_the_batches(cls, prefetch, count):
+    loader = cls(datasets.Squares(count), batch_size=2, num_workers=2, prefetch_factor=prefetch)
     assert loader.prefetch_factor == prefetch
-    assert flat(labels(loader)) == list(range(9))
+    assert flat(labels(loader)) == list(range(count))
 
 
 def test_an_iterator_has_a_length_and_an_end(cls, workers):

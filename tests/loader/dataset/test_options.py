@@ -18,6 +18,7 @@ from helpers.both_loaders import PARALLEL, flat, labels
 import torchdali
 from torchdali import DataLoader
 from torchdali.errors import ArgumentError, ArgumentTypeError
+from torchdali.loader import Layout
 from torchdali.loader._dataset import stages
 
 try:  # imported here because it changes the environment
@@ -228,6 +229,17 @@ def test_structures_keep_their_types():
     assert value["y"].a.tolist() == [1, 1, 1]
 
 
+def misspelled(image: Layout("CHW").of):
+    return image
+
+
+def test_a_layout_has_letters():
+    with pytest.raises(ArgumentTypeError, match="Layout: expected letters, got 3"):
+        Layout(3)
+    with pytest.raises(ArgumentError, match="Layout: there are no letters"):
+        Layout("")
+
+
 def in_a_tuple(image, label):
     return image, label
 
@@ -252,6 +264,9 @@ def in_a_tuple(image, label):
             ArgumentTypeError,
             "leave out @pipeline_def",
         ),
+        ({"pipeline": 3}, ArgumentTypeError, "`pipeline` is a int, expected a function"),
+        ({"fields": {"a": "HWC"}}, ArgumentError, "`fields` without `pipeline`"),
+        ({"pipeline": misspelled}, ArgumentError, "(?s)`image`.*cannot be evaluated.*`fields`"),
     ],
 )
 def test_wrong_arguments_are_errors(options, error, text):

@@ -59,7 +59,8 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         worker_init_fn: called in each worker with its number.
         multiprocessing_context: how worker processes are started; default: torch's.
         generator: of the order, and of the workers' seeds.
-        prefetch_factor: batches that each worker makes ahead; default: 2.
+        prefetch_factor: batches that each worker makes ahead; default: 2. Processes make at most
+            128 ahead in all, or one each.
         persistent_workers: whether workers are kept for the next epoch.
         pin_memory_device: as in torch.
         in_order: whether batches come in the order of the sampler.

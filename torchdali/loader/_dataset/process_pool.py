@@ -175,6 +175,9 @@ class ProcessPool:
         timeout: seconds to wait for a batch; 0: no limit.
     """
 
+    # The board of the workers has twice as many places: some may still have jobs of the last epoch.
+    max_jobs: int | None = 128
+
     def __init__(self, work: LoaderWork, num_workers: int, context: Any, timeout: float) -> None:
         self.num_queues = num_workers
         self._timeout = timeout
@@ -206,10 +209,7 @@ class ProcessPool:
         except WorkerFailure as failure:
             raise self._lost(failure) from None
         if not posted:
-            raise RuntimeError(
-                "too many batches are requested ahead: prefetch_factor * num_workers may be 256 "
-                "at most"
-            )
+            raise RuntimeError("DataLoader: `num_workers` may be 256 at most")
         self._posted.append(ticket)
 
     def take(self, in_order: bool) -> tuple[int, Reply]:

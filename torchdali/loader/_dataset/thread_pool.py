@@ -98,6 +98,7 @@ class ThreadPool:
     """
 
     num_queues = 1
+    max_jobs: int | None = None
 
     def __init__(
         self,

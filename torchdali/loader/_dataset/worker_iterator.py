@@ -70,6 +70,8 @@ class WorkerIterator(LoaderIterator):
         count = pool.num_queues
         self._active = set(range(count)) - self._progress.ended  # queues with more batches
         depth = self._depth * (1 if count > 1 else self.num_workers)
+        if pool.max_jobs is not None:
+            depth = max(1, min(depth, pool.max_jobs // count))
         begin = self._progress.turn
         for turn in range(begin, begin + count * depth):
             self._post(turn % count)

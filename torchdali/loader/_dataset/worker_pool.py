@@ -18,10 +18,12 @@ class WorkerPool(Protocol):
     Attributes:
         num_queues: number of workers if each job is for a certain one; 1: the first free worker
             takes a job.
+        max_jobs: how many jobs may be posted and not taken; None: any number.
         is_lost: whether there are no workers any more.
     """
 
     num_queues: int
+    max_jobs: int | None
 
     @property
     def is_lost(self) -> bool: ...
