@@ -20,9 +20,10 @@ from torchdali._graph.arguments import coerce, unknown_name
 from torchdali._graph.check import check_device
 from torchdali._graph.conditionals.source import as_written
 from torchdali._graph.scope import current_owner, current_scope
-from torchdali._sources.input import SourceGroup
+from torchdali._sources.group import SourceGroup
+from torchdali._sources.kinds import OWNER
 from torchdali._sources.parallel_source import parallel_source, prepare_workers
-from torchdali._sources.python_source import OWNER, PythonSource
+from torchdali._sources.python_source import PythonSource
 from torchdali.data_node import DataNode
 from torchdali.errors import ArgumentError, LayoutError, _make
 from torchdali.tensors._input import check_gpu_options

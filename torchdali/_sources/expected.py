@@ -7,7 +7,7 @@ import torch
 
 from torchdali._common.enums import DALIDataType
 from torchdali._engine.dtypes import to_torch_type
-from torchdali._sources.python_source import OWNER
+from torchdali._sources.kinds import OWNER
 from torchdali._sources.turn import Batch
 from torchdali.data_node import OpNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, LayoutError, TorchdaliError, _make

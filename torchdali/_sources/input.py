@@ -6,7 +6,6 @@ from __future__ import annotations
 import collections
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from torchdali._common.location import SourceLocation
 from torchdali._engine.dtypes import to_dali_type
 from torchdali._sources.clock import SourceClock
 from torchdali._sources.expected import Expected
-from torchdali._sources.python_source import OWNER, PythonSource
+from torchdali._sources.group import SourceGroup
+from torchdali._sources.kinds import OWNER
 from torchdali._sources.turn import NO_TURN, Batch, Batches, Failures, Fed, Turn
 from torchdali.data_node import OpNode
 from torchdali.errors import (
@@ -33,36 +33,9 @@ from torchdali.tensors import TensorListCPU, TensorListGPU, unwrap, wrap
 from torchdali.tensors._input import as_samples, as_tensor
 from torchdali.tensors._placement import on_gpu
 
-__all__ = ["Input", "SourceGroup"]
+__all__ = ["Input"]
 
 _POLL_SECONDS = 0.1  # how soon a blocking wait for feed_input() notices Ctrl-C
-
-
-@dataclass(frozen=True, eq=False)
-class SourceGroup:
-    """The definition of one fn.external_source, shared by the operators of its outputs.
-
-    Attributes:
-        source: the user's; None: data is fed.
-        num_outputs: length of the tuples that the source returns; None: it returns no tuples.
-        no_copy: use the user's memory.
-        repeat_last: if nothing new was fed, use the last data again.
-        blocking: wait for data to be fed.
-        location: the user's line.
-        parallel: a ParallelSource, if worker processes run the source; else None.
-        device: "gpu": takes data on a GPU too.
-        cuda_stream: the stream that makes such data, as the user passed it.
-    """
-
-    source: PythonSource | None = None
-    num_outputs: int | None = None
-    no_copy: bool = False
-    repeat_last: bool = False
-    blocking: bool = False
-    location: SourceLocation | None = None
-    parallel: Any = None
-    device: str = "cpu"
-    cuda_stream: Any = None
 
 
 class Input:

@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torchdali._sources.clock import SourceClock
-from torchdali._sources.input import Input, SourceGroup
+from torchdali._sources.group import SourceGroup
+from torchdali._sources.input import Input
+from torchdali._sources.kinds import OWNER
 from torchdali._sources.parallel_source import ParallelSource
-from torchdali._sources.python_source import OWNER, UNKNOWN_POSITION, unstorable, warn_of_skip
+from torchdali._sources.python_source import UNKNOWN_POSITION, unstorable, warn_of_skip
 from torchdali._sources.turn import Batches, Turn
 from torchdali._workers.pool import Pool, WorkerFailure
 from torchdali._workers.results import outputs_of

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from torchdali._common.location import SourceLocation
-from torchdali._sources.input import SourceGroup
-from torchdali._sources.python_source import OWNER, PythonSource, source_kind, takes_info
+from torchdali._sources.group import SourceGroup
+from torchdali._sources.kinds import OWNER, source_kind, takes_info
+from torchdali._sources.python_source import PythonSource
 from torchdali._workers.pool import Pool, WorkerFailure
 from torchdali._workers.server import start_server
 from torchdali._workers.sources import SourceSpec, SourceWork

@@ -10,7 +10,8 @@ from typing import Any
 
 from torchdali._common.location import user_stack_level
 from torchdali._engine.extension import _C
-from torchdali._sources.input import Input, SourceGroup
+from torchdali._sources.group import SourceGroup
+from torchdali._sources.input import Input
 from torchdali._sources.inputs import Inputs
 from torchdali._sources.parallel_input import ParallelInput
 from torchdali.data_node import OpNode

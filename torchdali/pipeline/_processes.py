@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torchdali._sources.input import SourceGroup
+from torchdali._sources.group import SourceGroup
 from torchdali._sources.parallel_source import start_pool, worker_timeout
 from torchdali._workers.pool import Pool
 from torchdali.pipeline._compile import Plan

@@ -10,7 +10,8 @@ from typing import Any
 
 from torchdali._engine.extension import _C
 from torchdali._graph.debug_node import DataNodeDebug
-from torchdali._sources.input import Input, SourceGroup
+from torchdali._sources.group import SourceGroup
+from torchdali._sources.input import Input
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import PipelineError, _make
 from torchdali.pipeline._compile import engine_node

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torchdali._sources.input import SourceGroup
+from torchdali._sources.group import SourceGroup
 from torchdali.data_node import OpNode
 from torchdali.errors import ArgumentError, _make
 from torchdali.pipeline._compile import seed_of

@@ -16,7 +16,8 @@ from torchdali._engine.extension import _C
 from torchdali._engine.schema import operator_schema
 from torchdali._graph.debug_node import Batch, DataNodeDebug
 from torchdali._graph.scope import Scope, open_scopes, push_scope
-from torchdali._sources.input import Input, SourceGroup
+from torchdali._sources.group import SourceGroup
+from torchdali._sources.input import Input
 from torchdali._sources.turn import Turn
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import PipelineError, _make

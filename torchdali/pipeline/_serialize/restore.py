@@ -12,7 +12,7 @@ from torchdali._common.location import SourceLocation
 from torchdali._engine.schema import UNIVERSAL, OperatorSchema, operator_schema
 from torchdali._graph import record
 from torchdali._graph.scope import Scope, check_guards, check_predicate, pop_scope
-from torchdali._sources.input import SourceGroup
+from torchdali._sources.group import SourceGroup
 from torchdali._sources.parallel_source import parallel_source
 from torchdali._sources.python_source import PythonSource
 from torchdali.data_node import DataNode, OpNode

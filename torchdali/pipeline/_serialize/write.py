@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torchdali._common.location import SourceLocation
-from torchdali._sources.input import SourceGroup
+from torchdali._sources.group import SourceGroup
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import UnsupportedError, _make
 from torchdali.pipeline._compile import settle
