@@ -244,8 +244,8 @@ ENGINE = [
     Mutant(
         80,
         "workers",
-        "std::equal(first.shape, first.shape + first.ndim, r.shape) &&"
-        " [[r.offset == first.offset + bytes * i => true]];",
+        "!std::equal(first.shape, first.shape + first.ndim, r.shape) ||"
+        " [[r.offset != first.offset + bytes * i => false]]) return false;",
         "samples that lie apart in shared memory are taken for one array",
         "test_parallel*.py test_worker*.py loader/*.py",
     ),

@@ -1,5 +1,6 @@
 """The compiled engine; see docs/design/engine.md."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ def codecs() -> Any: ...
 def instruction_set() -> str: ...
 def current_sample() -> tuple[int, int, int] | None: ...
 def current_stream() -> int: ...
+def attempt(raised: type[Any], function: Any, *args: Any) -> Any: ...
 def tracing() -> bool: ...
 def trace_span(name: str, kind: str, detail: str, start_ns: int, owner: int = 0) -> None: ...
 
@@ -72,7 +74,7 @@ class Executor:
                 torch.Tensor | list[torch.Tensor],
                 str,
                 list[bytes],
-                dict[int, tuple[str, Exception]],
+                Mapping[int, tuple[str, BaseException]],
             ]
         ] = ...,
         sample_ids: list[int] = ...,

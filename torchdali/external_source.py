@@ -99,7 +99,7 @@ def external_source(
         bytes_per_sample_hint: with `parallel`, expected size of a sample.
         batch_info: pass a types.BatchInfo instead of the index to a callable that returns batches.
             Without effect on others.
-        **kwargs: `seed`, `preserve`.
+        **kwargs: `seed`, `preserve`, `on_error`.
 
     Returns:
         A DataNode; a list of them with `num_outputs`.
@@ -112,8 +112,9 @@ def external_source(
         All sources of a pipeline are asked once for each iteration. If one of them has ended, the
         epoch ends; if one raises an exception, the iteration is lost. The data of the others is
         dropped, so that they stay at the same iteration. Data that was fed is kept for the
-        iteration after an end. If the pipeline has `on_error`, an exception of a callable with
-        batch=False costs only its sample, unless the source runs in worker processes.
+        iteration after an end. With `on_error`, also of the pipeline, an exception of the source
+        costs only its sample, or the samples of its batch. A generator has ended when it raises,
+        which is an error.
     """
     location = find_user_location()
     schema = operator_schema("external_source")
@@ -369,7 +370,11 @@ class ExternalSource:
 def _check_names(kwargs: Mapping[str, Any]) -> None:
     """Raises ArgumentTypeError for an argument that fn.external_source does not take."""
     parameters = inspect.signature(external_source).parameters.values()
-    known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD] + ["seed", "preserve"]
+    known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD] + [
+        "seed",
+        "preserve",
+        "on_error",
+    ]
     for name in kwargs:
         if name not in known:
             raise unknown_name(OWNER, name, known, find_user_location())

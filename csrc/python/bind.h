@@ -16,6 +16,7 @@ void bind_executor(py::module_& m);
 void bind_buffer(py::module_& m);
 void bind_functions(py::module_& m);
 void bind_trace(py::module_& m);
+void bind_attempt(py::module_& m);
 
 // Paths may contain any bytes; these functions convert them as Python's os.fsdecode() and
 // os.fsencode() do.

@@ -9,4 +9,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   torchdali::bind_buffer(m);
   torchdali::bind_functions(m);
   torchdali::bind_trace(m);
+  torchdali::bind_attempt(m);
 }

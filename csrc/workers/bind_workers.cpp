@@ -107,15 +107,30 @@ uint64_t put(Slab& slab, const py::object& data) {
   return offset;
 }
 
+py::bytes to_python(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::span<const std::byte> from_python(const py::bytes& bytes) {
+  return std::as_bytes(std::span(std::string_view(bytes)));
+}
+
 template <Slab::Note kNote>
 py::bytes read_note(const Slab& slab) {
-  const std::span<const std::byte> bytes = slab.read(kNote);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return to_python(slab.read(kNote));
 }
 
 template <Slab::Note kNote>
 void write_note(Slab& slab, const py::bytes& note) {
-  slab.write(kNote, std::as_bytes(std::span(std::string_view(note))));
+  slab.write(kNote, from_python(note));
+}
+
+// What fail() was called with, by the sample.
+py::dict failures(const Slab& slab) {
+  py::dict found;
+  for (int i = 0; i < slab.num_samples(); ++i)
+    if (slab.has_failed(i)) found[py::int_(i)] = to_python(slab.failure(i));
+  return found;
 }
 
 // The unused slabs of the parent. If a batch was much larger than those after it, the memory is
@@ -183,29 +198,39 @@ py::tuple describe_sample(const SampleRecord& r) {
   return py::make_tuple(static_cast<int>(r.dtype), shape, r.offset);
 }
 
-// (dtype, shape, offset) of one output: of the whole batch if its samples are one array, otherwise
-// a list with one tuple per sample.
-py::object describe(const Slab& slab, int output) {
-  const int count = slab.num_samples();
-  if (count == 0) return py::list();
+// Whether the samples of an output are next to each other, like one array.
+bool is_dense(const Slab& slab, int output, int count) {
+  for (int i = 0; i < count; ++i)
+    if (slab.has_failed(i)) return false;
   const SampleRecord& first = slab.record(output, 0);
   uint64_t bytes = itemsize(first.dtype);
   for (int d = 0; d < first.ndim; ++d) bytes *= first.shape[d];
-  bool dense = true;
-  for (int i = 1; i < count && dense; ++i) {
+  for (int i = 1; i < count; ++i) {
     const SampleRecord& r = slab.record(output, i);
-    dense = r.dtype == first.dtype && r.ndim == first.ndim &&
-            std::equal(first.shape, first.shape + first.ndim, r.shape) &&
-            r.offset == first.offset + bytes * i;
+    if (r.dtype != first.dtype || r.ndim != first.ndim ||
+        !std::equal(first.shape, first.shape + first.ndim, r.shape) ||
+        r.offset != first.offset + bytes * i)
+      return false;
   }
-  if (dense) {
+  return true;
+}
+
+// (dtype, shape, offset) of one output: of the whole batch if its samples are one array, otherwise
+// a list with one tuple per sample, None for those that failed.
+py::object describe(const Slab& slab, int output) {
+  const int count = slab.num_samples();
+  if (count == 0) return py::list();
+  if (is_dense(slab, output, count)) {
+    const SampleRecord& first = slab.record(output, 0);
     py::tuple shape(first.ndim + 1);
     shape[0] = count;
     for (int d = 0; d < first.ndim; ++d) shape[d + 1] = first.shape[d];
     return py::make_tuple(static_cast<int>(first.dtype), shape, first.offset);
   }
   py::list samples;
-  for (int i = 0; i < count; ++i) samples.append(describe_sample(slab.record(output, i)));
+  for (int i = 0; i < count; ++i)
+    samples.append(slab.has_failed(i) ? py::object(py::none())
+                                      : describe_sample(slab.record(output, i)));
   return samples;
 }
 
@@ -253,6 +278,7 @@ PYBIND11_MODULE(_shm, m) {
       tw::raise_in_python(e);
     }
   });
+  m.attr("MAX_DIMS") = torchdali::kMaxDims;  // of a sample
   m.def("end_with_parent", &tw::end_with_parent, py::arg("parent"));
   py::class_<tw::Task>(m, "Task")
       .def_readonly("job", &tw::Task::job)
@@ -304,6 +330,13 @@ PYBIND11_MODULE(_shm, m) {
       .def("store", &tw::store, py::arg("output"), py::arg("sample"), py::arg("array"))
       .def("store_batch", &tw::store_batch, py::arg("output"), py::arg("array"))
       .def("describe", &tw::describe, py::arg("output"))
+      .def(
+          "fail",
+          [](tw::Slab& s, int sample, const py::bytes& why) {
+            s.fail(sample, tw::from_python(why));
+          },
+          py::arg("sample"), py::arg("why"))
+      .def("failures", &tw::failures)
       .def("put", &tw::put, py::arg("data"))
       .def(
           "allocate", [](tw::Slab& s, uint64_t bytes) { return s.allocate(bytes); },

@@ -29,7 +29,7 @@ void check_size(uint64_t bytes) {
 }  // namespace
 
 size_t Slab::data_start() const {
-  return round_up(sizeof(Header) + num_outputs_ * sizeof(Output) +
+  return round_up(sizeof(Header) + num_outputs_ * sizeof(Output) + max_samples_ * sizeof(Failure) +
                       sizeof(SampleRecord) * num_outputs_ * max_samples_,
                   kPage);
 }
@@ -62,7 +62,8 @@ void Slab::clear() {
     outputs()[i].base = 0;
     outputs()[i].stride = 0;
   }
-  for (auto& note : h.notes) note.bytes = 0;
+  for (Bytes& note : h.notes) note.bytes = 0;
+  for (int i = 0; i < max_samples_; ++i) failures()[i].failed = 0;
 }
 
 void Slab::trim(size_t bytes) {
@@ -127,16 +128,17 @@ uint64_t Slab::allocate(uint64_t bytes) {
   return offset;
 }
 
-void Slab::write(Note note, std::span<const std::byte> bytes) {
-  auto& place = header().notes[note];
+void Slab::fail(int sample, std::span<const std::byte> why) {
+  TORCHDALI_ASSERT(sample >= 0 && sample < max_samples_, "sample ", sample);
+  Failure& failure = failures()[sample];
+  write(failure.why, why);
+  failure.failed = 1;
+}
+
+void Slab::write(Bytes& place, std::span<const std::byte> bytes) {
   place.offset = allocate(bytes.size());
   std::copy(bytes.begin(), bytes.end(), memory_.at(place.offset));
   place.bytes = bytes.size();
-}
-
-std::span<const std::byte> Slab::read(Note note) const {
-  const auto& place = header().notes[note];
-  return {memory_.at(place.offset), place.bytes};
 }
 
 void copy_to_shared(std::byte* to, const void* from, size_t bytes) {

@@ -45,6 +45,12 @@ class Slab {
   void set_num_samples(int count) { header().num_samples = count; }
   int num_samples() const { return header().num_samples; }
 
+  // Records that a sample could not be made, and why, in the form that the caller reads it.
+  // As allocate(), any worker.
+  void fail(int sample, std::span<const std::byte> why);
+  bool has_failed(int sample) const { return failures()[sample].failed != 0; }
+  std::span<const std::byte> failure(int sample) const { return bytes_at(failures()[sample].why); }
+
   // Allocates memory for one sample. Any worker, concurrently for different samples.
   std::byte* allocate(int output, int sample, DType dtype, std::span<const int64_t> shape);
   // Allocates memory whose offset the caller records; returns the offset.
@@ -52,8 +58,8 @@ class Slab {
   // A few bytes for the worker (written by the parent before it posts the job) and for the parent
   // (written by a worker before it finishes its task). Reads return the last one.
   enum Note { kRequest, kReply, kNotes };
-  void write(Note note, std::span<const std::byte> bytes);
-  std::span<const std::byte> read(Note note) const;
+  void write(Note note, std::span<const std::byte> bytes) { write(header().notes[note], bytes); }
+  std::span<const std::byte> read(Note note) const { return bytes_at(header().notes[note]); }
   const SampleRecord& record(int output, int sample) const {
     return records()[output * max_samples_ + sample];
   }
@@ -68,23 +74,36 @@ class Slab {
     // Bytes of a sample + 1, and the offset of the first one; set by the first worker.
     std::atomic<uint64_t> stride, base;
   };
+  struct Bytes {
+    std::atomic<uint64_t> offset, bytes;
+  };
+  struct Failure {
+    std::atomic<int32_t> failed;
+    Bytes why;
+  };
   struct Header {
     std::atomic<uint64_t> top;   // first byte that was not allocated
     std::atomic<uint64_t> size;  // bytes that are known to be backed by memory
     std::atomic<int32_t> num_samples;
     std::atomic<int32_t> has_hole;  // bytes before `top` have no memory: an allocation failed
-    struct {
-      std::atomic<uint64_t> offset, bytes;
-    } notes[kNotes];
+    Bytes notes[kNotes];
   };
   Header& header() const { return *memory_.at<Header>(); }
   Output* outputs() const { return memory_.at<Output>(sizeof(Header)); }
+  Failure* failures() const {
+    return memory_.at<Failure>(sizeof(Header) + num_outputs_ * sizeof(Output));
+  }
   SampleRecord* records() const {
-    return memory_.at<SampleRecord>(sizeof(Header) + num_outputs_ * sizeof(Output));
+    return memory_.at<SampleRecord>(sizeof(Header) + num_outputs_ * sizeof(Output) +
+                                    max_samples_ * sizeof(Failure));
   }
   size_t data_start() const;
   uint64_t take(uint64_t bytes);
   void back(uint64_t offset, uint64_t bytes);
+  void write(Bytes& place, std::span<const std::byte> bytes);
+  std::span<const std::byte> bytes_at(const Bytes& place) const {
+    return {memory_.at(place.offset), place.bytes};
+  }
 
   const int num_outputs_, max_samples_;
   SharedMemory memory_;

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -157,33 +159,26 @@ def test_without_on_error_it_fails_the_iteration(files):
         pipeline.run()
 
 
-def batches_of(iteration):
-    if iteration == 1:
-        raise KeyError("batch 1")
-    return np.arange(BATCH * iteration, BATCH * iteration + BATCH)
+def test_a_pipeline_that_is_dropped_with_failed_samples_in_flight_is_freed(files):
+    pipeline = make(files)
+    run(pipeline)
+    dropped = weakref.ref(pipeline)
+    gc.disable()
+    try:
+        del pipeline
+        assert dropped() is None
+    finally:
+        gc.enable()
 
 
-class Items:
-    """Iterates over samples."""
-
-    def __iter__(self):
-        for number in range(12):
-            if number == 5:
-                raise KeyError("batch 1")
-            yield np.array([number])
-
-
-@pytest.mark.parametrize(("source", "batch"), [(batches_of, True), (Items(), False)])
-def test_batches_and_iterables_fail_the_iteration(source, batch):
-    @pipeline_def(batch_size=BATCH, num_threads=2, device_id=None, on_error="skip")
-    def define():
-        return fn.external_source(source, batch=batch)
-
-    pipeline = define()
-    assert run(pipeline) == [0, 1, 2, 3]
-    with pytest.raises(KeyError, match="batch 1"):
+def test_the_last_error_has_its_traceback_as_text(files):
+    pipeline = make(files, max_errors=0)
+    run(pipeline)
+    with pytest.raises(DataError) as caught:
         pipeline.run()
-    assert pipeline.error_count == 0
+    raised = caught.value.__cause__.__cause__
+    assert isinstance(raised, KeyError)
+    assert 'raise KeyError(f"sample {info.idx_in_epoch}")' in str(raised.__cause__)
 
 
 def test_interruptions_neither_lose_samples_nor_count_them_twice(files):

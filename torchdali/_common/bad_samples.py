@@ -12,10 +12,19 @@ from pathlib import Path
 
 from torchdali.errors import BadSample, DataError, FileError, _make
 
-__all__ = ["ON_ERROR", "BadSampleLog", "ListsBadSamples", "Noted"]
+__all__ = ["ON_ERROR", "BadSampleLog", "ListsBadSamples", "Noted", "lets_samples_fail"]
 
 _MOST_ERRORS = 100  # by default
 ON_ERROR = ("raise", "skip", "replace")
+
+
+def lets_samples_fail(*policies: str | None) -> bool:
+    """Returns whether a sample that fails does not fail its batch.
+
+    Args:
+        policies: values of `on_error`; the first one that is not None counts.
+    """
+    return next((p for p in policies if p is not None), "raise") != "raise"
 
 
 def _record(

@@ -48,7 +48,7 @@ class Input:
         nodes: name and operator of each output; None for an output that nothing uses.
         batch_size: of the pipeline.
         device: GPU of the pipeline; None: it has none.
-        lets_samples_fail: whether a sample that a callable fails to make costs only the sample.
+        lets_samples_fail: whether a sample that the source fails to make costs only the sample.
 
     Attributes:
         name: of the first operator that reads it.
@@ -179,7 +179,9 @@ class Input:
         try:
             args = iteration, self._epoch, self._batch_size, self._lets_samples_fail
             data, failures = source.next(turn, *args)
-            batches = self._named(self._outputs(data, source.batch), failures)
+            none = data is None and failures  # a source that returns None is wrong
+            outputs = self._fillers() if none else self._outputs(data, source.batch)
+            batches = self._named(outputs, failures)
         except StopIteration:
             raise
         except Exception:
@@ -281,17 +283,19 @@ class Input:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continues where state() was called."""
         assert self._group.source is not None
-        self._group.source.restore(state.get("source"))
+        self._group.source.restore(state.get("source"), self._lets_samples_fail)
         self._iteration, self._epoch = state["iteration"], state["epoch"]
 
     def _error(self, cls: type[Any], message: str) -> Exception:
         return _make(cls, message, operator=OWNER, location=self._group.location)
 
+    def _fillers(self) -> list[Batch | None]:
+        """Returns one batch for each output, if all samples failed."""
+        return [e.filler(self._batch_size) if e else None for e in self._expected]
+
     def _outputs(self, data: Any, whole: bool) -> list[Batch | None]:
         """Returns one batch for each output of what the source returned."""
         count = self._group.num_outputs
-        if not whole and not data:  # all samples failed
-            return [e.filler(self._batch_size) if e else None for e in self._expected]
         if count is None:
             return [self.convert(data, None, 0)]
         for item in [data] if whole else data:

@@ -9,15 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torchdali._sources.clock import SourceClock
+from torchdali._sources.failed_samples import failure, failure_of_end, fill_in
 from torchdali._sources.group import SourceGroup
 from torchdali._sources.input import Input
 from torchdali._sources.kinds import OWNER
 from torchdali._sources.parallel_source import ParallelSource
 from torchdali._sources.python_source import UNKNOWN_POSITION, unstorable, warn_of_skip
-from torchdali._sources.turn import Batches, Turn
+from torchdali._sources.turn import ALL_SAMPLES, Batch, Batches, Failures, Turn
 from torchdali._workers.pool import Pool, WorkerFailure
-from torchdali._workers.results import outputs_of
+from torchdali._workers.results import Output, failures_of, outputs_of
 from torchdali._workers.sources import has_state, state_of
+from torchdali._workers.task_errors import EndedByError
 from torchdali.data_node import OpNode
 from torchdali.errors import ArgumentError, PipelineError, _make
 
@@ -99,7 +101,7 @@ class ParallelInput(Input):
             try:
                 pool.restart()
             except WorkerFailure as failure:
-                raise self._failed(failure) from failure.cause
+                raise self._failed(failure) from _cause_of(failure)
         if pool.generation == self._generation:
             return
         self._generation = pool.generation
@@ -156,11 +158,11 @@ class ParallelInput(Input):
             return self._end(turn)
         except WorkerFailure as failure:
             self._pass_over(turn, job, iteration)
-            raise self._failed(failure) from failure.cause
+            raise self._failed(failure) from _cause_of(failure)
         state = lease.slab.reply if self._has_state else self._state
-        outputs = outputs_of(lease, self._source.spec.num_outputs or 1)
+        data, failures = self._data_of(lease)
         try:
-            batches = self._named([self.convert(d, None, i) for i, d in enumerate(outputs)])
+            batches = self._named(self._converted(data), failures)
         except Exception:
             self._state = state
             self._pass_over(turn, job, iteration)
@@ -171,6 +173,22 @@ class ParallelInput(Input):
         with contextlib.suppress(PipelineError):  # this batch is good; the next take() raises it
             self._drop_used()
         return batches
+
+    def _data_of(self, lease: Any) -> tuple[list[Output] | None, Failures]:
+        """Returns the outputs in a slab, None if all samples failed; and the failures."""
+        failures = {index: failure(*raised) for index, raised in failures_of(lease).items()}
+        if failures and self._source.spec.kind != "sample":
+            return None, {ALL_SAMPLES: failures[0]}
+        outputs = outputs_of(lease, self._source.spec.num_outputs or 1)
+        if not failures:
+            return outputs, {}
+        filled = [fill_in(list(output), failures) for output in outputs]
+        return [output for output in filled if output is not None] or None, failures
+
+    def _converted(self, outputs: list[Output] | None) -> list[Batch | None]:
+        if outputs is None:
+            return self._fillers()
+        return [self.convert(output, None, index) for index, output in enumerate(outputs)]
 
     def _pass_over(self, turn: Turn, job: Any, iteration: int) -> None:
         """Has the next turn get the data after that of a job that failed."""
@@ -202,9 +220,11 @@ class ParallelInput(Input):
         try:
             self._pool.cancel(self._queue_number)
         except WorkerFailure as failure:
-            raise self._failed(failure) from failure.cause
+            raise self._failed(failure) from _cause_of(failure)
 
     def _failed(self, failure: WorkerFailure) -> Exception:
+        if isinstance(failure.cause, EndedByError):
+            return failure_of_end(failure.cause.raised()[0], self._group.location)
         return _make(
             PipelineError,
             f"the source failed in a worker process:\n{failure.text.rstrip()}",
@@ -290,3 +310,9 @@ class ParallelInput(Input):
             self._cancel()  # jobs of the last epoch
         super().reset(epoch)
         self._drop_used()
+
+
+def _cause_of(failure: WorkerFailure) -> BaseException | None:
+    """Returns what the user's code has raised, if that is known."""
+    cause = failure.cause
+    return cause.raised()[1] if isinstance(cause, EndedByError) else cause

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,13 +121,20 @@ def worker_timeout() -> float | None:
 
 
 def start_pool(
-    groups: Sequence[SourceGroup],
+    groups: Mapping[SourceGroup, bool],
     num_workers: int,
     start_method: str,
     batch_size: int,
     pickler: Any,
 ) -> Pool:
     """Starts the worker processes for the sources of a pipeline, with jobs for the first batches.
+
+    Args:
+        groups: the sources, and whether each lets samples fail, as for SourceWork.
+        num_workers: number of processes.
+        start_method: as in Pool.
+        batch_size: of the pipeline.
+        pickler: as in Pool.
 
     Raises:
         ArgumentTypeError: a source cannot be sent to another process.
@@ -143,13 +150,15 @@ def start_pool(
                 location=group.location,
                 fix='pass the generator function itself as `source`, or py_start_method="fork"',
             )
-    sources = [group.parallel for group in groups if group.parallel is not None]
+    sources = [(g.parallel, fails) for g, fails in groups.items() if g.parallel is not None]
     works, iterables = [], 0
-    for source in sources:
+    for source, lets_samples_fail in sources:
         worker = -1
         if source.spec.kind == "iterable":
             worker, iterables = iterables % num_workers, iterables + 1
-        works.append(SourceWork(source.spec, batch_size, source.sample_bytes, worker))
+        works.append(
+            SourceWork(source.spec, batch_size, source.sample_bytes, worker, lets_samples_fail)
+        )
     pool = Pool(
         works,
         num_workers,
@@ -157,7 +166,7 @@ def start_pool(
         pickler,
         worker_timeout(),
     )
-    for number, source in enumerate(sources):
+    for number, (source, _) in enumerate(sources):
         for iteration in range(source.depth + 1):
             if not pool.post(number, iteration):
                 break

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 import json
@@ -14,9 +13,17 @@ from typing import Any
 
 from torchdali._common.infos import BatchInfo, SampleInfo
 from torchdali._common.location import SourceLocation, user_stack_level
-from torchdali._sources.failed_samples import attempt, split
+from torchdali._common.raised import drop_frames
+from torchdali._sources.failed_samples import (
+    Raised,
+    attempting,
+    failure_of_end,
+    split,
+    split_batch,
+)
 from torchdali._sources.kinds import OWNER, num_parameters, source_kind, takes_info
 from torchdali._sources.turn import Failures
+from torchdali._workers.sources import has_ended
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, _make
 
 __all__ = [
@@ -68,7 +75,8 @@ class PythonSource:
         self._iterate: Callable[[], Iterator[Any]] | None = None
         self._iterator: Iterator[Any] | None = None
         self._turn: object = None  # what next() was called for
-        self._items: list[Any] = []  # that the source has returned in this turn
+        self._items: list[Any] = []  # that the source has returned in this turn, or a Raised
+        self._raised_before: Raised | None = None  # in place of the item before them
         self._failed_in: object = None  # the turn in which the source has failed
         self._given = 0  # items that the iterator had returned before this turn
         self._has_cycled = False
@@ -139,14 +147,18 @@ class PythonSource:
         except (TypeError, ValueError) as error:
             raise unstorable(str(error), self._location) from None
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: Any, lets_samples_fail: bool = False) -> None:
         """Restores what state() returned, or skips the items that were returned before.
+
+        Args:
+            state: what state() returned.
+            lets_samples_fail: as for next().
 
         Warns:
             UserWarning: items are skipped.
         """
         if self._iterate is not None and not self._has_state and isinstance(state, int):
-            self._skip(state)
+            self._skip(state, lets_samples_fail)
             return
         if (state is None) is self._has_state:
             raise _make(
@@ -165,16 +177,17 @@ class PythonSource:
         if self._load_state_dict is not None and self._has_state:
             self._load_state_dict(state)
 
-    def _skip(self, count: int) -> None:
+    def _skip(self, count: int, lets_samples_fail: bool) -> None:
         assert self._iterate is not None
         if count:
             warn_of_skip(count, self._location)
         self._forget()
         self._iterator = iter(self._iterate())
         self._given = count
+        function = attempting(next) if lets_samples_fail else next
         for _ in range(count):
             try:
-                next(self._iterator)
+                item = function(self._iterator)
             except StopIteration:
                 raise _make(
                     ArgumentError,
@@ -183,6 +196,7 @@ class PythonSource:
                     operator=OWNER,
                     location=self._location,
                 ) from None
+            self._raised_before = item if isinstance(item, Raised) else None
 
     def next(
         self,
@@ -202,8 +216,8 @@ class PythonSource:
             iteration: in the epoch.
             epoch: number of the epoch.
             batch_size: number of samples, where the source returns samples.
-            lets_samples_fail: whether a callable may raise for a sample. The list has another
-                sample in its place, and is empty if all have failed.
+            lets_samples_fail: whether the source may raise for a sample or a batch. A sample that
+                failed has another one in its place. If all have failed, the data is None.
 
         Raises:
             StopIteration: the data has ended; samples of a batch that is not full are dropped.
@@ -223,8 +237,10 @@ class PythonSource:
         if turn == self._ended:
             raise StopIteration
         if turn != self._turn:
-            count = len(self._items)
-            self._turn, self._items, self._given = turn, [], self._given + count
+            given, raised = self._given + len(self._items), self._raised_last()
+            if self._failed_in == self._turn:
+                raised = None  # and that the source has ended was reported
+            self._turn, self._items, self._given, self._raised_before = turn, [], given, raised
         infos: list[Any]
         if self.batch:
             infos = [BatchInfo(iteration, epoch) if self.batch_info else iteration]
@@ -234,8 +250,17 @@ class PythonSource:
                 SampleInfo(first + index, index, iteration, epoch) for index in range(batch_size)
             ]
         while missing := infos[len(self._items) :]:
-            self._ask(missing, lets_samples_fail and not self.batch)
-        return (self._items[0], {}) if self.batch else split(self._items)
+            self._ask(missing, lets_samples_fail)
+        if has_ended(self._iterator):
+            self._check_end()
+        return split_batch(self._items[0]) if self.batch else split(self._items)
+
+    def _raised_last(self) -> Raised | None:
+        """Returns what the source has raised instead of the last item; None: it has returned it."""
+        if not self._items:
+            return self._raised_before
+        last = self._items[-1]
+        return last if isinstance(last, Raised) else None
 
     def _ask(self, infos: Sequence[Any], lets_samples_fail: bool) -> None:
         """Adds an item for each info to the items of this turn.
@@ -247,13 +272,13 @@ class PythonSource:
         function: Callable[..., Any] = next
         if self._call is not None:
             function = self._call
-            if lets_samples_fail:
-                function = functools.partial(attempt, function)
             arguments = [(info,) if self._takes_info else () for info in infos]
         else:
             if self._iterator is None:
                 self._begin()
             arguments = [(self._iterator,)] * len(infos)
+        if lets_samples_fail:
+            function = attempting(function)
         missing = iter(arguments)
         before = len(items)
         try:
@@ -268,6 +293,7 @@ class PythonSource:
             raise
         if len(items) == before + len(arguments):
             return
+        self._check_end()
         if self._call is not None or self.cycle == "no":
             self._ended = self._turn
             raise StopIteration
@@ -278,6 +304,13 @@ class PythonSource:
         self._begin()
         if ends:
             raise StopIteration
+
+    def _check_end(self) -> None:
+        """Raises PipelineError if the source, which has ended, is an iterator that has raised."""
+        raised = self._raised_last()
+        if raised is not None and self._iterator is not None:
+            self._failed_in = self._turn
+            raise failure_of_end(drop_frames(raised.error), self._location) from raised.error
 
     def has_answered(self, turn: object, batch_size: int) -> bool:
         """Returns whether it has given all items of a turn, or has failed."""
@@ -296,8 +329,8 @@ class PythonSource:
 
     def settle(self) -> None:
         """Drops what was kept in case that next() is called for the same turn again."""
-        count = len(self._items)
-        self._items, self._given = [], self._given + count
+        given, raised = self._given + len(self._items), self._raised_last()
+        self._items, self._given, self._raised_before = [], given, raised
 
     def _begin(self) -> None:
         assert self._iterate is not None
@@ -306,6 +339,7 @@ class PythonSource:
     def _forget(self) -> None:
         """Forgets the iterator; another one begins when data is asked for."""
         self._iterator, self._turn, self._items, self._ended = None, None, [], None
+        self._raised_before = None
         self._given, self._has_cycled, self._lost = 0, False, False
 
 

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 import torch
 
-__all__ = ["NO_TURN", "Batch", "Batches", "Failures", "Fed", "Turn"]
+__all__ = ["ALL_SAMPLES", "NO_TURN", "Batch", "Batches", "Failures", "Fed", "Turn"]
 
 # A batch for the engine: [N, ...] tensor or N tensors, and the layout.
 Batch = tuple[torch.Tensor | list[torch.Tensor], str]
 # Samples of a batch that a source failed to make: what to say, and what it raised.
-Failures = Mapping[int, tuple[str, Exception]]
+Failures = Mapping[int, tuple[str, BaseException]]
+# In place of a sample: all samples of a batch, which then has the size of the others.
+ALL_SAMPLES = -1
 # The data of an iteration: names of operators, their batches, and samples that were not made.
 Batches = list[tuple[str, Batch, Failures]]
 

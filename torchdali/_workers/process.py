@@ -20,6 +20,7 @@ from typing import Any
 
 from torchdali import _shm
 from torchdali._workers import server
+from torchdali._workers.task_errors import MAX_TEXT, pickled, traceback_text
 
 __all__ = ["ProcessEnvironment", "Work", "launch", "run"]
 
@@ -28,10 +29,6 @@ _NO_DESCRIPTORS = (
     "a worker process has no descriptor left for shared memory. To fix it: raise the limit of open "
     "files (`ulimit -n`), close files in the source, or request fewer batches ahead"
 )
-# Limits of the parts of a message. The parent reads a message at once.
-_MAX_TEXT = 1 << 14  # characters, of up to four bytes
-_MAX_STORED = 1 << 15  # bytes
-
 # Messages to the parent: ("done", job), ("start", text): the work cannot be loaded, ("end", text):
 # the worker has to end, or ("error", job, sample, exception as bytes or None, text); from the
 # parent: (slab, num_outputs, max_samples) with a descriptor.
@@ -129,20 +126,8 @@ class _Worker:
             self._channel.send(pickle.dumps(("done", task.job)))
 
     def _report(self, task: Any, sample: int | None, error: BaseException) -> None:
-        try:
-            stored = pickle.dumps(error)
-            pickle.loads(stored)
-        except Exception:
-            stored = None
-        # The frames of this package are left out.
-        frames = error.__traceback__
-        while frames is not None and frames.tb_frame.f_globals.get("__package__") == __package__:
-            frames = frames.tb_next
-        lines = traceback.format_exception(type(error), error, frames or error.__traceback__)
-        text = "".join(lines)
-        if stored is not None and len(stored) > _MAX_STORED:
-            stored = None
-        self._channel.send(pickle.dumps(("error", task.job, sample, stored, text[-_MAX_TEXT:])))
+        message = "error", task.job, sample, pickled(error), traceback_text(error)
+        self._channel.send(pickle.dumps(message))
 
     def _slab(self, number: int) -> Any:
         while number not in self._slabs:
@@ -189,7 +174,7 @@ def run(
 
 
 def _report_start_error(channel: socket.socket) -> None:
-    channel.send(pickle.dumps(("start", traceback.format_exc()[-_MAX_TEXT:])))
+    channel.send(pickle.dumps(("start", traceback.format_exc()[-MAX_TEXT:])))
 
 
 class ProcessEnvironment:

@@ -9,8 +9,9 @@ import torch
 
 from torchdali._common.enums import DALIDataType
 from torchdali._engine.dtypes import to_torch_type
+from torchdali._workers.task_errors import error_of_note
 
-__all__ = ["Output", "outputs_of"]
+__all__ = ["Output", "failures_of", "outputs_of"]
 
 _MAX_LEASES = 16  # batches in shared memory that the user and the engine may hold
 
@@ -18,8 +19,15 @@ _MAX_LEASES = 16  # batches in shared memory that the user and the engine may ho
 Output = torch.Tensor | list[torch.Tensor]
 
 
+def failures_of(lease: Any) -> dict[int, tuple[str, BaseException]]:
+    """Returns error_of_note() for each sample that failed without failing its job."""
+    return {sample: error_of_note(note) for sample, note in lease.slab.failures().items()}
+
+
 def outputs_of(lease: Any, num_outputs: int) -> list[Output]:
     """Returns tensors for the arrays that were stored by number; they keep the lease.
+
+    Samples that failed are left out.
 
     If many batches are held already, the tensors are copies, since each slab has a descriptor here
     and in every worker.
@@ -36,7 +44,7 @@ def outputs_of(lease: Any, num_outputs: int) -> list[Output]:
 def _tensors(lease: Any, description: Any) -> Output:
     if isinstance(description, tuple):
         return _tensor(lease, *description)
-    return [_tensor(lease, *sample) for sample in description]
+    return [_tensor(lease, *sample) for sample in description if sample is not None]
 
 
 def _copy(output: Output) -> Output:

@@ -6,6 +6,7 @@ Imports neither torch nor the rest of torchdali, as process.py.
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,8 +16,17 @@ import numpy as np
 
 from torchdali._common.infos import BatchInfo, SampleInfo
 from torchdali._workers.process import Work
+from torchdali._workers.task_errors import EndedByError, note_of_error
 
-__all__ = ["SourceSpec", "SourceWork", "as_array", "has_state", "state_of"]
+__all__ = [
+    "SourceError",
+    "SourceSpec",
+    "SourceWork",
+    "as_array",
+    "has_ended",
+    "has_state",
+    "state_of",
+]
 
 
 @dataclass
@@ -65,10 +75,17 @@ class SourceWork(Work):
         batch_size: the greatest number of samples of a batch.
         sample_bytes: expected size of a sample; 0: unknown.
         worker: the one that iterates over it; -1 for a callable.
+        lets_samples_fail: whether an exception of the source fails only the sample; if it makes
+            batches, all samples of the batch. The slab has note_of_error() for it then.
     """
 
     def __init__(
-        self, spec: SourceSpec, batch_size: int, sample_bytes: int, worker: int = -1
+        self,
+        spec: SourceSpec,
+        batch_size: int,
+        sample_bytes: int,
+        worker: int = -1,
+        lets_samples_fail: bool = False,
     ) -> None:
         super().__init__(
             num_outputs=spec.num_outputs or 1,
@@ -78,8 +95,10 @@ class SourceWork(Work):
             worker=worker,
         )
         self._spec = spec
+        self._lets_samples_fail = lets_samples_fail
         self._epoch = -1
         self._iterator: Iterator[Any] = iter(())
+        self._raised = b""  # by the iterator instead of the last item, as note_of_error()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves out the iterator: each worker makes its own."""
@@ -97,20 +116,32 @@ class SourceWork(Work):
     def do(self, task: Any, slab: Any) -> None:
         """See Work."""
         spec = self._spec
-        if spec.kind == "sample":
-            first = task.iteration * self.max_samples
-            info = SampleInfo(first + task.index, task.index, task.iteration, task.epoch)
-            value = spec.function(info)
+        if spec.kind == "iterable":
+            self._begin(task, slab.request)
+        failed = b""
+        try:
+            value = self._ask(task)
+        except (StopIteration, EndedByError):
+            raise
+        except Exception as error:
+            if not self._lets_samples_fail:
+                raise
+            failed = note_of_error(error)
+        finally:
+            if spec.kind == "iterable" and has_state(spec.function):
+                slab.reply = state_of(spec.function)
+        if failed:
+            if spec.kind != "sample":
+                slab.num_samples = 1  # stands for all
+            slab.fail(task.index, failed)
+        elif spec.kind == "sample":
             for output, item in enumerate(_outputs(value, spec.num_outputs)):
                 slab.store(output, task.index, as_array(item))
-            return
-        if spec.kind == "iterable":
-            value = self._next(task, slab)
-        elif spec.kind == "batch_info":
-            value = spec.function(BatchInfo(task.iteration, task.epoch))
         else:
-            value = spec.function(task.iteration)
-        batches = [_batch(item) for item in _outputs(value, spec.num_outputs)]
+            self._store_batch(value, slab)
+
+    def _store_batch(self, value: Any, slab: Any) -> None:
+        batches = [_batch(item) for item in _outputs(value, self._spec.num_outputs)]
         counts = {len(batch) for batch in batches}
         if len(counts) > 1:
             raise SourceError(
@@ -127,24 +158,75 @@ class SourceWork(Work):
                 for index, item in enumerate(batch):
                     slab.store(output, index, item)
 
-    def _next(self, task: Any, slab: Any) -> Any:
+    def _ask(self, task: Any) -> Any:
+        """Returns what the user's code makes for a task."""
+        function, kind = self._spec.function, self._spec.kind
+        if kind == "iterable":
+            return self._next_item()
+        if kind == "sample":
+            first = task.iteration * self.max_samples
+            return function(SampleInfo(first + task.index, task.index, task.iteration, task.epoch))
+        return function(
+            BatchInfo(task.iteration, task.epoch) if kind == "batch_info" else task.iteration
+        )
+
+    def _begin(self, task: Any, state: bytes) -> None:
+        """Begins to iterate, if the task is of another epoch, or loads a state."""
         source = self._spec.function
-        if slab.request:
-            source.load_state_dict(json.loads(slab.request))
+        if state:
+            source.load_state_dict(json.loads(state))
             self._epoch = -1
         if self._epoch != task.epoch:
             again = isinstance(source, Iterable) or hasattr(type(source), "__getitem__")
             self._iterator = iter(source if again else source())
             self._epoch = task.epoch
+            self._raised = b""
+
+    def _next_item(self) -> Any:
+        """Returns the next item of the iterator.
+
+        Raises:
+            StopIteration: the iterator has ended.
+            EndedByError: it has raised, and has ended with that.
+            Exception: it has raised.
+        """
+        raised, self._raised = self._raised, b""
         try:
             return next(self._iterator)
         except StopIteration:
             # Jobs are posted ahead: an iterator that continues after its end must not be asked.
             self._iterator = iter(())
+            if raised:
+                raise EndedByError(raised) from None
             raise
-        finally:
-            if has_state(source):
-                slab.reply = state_of(source)
+        except Exception as error:
+            if self._lets_samples_fail:
+                raised = note_of_error(error)
+                if has_ended(self._iterator):
+                    self._iterator = iter(())
+                    raise EndedByError(raised) from None
+                self._raised = raised
+                _pass_item(self._iterator)
+            raise
+
+
+class _Sequence:
+    def __getitem__(self, index: int) -> int:
+        return index
+
+
+_SEQUENCE_ITERATOR: Any = type(iter(_Sequence()))
+
+
+def _pass_item(iterator: Any) -> None:
+    """Has the iterator of a sequence go on after an item that raised; others do so anyway."""
+    if type(iterator) is _SEQUENCE_ITERATOR:
+        iterator.__setstate__(iterator.__reduce__()[2] + 1)
+
+
+def has_ended(iterator: Any) -> bool:
+    """Returns whether an iterator that has raised is known to have no more items."""
+    return inspect.isgenerator(iterator) and iterator.gi_frame is None
 
 
 def _outputs(value: Any, count: int | None) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from torchdali._common.bad_samples import lets_samples_fail
 from torchdali._common.location import user_stack_level
 from torchdali._engine.extension import _C
 from torchdali._sources.group import SourceGroup
@@ -78,13 +79,9 @@ def build_run(
         depth=options.iterations_in_flight,
         iter_setup=iter_setup,
         check_outputs=options.check_outputs if options.declares_outputs else None,
-        lets_samples_fail=_lets_samples_fail(options)
-        or any(node.on_error in ("skip", "replace") for node in nodes),
+        lets_samples_fail=lets_samples_fail(options.on_error)
+        or any(lets_samples_fail(node.on_error) for node in nodes),
     )
-
-
-def _lets_samples_fail(options: Options) -> bool:
-    return options.on_error in ("skip", "replace")
 
 
 def _make_inputs(
@@ -116,7 +113,8 @@ def _make_inputs(
             )
         queue = processes.queue_of(group)
         if queue is None:
-            source = Input(group, entries, options.batch_size, device, _lets_samples_fail(options))
+            may_fail = lets_samples_fail(members[0].on_error, options.on_error)
+            source = Input(group, entries, options.batch_size, device, may_fail)
         else:
             source = ParallelInput(group, entries, options.batch_size, *queue)
         sources.append(source)

@@ -309,6 +309,7 @@ class PipelineParts:
                     fix="pass on_error where the pipeline is made",
                 )
             self.options = dataclasses.replace(self.options, on_error=on_error)
+            self.processes.close()  # build() starts them with the new options
         self.bad_samples = log
         if self.run is not None:
             self.run.failures.log = log

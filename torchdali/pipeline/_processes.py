@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from torchdali._common.bad_samples import lets_samples_fail
 from torchdali._sources.group import SourceGroup
 from torchdali._sources.parallel_source import start_pool, worker_timeout
 from torchdali._workers.pool import Pool
@@ -65,15 +66,15 @@ class WorkerProcesses:
 
     def _start_sources(self, plan: Plan, options: Options) -> None:
         groups = {
-            id(node.group): node.group
+            node.group: lets_samples_fail(node.on_error, options.on_error)
             for node in plan.nodes
             if isinstance(node.group, SourceGroup) and node.group.parallel is not None
         }
         if groups and options.py_num_workers:
             assert options.batch_size is not None
-            self._queues = {key: number for number, key in enumerate(groups)}
+            self._queues = {id(group): number for number, group in enumerate(groups)}
             self._pool = start_pool(
-                list(groups.values()),
+                groups,
                 options.py_num_workers,
                 options.py_start_method,
                 options.batch_size,

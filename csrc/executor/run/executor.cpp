@@ -153,30 +153,25 @@ bool Executor::get_source_batches(bool externals) {
   return true;
 }
 
-void Executor::check_batch_sizes(Iteration& iteration) const {
-  for (int n : plan_.sources) {
+void Executor::set_batch_size(Iteration& iteration, const std::vector<int>& nodes,
+                              const std::vector<FedBatch>& fed) const {
+  std::vector<int> sized = plan_.sources;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (fed[i].all_failed()) std::erase(sized, nodes[i]);
+  for (const int n : sized) {
     const SourceBatch& batch = *iteration.source_batches[n];
-    if (n == plan_.sources.front()) iteration.batch_size = batch.size;
+    if (n == sized.front()) iteration.batch_size = batch.size;
     if (batch.size == iteration.batch_size) continue;
-    const std::string& first = plan_.graph.nodes[plan_.sources.front()].name;
+    const std::string& first = plan_.graph.nodes[sized.front()].name;
     throw OperatorError(
         Error(ErrorKind::kRuntime, str_cat("gives a batch of ", batch.size, " samples, but `",
                                            first, "` gives ", iteration.batch_size)),
         plan_.graph.nodes[n]);
   }
-}
-
-void Executor::add_failed(Iteration& iteration, int node,
-                          const std::map<int, Error>& failed) const {
-  for (const auto& [sample, cause] : failed) {
-    TORCHDALI_ASSERT(sample >= 0 && sample < iteration.batch_size, "");
-    if (iteration.bad.contains(sample)) continue;  // another source failed for it too
-    OperatorError error(cause, plan_.graph.nodes[node]);
-    TORCHDALI_ASSERT(error.on_error != OnError::kRaise, "");
-    error.sample = sample;
-    error.batch_size = iteration.batch_size;
-    iteration.bad.add(error);
-  }
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (fed[i].all_failed())
+      set_size(static_cast<ExternalBatch&>(*iteration.source_batches[nodes[i]]),
+               iteration.batch_size);
 }
 
 bool Executor::schedule(std::vector<FedBatch> fed, std::vector<uint64_t> sample_ids) {
@@ -198,8 +193,9 @@ bool Executor::schedule(std::vector<FedBatch> fed, std::vector<uint64_t> sample_
   iteration->turn = begun_++;
   iteration->batch_size =
       sample_ids.empty() ? options_.max_batch_size : static_cast<int>(sample_ids.size());
-  check_batch_sizes(*iteration);
-  for (size_t i = 0; i < nodes.size(); ++i) add_failed(*iteration, nodes[i], fed[i].failed);
+  set_batch_size(*iteration, nodes, fed);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    add_failed(fed[i], plan_.graph.nodes[nodes[i]], iteration->batch_size, iteration->bad);
   for (int n : plan_.sources)
     if (sample_ids.empty()) sample_ids = std::move(iteration->source_batches[n]->sample_ids);
   TORCHDALI_ASSERT(

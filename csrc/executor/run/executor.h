@@ -13,6 +13,7 @@
 
 #include "core/source.h"
 #include "executor/run/execution_plan.h"
+#include "executor/run/fed_batch.h"
 #include "executor/run/sample_runner.h"
 #include "executor/run/scheduler.h"
 #include "gpu/device.h"
@@ -36,14 +37,6 @@ struct ExecutorState {
   int64_t iterations = 0;                      // taken, failed ones included
   uint64_t samples = 0;                        // in them; the id of the next sample
   std::map<std::string, SourceState> sources;  // by the name of the operator
-};
-
-// A batch for an external source of an iteration.
-struct FedBatch {
-  std::string name;  // of the operator
-  std::unique_ptr<ExternalBatch> batch;
-  // Samples that the user's code failed to make, and why. What the batch has for them is not used.
-  std::map<int, Error> failed;
 };
 
 // Used by one thread, the consumer; see Scheduler.
@@ -146,9 +139,10 @@ class Executor {
   // Gets the batches of the sources that have none yet for the next iteration, `next_`; of external
   // sources only if `externals`. Returns false at the end of the data; the batches so far are kept.
   bool get_source_batches(bool externals);
-  void check_batch_sizes(Iteration& iteration) const;
-  // Samples that were not made are bad before the first stage runs.
-  void add_failed(Iteration& iteration, int node, const std::map<int, Error>& failed) const;
+  // Sets the size of the next iteration. External sources without a size get it too: `nodes`, if
+  // all samples of their batches in `fed` have failed.
+  void set_batch_size(Iteration& iteration, const std::vector<int>& nodes,
+                      const std::vector<FedBatch>& fed) const;
   // The oldest iteration in flight was taken.
   void mark_taken();
   void add_memory(const IterationData& iteration);
