@@ -13,14 +13,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from torchdali import _shm
 from torchdali._common.sample import SampleContext, enter_sample
 from torchdali._workers.process import Work
 from torchdali._workers.sources import as_array
+from torchdali._workers.task_errors import note_of_error
 
 __all__ = ["FunctionError", "FunctionWork", "pack"]
 
 # (dtype, shape, offset in the slab) of an array
 _Place = tuple[str, tuple[int, ...], int]
+_Places = Sequence[Sequence[_Place]]  # of each input and sample
+_Samples = Sequence[tuple[int, int, int]]  # (seed, id, index in the batch) of each
+_Stored = tuple[int, int, npt.NDArray[Any]]  # number of the output, sample, data
 
 
 class FunctionError(Exception):
@@ -67,6 +72,8 @@ class FunctionWork(Work):
         batch_size: the greatest number of samples.
         whole_batch: whether it is called once for a batch.
         seeds: whether the global generators are seeded before each call.
+        lets_samples_fail: whether an exception, or a wrong result, fails only the sample, or all
+            samples of the batch. The slab has note_of_error() for it then.
     """
 
     def __init__(
@@ -77,6 +84,7 @@ class FunctionWork(Work):
         batch_size: int,
         whole_batch: bool,
         seeds: bool,
+        lets_samples_fail: bool = False,
     ) -> None:
         super().__init__(
             num_outputs=num_outputs,
@@ -85,6 +93,7 @@ class FunctionWork(Work):
         )
         self._function, self._kind = function, kind
         self._whole_batch, self._seeds = whole_batch, seeds
+        self._lets_samples_fail = lets_samples_fail
 
     @property
     def given(self) -> Any:
@@ -98,25 +107,48 @@ class FunctionWork(Work):
     def do(self, task: Any, slab: Any) -> None:
         """See Work."""
         inputs, samples = pickle.loads(slab.request)
+        if task.index >= len(samples):  # the batch may be smaller than batch_size
+            return
         memory = memoryview(slab)
-        if self._whole_batch:
-            arguments: list[Any] = [[self._value(memory, p) for p in places] for places in inputs]
-            arrays = _Arrays()
-            for output, batch in enumerate(self._call(samples[0], arguments)):
-                if not isinstance(batch, list):
-                    batch = list(arrays.of(batch, output))
-                if len(batch) != len(samples):
-                    raise FunctionError(
-                        f"returned {len(batch)} samples as output {output}, the batch has "
-                        f"{len(samples)}"
-                    )
-                for index, item in enumerate(batch):
-                    slab.store(output, index, arrays.of(item, output))
-        elif task.index < len(samples):  # the batch may be smaller than batch_size
-            arguments = [self._value(memory, places[task.index]) for places in inputs]
-            arrays = _Arrays()
-            for output, value in enumerate(self._call(samples[task.index], arguments)):
-                slab.store(output, task.index, arrays.of(value, output))
+        try:
+            if self._whole_batch:
+                outputs = self._outputs_of_batch(memory, inputs, samples)
+            else:
+                outputs = self._outputs(memory, inputs, samples, task.index)
+        except BaseException as error:
+            if not self._lets_samples_fail:
+                raise
+            if self._whole_batch:
+                slab.num_samples = 1  # stands for all
+            slab.fail(task.index, note_of_error(error))
+            return
+        for output, sample, array in outputs:
+            slab.store(output, sample, array)
+
+    def _outputs(
+        self, memory: memoryview, inputs: _Places, samples: _Samples, sample: int
+    ) -> list[_Stored]:
+        arguments = [self._value(memory, places[sample]) for places in inputs]
+        arrays = _Arrays()
+        values = self._call(samples[sample], arguments)
+        return [(output, sample, arrays.of(value, output)) for output, value in enumerate(values)]
+
+    def _outputs_of_batch(
+        self, memory: memoryview, inputs: _Places, samples: _Samples
+    ) -> list[_Stored]:
+        arguments: list[Any] = [[self._value(memory, p) for p in places] for places in inputs]
+        arrays = _Arrays()
+        stored = []
+        for output, batch in enumerate(self._call(samples[0], arguments)):
+            if not isinstance(batch, list):
+                batch = list(arrays.of(batch, output, axes=1))
+            if len(batch) != len(samples):
+                raise FunctionError(
+                    f"returned {len(batch)} samples as output {output}, the batch has "
+                    f"{len(samples)}"
+                )
+            stored += [(output, index, arrays.of(item, output)) for index, item in enumerate(batch)]
+        return stored
 
     def _value(self, memory: memoryview, place: _Place) -> Any:
         dtype, shape, offset = place
@@ -162,12 +194,22 @@ class _Arrays:
     def __init__(self) -> None:
         self._taken: dict[int, npt.NDArray[Any]] = {}
 
-    def of(self, value: Any, output: int) -> npt.NDArray[Any]:
-        """Returns one output, or raises a FunctionError or a SourceError."""
+    def of(self, value: Any, output: int, axes: int = 0) -> npt.NDArray[Any]:
+        """Returns one output of a sample, or of a batch with `axes=1`.
+
+        Raises:
+            FunctionError, SourceError: it cannot be used.
+        """
         if type(value).__name__ == "PyCapsule":
             if id(value) not in self._taken:
                 self._taken[id(value)] = np.from_dlpack(_Capsule(value))
             value = self._taken[id(value)]
         if isinstance(value, (bool, int, float, list)):
             raise FunctionError(f"output {output} is no array ({type(value).__name__})")
-        return as_array(value)
+        array = as_array(value)
+        if array.ndim > _shm.MAX_DIMS + axes:
+            raise FunctionError(
+                f"returned an array of {array.ndim - axes} dimensions as output {output}; a sample "
+                f"has at most {_shm.MAX_DIMS}"
+            )
+        return array

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy.typing as npt
 
-from torchdali._workers.functions import FunctionWork, pack
+from torchdali._sources.turn import ALL_SAMPLES
+from torchdali._workers.functions import FunctionError, FunctionWork, pack
 from torchdali._workers.pool import Pool, WorkerFailure
-from torchdali._workers.results import Output, outputs_of
+from torchdali._workers.results import Output, failures_of, outputs_of
+from torchdali._workers.sources import SourceError
 from torchdali.data_node import OpNode
 from torchdali.errors import PipelineError, _make
 
@@ -37,6 +39,13 @@ class _Failed(Exception):
         self.in_worker = text, cause, sample
 
 
+def _describe(described: str, error: BaseException) -> tuple[str, BaseException | None]:
+    """Returns what to say of a function that failed for a sample, and what it has raised."""
+    if isinstance(error, (FunctionError, SourceError)):  # a wrong result
+        return str(error), None
+    return f"raised {described}", error
+
+
 class ProcessFunction:
     """A function of the user's that is called in worker processes. Any thread of the engine's.
 
@@ -47,6 +56,7 @@ class ProcessFunction:
         node: the use of the operator.
         num_workers, start_method, pickler, timeout: of the pipeline, as in Pool.
         batch_size: the pipeline's.
+        lets_samples_fail: as for FunctionWork.
     """
 
     def __init__(
@@ -57,13 +67,14 @@ class ProcessFunction:
         batch_size: int,
         pickler: Any,
         timeout: float | None,
+        lets_samples_fail: bool,
     ) -> None:
         args = node.args
         self.user_function = args["function"]
         self._num_outputs = args.get("num_outputs", 1)
         by_name = node.schema.by_name
         whole = args.get("batch_processing", by_name["batch_processing"].default)
-        self._indices: list[int] = []
+        self._is_whole = bool(whole)
         self._closing = threading.Event()
         self._free: queue.SimpleQueue[Pool | None] = queue.SimpleQueue()
         self._pools = [
@@ -76,6 +87,7 @@ class ProcessFunction:
                         batch_size,
                         whole,
                         bool(args.get("seed_generators")),
+                        lets_samples_fail,
                     )
                 ],
                 1 if whole else num_workers,
@@ -106,8 +118,11 @@ class ProcessFunction:
 
     def __call__(
         self, samples: Sequence[tuple[int, int, int]], *inputs: Sequence[npt.NDArray[Any]]
-    ) -> tuple[Output, ...] | None:
+    ) -> tuple[tuple[Output, ...] | None, dict[int, tuple[str, BaseException | None]]]:
         """Returns the outputs for a batch, in memory that is shared with a worker.
+
+        Samples that failed are left out. Their positions, or ALL_SAMPLES, are returned too, with
+        what to say of the function and the exception.
 
         Args:
             samples: (seed, id, index in the batch) of each.
@@ -131,9 +146,11 @@ class ProcessFunction:
             raise _Failed(text, failure.cause, sample) from None
         finally:
             self._free.put(pool)
-        if self._num_outputs == 0:
-            return None
-        return tuple(outputs_of(lease, self._num_outputs))
+        failed = {index: _describe(*raised) for index, raised in failures_of(lease).items()}
+        if failed and self._is_whole:
+            failed = {ALL_SAMPLES: failed[0]}
+        outputs = tuple(outputs_of(lease, self._num_outputs)) if self._num_outputs else None
+        return outputs, failed
 
     def _check_open(self) -> None:
         if self._closing.is_set():

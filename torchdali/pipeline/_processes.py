@@ -62,6 +62,7 @@ class WorkerProcesses:
                     options.batch_size,
                     options.py_callback_pickler,
                     worker_timeout(),
+                    lets_samples_fail(node.on_error, options.on_error),
                 )
 
     def _start_sources(self, plan: Plan, options: Options) -> None:

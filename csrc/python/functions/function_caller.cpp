@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/batch_context.h"
 #include "core/counters.h"
 #include "core/trace.h"
+#include "executor/run/fed_batch.h"
 #include "python/functions/callbacks.h"
 #include "python/functions/current_call.h"
 
@@ -189,17 +191,16 @@ void FunctionCaller::call_batch(const BatchContext& ctx, const FunctionInputs& i
 }
 
 void FunctionCaller::call_processes(BatchContext& ctx, FunctionResults& results) const {
-  if (!whole_batch_) {
-    // If a sample fails that may fail, the batch is sent again without it.
+  try {
     send_batch(ctx, results);
-    return;
+  } catch (const Error& e) {
+    throw BatchError(e);  // of the workers; the function is not called again
   }
-  const auto call = [&] { send_batch(ctx, results); };
-  call_for_all(ctx, call);
 }
 
-void FunctionCaller::send_batch(const BatchContext& ctx, FunctionResults& results) const {
-  // The function is a ProcessFunction, which takes the samples' seeds and the inputs of a batch.
+void FunctionCaller::send_batch(BatchContext& ctx, FunctionResults& results) const {
+  // The function is a ProcessFunction, which takes the samples' seeds and the inputs of a batch. It
+  // returns the outputs of the good samples, and what to say of the others.
   std::vector<py::object> arguments;
   py::list samples;
   for (int k = 0; k < ctx.size(); ++k) {
@@ -210,7 +211,19 @@ void FunctionCaller::send_batch(const BatchContext& ctx, FunctionResults& result
   const HostInputs inputs(ValueKind::kNumpy, num_inputs_,
                           [&](int i) { return ctx.input_owner(i); });
   for (int i = 0; i < num_inputs_; ++i) arguments.push_back(make_list(ctx, inputs, i));
-  const std::vector<py::object> outputs = outputs_of(call(arguments));
+  const auto [returned, failed] =
+      py::cast<std::tuple<py::object, std::map<int, std::tuple<std::string, py::object>>>>(
+          call(arguments));
+  // The last one first: samples after one that fails move down.
+  for (auto it = failed.rbegin(); it != failed.rend(); ++it) {
+    const auto& [text, cause] = it->second;
+    Error error(ErrorKind::kRuntime, str_cat(name(), " ", text));
+    if (!cause.is_none()) error.set_cause(keep_alive(cause));
+    if (it->first == FedBatch::kAllSamples) ctx.fail_all(error);
+    else ctx.fail(it->first, error);
+  }
+  if (ctx.size() == 0) return;
+  const std::vector<py::object> outputs = outputs_of(returned);
   for (size_t i = 0; i < outputs.size(); ++i)
     store_batch(ctx, outputs[i], static_cast<int>(i), results);
   check_uniform(ctx, results);

@@ -43,7 +43,8 @@ class FunctionCaller {
   py::handle function() const { return static_cast<PyObject*>(function_.get()); }
   std::string name() const;
   py::object call(const std::vector<py::object>& arguments) const;
-  void send_batch(const BatchContext& ctx, FunctionResults& results) const;
+  // Sends the samples to the workers, and stores what they return.
+  void send_batch(BatchContext& ctx, FunctionResults& results) const;
   // Makes a call for all samples of a batch. If it fails, all samples have failed.
   static void call_for_all(BatchContext& ctx, const std::function<void()>& call);
   void call_batch(const BatchContext& ctx, const FunctionInputs& inputs,
