@@ -16,11 +16,15 @@ METHODS = ("fork", "forkserver", "spawn")
 BATCH = 4
 
 
-def build(source, *, method="fork", batch_size=BATCH, workers=2, **options):
+def build(source, *, method="fork", batch_size=BATCH, workers=2, on_error=None, **options):
     """Returns a pipeline of one source in workers."""
 
     @pipeline_def(
-        batch_size=batch_size, num_threads=2, py_num_workers=workers, py_start_method=method
+        batch_size=batch_size,
+        num_threads=2,
+        py_num_workers=workers,
+        py_start_method=method,
+        on_error=on_error,
     )
     def define():
         made = fn.external_source(source, parallel=True, **options)

@@ -62,6 +62,43 @@ def test_exit_with_batches_in_flight_is_clean():
     """)
 
 
+LOADERS = {
+    "PipelineLoader": "PipelineLoader(batches)",
+    "DALIGenericIterator": 'DALIGenericIterator(batches(), ["x"])',
+    "DataLoader": "DataLoader(Numbers(), 4, num_workers=2)",
+    "DataLoader of threads": 'DataLoader(Numbers(), 4, num_workers=2, workers="threads")',
+    "DataLoader of a pipeline": "DataLoader(Numbers(), 4, num_workers=2, pipeline=add)",
+}
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_exit_within_an_epoch_is_clean(loader):
+    expect_clean(f"""
+        import numpy as np
+        from torch.utils.data import Dataset
+        from torchdali import DataLoader, PipelineLoader
+        from torchdali.plugin.pytorch import DALIGenericIterator
+
+        @pipeline_def(batch_size=4, num_threads=2, device_id=None, py_start_method="fork")
+        def batches():
+            data = fn.external_source(lambda n: np.full((4, 1), n), parallel=True)
+            return {{"x": data}}
+
+        class Numbers(Dataset[dict[str, np.ndarray]]):
+            def __len__(self):
+                return 100
+            def __getitem__(self, index):
+                return {{"x": np.full((4, 4, 3), index, np.uint8)}}
+
+        def add(x):
+            return {{"x": x + 1}}
+
+        loader = {LOADERS[loader]}
+        it = iter(loader)
+        next(it)
+    """)
+
+
 def test_exit_does_not_wait_for_the_batch():
     expect_clean("""
         pipe = slow()

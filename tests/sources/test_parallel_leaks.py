@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import gc
 import os
 import signal
@@ -140,6 +141,34 @@ def test_rounds_of_faults_leak_nothing(method):
     after = counts()
     assert after[0] <= before[0] + 2
     assert after[1:] == before[1:]
+
+
+def is_there(pid):
+    return Path(f"/proc/{pid}").exists()
+
+
+@pytest.fixture
+def without_gc():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("without_gc")
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+@pytest.mark.parametrize("in_flight", [False, True])
+def test_workers_of_a_source_that_raised_end_with_the_pipeline(on_error, in_flight):
+    """The error must not be part of a cycle, neither as it is raised nor before."""
+    pipe = build(boom, batch=False, on_error=on_error)
+    pipe.run()
+    pids = worker_pids(pipe)
+    if not in_flight:
+        with contextlib.suppress(PipelineError):
+            pipe.run()
+    del pipe
+    assert pids
+    assert not [pid for pid in pids if is_there(pid)]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -245,10 +245,12 @@ class Run:
             return True
         if not self.executor.pending:
             return False
-        # A traceback refers to the pipeline and would keep it alive. Errors of the engine do not
-        # need theirs; errors of the user's code do.
-        keep = not isinstance(error, TorchdaliError)
-        self._deferred_error = error if keep else error.with_traceback(None)
+        # A traceback refers to the pipeline and would keep it alive, also that of the exception
+        # that was handled when it was raised. Errors of the engine do not need theirs; errors of
+        # the user's code do.
+        if isinstance(error, TorchdaliError):
+            error.__traceback__ = error.__context__ = None
+        self._deferred_error = error
         return True
 
     def raise_deferred(self) -> None:
