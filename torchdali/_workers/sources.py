@@ -99,6 +99,7 @@ class SourceWork(Work):
         self._epoch = -1
         self._iterator: Iterator[Any] = iter(())
         self._raised = b""  # by the iterator instead of the last item, as note_of_error()
+        self._to_load = b""  # state that could not be loaded; other data would be wrong
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves out the iterator: each worker makes its own."""
@@ -173,9 +174,10 @@ class SourceWork(Work):
     def _begin(self, task: Any, state: bytes) -> None:
         """Begins to iterate, if the task is of another epoch, or loads a state."""
         source = self._spec.function
-        if state:
-            source.load_state_dict(json.loads(state))
-            self._epoch = -1
+        self._to_load = state or self._to_load
+        if self._to_load:
+            source.load_state_dict(json.loads(self._to_load))
+            self._to_load, self._epoch = b"", -1
         if self._epoch != task.epoch:
             again = isinstance(source, Iterable) or hasattr(type(source), "__getitem__")
             self._iterator = iter(source if again else source())
