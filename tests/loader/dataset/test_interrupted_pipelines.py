@@ -41,6 +41,25 @@ def test_fields_of_a_data_loader_stay_together(returns_label):
         assert got == {expected}, where
 
 
+def test_a_state_after_an_interruption_has_the_batches_that_were_not_returned():
+    def make():
+        return DataLoader(
+            Images(), batch_size=BATCH, pipeline=lambda image, label: (fn.copy(image), label),
+            pipeline_options={"num_threads": 1},
+        )  # fmt: skip
+
+    loader = make()
+    iterator = iter(loader)
+    for expected, (where, batch) in enumerate(interrupted(iterator.__next__, returns=False)):
+        if batch is not None:
+            continue
+        if expected % 9 == 0:
+            resumed = make()
+            resumed.load_state_dict(loader.state_dict())
+            assert first_numbers(next(iter(resumed))) == {expected}, where
+        next(iterator)
+
+
 def test_a_field_that_cannot_be_fed_leaves_later_batches_as_they_are():
     class Mixed(Images):
         def __getitem__(self, index):

@@ -201,6 +201,24 @@ def state_after(loader, batches):
     return loader.state_dict()
 
 
+@pytest.mark.parametrize("batch_size", [2, None])
+def test_indices_that_no_worker_has_got_stay_in_the_state(batch_size):
+    def loader(num_workers=0):
+        return torchdali.DataLoader(range(24), batch_size, num_workers=num_workers)
+
+    first = loader(num_workers=2)  # draws ahead
+    seen = [plain(next(iter(first)))]
+    for _ in range(3):
+        resumed = loader()
+        resumed.load_state_dict(first.state_dict())
+        seen.append(plain(next(iter(resumed))))
+        first = resumed
+    first = loader()
+    first.load_state_dict(resumed.state_dict())
+    seen += [plain(batch) for batch in first]
+    assert seen == [plain(batch) for batch in loader()]
+
+
 @pytest.mark.parametrize("kind", ["shuffled", "sampler", "sampler iterator", "plain sampler"])
 def test_the_number_of_workers_may_change_if_they_have_no_states(kind):
     def make(num_workers, **options):

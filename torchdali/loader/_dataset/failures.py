@@ -41,7 +41,7 @@ class EpochFailures:
         self._log.batch = number
 
     def count(self, errors: SampleErrors | None) -> None:
-        """Counts samples of the dataset, which the user does not get.
+        """Counts samples of the dataset, which the user does not get; once.
 
         Raises:
             DataError: there are too many of them.
@@ -54,7 +54,7 @@ class EpochFailures:
             BadSample(epoch, batch, sample, source, None, error, message)
             for sample, source, error, message in errors.records
         ]
-        self._log.add(records, None)
+        self._log.add(records, None, errors)
 
     def warn_of_engine(self) -> None:
         """Warns if samples have failed in the engine."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from torchdali._common.bad_samples import Noted
 from torchdali.errors import ArgumentError, FileError, _make
 from torchdali.loader._dataset.resuming import num_readers
 from torchdali.loader._dataset.torch_internals import is_iterable, makes_batches
@@ -84,8 +85,8 @@ class FetchOptions:
 
 
 @dataclass
-class SampleErrors:
-    """Samples of a batch that could not be read.
+class SampleErrors(Noted):
+    """Samples of a batch that could not be read. They are counted once, whatever interrupts it.
 
     Attributes:
         records: of each: index in the batch, where it is from, class and text of its exception.

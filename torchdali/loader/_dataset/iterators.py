@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import collections
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -112,8 +111,8 @@ class LoaderIterator(BaseIterator):
             state["sampling"] if state else None,
             before=self._random_before,
             iterator=self.sampler_iterator,
+            ahead=state["ahead"] if state else (),
         )
-        self._indices_ahead = collections.deque(state["ahead"] if state else ())
         log = self._loader_state.bad_samples
         self._failures = EpochFailures(loader, log, resumed)
         self._progress = Progress(
@@ -139,29 +138,15 @@ class LoaderIterator(BaseIterator):
         return self._options.iterable or is_stateful(self.dataset)
 
     def _next_indices(self) -> Any:
-        """Returns the next indices; raises StopIteration if there are no more."""
-        indices = self._peek_indices()
-        self._take_indices(indices)
-        return indices
+        """Returns the next indices, None for an iterable; raises StopIteration at the end."""
+        return None if self._options.iterable else next(self._indices)
 
-    def _peek_indices(self) -> Any:
-        """Returns the next indices, the same ones until _take_indices()."""
-        if self._options.iterable:
-            return None
-        return self._indices_ahead[0] if self._indices_ahead else self._indices.peek()
-
-    def _take_indices(self, indices: Any) -> None:
-        """Drops what _peek_indices() has returned. May be called again."""
-        if self._indices_ahead and self._indices_ahead[0] is indices:
-            self._indices_ahead.popleft()
-        elif not self._options.iterable:
-            self._indices.take(indices)
-
-    def _new_ticket(self, indices: Any) -> int:
-        self._tickets += 1
-        if not self._options.iterable:
-            self._progress.add_ahead(self._tickets, indices)
-        return self._tickets
+    def _new_ticket(self) -> tuple[int, Any]:
+        """Returns the number of a new job, and its indices; raises StopIteration at the end."""
+        ticket = self._tickets + 1
+        indices = None if self._options.iterable else self._progress.take(ticket)
+        self._tickets = ticket
+        return ticket, indices
 
     def __next__(self) -> Any:
         start = time.perf_counter_ns()
@@ -176,7 +161,9 @@ class LoaderIterator(BaseIterator):
             given = True
         finally:
             self._loader_state.clock.add(start, given)
-        self._delivery = None  # no call follows that Ctrl-C could interrupt
+        delivery = self._delivery
+        if delivery is not None:  # no call follows that Ctrl-C could interrupt
+            self._progress.due, self._delivery = delivery[1], None
         return batch
 
     def _begins_next_epoch(self) -> bool:
@@ -201,6 +188,7 @@ class LoaderIterator(BaseIterator):
     def next_batch(self) -> Any:
         """See BaseIterator."""
         progress = self._progress
+        progress.settle()
         if progress.finished:
             raise StopIteration
         self._failures.begin_batch(progress.given)
@@ -208,13 +196,25 @@ class LoaderIterator(BaseIterator):
             data, steps = self._deliver()
         except StopIteration:
             passed = self._stage.take_passed() if self._stage else []
-            self._advance([*passed, *self._take_steps()])
+            steps = [*passed, *self._take_steps()]
+            self._count(steps)
+            progress.advance(steps)
             progress.finished = True
             self._end_epoch()
             raise
         self._failures.warn_of_engine()
-        self._advance(steps)
+        try:
+            self._count(steps)
+        except Exception:
+            progress.advance(steps)  # it costs the batch
+            self._delivery = None
+            raise
         return self.pinned(data) if self._pins_outputs else data
+
+    def _count(self, steps: Sequence[Step]) -> None:
+        """Counts the samples that could not be read."""
+        for step in steps:
+            self._failures.count(step.errors)
 
     def _for_stage(self, data: Any) -> Any:
         """Returns a batch as stages take it. What a pipeline reads need not be page-locked."""
@@ -223,17 +223,6 @@ class LoaderIterator(BaseIterator):
     def _num_samples(self, data: Any) -> int:
         """Returns how many samples of a batch the pipeline processes."""
         return 0 if self._pipeline is None or data is NO_SAMPLES else int(data.size)
-
-    def _advance(self, steps: Sequence[Step]) -> None:
-        """Notes what the user gets, and the samples that could not be read."""
-        if not self._progress.advance(steps):
-            return
-        try:
-            for step in steps:
-                self._failures.count(step.errors)
-        except Exception:
-            self._delivery = None
-            raise
 
     def _deliver(self) -> tuple[Any, list[Step]]:
         """Returns the next batch, and the same one again until the user has it."""
@@ -268,7 +257,6 @@ class InProcessIterator(LoaderIterator):
         self._fetcher = Fetcher(self.dataset, self._options, self.collate, self._worker_states[0])
         self._errors = SampleErrors()
         self._fetched: tuple[Any, list[Step]] | None = None  # by _fetch(), and not dropped
-        self._fetched_of: Any = None  # its indices
         if self._stage is None:
             self._progress.fetcher = self._fetcher
 
@@ -297,8 +285,9 @@ class InProcessIterator(LoaderIterator):
 
     def _fetch(self) -> tuple[Any, list[Step]]:
         """See LoaderIterator. Indices are drawn again if the dataset is interrupted."""
-        while self._fetched is None:
-            indices = self._peek_indices()
+        while self._fetched is None or self._fetched[0] is NO_SAMPLES:
+            self._drop_fetched()
+            indices = None if self._options.iterable else self._indices.peek()
             errors = SampleErrors()
             try:
                 data = self._fetcher.fetch(indices, errors)
@@ -306,21 +295,19 @@ class InProcessIterator(LoaderIterator):
                 if data is not NO_SAMPLES:
                     data = self._for_stage(data)
             except Exception:
-                self._take_indices(indices)
+                self._next_indices()
                 raise
             state = self._fetcher.state_to_send()
-            ticket = self._new_ticket(indices)
-            has_batch = data is not NO_SAMPLES
-            steps = [*self._steps, Step(ticket, 0, state, False, has_batch, samples, errors)]
-            if not has_batch:
-                self._steps = steps
-                self._take_indices(indices)
-            else:
-                self._fetched, self._fetched_of = (data, steps), indices
+            ticket, has_batch = self._tickets + 1, data is not NO_SAMPLES
+            step = Step(ticket, 0, state, False, has_batch, samples, errors)
+            self._fetched = data, [*self._steps, step]
         return self._fetched
 
     def _drop_fetched(self) -> None:
-        """See LoaderIterator."""
-        if self._fetched is not None:
-            self._take_indices(self._fetched_of)
-            self._fetched, self._fetched_of, self._steps = None, None, []
+        """See LoaderIterator. The steps of a batch without samples are those of the next one."""
+        if self._fetched is None:
+            return
+        data, steps = self._fetched
+        if self._tickets < steps[-1].ticket:
+            self._new_ticket()
+        self._fetched, self._steps = None, steps if data is NO_SAMPLES else []

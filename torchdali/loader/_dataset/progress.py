@@ -68,6 +68,8 @@ class Progress:
         fetcher: has the present state, if nothing is fetched ahead; else None.
         stream: of the pipeline; None if the loader has none.
         shared_seed: of a data pipe; None for other datasets.
+        due: the steps of the batch that the user got last, until settle(). They are set in an
+            assignment, which Ctrl-C cannot separate from the return of the batch.
     """
 
     def __init__(
@@ -98,10 +100,26 @@ class Progress:
         self.stream: RandomStream | None = None
         self._last_ticket = 0  # ticket of the last batch that the user has
         self.shared_seed: int | None = None
+        self.due: Sequence[Step] = ()
 
-    def add_ahead(self, ticket: int, indices: Any) -> None:
-        """Notes indices that a batch will be made of."""
-        self._ahead[ticket] = indices
+    def settle(self) -> None:
+        """Notes the steps that are due."""
+        self.advance(self.due)
+        self.due = ()
+
+    def take(self, ticket: int) -> Any:
+        """Takes the next indices for a job, and returns them.
+
+        An interruption finds them either still to be taken, or noted with the ticket.
+
+        Raises:
+            StopIteration: there are no more.
+        """
+        stream = self._indices
+        indices = stream.peek()
+        ahead, position = {**self._ahead, ticket: indices}, stream.position_after()
+        self._ahead, stream.position = ahead, position
+        return indices
 
     def indices_of(self, steps: Sequence[Step]) -> list[Any] | None:
         """Returns the index of the sample in each row of the last batch; None: unknown.
@@ -122,22 +140,21 @@ class Progress:
             rows.append(rows[-1] if sample in bad else index)
         return rows[1:]
 
-    def advance(self, steps: Sequence[Step]) -> bool:
-        """Notes what the user gets with a batch; returns whether it was not noted before.
+    def advance(self, steps: Sequence[Step]) -> None:
+        """Notes what the user gets with a batch.
 
         The same steps may be noted again, after an interruption.
         """
         for step in steps:
             self._note(step)
         if not steps or steps[-1].ticket == self._last_ticket:
-            return False
+            return
         given = self.given + sum(step.has_batch for step in steps)
         samples = sum(step.samples for step in steps)
         samples += 0 if self.stream is None else self.stream.samples
         self.given, self._last_ticket = given, steps[-1].ticket
         if self.stream is not None:
             self.stream.samples = samples
-        return True
 
     def _note(self, step: Step) -> None:
         """Notes where the worker of a step is after it."""
@@ -162,6 +179,7 @@ class Progress:
 
     def state(self, loader: Any) -> dict[str, Any]:
         """Returns what state_dict() of the loader returns."""
+        self.settle()
         iterable = is_iterable(loader)
         return {
             "version": _VERSION,
@@ -176,7 +194,7 @@ class Progress:
             "shared_seed": self.shared_seed,
             "length": reported_length(loader),
             "sampling": None if iterable else self._indices.state(),
-            "ahead": [] if iterable else list(self._ahead.values()),
+            "ahead": [] if iterable else [*self._ahead.values(), *self._indices.to_come],
             "random": self._indices.generators.state(),
             "set_epoch": epoch_number(loader),
             "workers": self._worker_states(),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -85,9 +85,12 @@ class IndexStream:
         state: the state() of an earlier stream to continue; None: a new epoch.
         before: the random state before `iterator` was made.
         iterator: over the loader's index sampler, for a new epoch; None: make one.
+        ahead: indices that were drawn before `state`, and come first.
 
     Attributes:
         generators: as the argument.
+        position: how many were taken of those that are drawn, those that were drawn and not taken
+            (at most one), and what is left of `ahead`.
     """
 
     def __init__(
@@ -98,11 +101,12 @@ class IndexStream:
         *,
         before: dict[str, Any] | None = None,
         iterator: Iterator[Any] | None = None,
+        ahead: Sequence[Any] = (),
     ) -> None:
         self.generators = generators
         self._sampler = index_sampler(loader)
-        self._taken = 0
-        self._kept: list[Any] = []  # at most one: drawn and not taken
+        drawn = 0 if state is None else state["drawn"]
+        self.position: tuple[int, list[Any], tuple[Any, ...]] = (drawn, [], tuple(ahead))
         self._ended = False
         self._before = before or generators.state()
         self._first: dict[str, Any] | None = None  # the random state before the first indices
@@ -148,7 +152,6 @@ class IndexStream:
         yield
 
     def _resume(self, state: dict[str, Any]) -> None:
-        self._taken = state["drawn"]
         own = state["sampler"]
         if own is not None:
             if own["sampler"] is not None:
@@ -185,29 +188,39 @@ class IndexStream:
 
     def __next__(self) -> Any:
         indices = self.peek()
-        self.take(indices)
+        self.position = self.position_after()
         return indices
 
     @property
     def drawn(self) -> int:
         """How many batches of indices were drawn."""
-        return self._taken + len(self._kept)
+        taken, kept, _ = self.position
+        return taken + len(kept)
+
+    @property
+    def to_come(self) -> list[Any]:
+        """The indices that were drawn and not taken."""
+        _, kept, ahead = self.position
+        return [*ahead, *kept]
 
     def peek(self) -> Any:
-        """Returns the next indices, the same ones until take(); raises StopIteration."""
-        if not self._kept:
+        """Returns the next indices, the same ones until they are taken; raises StopIteration."""
+        _, kept, ahead = self.position
+        if ahead:
+            return ahead[0]
+        if not kept:
             # One call, so that Ctrl-C cannot come between drawing and keeping.
             with self.generators.default:
-                self._kept.extend(itertools.islice(self._iterator, 1))
-        if not self._kept:
+                kept.extend(itertools.islice(self._iterator, 1))
+        if not kept:
             self._ended = True
             raise StopIteration
-        return self._kept[0]
+        return kept[0]
 
-    def take(self, indices: Any) -> None:
-        """The caller has the indices that peek() has returned. May be called again."""
-        if self._kept and self._kept[0] is indices:
-            self._taken, self._kept = self._taken + 1, []
+    def position_after(self) -> tuple[int, list[Any], tuple[Any, ...]]:
+        """Returns `position` after what peek() has returned was taken."""
+        taken, kept, ahead = self.position
+        return (taken, kept, ahead[1:]) if ahead else (taken + 1, [], ahead)
 
     @property
     def _is_stateful(self) -> bool:

@@ -107,11 +107,10 @@ class WorkerIterator(LoaderIterator):
         if queue not in self._active:
             return
         try:
-            indices = self._next_indices()
+            ticket, indices = self._new_ticket()
         except StopIteration:
             return
         assert self._pool is not None
-        ticket = self._new_ticket(indices)
         self._jobs[ticket] = queue
         self._pool.post(ticket, queue, indices)
 
