@@ -52,12 +52,21 @@ def can_be_chosen_from(column: Column) -> bool:
     return column.values is not None or not _is_collated(column)
 
 
-def chosen(column: Column, rows: Sequence[int]) -> Column:
-    """Returns the column of the samples `rows`, for what travels beside the pipeline."""
-    if column.values is not None:
-        beside, _, failure = _collated([column.values[row] for row in rows])
-        return column._replace(beside=beside, failure=failure)
-    return column._replace(data=[column.data[row] for row in rows])
+def chosen(parts: Sequence[tuple[Column, Sequence[int]]]) -> Column:
+    """Returns the column of some samples, for what travels beside the pipeline.
+
+    Args:
+        parts: columns of the same field, and the samples of each.
+    """
+    values = [
+        (column.data if column.values is None else column.values)[row]
+        for column, rows in parts
+        for row in rows
+    ]
+    if all(column.values is None for column, _ in parts):
+        return Column(values)
+    beside, _, failure = _collated(values)
+    return Column(None, beside, None, failure)
 
 
 class Fields(NamedTuple):

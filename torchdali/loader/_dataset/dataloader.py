@@ -13,6 +13,7 @@ from torch.utils.data import Dataset
 
 from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.loader._dataset.fill_stage import check_filling
 from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.progress import check_state, fresh_state
@@ -74,6 +75,9 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
             `pipeline`. "raise": the exception is raised. "skip": the batch has one sample less.
             "replace": the previous sample of the batch is used again (an iterable returns its next
             one). Such samples are listed in `errors`, and the first one is a warning.
+        fill_batches: with on_error="skip": samples of the next batches take the places of those
+            that were left out, so that all batches of an epoch but the last one are full. len() is
+            then the greatest number of batches. In one process only.
         max_errors: with "skip" and "replace": failed samples tolerated per epoch.
         errors_file: path of a file that each of `errors` is appended to, as a line of JSON.
         device: where batches arrive. Copies to a GPU overlap with its work, one batch ahead; with
@@ -123,6 +127,7 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         snapshot_every_n_steps: int | None = 1,
         workers: str = "processes",
         on_error: str = "raise",
+        fill_batches: bool = False,
         max_errors: int = 100,
         errors_file: str | os.PathLike[str] | None = None,
         device: torch.device | str | int | None = None,
@@ -132,6 +137,8 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
     ) -> None:
         _check_arguments(workers, on_error, max_errors, multiprocessing_context)
         _check_steps(snapshot_every_n_steps)
+        if fill_batches:
+            check_filling(locals())
         if pipeline is not None:
             _check_pipeline(pipeline, batch_size, batch_sampler)
             collate_fn = _collate_for(pipeline, collate_fn, fields, pipeline_options, on_error)
@@ -164,6 +171,7 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         self.snapshot_every_n_steps = snapshot_every_n_steps
         self.workers = workers
         self.on_error = on_error
+        self.fill_batches = fill_batches
         self.max_errors = max_errors
         self.errors_file = errors_file
         self.device = None if device is None else torch.device(device)

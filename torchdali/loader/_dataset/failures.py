@@ -36,6 +36,11 @@ class EpochFailures:
             log.begin_epoch(state["epoch"], state["errors"])
         self._is_silent = log.count > 0  # the warning was given
 
+    @property
+    def count_so_far(self) -> int:
+        """Samples of the epoch that have failed."""
+        return self._log.count
+
     def begin_batch(self, number: int) -> None:
         """Numbers the batch that the user gets next."""
         self._log.batch = number

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import torch
 
 from torchdali import fn
@@ -19,12 +18,12 @@ from torchdali._graph.pytree import flatten
 from torchdali.errors import (
     ArgumentError,
     ArgumentTypeError,
-    DataError,
     TorchdaliError,
     _make,
     _with_context,
 )
-from torchdali.loader._dataset.columns import Column, Fields, can_be_chosen_from, chosen
+from torchdali.loader._dataset.columns import Fields, can_be_chosen_from
+from torchdali.loader._dataset.made_rows import MadeRows
 from torchdali.loader._dataset.pipeline_options import PipelineOptions
 from torchdali.loader.fields import FieldMarks, Layout, described
 from torchdali.pipeline import Pipeline
@@ -216,17 +215,14 @@ class FedPipeline:
         """The user has what outputs_of() has returned."""
         driver_of(self.pipeline).settle()
 
-    def outputs_of(self, submitted: Any, batch: Fields) -> Any:
-        """Returns a batch in the structure of the function, the same one until settle().
+    def outputs_of(self, submitted: Any, batch: Fields) -> MadeRows | None:
+        """Returns what was made of a batch, the same until settle().
 
         None if all of its samples have failed.
 
         Args:
             submitted: what submit() has returned.
             batch: that it was called with.
-
-        Raises:
-            DataError: a field that travels beside the pipeline cannot be collated.
         """
         *made, _ = driver_of(self.pipeline).outputs_of(submitted)
         rows = driver_of(self.pipeline).failures.value_rows
@@ -234,18 +230,7 @@ class FedPipeline:
             return None
         if self._declared is not None:
             self._declared.check_outputs(made)
-        outputs = iter(made)
-        return self._structure.rebuild(
-            [
-                _tensors(next(outputs)) if field is None else _beside(batch, field, rows)
-                for field in self._fields
-            ]
-        )
-
-
-def _tensors(batch: Any) -> Any:
-    """Returns an output as one tensor, or as a list of tensors if shapes differ."""
-    return batch.as_torch() if batch.is_dense_tensor() else batch.as_torch_list()
+        return MadeRows(made, batch, rows, self._fields, self._structure)
 
 
 def _no_data(batch: Fields, index: int) -> Exception:
@@ -263,37 +248,6 @@ def _no_data(batch: Fields, index: int) -> Exception:
         else "return arrays, tensors, numbers, bytes or pathlib.Path, or return the field from "
         "`pipeline` as it is",
     )
-
-
-def _beside(batch: Fields, index: int, rows: Sequence[int] | None) -> Any:
-    """Returns a field that travels beside the pipeline; `rows`: the samples, None: all."""
-    column = batch.columns[index]
-    if rows is not None:
-        column = chosen(column, rows)
-    if column.failure is not None:
-        raise _make(
-            DataError,
-            f"DataLoader: {described(batch.names, index)} cannot be collated: {column.failure}",
-            fix="return tensors or arrays, or leave the field out of what `pipeline` returns",
-        )
-    return _together(column) if column.beside is None else column.beside
-
-
-def _together(column: Column) -> Any:
-    """Returns the data of a column as one tensor, or as a list of tensors if shapes differ."""
-    tensors = [_as_tensor(value) for value in column.data]
-    first = tensors[0]
-    if all(t.shape == first.shape and t.dtype == first.dtype for t in tensors):
-        return torch.stack(tensors)
-    return [tensor.clone() for tensor in tensors]
-
-
-def _as_tensor(value: Any) -> torch.Tensor:
-    if isinstance(value, torch.Tensor):
-        return value
-    if not value.flags.writeable or any(stride < 0 for stride in value.strides):
-        value = np.array(value)
-    return torch.from_numpy(value)
 
 
 def _location(function: Callable[..., Any]) -> SourceLocation | None:

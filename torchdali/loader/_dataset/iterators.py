@@ -19,6 +19,7 @@ from torchdali.loader._dataset.fetch import (
     SampleErrors,
     is_stateful,
 )
+from torchdali.loader._dataset.fill_stage import FillStage, check_single_process
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.progress import Progress, Step
 from torchdali.loader._dataset.randomness import Generators
@@ -78,9 +79,14 @@ class LoaderIterator(BaseIterator):
         self._resumed = resumed
         self._options = FetchOptions.of(loader)
         self._pipeline = _pipeline_stage(loader, state)
+        self._filling: FillStage | None = None
+        if loader.fill_batches:
+            check_single_process(loader)
+            self._filling = FillStage(loader)
+        made = in_turn(self._pipeline, self._filling)
         copies = device_stage(loader.device)  # from page-locked memory, which it makes
-        self._stage = in_turn(self._pipeline, copies)
-        self._pins_outputs = self._pipeline is not None and copies is None
+        self._stage = in_turn(made, copies)
+        self._pins_outputs = made is not None and copies is None
         state.random_streams.forget_seed()
         self._steps: list[Step] = []  # of jobs without a batch, until the next batch
         self._tickets = 0
@@ -116,12 +122,15 @@ class LoaderIterator(BaseIterator):
         log = self._loader_state.bad_samples
         self._failures = EpochFailures(loader, log, resumed)
         self._progress = Progress(
-            self._indices, self.base_seed, self._worker_states, self._keeps_states, state, log
-        )
+            self._indices, self.base_seed, self._worker_states, self._keeps_states, state, log,
+            self._filling is not None,
+        )  # fmt: skip
         self._progress.shared_seed = self.shared_seed
         self._resumed_at = (state["given"], state["set_epoch"]) if state else None
         if self._stage is not None:
             self._stage.progress = self._progress
+        if self._filling is not None and self._progress.filling is not None:
+            self._filling.start_epoch(self._failures, self._progress.filling)
         if self._pipeline is not None:
             stream = self._loader_state.random_streams.begin(
                 self._pipeline.given_seed, int(self.base_seed), resumed

@@ -35,6 +35,7 @@ class PipelineStage(Stage):
         self._batch_size = size if isinstance(size, int) else 0
         self._idle: list[FedPipeline] = state.idle_pipelines
         self._clock = state.clock
+        self._is_filled = loader.fill_batches  # by the next stage
         self._on_error = None if loader.on_error == "raise" else loader.on_error
         self._bad_samples = state.bad_samples
         self._current: FedPipeline | None = None
@@ -109,8 +110,10 @@ class PipelineStage(Stage):
         pipeline, submitted, batch = begun
         indices = self.progress.indices_of(self._finishing) if self.progress else None
         self._bad_samples.sources = indices and [f"index {index!r}" for index in indices]
-        outputs = pipeline.outputs_of(submitted, batch)
-        return NO_SAMPLES if outputs is None else outputs
+        made = pipeline.outputs_of(submitted, batch)
+        if made is None:
+            return NO_SAMPLES
+        return made if self._is_filled else made.whole()
 
     def release(self, begun: Any) -> None:
         """See Stage."""

@@ -16,7 +16,7 @@ from torchdali.loader._dataset.resuming import check_workers, epoch_number, num_
 from torchdali.loader._dataset.sampling import IndexStream
 from torchdali.loader._dataset.torch_internals import is_iterable, reported_length
 
-__all__ = ["Progress", "Step", "check_state", "fresh_state"]
+__all__ = ["Filling", "Progress", "Step", "check_state", "fresh_state"]
 
 _VERSION = 2
 _KEYS = {
@@ -24,6 +24,21 @@ _KEYS = {
     *("shared_seed", "length", "pipeline"),
     *("sampling", "ahead", "random", "set_epoch", "workers", "ended", "turn"),
 }
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Where the user of a loader with `fill_batches` is.
+
+    Attributes:
+        rows: of the next batch of the loader, that the user has already.
+        batches: of the loader, that the user has all rows of.
+        errors: samples that have failed until then.
+    """
+
+    rows: int
+    batches: int
+    errors: int
 
 
 @dataclass(frozen=True)
@@ -37,7 +52,8 @@ class Step:
         ended: whether the worker has no more batches.
         has_batch: whether the user gets a batch.
         samples: of the batch, if a pipeline processes it.
-        errors: samples of the job that could not be read; None: none.
+        errors: samples of the job that could not be read; None: none, or they were counted.
+        filling: where the user is afterwards; None: a batch further, and no sample has failed.
     """
 
     ticket: int
@@ -47,6 +63,7 @@ class Step:
     has_batch: bool = True
     samples: int = 0
     errors: SampleErrors | None = None
+    filling: Filling | None = None
 
 
 class Progress:
@@ -59,6 +76,7 @@ class Progress:
         keeps_states: whether workers have states.
         state: the state() to continue from; None: the beginning.
         bad_samples: those of the epoch, as far as the user is.
+        fills: whether batches are filled.
 
     Attributes:
         given: batches that the user has.
@@ -68,6 +86,8 @@ class Progress:
         fetcher: has the present state, if nothing is fetched ahead; else None.
         stream: of the pipeline; None if the loader has none.
         shared_seed: of a data pipe; None for other datasets.
+        filling: where the user is if batches are filled, without batches since then that were full
+            by themselves; else None.
         due: the steps of the batch that the user got last, until settle(). They are set in an
             assignment, which Ctrl-C cannot separate from the return of the batch.
     """
@@ -80,8 +100,11 @@ class Progress:
         keeps_states: bool,
         state: dict[str, Any] | None,
         bad_samples: BadSampleLog,
+        fills: bool = False,
     ) -> None:
         self._bad_samples = bad_samples
+        self.filling = _begin_filling(state) if fills else None
+        self._given_then: int = state["given"] if state else 0  # when `filling` was set
         self._seed = seed
         self._indices = indices
         self._ahead: dict[int, Any] = {}  # ticket -> indices of a batch that the user does not have
@@ -152,7 +175,10 @@ class Progress:
         given = self.given + sum(step.has_batch for step in steps)
         samples = sum(step.samples for step in steps)
         samples += 0 if self.stream is None else self.stream.samples
+        filling = steps[-1].filling
         self.given, self._last_ticket = given, steps[-1].ticket
+        if filling is not None:
+            self.filling, self._given_then = filling, given
         if self.stream is not None:
             self.stream.samples = samples
 
@@ -181,13 +207,14 @@ class Progress:
         """Returns what state_dict() of the loader returns."""
         self.settle()
         iterable = is_iterable(loader)
+        filling = None if self.finished else self.filling
         return {
             "version": _VERSION,
             "num_workers": loader.num_workers,
             "iterable": iterable,
             "begun": True,
             "given": self.given,
-            "errors": self._bad_samples.count,
+            "errors": self._bad_samples.count if filling is None else filling.errors,
             "epoch": self._bad_samples.epoch,
             "finished": self.finished,
             "seed": self._seed,
@@ -201,7 +228,20 @@ class Progress:
             "ended": sorted(self.ended),
             "turn": self.turn,
             "pipeline": None if self.stream is None else asdict(self.stream),
+            "filling": filling
+            and {
+                "rows": filling.rows,
+                "batches": filling.batches + self.given - self._given_then,
+            },
         }
+
+
+def _begin_filling(state: Mapping[str, Any] | None) -> Filling:
+    """Returns where the user is in the epoch of a state; None: at the beginning."""
+    if state is None:
+        return Filling(0, 0, 0)
+    filling = state.get("filling") or {"rows": 0, "batches": state["given"]}
+    return Filling(filling["rows"], filling["batches"], state["errors"])
 
 
 def fresh_state(loader: Any, generator: GlobalGenerator) -> dict[str, Any]:
@@ -234,6 +274,7 @@ def fresh_state(loader: Any, generator: GlobalGenerator) -> dict[str, Any]:
         "ended": [],
         "turn": 0,
         "pipeline": None,
+        "filling": None,
     }
 
 
@@ -256,5 +297,13 @@ def check_state(loader: Any, state: Any) -> None:
             "load_state_dict(): the state is of an "
             + ("iterable" if state["iterable"] else "indexed")
             + " dataset, that of this loader is not",
+        )
+    filling = state.get("filling")
+    if filling and filling["rows"] and not loader.fill_batches:
+        raise _make(
+            ArgumentError,
+            "load_state_dict(): the state is of a loader with `fill_batches`, which has returned a "
+            "part of a batch",
+            fix="pass fill_batches=True",
         )
     check_workers(loader, state)

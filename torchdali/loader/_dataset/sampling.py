@@ -26,10 +26,14 @@ class _BatchIndices:
     Args:
         source: the batch sampler.
         state: the state() of an earlier iterator; None: the beginning.
+        keeps_rest: whether a last batch that is not full is returned, also with `drop_last`.
     """
 
-    def __init__(self, source: BatchSampler, state: dict[str, Any] | None) -> None:
+    def __init__(
+        self, source: BatchSampler, state: dict[str, Any] | None, keeps_rest: bool = False
+    ) -> None:
         self._source = source
+        self._drops_rest = source.drop_last and not keeps_rest
         self._state = state
         if state is not None and state["sampler"] is not None:
             source.sampler.load_state_dict(state["sampler"])  # type: ignore[union-attr]
@@ -55,7 +59,7 @@ class _BatchIndices:
         batch.extend(itertools.islice(self.samples, size - len(batch)))
         self.ended = len(batch) < size
         self._part = []
-        if not batch or (self._source.drop_last and len(batch) < size):
+        if not batch or (self._drops_rest and len(batch) < size):
             raise StopIteration
         return batch
 
@@ -105,6 +109,7 @@ class IndexStream:
     ) -> None:
         self.generators = generators
         self._sampler = index_sampler(loader)
+        self._keeps_rest = loader.fill_batches
         drawn = 0 if state is None else state["drawn"]
         self.position: tuple[int, list[Any], tuple[Any, ...]] = (drawn, [], tuple(ahead))
         self._ended = False
@@ -142,7 +147,7 @@ class IndexStream:
 
     def _iterate(self, state: Any = None, iterator: Iterator[Any] | None = None) -> Iterator[Any]:
         if type(self._sampler) is BatchSampler:
-            return _BatchIndices(self._sampler, state)
+            return _BatchIndices(self._sampler, state, self._keeps_rest)
         return iter(self._sampler) if iterator is None else iterator
 
     def _note_first(self) -> Iterator[Any]:
