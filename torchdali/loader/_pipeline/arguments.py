@@ -8,10 +8,12 @@ from typing import Any
 
 from torchdali._common.bad_samples import ON_ERROR
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.loader._filling import not_alone
 from torchdali.loader._pipeline.epochs import SHARD_POLICIES
 from torchdali.loader._pipeline.pipeline_set import PipelineSet
+from torchdali.loader._pipeline.ranks import Ranks
 
-__all__ = ["check_arguments", "check_effects", "check_integer"]
+__all__ = ["check_arguments", "check_effects", "check_filling", "check_integer"]
 
 
 def check_arguments(arguments: Mapping[str, Any]) -> None:
@@ -28,6 +30,12 @@ def check_arguments(arguments: Mapping[str, Any]) -> None:
         raise _make(ArgumentTypeError, f"`mask` is {mask!r}, expected a bool or a string")
     if arguments["drop_last"] and arguments["pad_last"]:
         raise _make(ArgumentError, "`drop_last` and `pad_last` exclude each other")
+    if arguments["fill_batches"]:
+        pipelines, on_error = arguments["pipelines"], arguments["on_error"]
+        if on_error not in (None, "skip"):
+            raise _not_skipped(on_error)
+        if isinstance(pipelines, (list, tuple)) and len(pipelines) > 1:
+            raise not_alone("PipelineLoader", len(pipelines))
     for name, least in {"seed": 0, "batch_size": 1, "size": 1, "max_errors": 0}.items():
         if arguments[name] is not None:
             check_integer(name, arguments[name], least)
@@ -65,6 +73,36 @@ def check_effects(
                 f"`{name}` has no effect: the number of samples is not known in advance",
                 fix="pass `size`",
             )
+
+
+def check_filling(pipelines: PipelineSet, ranks: Ranks, pad_last: bool | None) -> None:
+    """Raises ArgumentError if batches of pipelines cannot be filled.
+
+    Args:
+        pipelines: of the loader, built.
+        ranks: of this process.
+        pad_last: of the loader.
+    """
+    if pipelines.on_error != "skip":
+        raise _not_skipped(pipelines.on_error)
+    count = pipelines.shards(ranks)[0].world_size
+    if count > 1:
+        raise not_alone("PipelineLoader", count)
+    if pad_last or (pad_last is None and pipelines.pads):
+        name = "`pad_last`" if pad_last else "`pad_last_batch` of the reader"
+        raise _make(
+            ArgumentError,
+            f"`fill_batches` and {name} exclude each other",
+            fix="pass pad_last=False, and drop_last=True if the last batch must be full",
+        )
+
+
+def _not_skipped(on_error: str) -> Exception:
+    return _make(
+        ArgumentError,
+        f"`fill_batches` with on_error={on_error!r}: it is for samples that are left out",
+        fix='pass on_error="skip"',
+    )
 
 
 def check_integer(name: str, value: Any, least: int) -> None:

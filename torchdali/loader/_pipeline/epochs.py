@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which samples and batches each rank has in an epoch. Numbers only; docs/design/loop.md."""
+"""Which samples and batches each rank has in an epoch; docs/design/loop.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["SHARD_POLICIES", "EpochProgress", "EpochShard", "Position"]
+from torchdali.loader._filling import BatchFiller
+from torchdali.pipeline._checkpoint_format import Checkpoint
+
+__all__ = ["SHARD_POLICIES", "Before", "EpochProgress", "EpochShard", "Position"]
 
 SHARD_POLICIES = ("equal", "padded", "exact")
 
@@ -21,12 +24,14 @@ class Position:
         consumed: samples of the epoch that all ranks together have had.
         batches: batches of the epoch that each rank has had.
         errors: samples of those that failed on this rank.
+        rows: samples of the batches after it that this rank has had, if batches are filled.
     """
 
     epoch: int = 0
     consumed: int = 0
     batches: int = 0
     errors: int = 0
+    rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,21 @@ class EpochShard:
         }
 
 
+@dataclass(frozen=True)
+class Before:
+    """Where a loader that fills its batches was before a batch.
+
+    Attributes:
+        number: of the batch.
+        errors: samples of the epoch that had failed.
+        checkpoints: of pipelines with external sources; else None.
+    """
+
+    number: int
+    errors: int
+    checkpoints: Sequence[Checkpoint] | None
+
+
 class EpochProgress:
     """How far one pass over an epoch is.
 
@@ -136,25 +156,38 @@ class EpochProgress:
         begin: where it begins.
         shards: what each pipeline returns; None: as much as its external sources have.
         mid_epoch: whether external sources are inside the epoch at `begin`.
+        filler: fills the batches; None: they are returned as they are.
 
     Attributes:
-        shards, mid_epoch: as the arguments.
-        taken: batches that were returned, or have failed.
+        shards, mid_epoch, filler: as the arguments.
+        taken: batches that were taken, or have failed.
+        ended: whether there are no more batches to take.
         over: whether the epoch has ended.
+        taking: before the batch that is being taken, if batches are filled; else None.
     """
 
     def __init__(
-        self, begin: Position, shards: Sequence[EpochShard | None], mid_epoch: bool
+        self,
+        begin: Position,
+        shards: Sequence[EpochShard | None],
+        mid_epoch: bool,
+        filler: BatchFiller[Before] | None,
     ) -> None:
-        self.restart(begin, shards, mid_epoch)
+        self.restart(begin, shards, mid_epoch, filler)
 
     def restart(
-        self, begin: Position, shards: Sequence[EpochShard | None], mid_epoch: bool
+        self,
+        begin: Position,
+        shards: Sequence[EpochShard | None],
+        mid_epoch: bool,
+        filler: BatchFiller[Before] | None,
     ) -> None:
         """Begins at another position."""
         self._begin, self.shards, self.mid_epoch = begin, shards, mid_epoch
+        self.filler = filler
+        self.taking: Before | None = None
         self.taken = 0
-        self.over = False
+        self.ended = self.over = False
 
     @property
     def is_unused(self) -> bool:
@@ -165,14 +198,26 @@ class EpochProgress:
     def has_no_more(self) -> bool:
         """Whether all pipelines have returned their batches."""
         known = [shard.batches for shard in self.shards if shard is not None]
-        return bool(known) and self.taken >= max(known)
+        return self.ended or (bool(known) and self.taken >= max(known))
+
+    @property
+    def before(self) -> Before | None:
+        """Before the first batch of which the user does not have all samples.
+
+        None if batches are not filled, or the user has all samples of those that were taken.
+        """
+        held = self.filler.held if self.filler is not None else ()
+        return held[0].note if held else self.taking
 
     @property
     def position(self) -> Position:
-        """The position after the last batch."""
-        if not self.taken:
-            return self._begin
+        """The position after the last batch that the user has."""
+        before = self.before
+        number = self.taken if before is None else before.number
+        rows = 0 if self.filler is None else self.filler.rows_given
+        if not number:
+            return replace(self._begin, rows=rows)
         shard = self.shards[0]
         if shard is not None:
-            return shard.position_after(self.taken - 1)
-        return Position(self._begin.epoch, 0, self._begin.batches + self.taken)
+            return replace(shard.position_after(number - 1), rows=rows)
+        return Position(self._begin.epoch, 0, self._begin.batches + number, rows=rows)

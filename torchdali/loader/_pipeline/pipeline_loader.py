@@ -16,15 +16,22 @@ import torch
 
 from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
 from torchdali.errors import ArgumentTypeError, PipelineError, _make
-from torchdali.loader._pipeline.arguments import check_arguments, check_effects, check_integer
-from torchdali.loader._pipeline.bad_samples import ErrorPolicy, PipelineOutput, lost_batch
-from torchdali.loader._pipeline.epochs import EpochProgress, EpochShard, Position
+from torchdali.loader._filling import BatchFiller
+from torchdali.loader._pipeline.arguments import (
+    check_arguments,
+    check_effects,
+    check_filling,
+    check_integer,
+)
+from torchdali.loader._pipeline.bad_samples import ErrorPolicy
+from torchdali.loader._pipeline.batches import EpochBatches
+from torchdali.loader._pipeline.epochs import Before, EpochProgress, EpochShard, Position
 from torchdali.loader._pipeline.iterator import EpochIterator
-from torchdali.loader._pipeline.outputs import OutputConverter, Padded, with_mask
+from torchdali.loader._pipeline.outputs import OutputConverter, Padded
 from torchdali.loader._pipeline.pipeline_set import PipelineSet
 from torchdali.loader._pipeline.ranks import Ranks, find_ranks
 from torchdali.loader._pipeline.seeds import Seeds
-from torchdali.loader._pipeline.state import position_of, read_state, write_state
+from torchdali.loader._pipeline.state import check_whole, position_of, read_state, write_state
 from torchdali.pipeline import Pipeline
 from torchdali.pipeline._checkpoint_format import Checkpoint
 from torchdali.stats import PipelineStats
@@ -79,6 +86,9 @@ class PipelineLoader(ListsBadSamples):
             as they are, such as int32 [N, 1].
         on_error, max_errors, errors_file: as arguments of Pipeline, for samples that fail; None: as
             the pipeline says. A batch without samples is passed over.
+        fill_batches: with on_error="skip": samples of the next batches take the places of those
+            that were left out, so that all batches of an epoch but the last one are full. len() is
+            then the greatest number of batches. For one pipeline in one process.
 
     Raises:
         ArgumentError, ArgumentTypeError: an argument is wrong, or contradicts another or a reader.
@@ -117,6 +127,7 @@ class PipelineLoader(ListsBadSamples):
         ragged: str | Mapping[str, str] | None = None,
         labels: bool = True,
         on_error: str | None = None,
+        fill_batches: bool = False,
         max_errors: int | None = None,
         errors_file: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -129,13 +140,13 @@ class PipelineLoader(ListsBadSamples):
         self._batch_size = batch_size
         self._shuffle, self._seeds = shuffle, Seeds(seed, generator)
         self._policy, self._drop_last, self._pad_last = shards, drop_last, pad_last
-        self._mask, self._ragged, self._labels = mask, ragged, labels
+        self._ragged, self._labels, self._fills = ragged, labels, fill_batches
+        self._batches = EpochBatches(self._pipelines, mask, self._ranks)
         self._next = Position()  # where the next iter() begins
         self._next_mid_epoch = False  # whether external sources are inside the epoch there
         self._epoch_chosen = False  # set_epoch() was called after the last batch
         self._loaded: dict[str, Any] | None = None  # state that the next iter() continues from
         self._progress: EpochProgress | None = None  # of the last iterator
-        self._converters: list[OutputConverter] = []  # one for each pipeline
 
     # -- epochs
 
@@ -201,7 +212,7 @@ class PipelineLoader(ListsBadSamples):
                 "the loader has no length: the number of samples is not known in advance",
                 fix="pass `size`",
             )
-        return shard.total_batches
+        return replace(shard, drop_last=bool(self._drop_last)).total_batches
 
     def __iter__(self) -> EpochIterator:
         """Begins an epoch, or continues from a loaded state; drops what was prefetched."""
@@ -214,14 +225,19 @@ class PipelineLoader(ListsBadSamples):
         self._progress = EpochProgress(*self._begin_epoch())
         return EpochIterator(self._next_batch, self.__len__, self._progress)
 
-    def _begin_epoch(self) -> tuple[Position, list[EpochShard | None], bool]:
+    def _begin_epoch(
+        self,
+    ) -> tuple[Position, list[EpochShard | None], bool, BatchFiller[Before] | None]:
         """Begins the next epoch; returns the arguments of its EpochProgress."""
         begin, mid_epoch = self._next, self._next_mid_epoch
         shards = [self._shard(ranks) for ranks in self._pipelines.shards(self._ranks())]
         self._pipelines.begin_epoch(shards, mid_epoch, begin)
         self._next, self._next_mid_epoch = Position(begin.epoch + 1), False
         self._epoch_chosen = False
-        return begin, shards, mid_epoch
+        filler: BatchFiller[Before] | None = None
+        if self._fills:
+            filler = BatchFiller(self.batch_size, bool(self._drop_last), begin.rows)
+        return begin, shards, mid_epoch, filler
 
     def _ranks(self) -> Ranks:
         return find_ranks(self._rank, self._world_size)
@@ -235,7 +251,9 @@ class PipelineLoader(ListsBadSamples):
     def _position(self) -> Position:
         running = self._running
         if running is not None:
-            return replace(running.position, errors=self.error_count)
+            before = running.before
+            errors = self.error_count if before is None else before.errors
+            return replace(running.position, errors=errors)
         if self._loaded is not None:
             return position_of(self._loaded)
         return self._next
@@ -247,16 +265,20 @@ class PipelineLoader(ListsBadSamples):
             checkpoints = [Checkpoint.decode(text) for text in loaded["pipelines"]]
             self._seeds.resume(loaded["seed"], checkpoints[0].seed)
         is_new = self._pipelines.prepare(self._batch_size, checkpoints, self._seeds.pipelines)
-        if is_new or not self._converters:
-            self._converters = [
+        if is_new or not self._batches.converters:
+            self._batches.converters = [
                 OutputConverter(structure, self._ragged, self._labels)
                 for structure in self._pipelines.structures
             ]
             own = {"drop_last": self._drop_last, "pad_last": self._pad_last}
             check_effects(self._pipelines, self._shuffle, self._policy, own)
+            if self._fills:
+                check_filling(self._pipelines, self._ranks(), self._pad_last)
         if loaded is None:
             return
         self._pipelines.check_state(loaded, self._facts(), self._ranks())
+        if not self._fills:
+            check_whole(loaded)
         self._loaded, self._progress = None, None
         self._next = position_of(loaded)
         self._next_mid_epoch = bool(loaded["within"])
@@ -282,7 +304,7 @@ class PipelineLoader(ListsBadSamples):
             num_shards=ranks.world_size,
             batch_size=self.batch_size,
             policy=self._policy,
-            drop_last=bool(self._drop_last),
+            drop_last=bool(self._drop_last) and not self._fills,
             pad_last=pads if self._pad_last is None else bool(self._pad_last),
             seed=self._seeds.order(self._pipelines.shards_are_here(self._ranks())),
             shuffle=self._shuffles(),
@@ -300,44 +322,12 @@ class PipelineLoader(ListsBadSamples):
                 "the loop is over: another iter(), set_epoch() or load_state_dict() came after it",
                 fix="make a second PipelineLoader to iterate twice at the same time",
             )
-        while True:
-            number, shards = progress.taken, progress.shards
-            if progress.has_no_more:
-                progress.over = True
-                raise StopIteration
-            self._epoch_chosen = False
-            try:
-                outputs = self._pipelines.run(number, shards)
-            except StopIteration:
-                progress.over = True
-                raise
-            except Exception:
-                progress.taken += 1  # the batch is lost
-                raise
-            try:
-                batches = self._converted(outputs, shards, number)
-            except Exception:
-                self._pipelines.collected, progress.taken = None, number + 1
-                raise
-            batch = batches if self._pipelines.is_list else batches[0] if batches else None
-            # No call follows that Ctrl-C could interrupt: the caller gets the batch.
-            self._pipelines.collected, progress.taken = None, number + 1
-            if batches:
-                return batch
-
-    def _converted(
-        self, outputs: Sequence[PipelineOutput], shards: Sequence[EpochShard | None], number: int
-    ) -> list[Any]:
-        """Returns the batches of pipelines as the user gets them; those without samples are not."""
-        batches = []
-        for output in outputs:
-            valid = output.valid(shards[output.pipeline], number)
-            if valid:
-                batch = self._converters[output.pipeline].batch(output.leaves, len(valid))
-                batches.append(with_mask(batch, valid, self._mask))
-        if not batches and self._ranks().world_size > 1:
-            raise lost_batch(number)
-        return batches
+        chosen, self._epoch_chosen = self._epoch_chosen, False
+        try:
+            return self._batches.next(progress)
+        except StopIteration:
+            self._epoch_chosen = chosen
+            raise
 
     # -- states
 
@@ -353,12 +343,15 @@ class PipelineLoader(ListsBadSamples):
         if self._loaded is not None:
             return dict(self._loaded)
         self._prepare()
+        running = self._running
+        before = None if running is None else running.before
+        checkpoints = None if before is None else before.checkpoints
         return write_state(
             self._position(),
             self._facts(),
-            mid_epoch=self._running is not None or self._next_mid_epoch,
+            mid_epoch=running is not None or self._next_mid_epoch,
             world_size=self._pipelines.shards(self._ranks())[0].world_size,
-            pipelines=self._pipelines.snapshots(),
+            pipelines=checkpoints or self._pipelines.snapshots(),
         )
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:

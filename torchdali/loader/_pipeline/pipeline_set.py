@@ -220,6 +220,13 @@ class PipelineSet:
         """Whether the built pipelines have readers."""
         return bool(self._reader_metas)
 
+    @property
+    def on_error(self) -> str:
+        """What happens to samples that fail: "skip" also if an operator says so and no one else."""
+        driver = driver_of(self._pipelines[0])
+        by_default = "skip" if driver.failures.lets_samples_fail else "raise"
+        return self._policy.on_error or driver.options.on_error or by_default
+
     # -- epochs
 
     def shards_are_here(self, ranks: Ranks) -> bool:
@@ -325,6 +332,18 @@ class PipelineSet:
                     "state_dict() of a loader whose pipeline has external sources",
                     fix="pass enable_checkpointing=True where the pipeline is made",
                 )
+        return [driver.snapshot() for driver in drivers]
+
+    def snapshots_of_sources(self) -> list[Checkpoint] | None:
+        """Returns snapshots() if state_dict() needs them as they are now.
+
+        Without external sources they do not change, and without enable_checkpointing there are
+        none.
+        """
+        drivers = [driver_of(pipeline) for pipeline in self._pipelines]
+        has_sources = any(driver.input_names for driver in drivers)
+        if not has_sources or not all(driver.options.enable_checkpointing for driver in drivers):
+            return None
         return [driver.snapshot() for driver in drivers]
 
     def _resume(self, checkpoints: Sequence[Checkpoint]) -> None:

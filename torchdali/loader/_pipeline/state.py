@@ -10,7 +10,7 @@ from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._pipeline.epochs import Position
 from torchdali.pipeline._checkpoint_format import Checkpoint, integer
 
-__all__ = ["check_facts", "position_of", "read_state", "write_state"]
+__all__ = ["check_facts", "check_whole", "position_of", "read_state", "write_state"]
 
 _VERSION = 1
 
@@ -38,6 +38,7 @@ def write_state(
         "consumed": position.consumed,
         "batches": position.batches,
         "errors": position.errors,
+        "rows": position.rows,
         "within": mid_epoch,
         "world_size": world_size,
         **facts,
@@ -66,7 +67,8 @@ def read_state(state: Any) -> dict[str, Any]:
             "seed": 0,
         }.items():
             integer(state, key, least)
-        integer({"errors": state.get("errors", 0)}, "errors")
+        for key in ("errors", "rows"):
+            integer({key: state.get(key, 0)}, key)
         if state.get("version") != _VERSION:
             raise ValueError(f"its version is {state.get('version')!r}, not {_VERSION}")
         if not isinstance(state.get("pipelines"), list) or not state["pipelines"]:
@@ -87,7 +89,19 @@ def read_state(state: Any) -> dict[str, Any]:
 def position_of(state: Mapping[str, Any]) -> Position:
     """Returns the position in a state."""
     keys = ("epoch", "consumed", "batches")
-    return Position(**{key: state[key] for key in keys}, errors=state.get("errors", 0))
+    later = {key: state.get(key, 0) for key in ("errors", "rows")}
+    return Position(**{key: state[key] for key in keys}, **later)
+
+
+def check_whole(state: Mapping[str, Any]) -> None:
+    """Raises ArgumentError if a loader without `fill_batches` cannot continue from a state."""
+    if state.get("rows"):
+        raise _make(
+            ArgumentError,
+            "load_state_dict(): the state is of a loader with `fill_batches`, which has returned a "
+            "part of a batch",
+            fix="pass fill_batches=True",
+        )
 
 
 def check_facts(state: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
