@@ -18,6 +18,7 @@ from torch.utils.data import Dataset, DistributedSampler, IterableDataset
 from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader import DataLoader
+from torchdali.loader._one_ahead import OneAhead
 from torchdali.loader._pipeline.pipeline_loader import PipelineLoader
 from torchdali.loader._pipeline.ranks import Ranks, find_ranks, local_rank
 from torchdali.pipeline import Pipeline
@@ -57,7 +58,8 @@ class DataModule(LightningDataModule, ListsBadSamples):
         batch_size: of each process; None: as pipelines say, 1 for datasets.
         pipeline_args: keyword arguments of all functions.
         loader_args: arguments of PipelineLoader, or for datasets of torchdali.DataLoader, such as
-            `on_error`. The samples that failed are in `errors`, those of all stages.
+            `on_error`. The samples that failed are in `errors`, those of all stages. With
+            `fill_batches` Lightning fetches one training batch ahead, since len() is not known.
         stages: for some stages other values: {"val": {"batch_size": 256, "loader_args": ...}};
             `pipeline_args` and `loader_args` there are added to those of all stages.
 
@@ -172,8 +174,8 @@ class DataModule(LightningDataModule, ListsBadSamples):
     def _make(self, stage: str) -> Any:
         """Returns the loaders of a stage; those made before (Lightning reloads) are closed."""
         for old in self._loaders.pop(stage, []):
-            if isinstance(old, PipelineLoader):
-                old.close()
+            if isinstance(_inner(old), PipelineLoader):
+                _inner(old).close()
         source = self._sources[stage]
         made: Any
         if isinstance(source, Mapping):
@@ -189,6 +191,13 @@ class DataModule(LightningDataModule, ListsBadSamples):
         return made
 
     def _loader(self, stage: str, source: Any) -> Any:
+        loader = self._new_loader(stage, source)
+        # len() of a loader that fills its batches is a bound, and Lightning needs to know the last
+        # batch of an epoch, to validate after it.
+        fills = stage == "train" and self._option(stage, "loader_args").get("fill_batches")
+        return OneAhead(loader) if fills else loader
+
+    def _new_loader(self, stage: str, source: Any) -> Any:
         ranks = self._ranks()
         batch_size = self._option(stage, "batch_size")
         arguments = self._option(stage, "loader_args")
@@ -237,13 +246,13 @@ class DataModule(LightningDataModule, ListsBadSamples):
             reset: reset the counters afterwards.
         """
         return {
-            stage: [loader.stats(reset=reset) for loader in loaders if hasattr(loader, "stats")]
+            stage: [one.stats(reset=reset) for one in map(_inner, loaders) if hasattr(one, "stats")]
             for stage, loaders in self._loaders.items()
         }
 
     def __torchdali_bad_samples__(self) -> list[BadSampleLog]:
         """Returns what has the records of samples that failed, of all loaders."""
-        loaders = [one for loaders in self._loaders.values() for one in loaders]
+        loaders = [_inner(one) for loaders in self._loaders.values() for one in loaders]
         return [log for loader in loaders for log in loader.__torchdali_bad_samples__()]
 
     # -- states
@@ -274,6 +283,10 @@ class DataModule(LightningDataModule, ListsBadSamples):
             )
         for loader, state in zip(loaders, states, strict=True):
             loader.load_state_dict(state)
+
+
+def _inner(loader: Any) -> Any:
+    return loader.loader if isinstance(loader, OneAhead) else loader
 
 
 def _dataset_loader(

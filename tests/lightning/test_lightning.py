@@ -328,3 +328,52 @@ def test_samples_that_fail_are_left_out_and_listed(tmp_path):
     trainer_of(tmp_path, max_epochs=1).fit(model, data)
     assert model.of_epoch(0) == [i for i in range(SIZE) if i not in (3, 9)]
     assert [error.source for error in data.errors] == [paths[3], paths[9]]
+
+
+class SavesAll(Callback):
+    """Saves a checkpoint after each training batch, and after the validation of each epoch."""
+
+    def __init__(self, folder):
+        self.folder, self.steps = folder, []
+
+    def save(self, trainer):
+        self.steps.append(trainer.global_step)
+        trainer.save_checkpoint(self.folder / f"{len(self.steps)}.ckpt")
+
+    def on_train_batch_end(self, trainer, *_):
+        self.save(trainer)
+
+    def on_validation_end(self, trainer, _model):
+        self.save(trainer)
+
+
+def test_filled_batches_are_validated_and_resumed(tmp_path):
+    bad = (1, 2, 8, 15, 16, 20)
+    paths = write_files(tmp_path / "images", SIZE, dict.fromkeys(bad, "text"))
+
+    def data():
+        options = {"on_error": "skip", "fill_batches": True, "seed": 3}
+        return DataModule(
+            decoded, decoded, batch_size=4, pipeline_args={"paths": paths, "seed": 1},
+            loader_args=options, stages={"train": {"loader_args": {"shuffle": True}}},
+        )  # fmt: skip
+
+    def trained(path=None, callbacks=()):
+        model, module = Recorder(), data()
+        trainer_of(tmp_path, callbacks=list(callbacks), num_sanity_val_steps=0).fit(
+            model, module, ckpt_path=path, weights_only=False
+        )
+        assert module.error_count == 2 * len(bad)  # of training and validation
+        return model.seen
+
+    saves = SavesAll(tmp_path)
+    whole = trained(callbacks=[saves])
+    assert [len(found) for _, found in whole["train"]] == [4, 4, 4, 4, 2] * 2
+    good = [i for i in range(SIZE) if i not in bad]
+    for epoch in range(2):
+        assert sorted(label for e, found in whole["train"] if e == epoch for label in found) == good
+        assert [label for e, found in whole["val"] if e == epoch for label in found] == good
+    for number, step in enumerate(saves.steps[:-2]):
+        resumed = trained(tmp_path / f"{number + 1}.ckpt")
+        assert resumed["train"] == whole["train"][step:]
+        assert len(resumed["val"]) in (5, 10)
