@@ -6,11 +6,13 @@ from __future__ import annotations
 import io
 import json
 
+import numpy as np
 import pytest
 import torch
+from helpers.interruptions import interrupted
 
 from tests.loader.pipeline.numbered_files import counted, labels, numbers, write_numbers
-from torchdali import PipelineLoader
+from torchdali import PipelineLoader, fn, pipeline_def
 
 SIZE = 203
 
@@ -218,3 +220,27 @@ def test_a_checkpoint_of_the_pipeline_is_an_error_that_explains_it(root):
         resumed.run()
     with pytest.raises(ValueError, match=r"(?s)with `checkpoint` cannot be.*load_state_dict"):
         len(PipelineLoader(resumed))
+
+
+@pipeline_def(batch_size=2, num_threads=1, enable_checkpointing=True)
+def two_sources():
+    """A source, and random numbers of the same samples."""
+    source = fn.external_source(source=lambda i: np.array([[2 * i], [2 * i + 1]]))
+    return source, fn.random.uniform(range=[0.0, 1.0], seed=5)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_state_after_an_interruption_is_before_the_batch_that_was_not_returned():
+    loader = PipelineLoader(two_sources, size=1 << 20)
+    iterator = iter(loader)
+    for number, (where, batch) in enumerate(interrupted(iterator.__next__, returns=False)):
+        state = loader.state_dict()
+        source, values = next(iterator) if batch is None else batch
+        assert source.tolist() == [2 * number, 2 * number + 1], where
+        if batch is None and number % 3 == 0:
+            resumed = PipelineLoader(two_sources, size=1 << 20)
+            resumed.load_state_dict(state)
+            again = next(iter(resumed))
+            assert torch.equal(again[0], source), where
+            assert torch.equal(again[1], values), where
+            resumed.close()

@@ -27,15 +27,28 @@ class EpochBatches:
         mask: of the loader.
         ranks: returns the rank of this process.
 
-    Attributes:
-        converters: one for each pipeline.
     """
 
     def __init__(
         self, pipelines: PipelineSet, mask: bool | str, ranks: Callable[[], Ranks]
     ) -> None:
         self._pipelines, self._mask, self._ranks = pipelines, mask, ranks
-        self.converters: list[OutputConverter] = []
+        self._converters: list[OutputConverter] = []
+        self._notes_sources = False
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether prepare() was called."""
+        return bool(self._converters)
+
+    def prepare(self, converters: list[OutputConverter]) -> None:
+        """Takes note of pipelines that are new, and built.
+
+        Args:
+            converters: one for each of them.
+        """
+        self._converters = converters
+        self._notes_sources = self._pipelines.have_resumable_sources
 
     def next(self, progress: EpochProgress) -> Any:
         """Returns the next batch of an epoch.
@@ -68,9 +81,15 @@ class EpochBatches:
                 return batch
 
     def _outputs(self, progress: EpochProgress) -> list[PipelineOutput]:
-        """Returns the outputs of the next batch, the same ones until _taken()."""
+        """Returns the outputs of the next batch, the same ones until `collected` is None."""
+        pipelines = self._pipelines
+        notes = self._notes_sources or progress.filler is not None
+        if notes and pipelines.collected is None:
+            # run() moves the sources on before the user has the batch.
+            sources = pipelines.snapshots() if self._notes_sources else None
+            progress.taking = Before(progress.taken, pipelines.bad_samples.count, sources)
         try:
-            return self._pipelines.run(progress.taken, progress.shards)
+            return pipelines.run(progress.taken, progress.shards)
         except StopIteration:
             raise
         except Exception:
@@ -84,12 +103,12 @@ class EpochBatches:
         try:
             batches = self._converted(outputs, progress.shards, number)
         except Exception:
-            pipelines.collected, progress.taken = None, number + 1
+            pipelines.collected, progress.taken, progress.taking = None, number + 1, None
             raise
         batch = batches if pipelines.is_list else batches[0] if batches else None
         found = bool(batches), batch
         # No call follows that Ctrl-C could interrupt: the caller gets the batch.
-        pipelines.collected, progress.taken = None, number + 1
+        pipelines.collected, progress.taken, progress.taking = None, number + 1, None
         return found
 
     def _converted(
@@ -100,7 +119,7 @@ class EpochBatches:
         for output in outputs:
             valid = output.valid(shards[output.pipeline], number)
             if valid:
-                batch = self.converters[output.pipeline].batch(output.leaves, len(valid))
+                batch = self._converters[output.pipeline].batch(output.leaves, len(valid))
                 batches.append(with_mask(batch, valid, self._mask))
         if not batches and self._ranks().world_size > 1:
             raise lost_batch(number)
@@ -110,18 +129,15 @@ class EpochBatches:
         """Takes the next batch; returns whether the user gets it as it is, and the batch."""
         filler, pipelines, number = progress.filler, self._pipelines, progress.taken
         assert filler is not None
-        log = pipelines.bad_samples
-        if pipelines.collected is None:
-            progress.taking = Before(number, log.count, pipelines.snapshots_of_sources())
+        (output,) = self._outputs(progress)
         before = progress.taking
         assert before is not None
-        (output,) = self._outputs(progress)
         valid = output.valid(progress.shards[0], number)
         found, held, skip = (False, None), filler.held, filler.skip
         if valid:
             rows = _OutputRows(output.leaves, len(valid), self._make)
             try:
-                if filler.passes(rows, log.count > 0):
+                if filler.passes(rows, pipelines.bad_samples.count > 0):
                     found = True, rows.whole()
                 else:
                     held, skip = filler.with_batch(rows, before)
@@ -134,7 +150,7 @@ class EpochBatches:
 
     def _make(self, leaves: Sequence[Any], count: int) -> Any:
         """Returns the outputs of the one pipeline as the user gets them."""
-        batch = with_mask(self.converters[0].batch(leaves, count), [True] * count, self._mask)
+        batch = with_mask(self._converters[0].batch(leaves, count), [True] * count, self._mask)
         return [batch] if self._pipelines.is_list else batch
 
 

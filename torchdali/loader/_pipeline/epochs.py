@@ -136,7 +136,7 @@ class EpochShard:
 
 @dataclass(frozen=True)
 class Before:
-    """Where a loader that fills its batches was before a batch.
+    """Where a loader was before a batch that the user does not have, or not all of.
 
     Attributes:
         number: of the batch.
@@ -163,7 +163,7 @@ class EpochProgress:
         taken: batches that were taken, or have failed.
         ended: whether there are no more batches to take.
         over: whether the epoch has ended.
-        taking: before the batch that is being taken, if batches are filled; else None.
+        taking: before the batch that is being taken, if that has to be known; else None.
     """
 
     def __init__(
@@ -204,7 +204,8 @@ class EpochProgress:
     def before(self) -> Before | None:
         """Before the first batch of which the user does not have all samples.
 
-        None if batches are not filled, or the user has all samples of those that were taken.
+        None if the user has all samples of those that were taken, or `taken` and the pipelines say
+        as much.
         """
         held = self.filler.held if self.filler is not None else ()
         return held[0].note if held else self.taking

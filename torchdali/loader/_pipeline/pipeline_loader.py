@@ -265,11 +265,13 @@ class PipelineLoader(ListsBadSamples):
             checkpoints = [Checkpoint.decode(text) for text in loaded["pipelines"]]
             self._seeds.resume(loaded["seed"], checkpoints[0].seed)
         is_new = self._pipelines.prepare(self._batch_size, checkpoints, self._seeds.pipelines)
-        if is_new or not self._batches.converters:
-            self._batches.converters = [
-                OutputConverter(structure, self._ragged, self._labels)
-                for structure in self._pipelines.structures
-            ]
+        if is_new or not self._batches.is_prepared:
+            self._batches.prepare(
+                [
+                    OutputConverter(structure, self._ragged, self._labels)
+                    for structure in self._pipelines.structures
+                ]
+            )
             own = {"drop_last": self._drop_last, "pad_last": self._pad_last}
             check_effects(self._pipelines, self._shuffle, self._policy, own)
             if self._fills:

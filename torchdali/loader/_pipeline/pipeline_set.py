@@ -334,17 +334,12 @@ class PipelineSet:
                 )
         return [driver.snapshot() for driver in drivers]
 
-    def snapshots_of_sources(self) -> list[Checkpoint] | None:
-        """Returns snapshots() if state_dict() needs them as they are now.
-
-        Without external sources they do not change, and without enable_checkpointing there are
-        none.
-        """
+    @property
+    def have_resumable_sources(self) -> bool:
+        """Whether there are external sources whose position state_dict() needs, and can tell."""
         drivers = [driver_of(pipeline) for pipeline in self._pipelines]
-        has_sources = any(driver.input_names for driver in drivers)
-        if not has_sources or not all(driver.options.enable_checkpointing for driver in drivers):
-            return None
-        return [driver.snapshot() for driver in drivers]
+        checkpoints = all(driver.options.enable_checkpointing for driver in drivers)
+        return checkpoints and any(driver.input_names for driver in drivers)
 
     def _resume(self, checkpoints: Sequence[Checkpoint]) -> None:
         if len(checkpoints) != len(self._pipelines):
