@@ -1,77 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/batch.h"
 
-#include <ATen/EmptyTensor.h>
-#include <ATen/ops/empty.h>
-#include <c10/core/TensorImpl.h>
-
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/batch_context.h"
 
 namespace torchdali {
 namespace {
 
-constexpr at::ScalarType kScalarTypes[kNumDTypes] = {
-    at::kByte, at::kUInt16, at::kUInt32, at::kUInt64, at::kChar,   at::kShort,
-    at::kInt,  at::kLong,   at::kHalf,   at::kFloat,  at::kDouble, at::kBool};
-
 // Alignment of the slices of a block: what kernels prefer, and more than any element needs.
 constexpr int64_t kAlign = 256;
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-char* at_offset(const c10::Storage& storage, int64_t offset) {
-  return static_cast<char*>(storage.mutable_data()) + offset;
-}
-
-c10::Storage allocate_storage(size_t size_bytes, MemoryKind kind, c10::Device device) {
-  const auto bytes = static_cast<int64_t>(size_bytes);
-  try {
-    if (kind != MemoryKind::kDevice || device.is_cpu()) {
-      const bool pinned = kind == MemoryKind::kPinned && !device.is_cpu();
-      return at::detail::empty_cpu({bytes}, at::kByte, pinned).storage();
-    }
-    return at::empty({bytes}, at::TensorOptions(at::kByte).device(device)).storage();
-  } catch (const c10::Error& e) {  // torch has no special class for running out of host memory
-    // On a GPU it may also be the error of a kernel that ran before.
-    if (kind == MemoryKind::kDevice && !device.is_cpu() &&
-        dynamic_cast<const c10::OutOfMemoryError*>(&e) == nullptr)
-      raise(ErrorKind::kRuntime, "CUDA failed: ", e.what_without_backtrace());
-    const char* what = kind == MemoryKind::kHost     ? "out of memory"
-                       : kind == MemoryKind::kPinned ? "out of pinned memory"
-                                                     : "out of GPU memory";
-    raise(ErrorKind::kRuntime, what, ": ", size_bytes, " bytes for an output",
-          to_fix(kind == MemoryKind::kDevice ? "use smaller batches or a smaller "
-                                               "prefetch_queue_depth, or free other tensors on "
-                                               "the GPU"
-                                             : ""));
-  }
+char* at_offset(const Storage& storage, int64_t offset) {
+  return static_cast<char*>(storage.data()) + offset;
 }
 
 }  // namespace
 
-at::ScalarType to_scalar_type(DType dtype) {
-  TORCHDALI_ASSERT(dtype != DType::kNone, "");
-  return kScalarTypes[static_cast<int>(dtype)];
+Storage Storage::on_host(size_t size_bytes) {
+  constexpr size_t kAlignment = 64;  // a cache line, and the widest vectors
+  const size_t rounded = std::max(size_bytes, size_t{1}) + kAlignment - 1;
+  void* data = rounded < size_bytes
+                   ? nullptr
+                   : std::aligned_alloc(kAlignment, rounded / kAlignment * kAlignment);
+  TORCHDALI_CHECK_KIND(kRuntime, data != nullptr, "out of memory: ", size_bytes,
+                       " bytes for an output");
+  return {data, size_bytes, MemoryKind::kHost, {data, std::free}};
 }
 
-DType from_scalar_type(at::ScalarType type) {
-  for (int i = 0; i < kNumDTypes; ++i)
-    if (kScalarTypes[i] == type) return static_cast<DType>(i);
-  raise(ErrorKind::kType, "tensors of type ", c10::toString(type), " are not supported");
-}
-
-c10::Storage StoragePool::acquire(size_t size_bytes) {
-  if (kind_ != MemoryKind::kHost) return allocate_storage(size_bytes, kind_, device_);
+Storage StoragePool::acquire(size_t size_bytes) {
+  if (kind_ != MemoryKind::kHost) return device_->allocate(kind_, size_bytes);
   const std::lock_guard lock(mutex_);
-  for (const c10::Storage& s : kept_) {
-    if (s.use_count() == 1 && s.nbytes() >= size_bytes && s.nbytes() / 2 <= size_bytes) return s;
+  for (const Storage& s : kept_) {
+    if (s.is_unshared() && s.size_bytes() >= size_bytes && s.size_bytes() / 2 <= size_bytes)
+      return s;
   }
-  c10::Storage fresh = allocate_storage(size_bytes, kind_, device_);
+  Storage fresh = Storage::on_host(size_bytes);
   if (kept_.size() >= max_kept_) {
     // Drops one that is unused, else the oldest, which lives on while it is referenced.
-    auto victim = std::find_if(kept_.begin(), kept_.end(),
-                               [](const c10::Storage& s) { return s.use_count() == 1; });
+    auto victim =
+        std::find_if(kept_.begin(), kept_.end(), [](const Storage& s) { return s.is_unshared(); });
     kept_.erase(victim == kept_.end() ? kept_.begin() : victim);
   }
   kept_.push_back(fresh);
@@ -80,14 +50,14 @@ c10::Storage StoragePool::acquire(size_t size_bytes) {
 
 void StoragePool::release_unused() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(kept_, [](const c10::Storage& s) { return s.use_count() == 1; });
+  std::erase_if(kept_, [](const Storage& s) { return s.is_unshared(); });
 }
 
 Batch::Batch(int size, std::shared_ptr<StoragePool> pool)
     : pool_(std::move(pool)), own_(size), samples_(size) {}
 
 // Null if there is not enough memory: allocated one by one, the samples may need less.
-c10::Storage Batch::acquire_for_all(int64_t sample_bytes) {
+Storage Batch::acquire_for_all(int64_t sample_bytes) {
   int64_t bytes = 0;
   if (__builtin_mul_overflow(sample_bytes, static_cast<int64_t>(samples_.size()), &bytes))
     return {};
@@ -118,11 +88,11 @@ void Batch::check_alike(const SampleView& view) const {
 // its own storage.
 Batch::Slice Batch::take_slice(int64_t bytes) {
   if (pool_->memory_kind() == MemoryKind::kHost)
-    return {allocate_storage(static_cast<size_t>(bytes), MemoryKind::kHost, pool_->device())};
+    return {Storage::on_host(static_cast<size_t>(bytes))};
   const std::lock_guard lock(mutex_);
   const int64_t size = aligned(bytes);
   if (blocks_.empty() ||
-      static_cast<int64_t>(blocks_.back().storage.nbytes()) - blocks_.back().used < size) {
+      static_cast<int64_t>(blocks_.back().storage.size_bytes()) - blocks_.back().used < size) {
     const int64_t expected = blocks_.empty() ? pool_->expected_bytes.load() : 0;
     blocks_.push_back({pool_->acquire(static_cast<size_t>(std::max(size, expected)))});
   }
@@ -166,7 +136,7 @@ void Batch::allocate_all(std::span<const int> indices, std::span<SampleView* con
     dense = dense && view->shape == first_.shape;
   }
   const int64_t bytes = first_.size_bytes();
-  const c10::Storage storage =
+  const Storage storage =
       pool_->acquire(static_cast<size_t>(dense ? bytes * std::ssize(views) : total));
   if (dense) shared_ = storage;
   else blocks_.push_back({storage, total});
@@ -199,7 +169,7 @@ void Batch::share(std::span<const Batch* const> from, std::span<const int> indic
     const auto index = static_cast<size_t>(indices[k]);
     if (!whole) {
       const Slice& own = from[k]->own_[index];
-      const c10::Storage& storage = own.storage ? own.storage : from[k]->shared_;
+      const Storage& storage = own.storage ? own.storage : from[k]->shared_;
       own_[index] = {storage, static_cast<char*>(views[k]->data) - at_offset(storage, 0)};
     }
     samples_[index] = *views[k];
@@ -209,18 +179,18 @@ void Batch::share(std::span<const Batch* const> from, std::span<const int> indic
 void Batch::mirror(const Batch& from, const Copy& copy) {
   first_ = from.first_;
   started_ = from.started_;
-  std::vector<std::pair<c10::Storage, c10::Storage>> made;  // from, to
-  for (const c10::Storage& storage : from.storages()) {
-    auto bytes = static_cast<int64_t>(storage.nbytes());
+  std::vector<std::pair<Storage, Storage>> made;  // from, to
+  for (const Storage& storage : from.storages()) {
+    auto bytes = static_cast<int64_t>(storage.size_bytes());
     if (from.shared_ && storage.is_alias_of(from.shared_))
       bytes = from.size() * first_.size_bytes();
     for (const Block& block : from.blocks_)
       if (storage.is_alias_of(block.storage)) bytes = block.used;
-    c10::Storage to = pool_->acquire(static_cast<size_t>(bytes));
+    Storage to = pool_->acquire(static_cast<size_t>(bytes));
     if (bytes > 0) copy(to, storage, bytes);
     made.emplace_back(storage, to);
   }
-  const auto copy_of = [&](const c10::Storage& storage) {
+  const auto copy_of = [&](const Storage& storage) {
     const auto found = std::find_if(made.begin(), made.end(), [&](const auto& pair) {
       return pair.first.is_alias_of(storage);
     });
@@ -239,44 +209,26 @@ void Batch::mirror(const Batch& from, const Copy& copy) {
   }
 }
 
-at::Tensor Batch::view_of(const c10::Storage& storage, int64_t byte_offset,
-                          const Shape& shape) const {
-  const auto type = c10::scalarTypeToTypeMeta(to_scalar_type(first_.dtype));
-  const auto key = storage.device().is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
-  at::Tensor t = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage),
-                                                          c10::DispatchKeySet(key), type);
-  t.unsafeGetTensorImpl()->set_sizes_contiguous(c10::IntArrayRef(shape.begin(), shape.end()));
-  t.unsafeGetTensorImpl()->set_storage_offset(byte_offset / itemsize(first_.dtype));
-  return t;
-}
-
-std::optional<at::Tensor> Batch::dense() const {
+std::optional<BatchTensor> Batch::dense() const {
   if (!shared_) return std::nullopt;
   for (const Slice& s : own_)
     if (s.storage) return std::nullopt;
   Shape shape{size()};
   for (int64_t extent : first_.shape) shape.push_back(extent);
-  return view_of(shared_, 0, shape);
+  return BatchTensor{shared_, 0, first_.dtype, shape};
 }
 
-std::vector<at::Tensor> Batch::tensors() const {
-  std::vector<at::Tensor> out;
-  out.reserve(samples_.size());
-  for (int i = 0; i < size(); ++i) out.push_back(tensor(i));
-  return out;
-}
-
-at::Tensor Batch::tensor(int index) const {
+BatchTensor Batch::tensor(int index) const {
   const Slice& own = own_[index];
-  return own.storage ? view_of(own.storage, own.offset, samples_[index].shape)
-                     : view_of(shared_, index * first_.size_bytes(), samples_[index].shape);
+  if (own.storage) return {own.storage, own.offset, first_.dtype, samples_[index].shape};
+  return {shared_, index * first_.size_bytes(), first_.dtype, samples_[index].shape};
 }
 
-std::vector<c10::Storage> Batch::storages() const {
-  std::vector<c10::Storage> found;
-  const auto add = [&](const c10::Storage& storage) {
+std::vector<Storage> Batch::storages() const {
+  std::vector<Storage> found;
+  const auto add = [&](const Storage& storage) {
     if (!storage) return;
-    for (const c10::Storage& s : found)
+    for (const Storage& s : found)
       if (s.is_alias_of(storage)) return;
     found.push_back(storage);
   };
@@ -286,8 +238,8 @@ std::vector<c10::Storage> Batch::storages() const {
 }
 
 std::pair<int64_t, int64_t> Batch::reserved_bytes() const {
-  const auto bytes = [](const c10::Storage& s) {
-    return s ? static_cast<int64_t>(s.nbytes()) : int64_t{0};
+  const auto bytes = [](const Storage& s) {
+    return s ? static_cast<int64_t>(s.size_bytes()) : int64_t{0};
   };
   int64_t total = bytes(shared_), largest = samples_.empty() ? 0 : total / size();
   for (size_t i = 0; i < own_.size(); ++i) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch: one output of one iteration as torch tensors. The only header of core that includes ATen.
+// Batch: one output of one iteration as tensors.
 #pragma once
-
-#include <ATen/core/Tensor.h>
 
 #include <atomic>
 #include <functional>
@@ -13,27 +11,31 @@
 #include <utility>
 #include <vector>
 
-#include "core/memory_kind.h"
+#include "core/storage.h"
 #include "core/view.h"
 
 namespace torchdali {
 
-at::ScalarType to_scalar_type(DType dtype);
-// Raises kType for types that DALI does not have (bfloat16, complex, ...).
-DType from_scalar_type(at::ScalarType type);
+// A tensor of a batch. Its elements are contiguous.
+struct BatchTensor {
+  Storage storage;
+  int64_t offset = 0;  // bytes
+  DType dtype = DType::kNone;
+  Shape shape;
+};
 
 // The storages of one output, reused from iteration to iteration. A storage is reused only if
-// nothing else references it, so tensors that the user keeps never change. Pinned and device memory
-// is not pooled here: torch's allocators do that, and know which streams still use it. Any thread.
+// nothing else references it, so tensors that the user keeps never change. Memory of a device is
+// not pooled here: torch's allocators do that, and know which streams still use it. Any thread.
 class StoragePool {
  public:
+  // `device` is used for other kinds of memory than kHost.
   explicit StoragePool(size_t max_kept, MemoryKind kind = MemoryKind::kHost,
-                       c10::Device device = c10::Device(c10::kCPU))
+                       const DeviceMemory* device = nullptr)
       : max_kept_(max_kept), kind_(kind), device_(device) {}
-  c10::Storage acquire(size_t size_bytes);
+  Storage acquire(size_t size_bytes);
   void release_unused();
   MemoryKind memory_kind() const { return kind_; }
-  c10::Device device() const { return device_; }
   // Whether the last batch was ragged. Then the next does not try one allocation for all samples.
   std::atomic<bool> expect_ragged{false};
   // Size of the largest ragged batch in pinned memory, which the next one allocates at once.
@@ -42,9 +44,9 @@ class StoragePool {
  private:
   const size_t max_kept_;
   const MemoryKind kind_;
-  const c10::Device device_;
+  const DeviceMemory* const device_;
   std::mutex mutex_;
-  std::vector<c10::Storage> kept_;
+  std::vector<Storage> kept_;
 };
 
 // Written by many threads, each sample once; read after the last one.
@@ -62,7 +64,7 @@ class Batch {
   void share(std::span<const Batch* const> from, std::span<const int> indices,
              std::span<SampleView* const> views);
   // Gives the batch the memory layout of `from` and calls copy(to, from, bytes) for each block.
-  using Copy = std::function<void(const c10::Storage& to, const c10::Storage& from, int64_t bytes)>;
+  using Copy = std::function<void(const Storage& to, const Storage& from, int64_t bytes)>;
   void mirror(const Batch& from, const Copy& copy);
   const SampleView& sample(int index) const { return samples_[index]; }
   int size() const { return static_cast<int>(samples_.size()); }
@@ -70,13 +72,11 @@ class Batch {
   MemoryKind memory_kind() const { return pool_->memory_kind(); }
 
   // The [N, ...] tensor if all samples have one shape. nullopt for an empty batch.
-  std::optional<at::Tensor> dense() const;
-  // One tensor per sample; slices of dense() if there is one.
-  std::vector<at::Tensor> tensors() const;
-  // The tensor of one sample that was allocated. Shares the storage.
-  at::Tensor tensor(int index) const;
+  std::optional<BatchTensor> dense() const;
+  // The tensor of one sample that was allocated; a slice of dense() if there is one.
+  BatchTensor tensor(int index) const;
   // The storages of the samples.
-  std::vector<c10::Storage> storages() const;
+  std::vector<Storage> storages() const;
   // Bytes of memory: of all samples, and the largest of one sample. A storage that all samples
   // share counts in equal parts.
   std::pair<int64_t, int64_t> reserved_bytes() const;
@@ -86,23 +86,22 @@ class Batch {
  private:
   // Memory of one sample outside of shared_.
   struct Slice {
-    c10::Storage storage;
+    Storage storage;
     int64_t offset = 0;  // bytes
   };
   // A storage that samples are packed into, one after the other.
   struct Block {
-    c10::Storage storage;
+    Storage storage;
     int64_t used = 0;
   };
-  c10::Storage acquire_for_all(int64_t sample_bytes);
+  Storage acquire_for_all(int64_t sample_bytes);
   void check_alike(const SampleView& view) const;
   Slice take_slice(int64_t bytes);
-  at::Tensor view_of(const c10::Storage& storage, int64_t byte_offset, const Shape& shape) const;
   const std::shared_ptr<StoragePool> pool_;
   std::mutex mutex_;
   bool started_ = false;
   SampleView first_;           // the first sample that was allocated; the others must match it
-  c10::Storage shared_;        // size * first_.size_bytes(), or null
+  Storage shared_;             // size * first_.size_bytes(), or null
   std::vector<Slice> own_;     // per sample; null storage: in shared_
   std::vector<Block> blocks_;  // the storages of slices in pinned and device memory
   std::vector<SampleView> samples_;

@@ -3,18 +3,14 @@
 // emulation on the host: docs/design/gpu.md.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <c10/core/Event.h>
-#include <c10/core/StreamGuard.h>
-
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "core/storage.h"
 #include "gpu/launch.h"
 
 namespace torchdali::gpu {
@@ -28,56 +24,68 @@ struct DeviceOptions {
   bool emulated = false;
 };
 
+// A point of a stream.
+class Event {
+ public:
+  Event() = default;
+  virtual ~Event() = default;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  // Waits until the work queued before is done.
+  virtual void synchronize() const = 0;
+  // Whether it is done.
+  virtual bool is_done() const = 0;
+};
+
 // One thread at a time queues work, since the stages that do so are ordered.
-class Device {
+class Device final : public DeviceMemory {
  public:
   explicit Device(const DeviceOptions& options);
 
   // While it exists, the kernels' stream is the calling thread's current one.
   class Scope {
    public:
-    explicit Scope(Device& device) {
-      if (!device.emulated_) guard_.emplace(device.kernel_stream());
-    }
+    explicit Scope(const Device& device) : guard_(device.make_current(device.kernel_stream_)) {}
 
    private:
-    std::optional<c10::StreamGuard> guard_;
+    std::shared_ptr<void> guard_;
   };
 
-  c10::Device torch_device() const { return device_; }
+  Storage allocate(MemoryKind kind, size_t size_bytes) const override;
+  // The number of the GPU; -1 if it is emulated.
+  int index() const { return index_; }
   void* stream() const { return stream_handle_; }
   // Copies bytes to device memory that kernels queued from now on may read. It may be released as
   // soon as they are queued.
-  at::Tensor upload(std::span<const std::byte> bytes) const { return upload({&bytes, 1}); }
+  Storage upload(std::span<const std::byte> bytes) const { return upload({&bytes, 1}); }
   // Memory of the kernels' stream. It may be released as soon as the last kernel that uses it is
   // queued.
   std::shared_ptr<void> workspace(int64_t bytes) const;
-  // Queues a copy from pinned memory on the stream for copies. Kernels queued after join_copies()
-  // see it.
-  void copy_to_device(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const;
+  // Queues a copy from pinned memory on the current stream. Kernels queued after join_copies() see
+  // one on the stream for copies.
+  void copy_to_device(const Storage& to, const Storage& from, int64_t bytes) const;
   // Calls fn() with the stream for copies as the current one.
   template <class Fn>
   void on_copy_stream(Fn&& fn) const {
-    std::optional<c10::StreamGuard> guard;
-    if (!emulated_) guard.emplace(copy_stream());
+    const auto guard = make_current(copy_stream_);
     fn();
   }
   // Kernels queued from now on wait for the copies queued before, and use the memory that was
   // copied to.
-  void join_copies(std::span<const c10::Storage> copied) const;
+  void join_copies(std::span<const Storage> copied) const;
   // Copies results of the kernels queued before; returns when the copy is complete.
-  void copy_to_host(const c10::Storage& to, const c10::Storage& from, int64_t bytes) const;
+  void copy_to_host(const Storage& to, const Storage& from, int64_t bytes) const;
 
   // Tells torch that the kernels' stream uses memory that was allocated on another stream.
-  void use_on_kernels(const c10::Storage& storage) const;
+  void use_on_kernels(const Storage& storage) const;
   // Waits until the kernels' stream is idle.
   void synchronize() const {
     if (const auto done = mark()) done->synchronize();
   }
   // An event on the kernels' stream. Null if there is nothing to wait for.
-  std::shared_ptr<c10::Event> mark() const;
+  std::shared_ptr<Event> mark() const;
   // Makes the calling thread's current stream wait for `mark` and use `used` from now on.
-  void hand_over(const c10::Event& mark, std::span<const c10::Storage> used) const;
+  void hand_over(const Event& mark, std::span<const Storage> used) const;
 
  private:
   friend void queue_kernels(const Device& device, std::span<const KernelLaunch> launches,
@@ -87,18 +95,14 @@ class Device {
   static size_t aligned(size_t bytes) {
     return (bytes + kUploadAlign - 1) / kUploadAlign * kUploadAlign;
   }
-  at::Tensor upload(std::span<const std::span<const std::byte>> parts) const;
+  Storage upload(std::span<const std::span<const std::byte>> parts) const;
   LaunchFn find(KernelId kernel) const;
 
-  c10::Stream kernel_stream() const {
-    return c10::Stream(c10::Stream::UNSAFE, device_, kernel_stream_);
-  }
-  c10::Stream copy_stream() const {
-    return c10::Stream(c10::Stream::UNSAFE, device_, copy_stream_);
-  }
-  const bool emulated_;
-  const c10::Device device_;
-  const c10::StreamId kernel_stream_, copy_stream_;
+  // Makes one of torch's streams the calling thread's current one while the result is held.
+  std::shared_ptr<void> make_current(int64_t stream) const;
+  bool is_emulated() const { return index_ < 0; }
+  const int index_;
+  const int64_t kernel_stream_, copy_stream_;  // torch's numbers
   void* const stream_handle_;
   const KernelLibrary& library_;
   std::unordered_map<std::string_view, const KernelEntry*> kernels_;

@@ -51,7 +51,7 @@ class NvJpeg {
   // previous one is decoded.
   struct Turn {
     nvjpeg::State state = nullptr;
-    std::shared_ptr<c10::Event> used;  // until this point of the stream
+    std::shared_ptr<Event> used;  // until this point of the stream
     std::shared_ptr<const void> owner;
   };
   struct Engine {

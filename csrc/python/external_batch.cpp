@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/batch.h"
+#include "python/torch_tensors.h"
 
 namespace torchdali {
 namespace {

@@ -15,6 +15,7 @@
 #include "python/output_rows.h"
 #include "python/plan_facts.h"
 #include "python/to_graph.h"
+#include "python/torch_tensors.h"
 
 namespace torchdali {
 namespace {
@@ -39,7 +40,7 @@ py::tuple to_output(const Executor& executor, const IterationData& iteration, in
   const py::object names = py::cast(executor.names(iteration, index));
   if (const Batch* batch = executor.output(iteration, index)) {
     const auto dense = batch->dense();
-    const py::object data = dense ? py::cast(*dense) : py::cast(batch->tensors());
+    const py::object data = dense ? py::cast(to_tensor(*dense)) : py::cast(to_tensors(*batch));
     return py::make_tuple(data, py::cast(batch->layout().str()), names);
   }
   const ExternalBatch& batch = executor.external_output(iteration, index);
@@ -59,10 +60,10 @@ py::tuple to_output(const Executor& executor, const IterationData& iteration, in
     const auto dense = batch->dense();
     py::object data = py::none();
     if (dense) {
-      data = select_rows(py::cast(*dense), rows);
+      data = select_rows(py::cast(to_tensor(*dense)), rows);
     } else {
       py::list all(static_cast<size_t>(iteration.batch_size));
-      for (const int row : rows) all[static_cast<size_t>(row)] = batch->tensor(row);
+      for (const int row : rows) all[static_cast<size_t>(row)] = to_tensor(batch->tensor(row));
       data = select_rows(all, rows);
     }
     return py::make_tuple(data, py::cast(batch->layout().str()), names);

@@ -82,10 +82,8 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
   if (options.memory_stats) memory_.resize(plan_.num_slots);
   TORCHDALI_CHECK_KIND(kUnsupported, plan_.last_device_stage < 0 || options.device != nullptr,
                        "the pipeline has operators on the GPU, and there is none");
-  const c10::Device device =
-      options.device == nullptr ? c10::Device(c10::kCPU) : options.device->torch_device();
   for (const MemoryKind kind : plan_.memory_kinds)
-    pools_.push_back(std::make_shared<StoragePool>(kKeptStorages, kind, device));
+    pools_.push_back(std::make_shared<StoragePool>(kKeptStorages, kind, options.device.get()));
   for (int i = 0; i < options.num_threads; ++i)
     runners_.push_back(std::make_unique<SampleRunner>(plan_, meters_, i));
   std::vector<StageTraits> stages(1);
@@ -280,11 +278,10 @@ void Executor::cancel() {
 
 void Executor::hand_over(const IterationData& iteration) const {
   if (iteration.on_device == nullptr) return;
-  std::vector<c10::Storage> used;
+  std::vector<Storage> used;
   for (const ValueBatch& output : plan_.outputs) {
     if (output.batch < 0) continue;
-    for (c10::Storage& s : iteration.batches[output.batch]->storages())
-      used.push_back(std::move(s));
+    for (Storage& s : iteration.batches[output.batch]->storages()) used.push_back(std::move(s));
   }
   options_.device->hand_over(*iteration.on_device, used);
 }

@@ -2,8 +2,6 @@
 // SampleRunner: takes one sample through the steps of a sample stage on one worker.
 #pragma once
 
-#include <c10/core/Event.h>
-
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -17,6 +15,10 @@
 #include "executor/run/scratch.h"
 
 namespace torchdali {
+
+namespace gpu {
+class Event;  // gpu/device.h
+}
 
 // The data of one iteration.
 struct IterationData {
@@ -32,7 +34,7 @@ struct IterationData {
   std::vector<IterationMemory> memory;  // per slot; empty without memory statistics
   BadSamples bad;
   std::atomic<bool> cancelled = false;    // the outputs are no longer wanted
-  std::shared_ptr<c10::Event> on_device;  // end of the work on the GPU; null without one
+  std::shared_ptr<gpu::Event> on_device;  // end of the work on the GPU; null without one
 
   uint64_t sample_id(int sample) const {
     return sample_ids.empty() ? first_sample_id + static_cast<uint64_t>(sample)

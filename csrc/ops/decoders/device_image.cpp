@@ -157,8 +157,8 @@ void DevicePart::decode_on_host(BatchContext& ctx, DecodingTasks& tasks, size_t 
   const gpu::Device& device = ctx.device();
   const auto size = static_cast<int64_t>(pixels.size());
   gpu::CopyTask task = gpu::make_copy(nullptr, image.out, size, 1, gpu::dense_axes(Shape{size}, 1));
-  const at::Tensor there = device.upload(pixels);
-  task.in = there.const_data_ptr();
+  const Storage there = device.upload(pixels);
+  task.in = there.data();
   gpu::queue_copies(device, std::span(&task, 1));
 }
 

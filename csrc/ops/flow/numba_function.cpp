@@ -273,9 +273,8 @@ class NumbaKernel final : public NumbaFunction {
   void launch(const BatchContext& ctx, const gpu::Device& device,
               const std::vector<const void*>& data, const std::vector<int64_t>& extents) const {
     std::vector<char> text(kMaxText);
-    const int64_t index = device.torch_device().is_cpu() ? -1 : device.torch_device().index();
     const int32_t failed = reinterpret_cast<LaunchFunction>(run_.address)(
-        data.data(), extents.data(), ctx.size(), device.stream(), index, text.data(),
+        data.data(), extents.data(), ctx.size(), device.stream(), device.index(), text.data(),
         static_cast<int64_t>(text.size()));
     if (failed == 0) return;
     Error error(ErrorKind::kRuntime, str_cat(run_.text, " failed: ", text.data()));

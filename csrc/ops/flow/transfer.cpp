@@ -13,9 +13,9 @@ namespace torchdali {
 namespace {
 
 // Packs the samples into pinned memory, unless they are in pinned memory.
-std::shared_ptr<Batch> pin(const BatchContext& ctx, c10::Device device) {
+std::shared_ptr<Batch> pin(const BatchContext& ctx, const gpu::Device& device) {
   auto batch = std::make_shared<Batch>(
-      ctx.batch_size(), std::make_shared<StoragePool>(0, MemoryKind::kPinned, device));
+      ctx.batch_size(), std::make_shared<StoragePool>(0, MemoryKind::kPinned, &device));
   const auto count = static_cast<size_t>(ctx.size());
   std::vector<SampleView> views(count);
   std::vector<SampleView*> pointers(count);
@@ -53,12 +53,12 @@ class CopyToGpu final : public Operator {
     std::shared_ptr<Batch> packed;
     const Batch* from = ctx.input_batch(0);
     if (from == nullptr || from->memory_kind() != MemoryKind::kPinned) {
-      packed = pin(ctx, device.torch_device());
+      packed = pin(ctx, device);
       from = packed.get();
     }
     Batch& to = ctx.output_batch(0);
     device.on_copy_stream([&] {
-      to.mirror(*from, [&](const c10::Storage& there, const c10::Storage& here, int64_t bytes) {
+      to.mirror(*from, [&](const Storage& there, const Storage& here, int64_t bytes) {
         device.copy_to_device(there, here, bytes);
       });
     });
@@ -80,10 +80,10 @@ class CopyToCpu final : public Operator {
     const gpu::Device::Scope scope(device);
     const Batch* from = ctx.input_batch(0);
     TORCHDALI_ASSERT(from != nullptr, "");
-    ctx.output_batch(0).mirror(
-        *from, [&](const c10::Storage& here, const c10::Storage& there, int64_t bytes) {
-          device.copy_to_host(here, there, bytes);
-        });
+    ctx.output_batch(0).mirror(*from,
+                               [&](const Storage& here, const Storage& there, int64_t bytes) {
+                                 device.copy_to_host(here, there, bytes);
+                               });
     ctx.adopt_output(0);
     return nullptr;
   }

@@ -9,6 +9,7 @@
 
 #include "core/batch_context.h"
 #include "python/functions/values.h"
+#include "python/torch_tensors.h"
 
 namespace torchdali {
 
@@ -77,7 +78,7 @@ class DeviceInputs final : public FunctionInputs {
 
  private:
   at::Tensor tensor(int input, int sample) const {
-    return batches_[static_cast<size_t>(input)]->tensor(sample);
+    return to_tensor(batches_[static_cast<size_t>(input)]->tensor(sample));
   }
   const ValueKind kind_;
   std::vector<const Batch*> batches_;

@@ -17,9 +17,9 @@ namespace {
 class CupyStreamScope {
  public:
   CupyStreamScope(const gpu::Device& device, bool wanted) {
-    if (wanted && !device.torch_device().is_cpu())
+    if (wanted && device.index() >= 0)
       stack_ = callback("_enter_cupy_stream")(reinterpret_cast<uintptr_t>(device.stream()),
-                                              static_cast<int>(device.torch_device().index()));
+                                              device.index());
   }
   ~CupyStreamScope() {  // NOLINT(bugprone-exception-escape): only if Python itself is broken
     if (!stack_) return;
@@ -36,6 +36,13 @@ class CupyStreamScope {
   py::object stack_;
 };
 
+// Whether torch's allocator has made a tensor, as it has made the memory of an output.
+bool has_allocator_of(const at::Tensor& tensor, const Storage& own) {
+  const auto deleter_of = [](const at::Tensor& t) { return t.storage().data_ptr().get_deleter(); };
+  return own.kind() != MemoryKind::kDevice ||
+         deleter_of(tensor) == deleter_of(*static_cast<const at::Tensor*>(own.owner().get()));
+}
+
 }  // namespace
 
 BorrowedObjects::~BorrowedObjects() {  // NOLINT(bugprone-exception-escape): as above
@@ -49,13 +56,13 @@ BorrowedObjects::~BorrowedObjects() {  // NOLINT(bugprone-exception-escape): as 
     for (py::object& object : objects) (void)object.release();
 }
 
-void BorrowedObjects::keep(std::shared_ptr<c10::Event> until, std::vector<py::object> objects) {
+void BorrowedObjects::keep(std::shared_ptr<gpu::Event> until, std::vector<py::object> objects) {
   if (until != nullptr && !objects.empty())
     kept_.emplace_back(std::move(until), std::move(objects));
 }
 
 void BorrowedObjects::release_done() {
-  while (!kept_.empty() && kept_.front().first->query()) kept_.pop_front();
+  while (!kept_.empty() && kept_.front().first->is_done()) kept_.pop_front();
 }
 
 GpuPythonFunction::GpuPythonFunction(const OpSpec& spec, ValueKind kind)
@@ -69,7 +76,8 @@ std::unique_ptr<BatchState> GpuPythonFunction::prepare_batch(BatchContext& ctx) 
   gpu::Device& device = ctx.device();
   if (synchronize_) device.synchronize();
   FunctionResults results(caller_.num_outputs(), ctx.batch_size());
-  results.device = device.torch_device();
+  if (device.index() >= 0)
+    results.device = {c10::kCUDA, static_cast<c10::DeviceIndex>(device.index())};
   {
     const gpu::Device::Scope scope(device);
     const CurrentStreamScope stream(device.stream());
@@ -128,9 +136,10 @@ void GpuPythonFunction::release(BatchContext& ctx, FunctionResults& results) {
     for (ForeignView& from : results.views[static_cast<size_t>(i)]) {
       if (!from.owner) continue;  // of a sample that does not run the operator
       if (!own.empty() && THPVariable_Check(from.owner.ptr())) {
-        const c10::Storage storage = py::cast<at::Tensor>(from.owner).storage();
-        if (storage.data_ptr().get_deleter() == own[0].data_ptr().get_deleter()) {
-          device.use_on_kernels(storage);
+        const auto tensor = std::make_shared<const at::Tensor>(py::cast<at::Tensor>(from.owner));
+        if (has_allocator_of(*tensor, own[0])) {
+          const at::Storage& all = tensor->storage();
+          device.use_on_kernels({all.mutable_data(), all.nbytes(), MemoryKind::kDevice, tensor});
           continue;
         }
       }

@@ -2,8 +2,6 @@
 // GpuPythonFunction: a user's function on the GPU.
 #pragma once
 
-#include <c10/core/Event.h>
-
 #include <deque>
 #include <memory>
 #include <optional>
@@ -12,6 +10,7 @@
 
 #include "core/batch_context.h"
 #include "core/operator.h"
+#include "gpu/device.h"
 #include "gpu/operator.h"
 #include "kernels/window/copy_gpu.h"
 #include "python/functions/function_caller.h"
@@ -26,12 +25,12 @@ class BorrowedObjects {
   BorrowedObjects(const BorrowedObjects&) = delete;
   BorrowedObjects& operator=(const BorrowedObjects&) = delete;
   // Keeps `objects` until the event; drops them at once if it is null. Needs the GIL.
-  void keep(std::shared_ptr<c10::Event> until, std::vector<py::object> objects);
+  void keep(std::shared_ptr<gpu::Event> until, std::vector<py::object> objects);
   // Drops objects whose event is done. Needs the GIL.
   void release_done();
 
  private:
-  std::deque<std::pair<std::shared_ptr<c10::Event>, std::vector<py::object>>> kept_;
+  std::deque<std::pair<std::shared_ptr<gpu::Event>, std::vector<py::object>>> kept_;
 };
 
 // A batch stage that queues work: calls the function with tensors on the GPU, on the stream of the

@@ -2,16 +2,15 @@
 #include "python/functions/values.h"
 
 #include <ATen/DLConvertor.h>
-#include <ATen/ops/from_blob.h>
 #include <pybind11/gil_safe_call_once.h>
 #include <pybind11/numpy.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <array>
 
-#include "core/batch.h"
 #include "kernels/window/strided_copy.h"
 #include "python/functions/callbacks.h"
+#include "python/torch_tensors.h"
 
 namespace torchdali {
 namespace {
@@ -71,12 +70,6 @@ const py::dtype& numpy_dtype(DType dtype) {
     return made;
   });
   return types.get_stored()[static_cast<size_t>(dtype)];
-}
-
-at::Tensor to_tensor(const SampleView& view, const std::shared_ptr<const void>& owner) {
-  const c10::IntArrayRef sizes(view.shape.begin(), view.shape.end());
-  return at::from_blob(
-      view.data, sizes, [owner](void*) {}, at::TensorOptions().dtype(to_scalar_type(view.dtype)));
 }
 
 ForeignView from_tensor(const at::Tensor& given, c10::Device device) {

@@ -3,7 +3,10 @@
 // capsules), and of its results to views of memory. All functions need the GIL.
 #pragma once
 
-#include "core/batch.h"
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
 #include "core/view.h"
 #include "python/bind.h"
 
