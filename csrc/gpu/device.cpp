@@ -150,7 +150,7 @@ Storage Device::upload(std::span<const std::span<const std::byte>> parts) const 
   size_t size = 0;
   for (const auto& part : parts.first(parts.size() - 1)) size += aligned(part.size());
   size += parts.back().size();
-  const Storage host = allocate(MemoryKind::kPinned, size);
+  Storage host = allocate(MemoryKind::kPinned, size);
   auto* to = static_cast<std::byte*>(host.data());
   for (const auto& part : parts) {
     if (!part.empty()) std::memcpy(to, part.data(), part.size());
