@@ -25,9 +25,10 @@ ENGINE = [
     Mutant(
         4,
         "core",
-        "if ([[s.use_count() == 1 => s.use_count() >= 1]] && s.nbytes() >= size_bytes",
+        "if ([[s.is_unshared() => true]] && s.size_bytes() >= size_bytes",
         "output memory is reused while the user holds it",
         "test_run.py test_determinism.py test_tensors.py test_worker_memory.py",
+        alternates=("if ([[s.use_count() == 1 => true]] && s.nbytes() >= size_bytes",),
     ),
     # -- kernels
     Mutant(

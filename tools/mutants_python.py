@@ -205,7 +205,7 @@ PYTHON = [
         "loader/*.py",
         alternates=(
             "drawn = list(itertools.islice(self._source, [[max(self.drawn, 1) => self.drawn]]))",
-            "self._kept.extend(itertools.islice(self._iterator, [[1 => 0]]))",
+            "kept.extend(itertools.islice(self._iterator, [[1 => 0]]))",
         ),
     ),
     Mutant(
