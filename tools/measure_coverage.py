@@ -147,6 +147,8 @@ def engine_files(copy: Path, options: argparse.Namespace) -> dict[str, dict[str,
     command += ["--exclude-throw-branches", "--exclude-unreachable-branches"]
     command += ["--merge-mode-functions=separate", "--gcov-ignore-parse-errors=all"]
     command += ["--gcov-ignore-errors=all", str(copy / "build")]
+    # Otherwise the hottest lines, run more than 2**32 times, count as not run.
+    command += ["--gcov-suspicious-hits-threshold", "0"]
     subprocess.run(command, cwd=copy, check=True)
     found = {}
     for entry in json.loads(report.read_text())["files"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions as a whole: fused and single steps are equal; errors; merging; the work of a build."""
+"""Expressions as a whole: fused and single steps are equal; errors; merging; what a build costs."""
 
 from __future__ import annotations
 
