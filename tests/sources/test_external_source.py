@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from helpers.cases import for_each
@@ -154,11 +156,28 @@ def test_outputs_that_nothing_uses_may_be_missing():
     assert take(pipe, 2) == [[1, 1], [1, 1]]
 
 
+@pytest.mark.filterwarnings(
+    "ignore:fn.external_source. .num_outputs. is 2, and the source:UserWarning"
+)
+def test_values_without_an_output_are_ignored_with_a_warning():
+    def source(_):
+        return [np.full((1,), value) for value in (1, 2, 3)]
+
+    for parallel in (False, True):
+        pipe = pulled(source, num_outputs=2, batch=False, parallel=parallel)
+        assert [batch.as_array().tolist() for batch in pipe.run()] == [[[1], [1]], [[2], [2]]]
+    pipe = pulled(source, num_outputs=2, batch=False)
+    with pytest.warns(UserWarning, match="is 2, and the source returned 3 values"):
+        pipe.run()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pipe.run()  # once is enough
+
+
 @for_each(
     ("given", "cls", "text"),
     [
         ((np.zeros((2, 1)),), IndexError, "1 values"),
-        ((np.zeros((2, 1)),) * 3, ValueError, "3 values"),
         (np.zeros((3, 2)), ValueError, "3 values"),
         (None, TypeError, "NoneType"),
         (np.array(5), TypeError, "ndarray"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import collections
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
-from torchdali._common.location import SourceLocation
+from torchdali._common.location import SourceLocation, user_stack_level
 from torchdali._engine.dtypes import to_dali_type
 from torchdali._sources.clock import SourceClock
 from torchdali._sources.expected import Expected
@@ -77,6 +78,7 @@ class Input:
         self._failed_in = NO_TURN
         self._iteration = 0
         self._epoch = 0
+        self._has_warned = False  # that the source returns too many values
         self.name = next((name for name, _ in filter(None, nodes)), "")
         location = group.location
         self.clock = SourceClock("callback", self.name, location.short() if location else "")
@@ -308,13 +310,23 @@ class Input:
         ]
 
     def _check_outputs(self, item: Any, count: int) -> None:
-        """Checks that the source has returned a value for each output that is used."""
+        """Checks that the source has returned a value for each output that is used.
+
+        More values are ignored with a warning, as in DALI; an array of more is likely a batch.
+        """
         wanted = f"`num_outputs` is {count}, so the source must return tuples of {count}; got "
         arrays = isinstance(item, (np.ndarray, torch.Tensor)) and item.ndim > 0
         if not arrays and not isinstance(item, (list, tuple)):
             raise self._error(ArgumentTypeError, wanted + type(item).__name__)
-        if len(item) > count:
+        if len(item) > count and arrays:
             raise self._error(ArgumentError, f"{wanted}{len(item)} values")
+        if len(item) > count and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"{OWNER}: `num_outputs` is {count}, and the source returned {len(item)} values; "
+                f"those after the first {count} are ignored\n  defined at {self.location}",
+                stacklevel=user_stack_level(),
+            )
         if any(entry is not None for entry in self._nodes[len(item) :]):
             raise self._error(OutOfRangeError, f"{wanted}{len(item)} values")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -232,11 +233,18 @@ def has_ended(iterator: Any) -> bool:
 
 
 def _outputs(value: Any, count: int | None) -> tuple[Any, ...]:
+    """Returns one value for each output; see Input._check_outputs()."""
     if count is None:
         return (value,)
-    several = isinstance(value, (list, tuple)) or (
-        hasattr(value, "__array__") and getattr(value, "ndim", 0) > 0
-    )
+    sequence = isinstance(value, (list, tuple))
+    several = sequence or (hasattr(value, "__array__") and getattr(value, "ndim", 0) > 0)
+    if sequence and len(value) > count:
+        warnings.warn(
+            f"fn.external_source: `num_outputs` is {count}, and the source returned {len(value)} "
+            f"values; those after the first {count} are ignored",
+            stacklevel=1,
+        )
+        value = value[:count]
     if not several or len(value) != count:
         got = f"{len(value)} values" if several else type(value).__name__
         raise SourceError(
