@@ -149,7 +149,7 @@ class ParallelInput(Input):
                 "load_state_dict() continues where it was",
             )
         self._drop_used()
-        job = self._pool.oldest(self._queue_number)
+        job = self._pool.job(self._queue_number)
         try:
             lease = self._pool.result(self._queue_number)
         except StopIteration as end:

@@ -23,6 +23,7 @@ class Job:
     Attributes:
         worker: the only one that may do it; -1: any.
         slab: for its results.
+        iteration: number that post() was called with.
         numbers: its number on the board; empty if post() was interrupted before it was there.
         leases: of the slab; empty until the results are taken.
         errors: sample, pickled exception and traceback of each task that failed.
@@ -30,6 +31,7 @@ class Job:
 
     worker: int
     slab: Any
+    iteration: int
     numbers: list[int] = field(default_factory=list)
     leases: list[Any] = field(default_factory=list)
     errors: list[tuple[int | None, bytes | None, str]] = field(default_factory=list)
@@ -69,9 +71,9 @@ class JobQueue(collections.deque[Job]):
         keep_result(functools.partial(self._board.post, **facts), job.numbers)
 
     def at(self, position: int) -> Job | None:
-        """Returns the job at a position; None if there is none."""
+        """Returns the job at a position, -1: the last one; None if there is none."""
         self.tidy()
-        return self[position] if position < len(self) else None
+        return self[position] if self and position < len(self) else None
 
     def drop(self, job: Job) -> bool:
         """Removes a job; returns False if it is not here."""

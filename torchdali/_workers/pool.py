@@ -197,7 +197,7 @@ class Pool:
         for process in self._processes:
             self._send_slab(process, queue, worker, slab)
         self._jobs[queue].add(
-            Job(worker, slab),
+            Job(worker, slab, iteration),
             source=queue,
             worker=worker,
             slab=self._slabs.number(slab),
@@ -249,36 +249,33 @@ class Pool:
         self._wait_for_user(jobs)
         return next(i for i, job in enumerate(jobs) if self._board.complete(job.number))
 
-    def take(
-        self, queue: int, check: Callable[[], None] | None = None, *, position: int = 0
-    ) -> Any:
+    def take(self, queue: int, check: Callable[[], None] | None = None) -> Any:
         """Waits for a job of a queue, the oldest one; returns a lease of its slab.
 
         Args:
             queue: number of the work.
             check: called now and then during the wait; may raise.
-            position: of the job among those that were not taken.
 
         Raises:
             StopIteration: the work raised it; its value is the slab's reply.
             WorkerFailure: the work failed, or a worker is gone.
         """
-        job = self.oldest(queue, position)
+        job = self.job(queue)
         try:
-            return self.result(queue, check, position=position)
+            return self.result(queue, check)
         finally:
             if job is not None and self._board.complete(job.number):
                 self.drop(queue, job)
 
-    def oldest(self, queue: int, position: int = 0) -> Job | None:
-        """Returns the job whose result() comes next; None if there is none."""
+    def job(self, queue: int, position: int = 0) -> Job | None:
+        """Returns a job that was not dropped, -1: the last one; None if there is none."""
         return self._jobs[queue].at(position)
 
     def result(
         self, queue: int, check: Callable[[], None] | None = None, *, position: int = 0
     ) -> Any:
-        """Returns or raises the same as take(), and the same again until drop()."""
-        job = self.oldest(queue, position)
+        """Returns or raises for job() what take() does, and the same again until drop()."""
+        job = self.job(queue, position)
         if job is None:
             self._failure_reported = self.is_dead
             self._check_usable()
@@ -300,6 +297,7 @@ class Pool:
     def cancel(self, queue: int) -> None:
         """Drops the jobs that were posted, and waits for those that were begun."""
         jobs, dropped = self._jobs[queue], self._dropped[queue]
+        jobs.tidy()
         while jobs:
             dropped.append(jobs.pop())
             self._board.cancel(dropped[-1].number)
@@ -309,7 +307,8 @@ class Pool:
             self._wait(dropped[-1:])
             job = dropped.pop()
             self._board.retire(job.number)
-            self._slabs.give_back(queue, job.slab)
+            if not job.leases:
+                self._slabs.give_back(queue, job.slab)
 
     def capacities(self, queue: int) -> list[int]:
         """Returns the sizes in bytes of the slabs of the jobs of a queue."""

@@ -114,6 +114,7 @@ def test_a_batch_that_cannot_be_pickled_is_an_error():
             assert "could not return its batch" in str(error)  # noqa: PT017
             assert "cannot pickle '_thread.lock' object" in str(error)  # noqa: PT017
     assert given == 9
+    assert next(iterator, None) is None
 
 
 def test_an_exception_that_cannot_be_pickled_is_reported():

@@ -9,7 +9,6 @@ import torch
 from helpers.interruptions import interrupted
 
 from torchdali import DataLoader, fn
-from torchdali.loader._dataset.worker_iterator import WorkerIterator
 
 BATCH = 2
 FAR = 1 << 20
@@ -76,21 +75,3 @@ def test_a_field_that_cannot_be_fed_leaves_later_batches_as_they_are():
         except TypeError:
             seen.append(None)
     assert seen == [{0}, {1}, {2}, None, {4}, {5}, {6}, {7}]
-
-
-@pytest.mark.parametrize("workers", ["processes", "threads"])
-def test_interrupts_before_jobs_are_posted_do_not_end_the_epoch(workers, monkeypatch):
-    post, posted = WorkerIterator._post, []
-
-    def interrupted_post(iterator, queue):
-        posted.append(queue)
-        if 4 < len(posted) <= 8:  # after those of the start
-            raise KeyboardInterrupt
-        post(iterator, queue)
-
-    monkeypatch.setattr(WorkerIterator, "_post", interrupted_post)
-    batches = iter(DataLoader(range(12), num_workers=2, workers=workers))
-    for _ in range(4):
-        with pytest.raises(KeyboardInterrupt):
-            next(batches)
-    assert [int(batch) for batch in batches] == list(range(4, 12))

@@ -150,12 +150,13 @@ class LoaderIterator(BaseIterator):
         """Returns the next indices, None for an iterable; raises StopIteration at the end."""
         return None if self._options.iterable else next(self._indices)
 
-    def _new_ticket(self) -> tuple[int, Any]:
-        """Returns the number of a new job, and its indices; raises StopIteration at the end."""
+    def _next_job(self) -> tuple[int, Any]:
+        """Returns the ticket and the indices of the next job; raises StopIteration at the end.
+
+        They are the same until `_tickets` is set to the ticket.
+        """
         ticket = self._tickets + 1
-        indices = None if self._options.iterable else self._progress.take(ticket)
-        self._tickets = ticket
-        return ticket, indices
+        return ticket, None if self._options.iterable else self._progress.take(ticket)
 
     def __next__(self) -> Any:
         start = time.perf_counter_ns()
@@ -204,8 +205,8 @@ class LoaderIterator(BaseIterator):
         try:
             data, steps = self._deliver()
         except StopIteration:
-            passed = self._stage.take_passed() if self._stage else []
-            steps = [*passed, *self._take_steps()]
+            passed = self._stage.passed if self._stage else []
+            steps = [*passed, *self._steps]
             self._count(steps)
             progress.advance(steps)
             progress.finished = True
@@ -246,10 +247,6 @@ class LoaderIterator(BaseIterator):
 
     def _drop_fetched(self) -> None:
         """The caller has the batch that _fetch() returned. May be called again."""
-
-    def _take_steps(self) -> list[Step]:
-        steps, self._steps = self._steps, []
-        return steps
 
     def _end_epoch(self) -> None:
         """Called when an epoch has ended."""
@@ -318,5 +315,5 @@ class InProcessIterator(LoaderIterator):
             return
         data, steps = self._fetched
         if self._tickets < steps[-1].ticket:
-            self._new_ticket()
+            self._tickets, _ = self._next_job()
         self._fetched, self._steps = None, steps if data is NO_SAMPLES else []

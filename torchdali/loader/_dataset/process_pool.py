@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import multiprocessing
 import pickle
@@ -18,6 +17,7 @@ from torch.utils.data import IterDataPipe
 
 from torchdali._workers import structures
 from torchdali._workers.failures import WorkerFailure, WorkerStartFailure, WorkerTimeout
+from torchdali._workers.jobs import Job
 from torchdali._workers.pool import Pool
 from torchdali._workers.process import Work
 from torchdali.loader._dataset.collate import SlabCollate, disable_torch_shared_memory
@@ -34,7 +34,7 @@ from torchdali.loader._dataset.torch_internals import (
     worker_info,
     worker_numpy_seed,
 )
-from torchdali.loader._dataset.worker_pool import Reply, failed_reply, samples_reply
+from torchdali.loader._dataset.worker_pool import Reply, WorkerError, failed_reply, samples_reply
 
 __all__ = ["LoaderWork", "ProcessPool"]
 
@@ -101,16 +101,16 @@ class LoaderWork(Work):
 
     def do(self, task: Any, slab: Any) -> None:
         """See Work."""
-        ticket, shared_seed, indices = pickle.loads(slab.request)
+        shared_seed, indices = pickle.loads(slab.request)
         reply = self._reply(task.epoch, shared_seed, indices, slab)
         placed: dict[int, int] = self._slab_collate.placed if self._slab_collate else {}
         try:
-            structures.store(slab, (ticket, reply.__dict__), placed)
+            structures.store(slab, reply.__dict__, placed)
         except Exception:
-            if reply.error is None:
+            if not isinstance(reply.error, WorkerError):
                 raise
             reply.error = reply.error.without_class()
-            structures.store(slab, (ticket, reply.__dict__))
+            structures.store(slab, reply.__dict__)
         finally:
             placed.clear()
 
@@ -181,7 +181,7 @@ class ProcessPool:
     def __init__(self, work: LoaderWork, num_workers: int, context: Any, timeout: float) -> None:
         self.num_queues = num_workers
         self._timeout = timeout
-        self._posted: collections.deque[int] = collections.deque()
+        self._done: Job | None = None  # of the last result()
         self._epoch = 0
         self._shared_seed: int | None = None
         method = (context or multiprocessing).get_start_method()
@@ -203,37 +203,43 @@ class ProcessPool:
 
     def post(self, ticket: int, queue: int, indices: Any) -> None:
         """See WorkerPool."""
-        request = pickle.dumps((ticket, self._shared_seed, indices))
+        newest = self._pool.job(0, -1)
+        if newest is not None and newest.iteration == ticket:
+            return
+        request = pickle.dumps((self._shared_seed, indices))
         try:
-            posted = self._pool.post(0, epoch=self._epoch, worker=queue, request=request)
+            posted = self._pool.post(0, ticket, self._epoch, worker=queue, request=request)
         except WorkerFailure as failure:
             raise self._lost(failure) from None
         if not posted:
             raise RuntimeError("DataLoader: `num_workers` may be 256 at most")
-        self._posted.append(ticket)
 
-    def take(self, in_order: bool) -> tuple[int, Reply]:
+    def result(self, in_order: bool) -> tuple[int, Reply]:
         """See WorkerPool."""
         if self._lost_because is not None:
             raise RuntimeError(self._lost_because)
+        pool = self._pool
+        job: Job | None = None
         try:
-            position = 0 if in_order else self._pool.first_ready(0)
-            ticket = self._posted[position]
-            lease = self._pool.take(0, position=position)
+            position = 0 if in_order else pool.first_ready(0)
+            job = self._done = pool.job(0, position)
+            assert job is not None
+            reply = Reply(**structures.load(pool.result(0, position=position), _MAX_LEASES))
         except WorkerFailure as failure:
-            if self._pool.is_dead:
+            if pool.is_dead:
                 raise self._lost(failure) from None
-            del self._posted[position]
-            raise RuntimeError(
-                f"a DataLoader worker process could not return its batch:\n{failure.text}"
-            ) from None
-        del self._posted[position]
-        own, fields = structures.load(lease, _MAX_LEASES)
-        assert own == ticket
-        return ticket, Reply(**fields)
+            assert job is not None
+            text = f"a DataLoader worker process could not return its batch:\n{failure.text}"
+            reply = Reply(job.worker, error=RuntimeError(text))
+        return job.iteration, reply
+
+    def drop(self) -> None:
+        """See WorkerPool."""
+        if self._done is not None:
+            self._pool.drop(0, self._done)
+            self._done = None
 
     def _lost(self, failure: WorkerFailure) -> RuntimeError:
-        self._posted.clear()
         if self._lost_because is None:
             self._lost_because = self._describe(failure)
         return RuntimeError(self._lost_because)
@@ -260,7 +266,7 @@ class ProcessPool:
     def begin_epoch(self, shared_seed: int | None) -> None:
         """See WorkerPool."""
         self._pool.cancel(0)
-        self._posted.clear()
+        self._done = None
         self._epoch += 1
         self._shared_seed = shared_seed
 

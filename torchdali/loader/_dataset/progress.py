@@ -131,13 +131,15 @@ class Progress:
         self.due = ()
 
     def take(self, ticket: int) -> Any:
-        """Takes the next indices for a job, and returns them.
+        """Takes the next indices for a job, and returns them; the same ones for the same ticket.
 
         An interruption finds them either still to be taken, or noted with the ticket.
 
         Raises:
             StopIteration: there are no more.
         """
+        if ticket in self._ahead:
+            return self._ahead[ticket]
         stream = self._indices
         indices = stream.peek()
         ahead, position = {**self._ahead, ticket: indices}, stream.position_after()
@@ -168,19 +170,20 @@ class Progress:
 
         The same steps may be noted again, after an interruption.
         """
+        if steps and steps[-1].ticket != self._last_ticket:
+            for step in steps:
+                self._note(step)
+            given = self.given + sum(step.has_batch for step in steps)
+            samples = sum(step.samples for step in steps)
+            samples += 0 if self.stream is None else self.stream.samples
+            filling = steps[-1].filling
+            self.given, self._last_ticket = given, steps[-1].ticket
+            if filling is not None:
+                self.filling, self._given_then = filling, given
+            if self.stream is not None:
+                self.stream.samples = samples
         for step in steps:
-            self._note(step)
-        if not steps or steps[-1].ticket == self._last_ticket:
-            return
-        given = self.given + sum(step.has_batch for step in steps)
-        samples = sum(step.samples for step in steps)
-        samples += 0 if self.stream is None else self.stream.samples
-        filling = steps[-1].filling
-        self.given, self._last_ticket = given, steps[-1].ticket
-        if filling is not None:
-            self.filling, self._given_then = filling, given
-        if self.stream is not None:
-            self.stream.samples = samples
+            self._ahead.pop(step.ticket, None)
 
     def _note(self, step: Step) -> None:
         """Notes where the worker of a step is after it."""
@@ -193,7 +196,6 @@ class Progress:
             self.ended.add(worker)
         else:
             self.turn = (worker + 1) % len(self._workers)
-        self._ahead.pop(step.ticket, None)
 
     def _worker_states(self) -> list[Any]:
         if self.fetcher is not None:

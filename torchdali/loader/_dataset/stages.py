@@ -89,10 +89,10 @@ class Stage:
     def release(self, begun: Any) -> None:
         """The user has what finish() has returned."""
 
-    def take_passed(self) -> list[Step]:
-        """Returns the steps of batches that the user does not get, once."""
-        passed, self._passed = self._passed, []
-        return passed
+    @property
+    def passed(self) -> list[Step]:
+        """The steps of batches that the user does not get, since the last one that it gets."""
+        return self._passed
 
     def clear(self) -> None:
         """Drops the batches in work."""
@@ -182,9 +182,10 @@ class TwoStages(Stage):
         """See Stage."""
         self._second.done()
 
-    def take_passed(self) -> list[Step]:
+    @property
+    def passed(self) -> list[Step]:
         """See Stage."""
-        return [*self._first.take_passed(), *self._second.take_passed()]
+        return [*self._first.passed, *self._second.passed]
 
     def clear(self) -> None:
         """See Stage."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import collections
 import contextlib
+import dataclasses
 import functools
 import os
 import queue
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from torchdali._common.keep import keep_result
 from torchdali.loader._dataset.fetch import (
     NO_SAMPLES,
     Cancelled,
@@ -33,7 +35,23 @@ _KIND = "worker thread"
 _JOIN_SECONDS = 1.0  # for a thread that is in the middle of a call
 _EXIT_SECONDS = 5.0  # the same, when the interpreter exits
 
-_Job = tuple[int, int, Any]  # epoch, ticket, indices
+
+@dataclasses.dataclass(eq=False)
+class _Job:
+    """A job for a thread.
+
+    Attributes:
+        epoch: number of the epoch.
+        ticket, indices: see WorkerPool.post().
+        queued: has an element when the job is in the queue.
+        reply: None until the job is done.
+    """
+
+    epoch: int
+    ticket: int
+    indices: Any
+    queued: list[None] = dataclasses.field(default_factory=list)
+    reply: Reply | None = None
 
 
 class _Shared:
@@ -46,14 +64,13 @@ class _Shared:
     def __init__(self, in_turn: bool) -> None:
         self.in_turn = in_turn
         self.jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()  # None: end
-        self.replies: dict[int, Reply] = {}
-        self.changed = threading.Condition()
+        self.news = threading.Lock()  # free if a job is done since it was acquired
         self.turn = threading.Lock()  # held from taking a job until its samples are fetched
         self.making = threading.Lock()  # held while the fetcher of an epoch is made
         self.fetcher: Fetcher | None = None
         self.fetcher_epoch = -1
-        self.epoch = 0
         self.closed = False
+        self.news.acquire()
 
     def begin_epoch(self, epoch: int, make: Callable[[Callable[[], bool]], Fetcher]) -> None:
         """Makes the fetcher of an epoch.
@@ -64,6 +81,11 @@ class _Shared:
         """
         self.fetcher = make(self.is_closed)
         self.fetcher_epoch = epoch
+
+    def tell(self) -> None:
+        """Says that a job is done."""
+        with contextlib.suppress(RuntimeError):  # it was said before, and not heard
+            self.news.release()
 
     def drop_jobs(self) -> None:
         """Takes all jobs that no thread has begun out of the queue."""
@@ -112,7 +134,9 @@ class ThreadPool:
         timeout: float,
     ) -> None:
         self._timeout = timeout
-        self._posted: collections.deque[int] = collections.deque()
+        self._posted: collections.deque[_Job] = collections.deque()
+        self._done: _Job | None = None  # of the last result()
+        self._epoch = 0
         self._shared = _Shared(in_turn=options.iterable or is_stateful(dataset))
         self._workers = [
             _Worker(
@@ -145,32 +169,44 @@ class ThreadPool:
 
     def post(self, ticket: int, queue: int, indices: Any) -> None:  # noqa: ARG002
         """See WorkerPool."""
-        self._posted.append(ticket)
-        self._shared.jobs.put((self._shared.epoch, ticket, indices))
+        posted = self._posted
+        if not posted or posted[-1].ticket != ticket:
+            posted.append(_Job(self._epoch, ticket, indices))
+        if not posted[-1].queued:
+            keep_result(functools.partial(self._shared.jobs.put, posted[-1]), posted[-1].queued)
 
-    def take(self, in_order: bool) -> tuple[int, Reply]:
+    def result(self, in_order: bool) -> tuple[int, Reply]:
         """See WorkerPool."""
-        shared = self._shared
         if self.is_lost:
             raise self._timed_out()
-
-        def ready() -> int | None:
-            if in_order:
-                return 0 if self._posted[0] in shared.replies else None
-            return next((i for i, t in enumerate(self._posted) if t in shared.replies), None)
-
         deadline = time.monotonic() + self._timeout if self._timeout else None
-        with shared.changed:
-            while (position := ready()) is None:
-                left = None if deadline is None else deadline - time.monotonic()
-                if left is not None and left <= 0:
-                    self.is_lost = True
-                    self.close()
-                    raise self._timed_out()
-                shared.changed.wait(left)
-            ticket = self._posted[position]
-            del self._posted[position]
-            return ticket, shared.replies.pop(ticket)
+        while True:
+            for job in self._posted:
+                if job.reply is not None:
+                    self._done = job
+                    return job.ticket, job.reply
+                if in_order:
+                    break
+            self._wait(deadline)
+
+    def _wait(self, deadline: float | None) -> None:
+        """Waits until a job is done.
+
+        A Condition may be left locked by Ctrl-C, since it is written in Python. This is one call
+        of C code.
+        """
+        left = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
+        if not self._shared.news.acquire(timeout=left):
+            self.is_lost = True
+            self.close()
+            raise self._timed_out()
+
+    def drop(self) -> None:
+        """See WorkerPool."""
+        job = self._done
+        if job is not None and job in self._posted:
+            self._posted.remove(job)
+        self._done = None
 
     def _timed_out(self) -> RuntimeError:
         return RuntimeError(
@@ -179,20 +215,16 @@ class ThreadPool:
 
     def begin_epoch(self, shared_seed: int | None) -> None:  # noqa: ARG002
         """See WorkerPool."""
-        shared = self._shared
-        shared.drop_jobs()
-        with shared.changed:  # replies to running jobs of the last epoch are dropped too
-            shared.epoch += 1
-            shared.replies.clear()
+        self._shared.drop_jobs()
+        self._epoch += 1
         self._posted.clear()
+        self._done = None
 
     def close(self) -> None:
         """See WorkerPool."""
-        threads, self._threads = self._threads, []
-        if not threads:
-            return
         self._shared.close()
-        _join(threads, 0.0 if self.is_lost else _JOIN_SECONDS)
+        _join(self._threads, 0.0 if self.is_lost else _JOIN_SECONDS)
+        self._threads = []
 
     def __del__(self) -> None:
         self.close()
@@ -254,7 +286,6 @@ class _Worker:
                 return
             if job is None:
                 return
-            epoch, ticket, _ = job
             if reply.data is not NO_SAMPLES:
                 try:
                     errors = reply.errors or SampleErrors()
@@ -264,10 +295,8 @@ class _Worker:
                     reply.errors = errors if errors.count else None
                 except BaseException:
                     reply = failed_reply(self.info.id, _KIND)
-            with shared.changed:
-                if epoch == shared.epoch:
-                    shared.replies[ticket] = reply
-                    shared.changed.notify_all()
+            job.reply = reply
+            shared.tell()
             del job, reply  # frees the batch while the thread waits
 
     def _next_samples(self) -> tuple[_Job | None, Reply]:
@@ -284,14 +313,13 @@ class _Worker:
     def _samples(self, job: _Job) -> Reply:
         """Fetches the samples of a job."""
         worker = self.info.id
-        epoch, _, indices = job
         errors = SampleErrors()
         fetcher = None
         try:
-            fetcher = self._fetcher(epoch)
+            fetcher = self._fetcher(job.epoch)
             if fetcher is None:
                 return Reply(worker)  # of an earlier epoch; it will be dropped
-            samples = fetcher.samples(indices, errors)
+            samples = fetcher.samples(job.indices, errors)
         except StopIteration:
             if not self._options.iterable or fetcher is None:
                 return failed_reply(worker, _KIND)

@@ -16,7 +16,7 @@ from torchdali.loader._dataset.progress import Step
 from torchdali.loader._dataset.resuming import is_between_epochs, keeps_workers
 from torchdali.loader._dataset.thread_pool import ThreadPool
 from torchdali.loader._dataset.torch_internals import sharding_init
-from torchdali.loader._dataset.worker_pool import WorkerPool
+from torchdali.loader._dataset.worker_pool import Reply, WorkerPool
 
 __all__ = ["WorkerIterator"]
 
@@ -66,7 +66,9 @@ class WorkerIterator(LoaderIterator):
             pool = self._pool = self._make_pool()
         else:
             pool.begin_epoch(self.shared_seed)
-        self._jobs: dict[int, int] = {}  # ticket -> queue
+        self._jobs: dict[int, int] = {}  # ticket -> queue, of results that were not noted
+        self._due: int | None = None  # the queue that a job is to be posted to
+        self._noted: tuple[Reply, list[Step]] | None = None  # what _fetch() returns next
         count = pool.num_queues
         self._active = set(range(count)) - self._progress.ended  # queues with more batches
         depth = self._depth * (1 if count > 1 else self.num_workers)
@@ -104,40 +106,67 @@ class WorkerIterator(LoaderIterator):
         return ProcessPool(work, self.num_workers, self._context, self._timeout)
 
     def _post(self, queue: int) -> None:
-        if queue not in self._active:
-            return
-        try:
-            ticket, indices = self._new_ticket()
-        except StopIteration:
-            return
+        """Posts a job if there is one. An interrupted call is completed by another one."""
         assert self._pool is not None
-        self._jobs[ticket] = queue
-        self._pool.post(ticket, queue, indices)
+        self._due = queue
+        if queue in self._active:
+            try:
+                ticket, indices = self._next_job()
+            except StopIteration:
+                pass
+            else:
+                self._pool.post(ticket, queue, indices)
+                self._jobs[ticket], self._tickets = queue, ticket
+        self._due = None
 
     def _fetch(self) -> tuple[Any, list[Step]]:
-        if not self._jobs:  # at the end, or after interruptions before jobs were posted
-            for queue in sorted(self._active):
-                self._post(queue)
-        while self._jobs:
-            assert self._pool is not None
-            ticket, reply = self._pool.take(self._in_order)
-            queue = self._jobs.pop(ticket)
-            if queue not in self._active:
-                continue  # the job was posted before the end of the queue was known
-            if reply.ended:
-                self._active.discard(queue)
+        """See LoaderIterator. A result stays in the pool until it is noted here.
+
+        Each attempt goes on where the last one was interrupted.
+        """
+        assert self._pool is not None
+        while True:
+            if self._due is not None:
+                self._post(self._due)
+            if self._noted is not None:
+                break
+            if not self._jobs:
+                raise StopIteration
+            ticket, reply = self._pool.result(self._in_order)
+            if ticket in self._jobs:  # else drop() was interrupted
+                self._note(ticket, reply)
+            self._pool.drop()
+        reply, steps = self._noted
+        error_class = reply.error_class
+        try:
+            reply.raise_error()
+            return self._for_stage(reply.data), steps
+        except (Exception, error_class):  # not Ctrl-C while it is raised
+            self._noted, self._steps = None, steps  # it costs the batch
+            raise
+
+    def _note(self, ticket: int, reply: Reply) -> None:
+        """Notes the result of a job."""
+        queue = self._jobs[ticket]
+        noted, steps, active, due = None, self._steps, self._active, self._due
+        if queue in active:  # else the job was posted before the end of the queue was known
             worker = 0 if self._uses_threads else reply.worker
             has_batch = reply.data is not NO_SAMPLES
             samples = self._num_samples(reply.data)
-            self._steps.append(
-                Step(ticket, worker, reply.state, reply.ended, has_batch, samples, reply.errors)
-            )
-            self._post(queue)
-            if reply.error is not None:
-                reply.error.reraise()
-            if has_batch:
-                return self._for_stage(reply.data), self._take_steps()
-        raise StopIteration
+            step = Step(ticket, worker, reply.state, reply.ended, has_batch, samples, reply.errors)
+            steps, due = [*steps, step], queue
+            if reply.ended:
+                active = active - {queue}
+            if has_batch or reply.error is not None:
+                noted = reply, steps
+        # No call follows that Ctrl-C could interrupt.
+        self._noted, self._steps, self._active, self._due = noted, steps, active, due
+        del self._jobs[ticket]
+
+    def _drop_fetched(self) -> None:
+        """See LoaderIterator."""
+        if self._noted is not None:
+            self._noted, self._steps = None, []
 
     def _end_epoch(self) -> None:
         if not self.has_persistent_workers:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from torchdali.loader._dataset.fetch import NO_SAMPLES, Fetcher, SampleErrors
 from torchdali.loader._dataset.torch_internals import ExceptionWrapper
 
-__all__ = ["Reply", "WorkerPool", "failed_reply", "samples_reply"]
+__all__ = ["Reply", "WorkerError", "WorkerPool", "failed_reply", "samples_reply"]
 
 
 class WorkerPool(Protocol):
@@ -32,20 +32,23 @@ class WorkerPool(Protocol):
         """Starts the workers. Jobs may have been posted before."""
 
     def post(self, ticket: int, queue: int, indices: Any) -> None:
-        """Posts a job.
+        """Posts a job; without effect if it was the last one that was posted.
 
         Args:
-            ticket: number of the job.
+            ticket: number of the job, greater than those before.
             queue: less than `num_queues`.
             indices: of the samples; None for an iterable dataset.
         """
 
-    def take(self, in_order: bool) -> tuple[int, Reply]:
-        """Waits for a job; returns its ticket and the reply.
+    def result(self, in_order: bool) -> tuple[int, Reply]:
+        """Waits for a job; returns its ticket and the reply, again until drop().
 
         Args:
             in_order: wait for the job that was posted first, not for any.
         """
+
+    def drop(self) -> None:
+        """Drops the job of the last result(). May be called again."""
 
     def begin_epoch(self, shared_seed: int | None) -> None:
         """Drops all jobs. Those that are posted afterwards belong to a new epoch.
@@ -90,7 +93,7 @@ class Reply:
         state: of the worker after the job, if it has one.
         ended: whether the worker has no more batches.
         errors: samples that could not be read.
-        error: raised by the job.
+        error: raised by the job, or what the pool says of it.
     """
 
     worker: int
@@ -98,7 +101,19 @@ class Reply:
     state: dict[str, Any] | None = None
     ended: bool = False
     errors: SampleErrors | None = None
-    error: WorkerError | None = None
+    error: WorkerError | Exception | None = None
+
+    @property
+    def error_class(self) -> type[BaseException]:
+        """The class of the error. Threads may raise what is no Exception."""
+        return getattr(self.error, "exc_type", None) or Exception
+
+    def raise_error(self) -> None:
+        """Raises the error, if there is one."""
+        if isinstance(self.error, WorkerError):
+            self.error.reraise()
+        elif self.error is not None:
+            raise self.error
 
 
 def samples_reply(fetcher: Fetcher, worker: int, samples: Any, errors: SampleErrors) -> Reply:
