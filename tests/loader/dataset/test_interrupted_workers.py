@@ -14,6 +14,7 @@ from helpers.interruptions import interrupted
 from helpers.processes import descendants
 
 from torchdali import DataLoader, fn
+from torchdali.errors import PipelineError
 
 BATCH = 2
 FAR = 1 << 20
@@ -175,3 +176,19 @@ def test_an_error_of_a_batch_is_raised_though_interrupted(workers):
     for index, (where, got) in enumerate(interrupted(take, returns=False)):
         got = take() if got is None else got
         assert got == ("error" if index % 2 else index), where
+
+
+def test_a_sampler_that_was_interrupted_in_its_own_code_does_not_end_the_epoch():
+    def sampler():
+        yield from range(6)
+        raise KeyboardInterrupt
+
+    iterator = iter(DataLoader(range(8), num_workers=2, sampler=sampler(), workers="threads"))
+    seen, raised = [], []
+    for _ in range(8):
+        try:
+            seen.append(int(next(iterator)))
+        except (KeyboardInterrupt, PipelineError) as error:
+            raised.append(type(error))
+    assert seen == [0, 1]
+    assert raised == [KeyboardInterrupt] + [PipelineError] * 5

@@ -10,12 +10,58 @@ from typing import Any
 import torch
 from torch.utils.data.sampler import BatchSampler
 
-from torchdali.errors import ArgumentError, _make
+from torchdali.errors import ArgumentError, PipelineError, _make
 from torchdali.loader._dataset.fetch import is_stateful, plain_state
 from torchdali.loader._dataset.randomness import Generators
 from torchdali.loader._dataset.torch_internals import index_sampler
 
 __all__ = ["IndexStream"]
+
+
+class _Reader:
+    """Reads an iterator, so that Ctrl-C loses no items.
+
+    Args:
+        iterator: of a sampler.
+        is_safe: whether its own code may be interrupted and called again.
+    """
+
+    def __init__(self, iterator: Iterator[Any], is_safe: bool = False) -> None:
+        self._iterator, self._is_safe = iterator, is_safe
+        self._is_lost = False
+
+    def read(self, count: int, items: list[Any]) -> None:
+        """Appends the next items to a list: `count`, or fewer at the end.
+
+        Raises:
+            PipelineError: the iterator was interrupted in its own code: a generator has ended.
+        """
+        if self._is_lost:
+            raise _make(
+                PipelineError,
+                "DataLoader: the sampler was interrupted while it made indices, so it is not known "
+                "which ones come next",
+                fix="begin the epoch again: iterate over the loader",
+            )
+        # One call, so that Ctrl-C cannot come between reading and keeping.
+        if self._is_safe:
+            items.extend(itertools.islice(self._iterator, count))
+            return
+        begun, done = [None], [None]  # emptied before and after the iterator is called
+        try:
+            items.extend(
+                itertools.chain(
+                    iter(begun.pop, None),
+                    itertools.islice(self._iterator, count),
+                    iter(done.pop, None),
+                )
+            )
+        except Exception:
+            raise
+        except BaseException:
+            if done and not begun:
+                self._is_lost = True
+            raise
 
 
 class _BatchIndices:
@@ -38,6 +84,7 @@ class _BatchIndices:
         if state is not None and state["sampler"] is not None:
             source.sampler.load_state_dict(state["sampler"])  # type: ignore[union-attr]
         self.samples: Iterator[Any] | None = None
+        self._reader: _Reader | None = None  # from `samples`
         self._part: list[Any] = []  # of a batch, if drawing it was interrupted
         self.ended = False  # a sampler that has ended may be ready for the next epoch already
 
@@ -53,13 +100,14 @@ class _BatchIndices:
     def __next__(self) -> list[Any]:
         if self.samples is None:
             self.samples = self._begin()
+        if self._reader is None:
+            self._reader = _Reader(self.samples)
         size = self._source.batch_size
         batch = self._part
-        # One call, so that Ctrl-C cannot come between drawing and keeping.
-        batch.extend(itertools.islice(self.samples, size - len(batch)))
-        self.ended = len(batch) < size
-        self._part = []
-        if not batch or (self._drops_rest and len(batch) < size):
+        self._reader.read(size - len(batch), batch)
+        self.ended = ended = len(batch) < size
+        self._part = []  # no call follows that Ctrl-C could interrupt
+        if not batch or (self._drops_rest and ended):
             raise StopIteration
         return batch
 
@@ -118,8 +166,7 @@ class IndexStream:
         if state is not None:
             self._resume(state)
             return
-        self._source = self._iterate(iterator=iterator)
-        self._iterator: Iterator[Any] = itertools.chain(self._note_first(), self._source)
+        self._set_source(self._iterate(iterator=iterator))
 
     @staticmethod
     def beginning(loader: Any) -> dict[str, Any]:
@@ -150,21 +197,20 @@ class IndexStream:
             return _BatchIndices(self._sampler, state, self._keeps_rest)
         return iter(self._sampler) if iterator is None else iterator
 
-    def _note_first(self) -> Iterator[Any]:
-        """Yields nothing; notes the random state when the first indices are asked for."""
-        self._first = self.generators.state()
-        return
-        yield
+    def _set_source(self, source: Iterator[Any]) -> None:
+        """Sets what the indices are drawn from."""
+        self._source = source
+        self._reader = _Reader(source, isinstance(source, _BatchIndices))
 
     def _resume(self, state: dict[str, Any]) -> None:
         own = state["sampler"]
         if own is not None:
             if own["sampler"] is not None:
                 self._sampler.load_state_dict(own["sampler"])
-            self._iterator = self._source = self._iterate(own["batches"])
+            self._set_source(self._iterate(own["batches"]))
             self._ended = state.get("ended", False)
             if self._ended:
-                self._iterator = iter(())
+                self._reader = _Reader(iter(()))
             elif own["iterator"] is not None:
                 self._source.load_state_dict(own["iterator"])  # type: ignore[attr-defined]
             return
@@ -173,7 +219,7 @@ class IndexStream:
         kept = torch.get_rng_state()  # the global generator is the user's and must not change
         try:
             self.generators.set_torch(self._before)
-            self._iterator = self._source = self._iterate()
+            self._set_source(self._iterate())
             self.generators.set_torch(self._first)
             drawn = list(itertools.islice(self._source, self.drawn))
         finally:
@@ -186,7 +232,7 @@ class IndexStream:
                 fix="resume with the dataset and the sampler that the state was made with",
             )
         if not drawn:
-            self._iterator = itertools.chain(self._note_first(), self._source)
+            self._first = None
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -214,9 +260,10 @@ class IndexStream:
         if ahead:
             return ahead[0]
         if not kept:
-            # One call, so that Ctrl-C cannot come between drawing and keeping.
+            if self._first is None:
+                self._first = self.generators.state()
             with self.generators.default:
-                kept.extend(itertools.islice(self._iterator, 1))
+                self._reader.read(1, kept)
         if not kept:
             self._ended = True
             raise StopIteration
