@@ -314,3 +314,31 @@ def test_in_order_false_passes_any_number_of_batches_before_a_slow_one(tmp_path)
     assert sorted(before) == [1, *range(3, 600)]
     with open(fifo, "wb"):
         assert [int(index) for _, index in batches] == [0, 2]
+
+
+@pytest.mark.filterwarnings("ignore:a sample of")
+def test_an_interrupted_dataset_is_asked_for_the_same_samples_again():
+    class Interrupted(torch.utils.data.Dataset):
+        asked = 0
+
+        def __len__(self):
+            return 6
+
+        def __getitem__(self, index):
+            self.asked += 1
+            if self.asked == 4:
+                raise KeyboardInterrupt
+            if index == 2:
+                raise ValueError("bad")
+            return index
+
+    loader = DataLoader(Interrupted(), batch_size=3, on_error="skip")
+    batches = iter(loader)
+    first = next(batches).tolist()
+    with pytest.raises(KeyboardInterrupt):
+        next(batches)
+    state = loader.state_dict()
+    assert [first, *(batch.tolist() for batch in batches)] == [[0, 1], [3, 4, 5]]
+    assert loader.error_count == 1
+    loader.load_state_dict(state)
+    assert [batch.tolist() for batch in loader] == [[3, 4, 5]]

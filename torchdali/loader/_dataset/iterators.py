@@ -276,11 +276,7 @@ class InProcessIterator(LoaderIterator):
         self._failures.begin_batch(progress.given)
         try:
             while True:
-                errors = self._errors
-                data = self._fetcher.fetch(self._next_indices(), errors)
-                if errors.count:
-                    self._errors = SampleErrors()
-                    self._failures.count(errors)
+                data = self._fetch_next()
                 if data is not NO_SAMPLES:
                     break
         except StopIteration:
@@ -288,6 +284,21 @@ class InProcessIterator(LoaderIterator):
             raise
         progress.given += 1
         return self.pinned(data) if self.pins_memory else data
+
+    def _fetch_next(self) -> Any:
+        """Returns what the dataset gives for the next indices; an interrupt leaves them."""
+        if self._errors.count:
+            self._errors = SampleErrors()
+        indices = None if self._options.iterable else self._indices.peek()
+        try:
+            data = self._fetcher.fetch(indices, self._errors)
+        except Exception:
+            self._next_indices()
+            raise
+        self._next_indices()
+        if self._errors.count:
+            self._failures.count(self._errors)
+        return data
 
     def _fetch(self) -> tuple[Any, list[Step]]:
         """See LoaderIterator. Indices are drawn again if the dataset is interrupted."""
