@@ -216,7 +216,7 @@ ENGINE = [
         70,
         "gpu",
         "inside = inside && at >= task.low[a] && [[at < task.high[a] => at <= task.high[a]]];",
-        "GPU windows read one element behind the input instead of filling",
+        "GPU windows read one element past the input instead of filling",
         "test_twins.py test_gpu_matches_cpu.py test_crop*.py",
     ),
     Mutant(

@@ -205,7 +205,7 @@ PYTHON = [
         "loader/*.py",
         alternates=(
             "drawn = list(itertools.islice(self._source, [[max(self.drawn, 1) => self.drawn]]))",
-            "kept.extend(itertools.islice(self._iterator, [[1 => 0]]))",
+            "self._reader.read([[1 => 0]], kept)",
         ),
     ),
     Mutant(

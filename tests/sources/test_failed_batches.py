@@ -164,7 +164,10 @@ class Batches:
         if self.at == self.end:
             raise StopIteration
         self.at += 1
-        return unless(self.bad, self.at - 1)
+        return self.item(self.at - 1)
+
+    def item(self, number):
+        return unless(self.bad, number)
 
 
 class StatefulBatches(Batches):
@@ -277,22 +280,16 @@ def test_a_generator_function_is_begun_again_after_the_error_of_its_end(parallel
 # -- iterables of samples
 
 
-class Samples:
+class Samples(Batches):
     """Iterates over samples, and goes on after an exception."""
 
     def __init__(self, bad=(5, 6, 15, 16), end=20):
-        self.bad, self.end, self.at = bad, end, 0
+        super().__init__(bad, end)
 
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        if self.at == self.end:
-            raise StopIteration
-        self.at += 1
-        if self.at - 1 in self.bad:
+    def item(self, number):
+        if number in self.bad:
             raise KeyError("batch 1")
-        return np.array([self.at - 1])
+        return np.array([number])
 
 
 class SamplesOfGenerator(Samples):

@@ -36,7 +36,8 @@ class CupyStreamScope {
   py::object stack_;
 };
 
-// Whether torch's allocator has made a tensor, as it has made the memory of an output.
+// Whether torch's allocator has made a tensor, as it has made the memory of an output. True in the
+// emulation, where no stream uses memory.
 bool has_allocator_of(const at::Tensor& tensor, const Storage& own) {
   const auto deleter_of = [](const at::Tensor& t) { return t.storage().data_ptr().get_deleter(); };
   return own.kind() != MemoryKind::kDevice ||

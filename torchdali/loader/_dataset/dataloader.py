@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import DataLoader as _TorchLoader
 from torch.utils.data import Dataset
 
-from torchdali._common.bad_samples import BadSampleLog, ListsBadSamples
+from torchdali._common.bad_samples import ON_ERROR, BadSampleLog, ListsBadSamples
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._dataset.fill_stage import check_filling
 from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator
@@ -35,7 +35,6 @@ class _Indexed(Protocol[_T]):
 
 
 _WORKERS = ("processes", "threads")
-_ON_ERROR = ("raise", "skip", "replace")
 
 
 class DataLoader(_TorchLoader[_T], ListsBadSamples):
@@ -248,7 +247,7 @@ def _check_arguments(
 ) -> None:
     """Checks the arguments that torch does not have."""
     _check_choice("workers", workers, _WORKERS)
-    _check_choice("on_error", on_error, _ON_ERROR)
+    _check_choice("on_error", on_error, ON_ERROR)
     if isinstance(max_errors, bool) or not isinstance(max_errors, int):
         raise _make(
             ArgumentTypeError,
