@@ -14,6 +14,8 @@ There are no source lists: every file in csrc/ is part of the build. Environment
 * ``TORCHDALI_CUDA=0`` skips the ``.cu`` files; ``1`` fails if they cannot be compiled. By default
   they are compiled if nvcc is found, with or without a GPU.
 * ``TORCHDALI_CUDA_ARCHS``: compute capabilities, default "80 90"; the last one also as PTX.
+* ``TORCHDALI_PYTHON_INCLUDE=DIR``: compile for the limited API with the headers of another Python
+  (tools/python_abi.py), for wheels: not in place.
 * ``TORCHDALI_SOURCE_METADATA=1``, set by tools/build_backend.py: the metadata does not name the
   version of torch that it is built against.
 * ``MAX_JOBS``: number of parallel compile jobs; default: one per core.
@@ -32,12 +34,23 @@ from typing import NamedTuple
 
 import torch
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from torch.utils import cpp_extension
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))
 import gpu_kernels  # noqa: E402
+import python_abi  # noqa: E402
 import requirements  # noqa: E402
+
+try:
+    import nanobind
+except ImportError:
+    raise SystemExit(
+        "torchdali: the build needs nanobind, which is not installed: run `make setup`, or install "
+        "what pyproject.toml lists under build. Without a network, first put nanobind's wheel into "
+        "build/wheels and use `make setup`, or `pip install --find-links build/wheels`"
+    ) from None
 
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "torchdali"
@@ -142,15 +155,30 @@ def linker_flags() -> list[str]:
     return [*sanitizer(), "-Wl,--exclude-libs,libstdc++.a"]
 
 
+def with_nanobind(extension: Extension) -> Extension:
+    """Lets an extension use nanobind, whose library one of its files includes (nanobind.cpp)."""
+    library = Path(nanobind.source_dir())
+    for path in (nanobind.include_dir(), library, library.parent / "ext/robin_map/include"):
+        extension.extra_compile_args["cxx"] += ["-isystem", str(path)]
+    # A domain is a set of extensions that share types and translators of exceptions.
+    extension.define_macros += [("NB_DOMAIN", extension.name.replace("._", "_"))]
+    if not flag("TORCHDALI_DEBUG"):
+        extension.define_macros += [("NB_COMPACT_ASSERTIONS", None)]
+    python_abi.apply(extension)
+    return extension
+
+
 def shared_memory() -> Extension:
-    """Returns the extension ``torchdali._shm``; of torch it uses only the headers of pybind11."""
-    return Extension(
-        "torchdali._shm",
-        sources=sources(of_workers=True),
-        include_dirs=[str(CSRC)],
-        extra_compile_args={"cxx": compiler_flags()},
-        extra_link_args=linker_flags(),
-        language="c++",
+    """Returns the extension ``torchdali._shm``, which is independent of torch."""
+    return with_nanobind(
+        Extension(
+            "torchdali._shm",
+            sources=sources(of_workers=True),
+            include_dirs=[str(CSRC)],
+            extra_compile_args={"cxx": compiler_flags()},
+            extra_link_args=linker_flags(),
+            language="c++",
+        )
     )
 
 
@@ -271,11 +299,19 @@ class BuildExt(cpp_extension.BuildExtension):
         super().finalize_options()
         if self.inplace and sanitizer():
             raise SystemExit("torchdali: TORCHDALI_SANITIZE excludes --inplace: see tools/fuzz.py")
-        tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-torch{torch.__version__}"
+        if self.inplace and python_abi.other_headers():
+            raise SystemExit("torchdali: TORCHDALI_PYTHON_INCLUDE is for wheels, not for --inplace")
+        tag = f"{python_abi.build_tag()}-torch{torch.__version__}"
         tag += f"-{os.environ['TORCHDALI_SANITIZE']}" if sanitizer() else ""
         self.build_temp = str(ROOT / "build" / tag)
         # Let ninja decide what to compile: unlike setuptools, it checks headers and flags.
         self.force = True
+
+    def get_ext_filename(self, fullname: str) -> str:
+        """Names the file of an extension for the Pythons that can load it."""
+        name = str(super().get_ext_filename(fullname))
+        extension = self.ext_map.get(fullname)
+        return python_abi.file_name(extension, name) if extension else name
 
     def run(self) -> None:
         """Builds into the source tree for an editable install, otherwise into the wheel."""
@@ -306,6 +342,14 @@ class BuildExt(cpp_extension.BuildExtension):
         (package / "_build_info.py").write_text("\n".join(note) + "\n")
 
 
+class BdistWheel(bdist_wheel):
+    """Names a wheel for the Pythons that can load its extensions."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """Returns the tags of Python, ABI and platform."""
+        return python_abi.wheel_tag(self.distribution.ext_modules, super().get_tag())
+
+
 def dependencies() -> list[str]:
     """Returns what the package requires: of torch, the minor version that it is built against.
 
@@ -327,5 +371,5 @@ setup(
     license="Apache-2.0",
     install_requires=dependencies(),
     ext_modules=[engine(), shared_memory()],
-    cmdclass={"build_ext": BuildExt},
+    cmdclass={"build_ext": BuildExt, "bdist_wheel": BdistWheel},
 )

@@ -4,7 +4,8 @@
 #   tools/setup_env.sh VENV EXTRA... [--optional EXTRA...]       (EXTRA: names from pyproject.toml)
 # A failure to install optional extras is ignored. System packages are installed with apt if it is
 # available; TORCHDALI_APT=0 disables this. A torch that PYTHON can import is used; TORCH (for
-# example torch==2.9.0) requests a version. No network is needed if nothing is missing.
+# example torch==2.9.0) requests a version. No network is needed if nothing is missing, or if wheels of
+# what is missing are in build/wheels.
 set -euo pipefail
 
 venv=$1
@@ -90,11 +91,15 @@ for i in $(seq $#); do
   fi
 done
 
+wheels=$here/../build/wheels
+links=()
+[ ! -d "$wheels" ] || links=(--find-links "$wheels")
+
 install() { # install --also REQUIREMENT | EXTRA...
   mapfile -t missing < <("$py" "$here/requirements.py" --missing "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
   say "pip install ${missing[*]}"
-  if ! "$py" -m pip install -q --disable-pip-version-check "${missing[@]}"; then
+  if ! "$py" -m pip install -q --disable-pip-version-check "${links[@]}" "${missing[@]}"; then
     mapfile -t absent < <("$py" "$here/requirements.py" --absent "$@")
     [ ${#absent[@]} -eq 0 ] || die "could not install ${absent[*]}"
     say "could not install ${missing[*]}; continuing with the installed versions"
