@@ -26,8 +26,8 @@ CXX_RULES: dict[str, set[str]] = {
 }
 # Files that see torch; the rest of the engine is std only.
 SEES_TORCH = {"gpu/device.cpp"}
-TORCH = re.compile(r"^(torch|ATen|c10|pybind11|Python\.h)\b")
-SEES_PYTHON = {"workers/bind_workers.cpp"}
+TORCH = re.compile(r"^(torch|ATen|c10|pybind11|nanobind|nb_combined|Python\.h)\b")
+SEES_PYTHON = {"workers/bind_workers.cpp", "workers/nanobind.cpp"}
 # Vocabulary that every folder may use: element types, layouts and errors are std only, and so are
 # the kernels that use them.
 VOCABULARY = {
@@ -107,7 +107,9 @@ def include_problem(path: Path, include: str) -> str | None:
         return "the engine is std only here"
     if include == "torch/extension.h":
         return "torch/extension.h costs 15 s a file"
-    if "pybind" in include and folder != "python" and str(name) not in SEES_PYTHON:
+    if folder == "workers" and not include.startswith(("nanobind/", "nb_combined")):
+        return "torchdali._shm uses nanobind only"
+    if "pybind" in include and folder != "python":
         return "only csrc/python sees pybind11"
     return None
 

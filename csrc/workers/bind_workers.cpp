@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // torchdali._shm: boards and slabs for Python. A separate extension without torch, so that a worker
 // process starts in a fraction of the time and memory that importing torch takes.
-#include <pybind11/pybind11.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
 
 #include <algorithm>
 #include <atomic>
+#include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,7 +19,7 @@
 #include "workers/parent.h"
 #include "workers/slab.h"
 
-namespace py = pybind11;
+namespace nb = nanobind;
 
 namespace torchdali::workers {
 namespace {
@@ -48,9 +51,9 @@ DType parse_format(const char* format) {
 // A C-contiguous buffer of an object.
 class Buffer {
  public:
-  explicit Buffer(const py::handle& object) {
+  explicit Buffer(nb::handle object) {
     if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0)
-      throw py::error_already_set();
+      throw nb::python_error();
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -73,18 +76,18 @@ void check_ndim(int ndim) {
   TORCHDALI_CHECK(ndim <= kMaxDims, "a sample has at most ", kMaxDims, " dimensions, got ", ndim);
 }
 
-void store(Slab& slab, int output, int sample, const py::object& array) {
+void store(Slab& slab, int output, int sample, nb::handle array) {
   const Buffer buffer(array);
   check_ndim(buffer.view().ndim);
   const DType dtype = buffer.dtype();
   const std::vector<int64_t> shape = buffer.shape();
-  const py::gil_scoped_release release;
+  const nb::gil_scoped_release release;
   copy_to_shared(slab.allocate(output, sample, dtype, shape), buffer.view().buf,
                  static_cast<size_t>(buffer.view().len));
 }
 
 // Stores the samples of an array whose first axis is the batch.
-void store_batch(Slab& slab, int output, const py::object& array) {
+void store_batch(Slab& slab, int output, nb::handle array) {
   const Buffer buffer(array);
   const std::vector<int64_t> shape = buffer.shape();
   TORCHDALI_CHECK(!shape.empty(), "a batch needs an axis for its samples, got a scalar");
@@ -92,44 +95,46 @@ void store_batch(Slab& slab, int output, const py::object& array) {
   const DType dtype = buffer.dtype();
   const std::span<const int64_t> inner = std::span(shape).subspan(1);
   const size_t bytes = shape[0] == 0 ? 0 : static_cast<size_t>(buffer.view().len / shape[0]);
-  const py::gil_scoped_release release;
+  const nb::gil_scoped_release release;
   for (int64_t i = 0; i < shape[0]; ++i)
     copy_to_shared(slab.allocate(output, static_cast<int>(i), dtype, inner),
                    static_cast<const std::byte*>(buffer.view().buf) + i * bytes, bytes);
 }
 
 // Stores a buffer at an offset that the caller records.
-uint64_t put(Slab& slab, const py::object& data) {
+uint64_t put(Slab& slab, nb::handle data) {
   const Buffer buffer(data);
-  const py::gil_scoped_release release;
+  const nb::gil_scoped_release release;
   const uint64_t offset = slab.allocate(static_cast<uint64_t>(buffer.view().len));
   copy_to_shared(slab.data() + offset, buffer.view().buf, static_cast<size_t>(buffer.view().len));
   return offset;
 }
 
-py::bytes to_python(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+nb::bytes to_python(std::span<const std::byte> bytes) {
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
-std::span<const std::byte> from_python(const py::bytes& bytes) {
-  return std::as_bytes(std::span(std::string_view(bytes)));
+nb::str to_python(const std::string& text) { return nb::str(text.data(), text.size()); }
+
+std::span<const std::byte> from_python(const nb::bytes& bytes) {
+  return std::as_bytes(std::span(bytes.c_str(), bytes.size()));
 }
 
 template <Slab::Note kNote>
-py::bytes read_note(const Slab& slab) {
+nb::bytes read_note(const Slab& slab) {
   return to_python(slab.read(kNote));
 }
 
 template <Slab::Note kNote>
-void write_note(Slab& slab, const py::bytes& note) {
+void write_note(Slab& slab, const nb::bytes& note) {
   slab.write(kNote, from_python(note));
 }
 
 // What fail() was called with, by the sample.
-py::dict failures(const Slab& slab) {
-  py::dict found;
+nb::dict failures(const Slab& slab) {
+  nb::dict found;
   for (int i = 0; i < slab.num_samples(); ++i)
-    if (slab.has_failed(i)) found[py::int_(i)] = to_python(slab.failure(i));
+    if (slab.has_failed(i)) found[nb::int_(i)] = to_python(slab.failure(i));
   return found;
 }
 
@@ -192,10 +197,17 @@ class Lease {
   std::shared_ptr<Slabs> home_;
 };
 
-py::tuple describe_sample(const SampleRecord& r) {
-  py::tuple shape(r.ndim);
-  for (int d = 0; d < r.ndim; ++d) shape[d] = r.shape[d];
-  return py::make_tuple(static_cast<int>(r.dtype), shape, r.offset);
+// (dtype, shape, offset) of a sample, or of a batch: `outer` and the shape of its first sample.
+nb::tuple describe_array(const SampleRecord& r, std::initializer_list<int> outer = {}) {
+  const auto shape = nb::steal<nb::tuple>(PyTuple_New(std::ssize(outer) + r.ndim));
+  if (!shape.is_valid()) throw nb::python_error();
+  Py_ssize_t d = 0;
+  const auto add = [&](int64_t n) {
+    PyTuple_SetItem(shape.ptr(), d++, nb::cast(n).release().ptr());
+  };
+  for (const int n : outer) add(n);
+  for (const int64_t n : std::span(r.shape, r.ndim)) add(n);
+  return nb::make_tuple(static_cast<int>(r.dtype), shape, r.offset);
 }
 
 // Whether the samples of an output are next to each other, like one array.
@@ -217,20 +229,14 @@ bool is_dense(const Slab& slab, int output, int count) {
 
 // (dtype, shape, offset) of one output: of the whole batch if its samples are one array, otherwise
 // a list with one tuple per sample, None for those that failed.
-py::object describe(const Slab& slab, int output) {
+nb::object describe(const Slab& slab, int output) {
   const int count = slab.num_samples();
-  if (count == 0) return py::list();
-  if (is_dense(slab, output, count)) {
-    const SampleRecord& first = slab.record(output, 0);
-    py::tuple shape(first.ndim + 1);
-    shape[0] = count;
-    for (int d = 0; d < first.ndim; ++d) shape[d + 1] = first.shape[d];
-    return py::make_tuple(static_cast<int>(first.dtype), shape, first.offset);
-  }
-  py::list samples;
+  if (count == 0) return nb::list();
+  if (is_dense(slab, output, count)) return describe_array(slab.record(output, 0), {count});
+  nb::list samples;
   for (int i = 0; i < count; ++i)
-    samples.append(slab.has_failed(i) ? py::object(py::none())
-                                      : describe_sample(slab.record(output, i)));
+    samples.append(slab.has_failed(i) ? nb::object(nb::none())
+                                      : describe_array(slab.record(output, i)));
   return samples;
 }
 
@@ -244,115 +250,133 @@ void raise_in_python(const Error& error) {
       default: return "internal";
     }
   };
-  py::dict details;
-  if (!error.fix().empty()) details["fix"] = error.fix();
-  const py::object make = py::module_::import("torchdali.errors").attr("_from_engine");
-  const py::object exception = make(kName(error.kind()), error.message(), details);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  try {
+    nb::dict details;
+    if (!error.fix().empty()) details["fix"] = to_python(error.fix());
+    const nb::object make = nb::module_::import_("torchdali.errors").attr("_from_engine");
+    const nb::object exception = make(kName(error.kind()), to_python(error.message()), details);
+    PyErr_SetObject(exception.type().ptr(), exception.ptr());
+  } catch (const nb::python_error&) {  // there is no such module any more: Python shuts down
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
 }
 
-py::object next_task(Board& board, int worker, int timeout_ms) {
+nb::object next_task(Board& board, int worker, int timeout_ms) {
   Task task;
   Board::Next result;
   {
-    const py::gil_scoped_release release;
+    const nb::gil_scoped_release release;
     result = board.next(worker, timeout_ms, &task);
   }
-  if (result == Board::Next::kTimeout) return py::none();
-  if (result == Board::Next::kClosed) return py::bool_(false);
-  return py::cast(task);
+  if (result == Board::Next::kTimeout) return nb::none();
+  if (result == Board::Next::kClosed) return nb::bool_(false);
+  return nb::cast(task);
 }
+
+const Slab* slab_of(const Slab* slab) { return slab; }
+const Slab* slab_of(const Lease* lease) { return lease->slab().get(); }
+
+// The buffer protocol: the memory of a slab as bytes that can be written.
+template <typename T>
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  const T* owner = nullptr;
+  if (!nb::try_cast(nb::handle(self), owner)) {
+    PyErr_SetString(PyExc_BufferError, "__init__() has not been called");
+    return -1;
+  }
+  const Slab* slab = slab_of(owner);
+  return PyBuffer_FillInfo(view, self, slab->data(), static_cast<Py_ssize_t>(slab->size()),
+                           /*readonly=*/0, flags);
+}
+
+template <typename T>
+const PyType_Slot kBufferSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer<T>)},
+                                    {0, nullptr}};
 
 }  // namespace
 }  // namespace torchdali::workers
 
-PYBIND11_MODULE(_shm, m) {
+NB_MODULE(_shm, m) {
   namespace tw = torchdali::workers;
   m.doc() =
       "Shared memory between a pipeline and its worker processes; see docs/design/workers.md.";
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11's signature
-  py::register_local_exception_translator([](std::exception_ptr p) {
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
-      if (p) std::rethrow_exception(p);
+      std::rethrow_exception(p);
     } catch (const torchdali::Error& e) {
       tw::raise_in_python(e);
     }
   });
   m.attr("MAX_DIMS") = torchdali::kMaxDims;  // of a sample
-  m.def("end_with_parent", &tw::end_with_parent, py::arg("parent"));
-  py::class_<tw::Task>(m, "Task")
-      .def_readonly("job", &tw::Task::job)
-      .def_readonly("index", &tw::Task::index)
-      .def_property_readonly("source", [](const tw::Task& t) { return t.info.source; })
-      .def_property_readonly("slab", [](const tw::Task& t) { return t.info.slab; })
-      .def_property_readonly("num_tasks", [](const tw::Task& t) { return t.info.num_tasks; })
-      .def_property_readonly("batch_size", [](const tw::Task& t) { return t.info.batch_size; })
-      .def_property_readonly("iteration", [](const tw::Task& t) { return t.info.iteration; })
-      .def_property_readonly("epoch", [](const tw::Task& t) { return t.info.epoch; });
-  py::class_<tw::Board>(m, "Board")
-      .def(py::init<>())
-      .def(py::init<int>(), py::arg("fd"))
-      .def_property_readonly("fd", &tw::Board::fd)
-      .def_property_readonly("full", &tw::Board::full)
+  m.def("end_with_parent", &tw::end_with_parent, nb::arg("parent"));
+  nb::class_<tw::Task>(m, "Task")
+      .def_ro("job", &tw::Task::job)
+      .def_ro("index", &tw::Task::index)
+      .def_prop_ro("source", [](const tw::Task& t) { return t.info.source; })
+      .def_prop_ro("slab", [](const tw::Task& t) { return t.info.slab; })
+      .def_prop_ro("num_tasks", [](const tw::Task& t) { return t.info.num_tasks; })
+      .def_prop_ro("batch_size", [](const tw::Task& t) { return t.info.batch_size; })
+      .def_prop_ro("iteration", [](const tw::Task& t) { return t.info.iteration; })
+      .def_prop_ro("epoch", [](const tw::Task& t) { return t.info.epoch; });
+  nb::class_<tw::Board>(m, "Board")
+      .def(nb::init<>())
+      .def(nb::init<int>(), nb::arg("fd"))
+      .def_prop_ro("fd", &tw::Board::fd)
+      .def_prop_ro("full", &tw::Board::full)
       .def(
           "post",
           [](tw::Board& b, int source, int worker, int slab, int num_tasks, int batch_size,
              int64_t iteration, int64_t epoch) {
             return b.post({source, worker, slab, num_tasks, batch_size, iteration, epoch});
           },
-          py::kw_only(), py::arg("source"), py::arg("worker"), py::arg("slab"),
-          py::arg("num_tasks"), py::arg("batch_size"), py::arg("iteration"), py::arg("epoch"))
-      .def("complete", &tw::Board::complete, py::arg("job"))
-      .def("failed", &tw::Board::failed, py::arg("job"))
-      .def("cancel", &tw::Board::cancel, py::arg("job"))
-      .def("retire", &tw::Board::retire, py::arg("job"))
+          nb::kw_only(), nb::arg("source"), nb::arg("worker"), nb::arg("slab"),
+          nb::arg("num_tasks"), nb::arg("batch_size"), nb::arg("iteration"), nb::arg("epoch"))
+      .def("complete", &tw::Board::complete, nb::arg("job"))
+      .def("failed", &tw::Board::failed, nb::arg("job"))
+      .def("cancel", &tw::Board::cancel, nb::arg("job"))
+      .def("retire", &tw::Board::retire, nb::arg("job"))
       .def("want_message", &tw::Board::want_message)
       .def("close", &tw::Board::close)
-      .def("next", &tw::next_task, py::arg("worker"), py::arg("timeout_ms"))
-      .def("finish", &tw::Board::finish, py::arg("task"), py::arg("failed") = false);
-  const auto memory = [](const tw::Slab& slab) {
-    return py::buffer_info(slab.data(), 1, "B", 1, {static_cast<py::ssize_t>(slab.size())}, {1});
-  };
-  py::class_<tw::Slab, std::shared_ptr<tw::Slab>>(m, "Slab", py::buffer_protocol())
-      .def(py::init<int, int, size_t>(), py::arg("num_outputs"), py::arg("max_samples"),
-           py::arg("bytes"))
+      .def("next", &tw::next_task, nb::arg("worker"), nb::arg("timeout_ms"))
+      .def("finish", &tw::Board::finish, nb::arg("task"), nb::arg("failed") = false);
+  nb::class_<tw::Slab>(m, "Slab", nb::type_slots(tw::kBufferSlots<tw::Slab>))
+      .def(nb::init<int, int, size_t>(), nb::arg("num_outputs"), nb::arg("max_samples"),
+           nb::arg("bytes"))
       .def_static(
           "attach",
           [](int fd, int num_outputs, int max_samples) {
             return std::make_shared<tw::Slab>(tw::Slab::Descriptor{fd}, num_outputs, max_samples);
           },
-          py::arg("fd"), py::arg("num_outputs"), py::arg("max_samples"))
-      .def_property_readonly("fd", &tw::Slab::fd)
-      .def_property_readonly("size", &tw::Slab::size)
-      .def_property("num_samples", &tw::Slab::num_samples, &tw::Slab::set_num_samples)
+          nb::arg("fd"), nb::arg("num_outputs"), nb::arg("max_samples"))
+      .def_prop_ro("fd", &tw::Slab::fd)
+      .def_prop_ro("size", &tw::Slab::size)
+      .def_prop_rw("num_samples", &tw::Slab::num_samples, &tw::Slab::set_num_samples)
       .def("clear", &tw::Slab::clear)
       .def("mark_written", &tw::Slab::mark_written)
-      .def("store", &tw::store, py::arg("output"), py::arg("sample"), py::arg("array"))
-      .def("store_batch", &tw::store_batch, py::arg("output"), py::arg("array"))
-      .def("describe", &tw::describe, py::arg("output"))
+      .def("store", &tw::store, nb::arg("output"), nb::arg("sample"), nb::arg("array").none())
+      .def("store_batch", &tw::store_batch, nb::arg("output"), nb::arg("array").none())
+      .def("describe", &tw::describe, nb::arg("output"))
       .def(
           "fail",
-          [](tw::Slab& s, int sample, const py::bytes& why) {
+          [](tw::Slab& s, int sample, const nb::bytes& why) {
             s.fail(sample, tw::from_python(why));
           },
-          py::arg("sample"), py::arg("why"))
+          nb::arg("sample"), nb::arg("why"))
       .def("failures", &tw::failures)
-      .def("put", &tw::put, py::arg("data"))
+      .def("put", &tw::put, nb::arg("data").none())
       .def(
           "allocate", [](tw::Slab& s, uint64_t bytes) { return s.allocate(bytes); },
-          py::arg("bytes"))
-      .def_buffer(memory)
-      .def_property("request", &tw::read_note<tw::Slab::kRequest>,
-                    &tw::write_note<tw::Slab::kRequest>)
-      .def_property("reply", &tw::read_note<tw::Slab::kReply>, &tw::write_note<tw::Slab::kReply>);
-  py::class_<tw::Slabs, std::shared_ptr<tw::Slabs>>(m, "Slabs")
-      .def(py::init<>())
+          nb::arg("bytes"))
+      .def_prop_rw("request", &tw::read_note<tw::Slab::kRequest>,
+                   &tw::write_note<tw::Slab::kRequest>)
+      .def_prop_rw("reply", &tw::read_note<tw::Slab::kReply>, &tw::write_note<tw::Slab::kReply>);
+  nb::class_<tw::Slabs>(m, "Slabs")
+      .def(nb::init<>())
       .def("take", &tw::Slabs::take)
-      .def("give_back", &tw::Slabs::give_back, py::arg("slab"));
-  py::class_<tw::Lease>(m, "Lease", py::buffer_protocol())
-      .def(py::init<std::shared_ptr<tw::Slab>, std::shared_ptr<tw::Slabs>>(), py::arg("slab"),
-           py::arg("home"))
-      .def_property_readonly("slab", &tw::Lease::slab)
-      .def_property_readonly("num_leased", &tw::Lease::num_leased)
-      .def_buffer([memory](const tw::Lease& lease) { return memory(*lease.slab()); });
+      .def("give_back", &tw::Slabs::give_back, nb::arg("slab"));
+  nb::class_<tw::Lease>(m, "Lease", nb::type_slots(tw::kBufferSlots<tw::Lease>))
+      .def(nb::init<std::shared_ptr<tw::Slab>, std::shared_ptr<tw::Slabs>>(), nb::arg("slab"),
+           nb::arg("home"))
+      .def_prop_ro("slab", &tw::Lease::slab)
+      .def_prop_ro("num_leased", &tw::Lease::num_leased);
 }

@@ -3,4 +3,4 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-strict-aliasing")  // as in nanobind's own build
 #endif
-#include <nb_combined.cpp>
+#include <nb_combined.cpp>  // NOLINT(bugprone-suspicious-include)
