@@ -40,17 +40,9 @@ from torch.utils import cpp_extension
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))
 import gpu_kernels  # noqa: E402
+import nanobind_copy  # noqa: E402
 import python_abi  # noqa: E402
 import requirements  # noqa: E402
-
-try:
-    import nanobind
-except ImportError:
-    raise SystemExit(
-        "torchdali: the build needs nanobind, which is not installed: run `make setup`, or install "
-        "what pyproject.toml lists under build. Without a network, first put nanobind's wheel into "
-        "build/wheels and use `make setup`, or `pip install --find-links build/wheels`"
-    ) from None
 
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "torchdali"
@@ -157,8 +149,7 @@ def linker_flags() -> list[str]:
 
 def with_nanobind(extension: Extension) -> Extension:
     """Lets an extension use nanobind, whose library one of its files includes (nanobind.cpp)."""
-    library = Path(nanobind.source_dir())
-    for path in (nanobind.include_dir(), library, library.parent / "ext/robin_map/include"):
+    for path in nanobind_copy.INCLUDED:
         extension.extra_compile_args["cxx"] += ["-isystem", str(path)]
     # A domain is a set of extensions that share types and translators of exceptions.
     extension.define_macros += [("NB_DOMAIN", extension.name.replace("._", "_"))]
@@ -313,17 +304,28 @@ class BuildExt(cpp_extension.BuildExtension):
         extension = self.ext_map.get(fullname)
         return python_abi.file_name(extension, name) if extension else name
 
+    def old_files(self, package: Path, in_place: bool) -> Iterator[Path]:
+        """Yields files of earlier builds that would be imported instead, or end up in the wheel."""
+        if not in_place:
+            yield from package.glob("*.so")
+        for extension in self.extensions:
+            if python_abi.is_limited(extension):
+                yield package.parent / super().get_ext_filename(extension.name)
+
     def run(self) -> None:
         """Builds into the source tree for an editable install, otherwise into the wheel."""
         os.environ.setdefault("MAX_JOBS", str(len(os.sched_getaffinity(0))))
         in_place = bool(self.inplace) or bool(getattr(self, "editable_mode", False))
+        nanobind_copy.make()
         units = gpu_kernels.write_units(CSRC, GENERATED)
         # Here, since what an extension starts with becomes part of a source distribution.
         engine = next(e for e in self.extensions if e.name == "torchdali._C")
         engine.sources += [str(p.relative_to(ROOT)) for p in (units.fingerprint, *units.emulated)]
-        super().run()
         package = PACKAGE if in_place else Path(self.build_lib, "torchdali")
         package.mkdir(parents=True, exist_ok=True)
+        for file in self.old_files(package, in_place):
+            file.unlink(missing_ok=True)
+        super().run()
         cuda = build_cuda(Path(self.build_temp, "cuda"), units)
         (package / "_cuda.so").unlink(missing_ok=True)
         if isinstance(cuda, str):

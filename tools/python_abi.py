@@ -9,7 +9,6 @@ compiled instead. So a machine with one Python that has torch makes the wheels f
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import sys
@@ -22,7 +21,6 @@ LIMITED_API = (3, 12)
 _MACRO = ("Py_LIMITED_API", f"0x{LIMITED_API[0]:02X}{LIMITED_API[1]:02X}0000")
 
 
-@functools.cache
 def other_headers() -> Path | None:
     """Returns the folder that TORCHDALI_PYTHON_INCLUDE names; None if it is not set."""
     name = os.environ.get("TORCHDALI_PYTHON_INCLUDE", "")

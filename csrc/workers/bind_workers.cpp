@@ -300,6 +300,8 @@ NB_MODULE(_shm, m) {
   namespace tw = torchdali::workers;
   m.doc() =
       "Shared memory between a pipeline and its worker processes; see docs/design/workers.md.";
+  // A daemon thread that holds a batch when Python ends is not an error.
+  nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
