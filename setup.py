@@ -185,15 +185,17 @@ def engine() -> Extension:
             continue
         compile_args += [f"-D{codec.macro}=1", *compile_flags]
         link_args += libraries
-    return Extension(
-        "torchdali._C",
-        sources=sources(of_workers=False),
-        include_dirs=[str(CSRC)],
-        library_dirs=cpp_extension.library_paths(),
-        libraries=["c10", "torch", "torch_cpu", "torch_python"],
-        extra_compile_args={"cxx": compile_args},
-        extra_link_args=link_args,
-        language="c++",
+    return with_nanobind(
+        Extension(
+            "torchdali._C",
+            sources=sources(of_workers=False),
+            include_dirs=[str(CSRC)],
+            library_dirs=cpp_extension.library_paths(),
+            libraries=["c10", "torch", "torch_cpu"],
+            extra_compile_args={"cxx": compile_args},
+            extra_link_args=link_args,
+            language="c++",
+        )
     )
 
 

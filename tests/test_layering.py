@@ -109,8 +109,8 @@ def include_problem(path: Path, include: str) -> str | None:
         return "torch/extension.h costs 15 s a file"
     if folder == "workers" and not include.startswith(("nanobind/", "nb_combined")):
         return "torchdali._shm uses nanobind only"
-    if "pybind" in include and folder != "python":
-        return "only csrc/python sees pybind11"
+    if re.match("(pybind11|ATen|c10)", include):
+        return "the engine uses nanobind, and of torch its C interface"
     return None
 
 

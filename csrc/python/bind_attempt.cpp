@@ -6,32 +6,31 @@ namespace torchdali {
 namespace {
 
 // The iterator of a sequence stays at an item that raised; it goes on with the next one.
-void pass_item(const py::object& iterator) {
-  const auto index = py::cast<py::tuple>(iterator.attr("__reduce__")())[2].cast<py::ssize_t>();
+void pass_item(const nb::object& iterator) {
+  const auto index = nb::cast<Py_ssize_t>(nb::cast<nb::tuple>(iterator.attr("__reduce__")())[2]);
   iterator.attr("__setstate__")(index + 1);
 }
 
 // Returns what a function returns; or, if it raises, an object of class `raised` with the attribute
 // `error`. Raises StopIteration, and what is no Exception. Python code could be interrupted after
 // the function has raised and before that is noted. This is one call of C code.
-py::object attempt(const py::object& raised, const py::object& function, const py::args& args) {
+nb::object attempt(const nb::object& raised, const nb::object& function, const nb::args& args) {
   PyObject* result = PyObject_Call(function.ptr(), args.ptr(), nullptr);
-  if (result != nullptr) return py::reinterpret_steal<py::object>(result);
+  if (result != nullptr) return nb::steal(result);
   if (PyErr_ExceptionMatches(PyExc_Exception) == 0 ||
       PyErr_ExceptionMatches(PyExc_StopIteration) != 0)
-    throw py::error_already_set();
-  const py::error_already_set error;
-  if (error.trace()) PyException_SetTraceback(error.value().ptr(), error.trace().ptr());
-  if (args.size() == 1 && PySeqIter_Check(args[0].ptr())) pass_item(args[0]);
-  py::object made = raised.attr("__new__")(raised);
+    throw nb::python_error();
+  const nb::python_error error;
+  if (args.size() == 1 && PySeqIter_Check(nb::handle(args[0]).ptr())) pass_item(args[0]);
+  nb::object made = raised.attr("__new__")(raised);
   made.attr("error") = error.value();
   return made;
 }
 
 }  // namespace
 
-void bind_attempt(py::module_& m) {
-  m.def("attempt", &attempt, py::arg("raised"), py::arg("function"));
+void bind_attempt(nb::module_& m) {
+  m.def("attempt", &attempt, nb::arg("raised"), nb::arg("function"), nb::arg("args"));
 }
 
 }  // namespace torchdali

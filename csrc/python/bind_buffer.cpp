@@ -34,8 +34,6 @@ PyType_Spec spec = {"torchdali._C.Buffered", static_cast<int>(sizeof(PyObject)),
 
 }  // namespace
 
-void bind_buffer(py::module_& m) {
-  m.attr("Buffered") = py::reinterpret_steal<py::object>(PyType_FromSpec(&spec));
-}
+void bind_buffer(nb::module_& m) { m.attr("Buffered") = nb::steal(PyType_FromSpec(&spec)); }
 
 }  // namespace torchdali

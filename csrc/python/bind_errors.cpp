@@ -23,8 +23,8 @@ const char* kind_name(ErrorKind kind) {
 
 }  // namespace
 
-py::object to_exception(const Error& error) {
-  py::dict details;
+nb::object to_exception(const Error& error) {
+  nb::dict details;
   if (!error.fix().empty()) details["fix"] = decode_path(error.fix());
   if (const auto* e = dynamic_cast<const OperatorError*>(&error)) {
     details["operator"] = e->op;
@@ -36,8 +36,8 @@ py::object to_exception(const Error& error) {
       details["batch_size"] = e->batch_size;
     }
   }
-  const py::object make = py::module_::import("torchdali.errors").attr("_from_engine");
-  py::object exception = make(kind_name(error.kind()), decode_path(error.message()), details);
+  const nb::object make = nb::module_::import_("torchdali.errors").attr("_from_engine");
+  nb::object exception = make(kind_name(error.kind()), decode_path(error.message()), details);
   if (error.cause() != nullptr) {
     PyObject* cause = static_cast<PyObject*>(error.cause().get());
     Py_INCREF(cause);
@@ -46,18 +46,17 @@ py::object to_exception(const Error& error) {
   return exception;
 }
 
-py::object decode_path(std::string_view text) {
-  return py::reinterpret_steal<py::object>(
+nb::object decode_path(std::string_view text) {
+  return nb::steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
 }
 
-void bind_errors(py::module_&) {
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11's signature
-  py::register_local_exception_translator([](std::exception_ptr p) {
+void bind_errors(nb::module_&) {
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
-      if (p) std::rethrow_exception(p);
+      std::rethrow_exception(p);
     } catch (const Error& e) {
-      const py::object exception = to_exception(e);
+      const nb::object exception = to_exception(e);
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
     }
   });

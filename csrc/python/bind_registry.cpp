@@ -13,21 +13,21 @@
 namespace torchdali {
 namespace {
 
-py::object from_arg_value(const ArgValue& value) {
+nb::object from_arg_value(const ArgValue& value) {
   return std::visit(
-      []<class T>(const T& v) -> py::object {
+      []<class T>(const T& v) -> nb::object {
         // No argument of these types has a default.
         if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Function> ||
                       std::is_same_v<T, Code> || std::is_same_v<T, Expression>)
-          return py::none();
-        else if constexpr (std::is_same_v<T, Bytes>) return py::bytes(*v);
-        else return py::cast(v);
+          return nb::none();
+        else if constexpr (std::is_same_v<T, Bytes>) return nb::bytes(v->data(), v->size());
+        else return nb::cast(v);
       },
       value);
 }
 
-py::dict describe(const ArgSchema& a) {
-  py::dict d;
+nb::dict describe(const ArgSchema& a) {
+  nb::dict d;
   d["name"] = a.name;
   d["type"] = arg_type_name(a.type);
   d["doc"] = a.doc;
@@ -41,13 +41,13 @@ py::dict describe(const ArgSchema& a) {
   return d;
 }
 
-py::dict describe(const Schema& s) {
-  py::dict d;
+nb::dict describe(const Schema& s) {
+  nb::dict d;
   d["name"] = s.name;
   d["doc"] = s.doc;
-  py::list inputs, outputs, args, devices;
+  nb::list inputs, outputs, args, devices;
   for (const InputSchema& i : s.inputs) {
-    py::dict input;
+    nb::dict input;
     input["name"] = i.name;
     input["doc"] = i.doc;
     input["layouts"] = i.layouts;
@@ -56,7 +56,7 @@ py::dict describe(const Schema& s) {
     inputs.append(input);
   }
   for (const OutputSchema& o : s.outputs) {
-    py::dict output;
+    nb::dict output;
     output["name"] = o.name;
     output["doc"] = o.doc;
     outputs.append(output);
@@ -87,20 +87,20 @@ py::dict describe(const Schema& s) {
   return d;
 }
 
-py::list schemas() {
-  py::list out;
+nb::list schemas() {
+  nb::list out;
   for (const auto& s : all_schemas()) out.append(describe(*s));
   return out;
 }
 
-int num_outputs(const std::string& op, const py::dict& args,
+int num_outputs(const std::string& op, const nb::dict& args,
                 const std::vector<std::string>& tensor_args, int num_inputs) {
   OpSpec spec;
   spec.schema = find_schema(op);
   TORCHDALI_CHECK(spec.schema != nullptr, "there is no operator ", op);
   spec.num_inputs = num_inputs;
   for (const auto& [name, value] : args)
-    spec.constants[py::cast<std::string>(name)] = to_arg_value(value, py::cast<std::string>(name));
+    spec.constants[nb::cast<std::string>(name)] = to_arg_value(value, nb::cast<std::string>(name));
   for (const std::string& name : tensor_args)
     spec.tensors.emplace(name, static_cast<int>(spec.tensors.size()));
   return count_outputs(spec);
@@ -108,22 +108,22 @@ int num_outputs(const std::string& op, const py::dict& args,
 
 // Makes an argument of type kCode. It keeps `owner`, which owns the memory of the code. Messages
 // call it `text`.
-py::capsule code(size_t address, const py::object& owner, const std::string& text) {
+nb::capsule code(size_t address, const nb::object& owner, const std::string& text) {
   void* pointer = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
   PyObject* made = PyCapsule_New(pointer, kCodeCapsule, [](PyObject* self) {
     Py_XDECREF(static_cast<PyObject*>(PyCapsule_GetContext(self)));
   });
-  if (made == nullptr) throw py::error_already_set();
-  PyCapsule_SetContext(made, py::make_tuple(owner, text).release().ptr());
-  return py::reinterpret_steal<py::capsule>(made);
+  if (made == nullptr) throw nb::python_error();
+  PyCapsule_SetContext(made, nb::make_tuple(owner, text).release().ptr());
+  return nb::steal<nb::capsule>(made);
 }
 
 }  // namespace
 
-void bind_registry(py::module_& m) {
+void bind_registry(nb::module_& m) {
   m.def("schemas", &schemas, "All operators, sorted by name, as dictionaries.");
-  m.def("num_outputs", &num_outputs, py::arg("op"), py::arg("args"), py::arg("tensor_args"),
-        py::arg("num_inputs"), "Number of outputs of one use of an operator.");
+  m.def("num_outputs", &num_outputs, nb::arg("op"), nb::arg("args"), nb::arg("tensor_args"),
+        nb::arg("num_inputs"), "Number of outputs of one use of an operator.");
   // An unknown name in TORCHDALI_ISA or TORCHDALI_JPEG_DECODER is an error of the import.
   (void)active_isa();
   (void)io::jpeg::active_choice();
@@ -133,16 +133,16 @@ void bind_registry(py::module_& m) {
   m.def(
       "codecs",
       [] {
-        py::list out;
+        nb::list out;
         for (const io::Codec& c : io::codecs())
-          out.append(py::make_tuple(c.format, c.decoder, c.missing, c.package));
+          out.append(nb::make_tuple(c.format, c.decoder, c.missing, c.package));
         return out;
       },
       "The image codecs of this build: (format, decoder, unsupported files, missing package). The "
       "strings are empty if there is none.");
-  m.def("code", &code, py::arg("address"), py::arg("owner"), py::arg("text") = "",
+  m.def("code", &code, nb::arg("address"), nb::arg("owner"), nb::arg("text") = "",
         "Compiled code as an argument of an operator. Keeps its owner.");
-  m.def("derive_seed", &derive_seed, py::arg("seed"), py::arg("stream"),
+  m.def("derive_seed", &derive_seed, nb::arg("seed"), nb::arg("stream"),
         "The seed of the operator with number `stream` in a pipeline with seed `seed`.");
 }
 

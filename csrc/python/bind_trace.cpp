@@ -6,7 +6,7 @@
 
 namespace torchdali {
 
-void bind_trace(py::module_& m) {
+void bind_trace(nb::module_& m) {
   m.def("tracing", &trace::enabled, "Whether a profile is being taken.");
   m.def(
       "trace_span",
@@ -18,21 +18,21 @@ void bind_trace(py::module_& m) {
                     .label = trace::label(name, kind, detail),
                     .owner = owner});
       },
-      py::arg("name"), py::arg("kind"), py::arg("detail"), py::arg("start_ns"),
-      py::arg("owner") = 0,
+      nb::arg("name"), nb::arg("kind"), nb::arg("detail"), nb::arg("start_ns"),
+      nb::arg("owner") = 0,
       "Adds an event of this thread from `start_ns` of time.perf_counter_ns() until now.");
-  py::class_<trace::Session>(m, "TraceSession")
-      .def(py::init<int64_t>(), py::arg("max_events"))
+  nb::class_<trace::Session>(m, "TraceSession")
+      .def(nb::init<int64_t>(), nb::arg("max_events"))
       .def("stop", &trace::Session::stop)
       .def(
           "write",
-          [](trace::Session& session, const std::string& path,
-             const std::vector<uint32_t>& owners) {
-            const py::gil_scoped_release release;
-            const trace::Totals totals = session.write(path, owners);
+          [](trace::Session& session, const nb::bytes& path, const std::vector<uint32_t>& owners) {
+            const std::string text = text_of(path);
+            const nb::gil_scoped_release release;
+            const trace::Totals totals = session.write(text, owners);
             return std::pair(totals.events, totals.dropped);
           },
-          py::arg("path"), py::arg("owners"));
+          nb::arg("path"), nb::arg("owners"));
 }
 
 }  // namespace torchdali

@@ -22,7 +22,7 @@ class DeferredDestroyer {
     threads_.emplace_back([executor = std::move(executor)]() mutable { executor.reset(); });
   }
   void join() {
-    const py::gil_scoped_release release;
+    const nb::gil_scoped_release release;
     const std::lock_guard lock(mutex_);
     for (std::thread& t : threads_) t.join();
     threads_.clear();

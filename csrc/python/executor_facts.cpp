@@ -3,26 +3,26 @@
 
 namespace torchdali {
 
-py::dict memory_facts(const Executor& executor) {
-  py::dict all;
+nb::dict memory_facts(const Executor& executor) {
+  nb::dict all;
   for (const OperatorMemory& op : executor.memory_statistics()) {
-    py::list outputs;
+    nb::list outputs;
     for (const OutputMemory& m : op.outputs)
-      outputs.append(py::make_tuple(m.real, m.max_real, m.reserved, m.max_reserved));
-    all[py::str(op.name)] = outputs;
+      outputs.append(nb::make_tuple(m.real, m.max_real, m.reserved, m.max_reserved));
+    all[nb::str(op.name.data(), op.name.size())] = outputs;
   }
   return all;
 }
 
-py::dict measure_facts(const Executor& executor) {
-  py::list operators, workers;
+nb::dict measure_facts(const Executor& executor) {
+  nb::list operators, workers;
   const auto part = [](const OperatorMeasure::Part& p) {
-    return py::make_tuple(p.op, p.name, decode_path(p.location));
+    return nb::make_tuple(p.op, p.name, decode_path(p.location));
   };
   for (const OperatorMeasure& m : executor.operator_measures()) {
-    py::list parts;
+    nb::list parts;
     for (const auto& p : m.parts) parts.append(part(p));
-    py::dict d;
+    nb::dict d;
     d["self"] = part(m.self);
     d["parts"] = parts;
     d["hidden"] = m.hidden;
@@ -44,7 +44,7 @@ py::dict measure_facts(const Executor& executor) {
   }
   const SchedulerMeasure measure = executor.scheduler_measure();
   for (const WorkerMeasure& w : measure.workers) {
-    py::dict d;
+    nb::dict d;
     d["wall_ns"] = w.wall_ns;
     d["busy_ns"] = w.busy_ns;
     d["idle_ns"] = w.idle_ns;
@@ -52,7 +52,7 @@ py::dict measure_facts(const Executor& executor) {
     d["claims"] = w.claims;
     workers.append(d);
   }
-  py::dict all;
+  nb::dict all;
   all["now_ns"] = now_ns();
   all["began_ns"] = measure.began_ns;
   all["operators"] = operators;

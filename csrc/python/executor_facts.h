@@ -8,8 +8,8 @@
 namespace torchdali {
 
 // For torchdali/pipeline/_counters.py.
-py::dict measure_facts(const Executor& executor);
+nb::dict measure_facts(const Executor& executor);
 // By operator, for each output (real, largest real, reserved, largest reserved) bytes.
-py::dict memory_facts(const Executor& executor);
+nb::dict memory_facts(const Executor& executor);
 
 }  // namespace torchdali

@@ -2,8 +2,6 @@
 // Batches that the user passes to an external source.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,16 +11,12 @@
 
 namespace torchdali {
 
-// The owner of the memory of an ExternalBatch: one tensor per sample or, if `whole`, one tensor.
-struct ExternalTensors {
-  std::vector<at::Tensor> tensors;
-  bool whole = false;
-};
+// The data of a batch as it came, made contiguous.
+nb::object to_object(const ExternalBatch& batch);
 
 // `data`: a list of tensors, or one whose first axis is the samples. Tensors that are not
 // contiguous are copied. `source_names`: of the samples, for errors; may be empty.
-std::unique_ptr<ExternalBatch> to_external_batch(const py::object& data,
-                                                 const std::string& layout_letters,
+std::unique_ptr<ExternalBatch> to_external_batch(nb::object data, const std::string& layout_letters,
                                                  const std::vector<std::string>& source_names);
 
 }  // namespace torchdali

@@ -2,7 +2,7 @@
 // torchdali._C: the engine as Python sees it. Stub: torchdali/_C.pyi.
 #include "python/bind.h"
 
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+NB_MODULE(_C, m) {
   torchdali::bind_errors(m);
   torchdali::bind_registry(m);
   torchdali::bind_executor(m);

@@ -12,7 +12,7 @@ namespace torchdali {
 
 // The samples `rows` of an output, each in memory of its own. `data`: a tensor whose first axis is
 // the samples, or a list of tensors.
-py::object select_rows(const py::object& data, std::span<const int> rows);
+nb::object select_rows(const nb::object& data, std::span<const int> rows);
 std::shared_ptr<const SampleNames> select_names(const std::shared_ptr<const SampleNames>& names,
                                                 std::span<const int> rows);
 

@@ -17,8 +17,8 @@ const char* role_name(ImageRole role) {
   return "";
 }
 
-py::dict operator_facts(const Node& node, int member) {
-  py::dict d;
+nb::dict operator_facts(const Node& node, int member) {
+  nb::dict d;
   d["op"] = node.schema->name;
   d["name"] = node.name;
   d["location"] = decode_path(node.location);
@@ -35,8 +35,8 @@ py::dict operator_facts(const Node& node, int member) {
 
 // The operators whose work a step does, in the order of the definition. Operators with the same
 // number are one member of a chain: an expression that was fused first.
-py::list operators_of(const Node& node) {
-  py::list all;
+nb::list operators_of(const Node& node) {
+  nb::list all;
   const auto add = [&](const Node& one, int member) {
     for (const auto& producer : one.producers) all.append(operator_facts(*producer, member));
     all.append(operator_facts(one, member));
@@ -62,15 +62,15 @@ std::string memory_of(const ExecutionPlan& plan, const Step& step, size_t index)
 
 }  // namespace
 
-py::list plan_facts(const ExecutionPlan& plan) {
-  py::list steps;
+nb::list plan_facts(const ExecutionPlan& plan) {
+  nb::list steps;
   const auto add = [&](int index, size_t stage, const char* runs) {
     const Step& step = plan.steps[static_cast<size_t>(index)];
-    py::dict d;
+    nb::dict d;
     d["operators"] = operators_of(plan.graph.nodes[static_cast<size_t>(step.node)]);
     d["stage"] = stage;
     d["runs"] = runs;
-    py::list outputs;
+    nb::list outputs;
     for (size_t i = 0; i < step.outputs.size(); ++i) outputs.append(memory_of(plan, step, i));
     d["outputs"] = outputs;
     d["guarded"] = !step.guards.empty();

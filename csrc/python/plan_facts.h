@@ -8,6 +8,6 @@
 namespace torchdali {
 
 // The steps in the order in which they run. _explain.py documents the keys.
-py::list plan_facts(const ExecutionPlan& plan);
+nb::list plan_facts(const ExecutionPlan& plan);
 
 }  // namespace torchdali

@@ -7,7 +7,9 @@
 #include <thread>
 #include <utility>
 
+#include "python/arrays/torch_tensors.h"
 #include "python/deferred_destroyer.h"
+#include "python/dropped_objects.h"
 #include "python/executor_facts.h"
 #include "python/external_batch.h"
 #include "python/functions/generators_turn.h"
@@ -15,7 +17,6 @@
 #include "python/output_rows.h"
 #include "python/plan_facts.h"
 #include "python/to_graph.h"
-#include "python/torch_tensors.h"
 
 namespace torchdali {
 namespace {
@@ -31,48 +32,50 @@ bool fusion_enabled() {
 }
 
 bool cancel_for(Executor& executor, std::chrono::milliseconds timeout) {
-  const py::gil_scoped_release release;
+  const nb::gil_scoped_release release;
   const GeneratorsTurn::Pause pause;
   return executor.cancel(timeout);
 }
 
-py::tuple to_output(const Executor& executor, const IterationData& iteration, int index) {
-  const py::object names = py::cast(executor.names(iteration, index));
+// None if no sample has a name.
+nb::object to_python(std::shared_ptr<const SampleNames> names) {
+  return names == nullptr ? nb::none() : nb::cast(PySampleNames{std::move(names)});
+}
+
+nb::tuple to_output(const Executor& executor, const IterationData& iteration, int index) {
+  const nb::object names = to_python(executor.names(iteration, index));
   if (const Batch* batch = executor.output(iteration, index)) {
     const auto dense = batch->dense();
-    const py::object data = dense ? py::cast(to_tensor(*dense)) : py::cast(to_tensors(*batch));
-    return py::make_tuple(data, py::cast(batch->layout().str()), names);
+    const nb::object data = dense ? to_tensor(*dense) : to_tensors(*batch);
+    return nb::make_tuple(data, batch->layout().str(), names);
   }
   const ExternalBatch& batch = executor.external_output(iteration, index);
-  const auto& owner = *static_cast<const ExternalTensors*>(batch.owner.get());
-  const py::object data = owner.whole ? py::cast(owner.tensors[0]) : py::cast(owner.tensors);
   const Layout layout = batch.samples.empty() ? Layout() : batch.samples[0].layout;
-  return py::make_tuple(data, py::cast(layout.str()), names);
+  return nb::make_tuple(to_object(batch), layout.str(), names);
 }
 
 // An output of an iteration in which samples failed.
-py::tuple to_output(const Executor& executor, const IterationData& iteration, int index,
+nb::tuple to_output(const Executor& executor, const IterationData& iteration, int index,
                     std::span<const int> rows) {
-  const py::object names = py::cast(select_names(executor.names(iteration, index), rows));
+  const nb::object names = to_python(select_names(executor.names(iteration, index), rows));
   const Batch* batch = executor.output(iteration, index);
   if (batch != nullptr) {
     // The tensors of samples that failed may not exist.
     const auto dense = batch->dense();
-    py::object data = py::none();
+    nb::object data;
     if (dense) {
-      data = select_rows(py::cast(to_tensor(*dense)), rows);
+      data = select_rows(to_tensor(*dense), rows);
     } else {
-      py::list all(static_cast<size_t>(iteration.batch_size));
-      for (const int row : rows) all[static_cast<size_t>(row)] = to_tensor(batch->tensor(row));
-      data = select_rows(all, rows);
+      data =
+          make_list(static_cast<size_t>(iteration.batch_size), [](size_t) { return nb::none(); });
+      for (const int row : rows) data[row] = to_tensor(batch->tensor(row));
+      data = select_rows(data, rows);
     }
-    return py::make_tuple(data, py::cast(batch->layout().str()), names);
+    return nb::make_tuple(data, batch->layout().str(), names);
   }
   const ExternalBatch& external = executor.external_output(iteration, index);
-  const auto& owner = *static_cast<const ExternalTensors*>(external.owner.get());
-  const py::object data = owner.whole ? py::cast(owner.tensors[0]) : py::cast(owner.tensors);
   const Layout layout = external.samples.empty() ? Layout() : external.samples[0].layout;
-  return py::make_tuple(select_rows(data, rows), py::cast(layout.str()), names);
+  return nb::make_tuple(select_rows(to_object(external), rows), layout.str(), names);
 }
 
 std::map<int, Error> to_errors(const PyExecutor::Failed& failed) {
@@ -102,14 +105,14 @@ class PyExecutor::WithoutGil {
     PyExecutor& executor;
   };
   Count count_;
-  py::gil_scoped_release release_;
+  nb::gil_scoped_release release_;
   GeneratorsTurn::Pause pause_;
 };
 
-PyExecutor::PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size,
+PyExecutor::PyExecutor(const nb::list& nodes, const nb::list& outputs, int batch_size,
                        int num_threads, bool set_affinity, bool memory_stats, bool fuse,
-                       const PyExecutor* workers, std::shared_ptr<gpu::Device> device,
-                       int gpu_depth, bool guess_layouts, const std::string& on_error) {
+                       const PyExecutor* workers, const PyDevice* device, int gpu_depth,
+                       bool guess_layouts, const std::string& on_error) {
   Graph graph = to_graph(nodes, outputs);
   for (Node& node : graph.nodes) node.guesses_layouts = guess_layouts;
   const ExecutorOptions options{.max_batch_size = batch_size,
@@ -118,10 +121,10 @@ PyExecutor::PyExecutor(const py::list& nodes, const py::list& outputs, int batch
                                 .fuse = fuse && fusion_enabled(),
                                 .memory_stats = memory_stats,
                                 .on_error = on_error_of(on_error),
-                                .device = std::move(device),
+                                .device = device == nullptr ? nullptr : device->device,
                                 .gpu_depth = gpu_depth};
   const Executor* shared = workers == nullptr ? nullptr : &workers->executor();
-  const py::gil_scoped_release release;
+  const nb::gil_scoped_release release;
   executor_ = std::make_shared<Executor>(std::move(graph), options, shared);
 }
 
@@ -132,25 +135,30 @@ PyExecutor::~PyExecutor() {  // NOLINT(bugprone-exception-escape): only if Pytho
   }
   try {
     close();
-  } catch (py::error_already_set& e) {
+  } catch (nb::python_error& e) {
     if (e.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // raised again by the caller
     else e.discard_as_unraisable("torchdali: closing a pipeline");
   }
 }
 
 void PyExecutor::schedule(const std::vector<Fed>& fed, std::vector<uint64_t> sample_ids) {
+  release_dropped();
   (void)executor();
   const std::shared_ptr<Executor> e = executor_;
   std::vector<FedBatch> batches;
   batches.reserve(fed.size());
-  for (const auto& [name, data, layout, source_names, failed] : fed)
-    batches.push_back({name, to_external_batch(data, layout, source_names), to_errors(failed)});
+  for (const auto& [name, data, layout, source_names, failed] : fed) {
+    std::vector<std::string> names;
+    names.reserve(source_names.size());
+    for (const nb::bytes& one : source_names) names.push_back(text_of(one));
+    batches.push_back({name, to_external_batch(data, layout, names), to_errors(failed)});
+  }
   bool more;
   {
     const WithoutGil without_gil(*this);
     more = e->schedule(std::move(batches), std::move(sample_ids));
   }
-  if (!more) throw py::stop_iteration();
+  if (!more) throw nb::stop_iteration();
 }
 
 void PyExecutor::skip() {
@@ -161,10 +169,10 @@ void PyExecutor::skip() {
     const WithoutGil without_gil(*this);
     more = e->skip();
   }
-  if (!more) throw py::stop_iteration();
+  if (!more) throw nb::stop_iteration();
 }
 
-py::list PyExecutor::wait() {
+nb::list PyExecutor::wait() {
   TORCHDALI_CHECK_KIND(kRuntime, executor().pending() > 0, "no iteration is scheduled");
   const std::shared_ptr<Executor> kept = executor_;
   Executor& e = *kept;
@@ -175,12 +183,13 @@ py::list PyExecutor::wait() {
       iteration = e.wait(kSignalPeriod);
     }
     if (iteration != nullptr) break;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
     (void)executor();  // another thread or a signal handler may have closed it
   }
+  release_dropped();
   e.hand_over(*iteration);
-  bad_samples_ = py::none();
-  py::list outputs;
+  bad_samples_ = nb::none();
+  nb::list outputs;
   if (!iteration->bad.any()) {
     for (int i = 0; i < e.num_outputs(); ++i) outputs.append(to_output(e, *iteration, i));
     return outputs;
@@ -188,9 +197,9 @@ py::list PyExecutor::wait() {
   const BadSamples::Rows rows = iteration->bad.rows(iteration->batch_size);
   for (int i = 0; i < e.num_outputs(); ++i)
     outputs.append(to_output(e, *iteration, i, rows.values));
-  py::list exceptions;
+  nb::list exceptions;
   for (const OperatorError& error : iteration->bad.errors()) exceptions.append(to_exception(error));
-  bad_samples_ = py::make_tuple(exceptions, rows.samples, rows.values);
+  bad_samples_ = nb::make_tuple(exceptions, rows.samples, rows.values);
   return outputs;
 }
 
@@ -200,10 +209,10 @@ void PyExecutor::set_holds(bool holds) {
   if (executor_ != nullptr && getpid() == process_) executor_->settle();
 }
 
-py::object PyExecutor::reader_meta(const std::string& name) {
+nb::object PyExecutor::reader_meta(const std::string& name) {
   const auto meta = executor().reader_meta(name);
-  if (!meta) return py::none();
-  py::dict d;
+  if (!meta) return nb::none();
+  nb::dict d;
   d["epoch_size"] = meta->epoch_size;
   d["epoch_size_padded"] = meta->epoch_size_padded;
   d["number_of_shards"] = meta->number_of_shards;
@@ -218,9 +227,9 @@ bool PyExecutor::reader_shuffles(const std::string& name) {
   return meta && meta->shuffles;
 }
 
-py::dict PyExecutor::state() {
+nb::dict PyExecutor::state() {
   const ExecutorState state = executor().state();
-  py::dict d;
+  nb::dict d;
   d["iterations"] = state.iterations;
   d["samples"] = state.samples;
   d["sources"] = state.sources;
@@ -232,20 +241,20 @@ void PyExecutor::restore(int64_t iterations, uint64_t samples,
   executor().restore({.iterations = iterations, .samples = samples, .sources = std::move(sources)});
 }
 
-py::dict PyExecutor::memory_statistics() const { return memory_facts(executor()); }
-py::dict PyExecutor::measures() const { return measure_facts(executor()); }
-py::list PyExecutor::plan() const { return plan_facts(executor().plan()); }
+nb::dict PyExecutor::memory_statistics() const { return memory_facts(executor()); }
+nb::dict PyExecutor::measures() const { return measure_facts(executor()); }
+nb::list PyExecutor::plan() const { return plan_facts(executor().plan()); }
 
 void PyExecutor::set_epoch_plan(const EpochPlan& plan) {
   Executor& e = executor();
-  const py::gil_scoped_release release;
+  const nb::gil_scoped_release release;
   const GeneratorsTurn::Pause pause;
   e.set_epoch_plan(plan);
 }
 
 void PyExecutor::cancel() {
   Executor& e = executor();
-  const py::gil_scoped_release release;
+  const nb::gil_scoped_release release;
   const GeneratorsTurn::Pause pause;
   e.cancel();
 }
@@ -260,7 +269,7 @@ void PyExecutor::close() {
   }
   (void)executor();  // raises inside of a function of the pipeline
   std::shared_ptr<Executor> e = std::move(executor_);
-  std::optional<py::error_already_set> interrupted;
+  std::optional<nb::python_error> interrupted;
   while (!cancel_for(*e, kSignalPeriod)) {
     if (PyErr_CheckSignals() == 0) continue;
     // The first Ctrl-C interrupts functions that hang in Python. The second one gives up on
@@ -275,12 +284,13 @@ void PyExecutor::close() {
       PyThreadState_SetAsyncExc(static_cast<unsigned long>(thread), PyExc_KeyboardInterrupt);
   }
   {
-    const py::gil_scoped_release release;  // the workers may destroy Python objects
+    const nb::gil_scoped_release release;  // the workers may destroy Python objects
     const GeneratorsTurn::Pause pause;
     // A daemon thread that waits for an iteration must return to Python before the executor ends.
     while (threads_in_engine_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     e.reset();
   }
+  release_dropped();
   if (interrupted) throw std::move(*interrupted);  // NOLINT(performance-move-const-arg)
 }
 

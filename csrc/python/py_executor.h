@@ -19,21 +19,30 @@
 
 namespace torchdali {
 
+struct PyDevice {
+  std::shared_ptr<gpu::Device> device;
+};
+
+// The names of the samples of a batch; names[i] is a str.
+struct PySampleNames {
+  std::shared_ptr<const SampleNames> names;
+};
+
 class PyExecutor {
  public:
-  PyExecutor(const py::list& nodes, const py::list& outputs, int batch_size, int num_threads,
+  PyExecutor(const nb::list& nodes, const nb::list& outputs, int batch_size, int num_threads,
              bool set_affinity, bool memory_stats, bool fuse, const PyExecutor* workers,
-             std::shared_ptr<gpu::Device> device, int gpu_depth, bool guess_layouts,
+             const PyDevice* device, int gpu_depth, bool guess_layouts,
              const std::string& on_error);
   PyExecutor(const PyExecutor&) = delete;
   PyExecutor& operator=(const PyExecutor&) = delete;
   ~PyExecutor();
 
   // Samples that were not made: what to say, and the exception of the user's code.
-  using Failed = std::map<int, std::tuple<std::string, py::object>>;
+  using Failed = std::map<int, std::tuple<std::string, nb::object>>;
   // The name of an external source, its data, layout, the names of its samples (or none), and those
   // that were not made.
-  using Fed = std::tuple<std::string, py::object, std::string, std::vector<std::string>, Failed>;
+  using Fed = std::tuple<std::string, nb::object, std::string, std::vector<nb::bytes>, Failed>;
   // Raises StopIteration at the end of the data. As Executor::schedule(), it takes the data of all
   // sources or of none.
   void schedule(const std::vector<Fed>& fed, std::vector<uint64_t> sample_ids);
@@ -43,26 +52,26 @@ class PyExecutor {
   int64_t oldest() { return executor().oldest(); }
   // (data, layout, names) of each output of the oldest iteration. The data is a tensor, or a list
   // with one for each sample. The same iteration again as long as holds().
-  py::list wait();
+  nb::list wait();
   bool holds() { return executor().holds(); }
   void set_holds(bool holds);
   std::weak_ptr<Executor> engine() const { return executor_; }
   // (exceptions, samples, values) if samples of the iteration that wait() returned last have
   // failed: their errors in order, and BadSamples::Rows. Otherwise, and in the second call, None.
-  py::object take_bad_samples() { return std::exchange(bad_samples_, py::none()); }
+  nb::object take_bad_samples() { return std::exchange(bad_samples_, nb::none()); }
   // None for operators that are no readers.
-  py::object reader_meta(const std::string& name);
+  nb::object reader_meta(const std::string& name);
   bool reader_shuffles(const std::string& name);
-  py::dict state();
+  nb::dict state();
   void restore(int64_t iterations, uint64_t samples, std::map<std::string, SourceState> sources);
   int64_t iterations_taken() { return executor().iterations_taken(); }
   // Indices of nodes: those that are left after merging, in the order in which they run, and for
   // each node the one that it was merged into.
   const std::vector<int>& kept() const { return executor().plan().graph.kept; }
   const std::vector<int>& merged_into() const { return executor().plan().graph.merged_into; }
-  py::dict memory_statistics() const;
-  py::dict measures() const;
-  py::list plan() const;
+  nb::dict memory_statistics() const;
+  nb::dict measures() const;
+  nb::list plan() const;
   void reset_maxima() { executor().reset_maxima(); }
   uint32_t trace_owner() const { return executor().trace_owner(); }
   void reset() { executor().reset(); }
@@ -80,7 +89,7 @@ class PyExecutor {
   Executor& executor() const;
 
   std::shared_ptr<Executor> executor_;
-  py::object bad_samples_ = py::none();
+  nb::object bad_samples_ = nb::none();
   std::atomic<int> threads_in_engine_ = 0;  // that released the GIL
   pid_t process_ = getpid();
 };

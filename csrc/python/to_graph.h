@@ -12,6 +12,6 @@ namespace torchdali {
 // "raise", "skip" or "replace".
 OnError on_error_of(std::string_view name);
 // `nodes`: dictionaries, as _compile.engine_node() returns them. `outputs`: (node, output) pairs.
-Graph to_graph(const py::list& nodes, const py::list& outputs);
+Graph to_graph(const nb::list& nodes, const nb::list& outputs);
 
 }  // namespace torchdali

@@ -91,12 +91,18 @@ class Exporter:
         lambda: torch.tensor(3.0),
         lambda: Exporter(torch.tensor(3.0)),
         lambda: torch.tensor(3.0).__dlpack__(),
+        lambda: torch.tensor(0 - 3j).conj().imag,  # -3 in memory is -(-3)
     ],
 )
 def test_every_operator_accepts_every_kind_of_array(operator, make):
     output = output_of(lambda _x: make(), operator=operator)
     assert output.dtype == types.DALIDataType.FLOAT
     assert output.as_array().tolist() == [3, 3, 3]
+
+
+def test_sparse_tensors_become_dense():
+    output = output_of(lambda _x: torch.eye(2).to_sparse(), operator="torch_python_function")
+    np.testing.assert_array_equal(output.as_array(), [np.eye(2)] * 3)
 
 
 def test_a_batch_may_be_returned_as_one_array():

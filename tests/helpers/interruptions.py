@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from unittest import mock
 
 import torchdali
+from torchdali import _C, _shm
 
 _PACKAGE = str(Path(torchdali.__file__).parent)
 _ROUNDS_WITHOUT = 3  # calls without the boundary until there are no more: some have fewer
@@ -17,6 +20,29 @@ _ROUNDS_WITHOUT = 3  # calls without the boundary until there are no more: some 
 
 class Interrupt(KeyboardInterrupt):
     """As Ctrl-C raises it."""
+
+
+def _visible(function: Callable[..., Any]) -> Callable[..., Any]:
+    def native(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return native
+
+
+_NATIVE = _visible(len).__code__
+_CALLED_BY_C = ("__init__", "attempt")  # no boundary of Python code
+
+
+@contextlib.contextmanager
+def _visible_native_calls() -> Iterator[None]:
+    """Lets sys.setprofile() see calls of the engine, which are not those of Python's own type."""
+    places = [_C, _shm, *(x for m in (_C, _shm) for x in vars(m).values() if isinstance(x, type))]
+    with contextlib.ExitStack() as stack:
+        for place in places:
+            for name, function in list(vars(place).items()):
+                if type(function).__name__ in ("nb_func", "nb_method") and name not in _CALLED_BY_C:
+                    stack.enter_context(mock.patch.object(place, name, _visible(function)))
+        yield
 
 
 class _Hook:
@@ -31,6 +57,9 @@ class _Hook:
         self.where = ""
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if frame.f_code is _NATIVE:
+            assert frame.f_back is not None
+            frame, event = frame.f_back, f"c_{event}"
         code = frame.f_code
         if not code.co_filename.startswith(_PACKAGE) or event == "c_exception":
             return
@@ -63,6 +92,13 @@ def interrupted(
     Yields:
         Where it was interrupted, and what it returned; None if it raised the error.
     """
+    with _visible_native_calls():
+        yield from _interrupted(call, error, returns, step)
+
+
+def _interrupted(
+    call: Callable[[], Any], error: type[BaseException], returns: bool, step: int
+) -> Iterator[tuple[str, Any]]:
     number = without = 0
     while without < _ROUNDS_WITHOUT:
         number += step

@@ -94,7 +94,8 @@ SAMPLES = {
     "half tensor": torch.ones(2, dtype=torch.float16),
     "unsigned tensor": torch.ones(2, dtype=torch.uint32),
     "strided tensor": torch.arange(8)[::2],
-    "conjugated view": torch.ones(2, requires_grad=True),
+    "requires grad": torch.ones(2, requires_grad=True),
+    "negative view": torch.tensor([1 + 2j, 3 - 4j]).conj().imag,
     "TensorCPU": TensorCPU(ROW),
     "DLPack": Exported(torch.arange(4)),
     "array interface": Described(ROW),
@@ -112,7 +113,7 @@ SAMPLES = {
 
 def as_array(value):
     if isinstance(value, torch.Tensor):
-        return value.detach().numpy()
+        return value.detach().resolve_neg().numpy()
     if isinstance(value, Exported):
         return value._tensor.numpy()
     if isinstance(value, (bytes, bytearray)):

@@ -259,7 +259,7 @@ def as_array(value: Any) -> np.ndarray[Any, Any]:
         if hasattr(value, "__cuda_array_interface__"):
             raise SourceError("a source in a worker process returns CPU arrays, got one on a GPU")
         if hasattr(value, "detach"):  # a torch tensor, which may require gradients
-            value = value.detach()
+            value = value.detach().resolve_neg()
         elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
             value = np.from_dlpack(value)
         elif not (

@@ -44,7 +44,7 @@ class _Pickler(pickle.Pickler):
             or obj.is_neg()
         ):
             return NotImplemented
-        data = obj.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+        data = obj.detach().resolve_neg().contiguous().reshape(-1).view(torch.uint8).numpy()
         buffer = pickle.PickleBuffer(data)
         if self._placed and (offset := self._placed.get(obj.data_ptr())) is not None:
             self.places[id(buffer)] = offset

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine asks Python for around calls of fn.python_function and its kin."""
+"""What the engine asks Python for: around calls of fn.python_function, and of outputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import functools
 import importlib
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,22 @@ def _enter_cupy_stream(handle: int, gpu: int) -> contextlib.ExitStack:
     return stack
 
 
+def _plain_tensor(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns a tensor whose values are those in its memory: dense, without a negative bit."""
+    return tensor.to_dense().resolve_neg().resolve_conj()
+
+
+def _to_capsule(tensor: torch.Tensor) -> Any:
+    return torch.to_dlpack(tensor)
+
+
+def _watch_tensor(tensor: torch.Tensor) -> Callable[[], bool]:
+    """Returns a function that tells whether the tensor is unchanged since now."""
+    data = tensor.reshape(-1).view(torch.uint8)  # bytes, so that NaN is equal to itself
+    before = data.clone()
+    return lambda: torch.equal(data, before)
+
+
 def _as_tensor(data: Any, gpu: int) -> torch.Tensor:
     """Returns what a function returned that is no tensor, as one.
 
@@ -115,3 +131,22 @@ def _describe_exception(
         text, cause, sample = in_worker
         return f"{_describe_function(function)} {text}", cause, sample
     return f"{_describe_function(function)} raised {describe_raised(error)}", error, -1
+
+
+# Types of the same size that torch indexes.
+_INDEXABLE = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+
+
+def _select_rows(data: Any, rows: Sequence[int]) -> Any:
+    """Returns the samples `rows` of an output, each in memory of its own.
+
+    Args:
+        data: a tensor whose first axis is the samples, or a list of tensors.
+        rows: in ascending order; a sample may come more than once.
+    """
+    if isinstance(data, torch.Tensor):
+        index = torch.tensor(rows, dtype=torch.int64, device=data.device)
+        data_type = _INDEXABLE.get(data.dtype, data.dtype)
+        return data.view(data_type).index_select(0, index).view(data.dtype)
+    last = [-1, *rows]
+    return [data[row].clone() if row == last[i] else data[row] for i, row in enumerate(rows)]

@@ -10,13 +10,22 @@
 
 namespace torchdali::kernels {
 
+// The strides of elements that are packed, in C order.
+inline Shape packed_strides(const Shape& shape) {
+  Shape strides = shape;
+  uint64_t stride = 1;  // wraps around for impossible extents, which are found later
+  for (int i = shape.ndim() - 1; i >= 0; --i) {
+    strides[i] = static_cast<int64_t>(stride);
+    stride *= static_cast<uint64_t>(shape[i]);
+  }
+  return strides;
+}
+
 // Whether elements of `shape` with these strides are packed, in C order.
 inline bool is_packed(const Shape& shape, const Shape& strides) {
-  int64_t expected = 1;
-  for (int i = shape.ndim() - 1; i >= 0; --i) {
-    if (shape[i] != 1 && strides[i] != expected) return false;
-    expected *= shape[i];
-  }
+  const Shape packed = packed_strides(shape);
+  for (int i = 0; i < shape.ndim(); ++i)
+    if (shape[i] != 1 && strides[i] != packed[i]) return false;
   return true;
 }
 

@@ -6,8 +6,8 @@
 
 namespace torchdali {
 
-inline py::object callback(const char* name) {
-  return py::module_::import("torchdali.pipeline._callbacks").attr(name);
+inline nb::object callback(const char* name) {
+  return nb::module_::import_("torchdali.pipeline._callbacks").attr(name);
 }
 
 }  // namespace torchdali

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/functions/function_caller.h"
 
-#include <ATen/core/grad_mode.h>
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -51,17 +51,28 @@ std::vector<Layout> layouts_of(const OpSpec& spec, int num_outputs) {
   return layouts;
 }
 
-std::string type_name(py::handle value) {
-  return py::cast<std::string>(py::type::of(value).attr("__name__"));
+std::string class_name(nb::handle value) {
+  return nb::cast<std::string>(value.type().attr("__name__"));
 }
 
-py::list make_list(const BatchContext& ctx, const FunctionInputs& inputs, int input) {
-  py::list samples(static_cast<size_t>(ctx.size()));
-  for (int k = 0; k < ctx.size(); ++k)
-    samples[static_cast<size_t>(k)] =
-        inputs.make(input, ctx.index_in_batch(k), ctx.input(input, k));
-  return samples;
+nb::list samples_of(const BatchContext& ctx, const FunctionInputs& inputs, int input) {
+  return make_list(static_cast<size_t>(ctx.size()), [&](size_t i) {
+    const auto k = static_cast<int>(i);
+    return inputs.make(input, ctx.index_in_batch(k), ctx.input(input, k));
+  });
 }
+
+// torch.no_grad() for this thread.
+class NoGrad {
+ public:
+  NoGrad() { aoti_torch_grad_mode_set_enabled(false); }
+  ~NoGrad() { aoti_torch_grad_mode_set_enabled(before_); }
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  const bool before_ = aoti_torch_grad_mode_is_enabled();
+};
 
 }  // namespace
 
@@ -84,7 +95,7 @@ FunctionCaller::FunctionCaller(const OpSpec& spec, ValueKind kind)
 
 void FunctionCaller::call_all(BatchContext& ctx, const FunctionInputs& inputs,
                               FunctionResults& results) const {
-  const GlobalGenerators generators(seed_generators_, results.device);
+  const GlobalGenerators generators(seed_generators_, results.gpu);
   if (whole_batch_) {
     const auto call = [&] { call_batch(ctx, inputs, generators, results); };
     call_for_all(ctx, call);
@@ -117,28 +128,27 @@ void FunctionCaller::call_for_all(BatchContext& ctx, const std::function<void()>
 }
 
 std::string FunctionCaller::name() const {
-  return py::cast<std::string>(callback("_describe_function")(function()));
+  return nb::cast<std::string>(callback("_describe_function")(function()));
 }
 
-py::object FunctionCaller::call(const std::vector<py::object>& arguments) const {
-  const at::NoGradGuard no_grad;
+nb::object FunctionCaller::call(const std::vector<nb::object>& arguments) const {
+  const NoGrad no_grad;
   std::vector<PyObject*> raw;
   raw.reserve(arguments.size());
-  for (const py::object& a : arguments) raw.push_back(a.ptr());
+  for (const nb::object& a : arguments) raw.push_back(a.ptr());
   const int64_t start = trace::enabled() ? now_ns() : 0;
   PyObject* returned = PyObject_Vectorcall(function().ptr(), raw.data(), raw.size(), nullptr);
   const int64_t end = start == 0 ? 0 : now_ns();
   if (returned == nullptr) {
-    const py::error_already_set raised;
-    if (raised.trace()) PyException_SetTraceback(raised.value().ptr(), raised.trace().ptr());
-    const auto [text, cause, sample] = py::cast<std::tuple<std::string, py::object, int>>(
+    const nb::python_error raised;
+    const auto [text, cause, sample] = nb::cast<std::tuple<std::string, nb::object, int>>(
         callback("_describe_exception")(function(), raised.value()));
     Error error(ErrorKind::kRuntime, text);
     if (!cause.is_none()) error.set_cause(keep_alive(cause));
     error.set_sample(sample);
     throw error;
   }
-  auto result = py::reinterpret_steal<py::object>(returned);
+  nb::object result = nb::steal(returned);
   if (start != 0)
     trace::add({.start_ns = start,
                 .ns = end - start,
@@ -154,19 +164,19 @@ void FunctionCaller::call_sample(const std::vector<const SampleView*>& views,
   const CurrentSampleScope current(seed_, id, index);
   generators.seed(seed_, id);
   InputCheck check;
-  std::vector<py::object> arguments;
+  std::vector<nb::object> arguments;
   arguments.reserve(views.size());
   for (int i = 0; i < num_inputs_; ++i) {
     const SampleView& view = *views[static_cast<size_t>(i)];
     if (check_inputs_) inputs.watch(check, i, index, view);
     arguments.push_back(inputs.make(i, index, view));
   }
-  const py::object returned = call(arguments);
+  const nb::object returned = call(arguments);
   check.verify();
-  const std::vector<py::object> outputs = outputs_of(returned);
+  const std::vector<nb::object> outputs = outputs_of(returned);
   for (size_t i = 0; i < outputs.size(); ++i)
     results.views[i][static_cast<size_t>(index)] =
-        to_result(outputs[i], static_cast<int>(i), results.device);
+        to_result(outputs[i], static_cast<int>(i), results.gpu);
 }
 
 void FunctionCaller::call_batch(const BatchContext& ctx, const FunctionInputs& inputs,
@@ -175,16 +185,16 @@ void FunctionCaller::call_batch(const BatchContext& ctx, const FunctionInputs& i
   const CurrentSampleScope current(seed_, ctx.sample_id(0), ctx.index_in_batch(0));
   generators.seed(seed_, ctx.sample_id(0));
   InputCheck check;
-  std::vector<py::object> arguments;
+  std::vector<nb::object> arguments;
   arguments.reserve(static_cast<size_t>(num_inputs_));
   for (int i = 0; i < num_inputs_; ++i) {
     for (int k = 0; check_inputs_ && k < ctx.size(); ++k)
       inputs.watch(check, i, ctx.index_in_batch(k), ctx.input(i, k));
-    arguments.push_back(make_list(ctx, inputs, i));
+    arguments.push_back(samples_of(ctx, inputs, i));
   }
-  const py::object returned = call(arguments);
+  const nb::object returned = call(arguments);
   check.verify();
-  const std::vector<py::object> outputs = outputs_of(returned);
+  const std::vector<nb::object> outputs = outputs_of(returned);
   for (size_t i = 0; i < outputs.size(); ++i)
     store_batch(ctx, outputs[i], static_cast<int>(i), results);
   check_uniform(ctx, results);
@@ -201,18 +211,18 @@ void FunctionCaller::call_processes(BatchContext& ctx, FunctionResults& results)
 void FunctionCaller::send_batch(BatchContext& ctx, FunctionResults& results) const {
   // The function is a ProcessFunction, which takes the samples' seeds and the inputs of a batch. It
   // returns the outputs of the good samples, and what to say of the others.
-  std::vector<py::object> arguments;
-  py::list samples;
+  std::vector<nb::object> arguments;
+  nb::list samples;
   for (int k = 0; k < ctx.size(); ++k) {
     const uint64_t id = ctx.sample_id(k);
-    samples.append(py::make_tuple(derive_seed(seed_, id), id, ctx.index_in_batch(k)));
+    samples.append(nb::make_tuple(derive_seed(seed_, id), id, ctx.index_in_batch(k)));
   }
   arguments.push_back(std::move(samples));
   const HostInputs inputs(ValueKind::kNumpy, num_inputs_,
                           [&](int i) { return ctx.input_owner(i); });
-  for (int i = 0; i < num_inputs_; ++i) arguments.push_back(make_list(ctx, inputs, i));
+  for (int i = 0; i < num_inputs_; ++i) arguments.push_back(samples_of(ctx, inputs, i));
   const auto [returned, failed] =
-      py::cast<std::tuple<py::object, std::map<int, std::tuple<std::string, py::object>>>>(
+      nb::cast<std::tuple<nb::object, std::map<int, std::tuple<std::string, nb::object>>>>(
           call(arguments));
   // The last one first: samples after one that fails move down.
   for (auto it = failed.rbegin(); it != failed.rend(); ++it) {
@@ -223,48 +233,48 @@ void FunctionCaller::send_batch(BatchContext& ctx, FunctionResults& results) con
     else ctx.fail(it->first, error);
   }
   if (ctx.size() == 0) return;
-  const std::vector<py::object> outputs = outputs_of(returned);
+  const std::vector<nb::object> outputs = outputs_of(returned);
   for (size_t i = 0; i < outputs.size(); ++i)
     store_batch(ctx, outputs[i], static_cast<int>(i), results);
   check_uniform(ctx, results);
 }
 
-std::vector<py::object> FunctionCaller::outputs_of(const py::object& returned) const {
+std::vector<nb::object> FunctionCaller::outputs_of(const nb::object& returned) const {
   if (num_outputs_ == 0) {
-    TORCHDALI_CHECK_KIND(kType, returned.is_none(), name(), " returned ", type_name(returned),
+    TORCHDALI_CHECK_KIND(kType, returned.is_none(), name(), " returned ", class_name(returned),
                          ", but `num_outputs` is 0");
     return {};
   }
   TORCHDALI_CHECK_KIND(kType, !returned.is_none(), name(), " returned None, but `num_outputs` is ",
                        num_outputs_);
-  if (!py::isinstance<py::tuple>(returned)) {
+  if (!nb::isinstance<nb::tuple>(returned)) {
     TORCHDALI_CHECK_KIND(kType, num_outputs_ == 1, name(), " has ", num_outputs_,
-                         " outputs and must return a tuple, got ", type_name(returned));
+                         " outputs and must return a tuple, got ", class_name(returned));
     return {returned};
   }
-  const auto values = py::reinterpret_borrow<py::tuple>(returned);
+  const auto values = nb::borrow<nb::tuple>(returned);
   TORCHDALI_CHECK(static_cast<int>(values.size()) == num_outputs_, name(), " returned ",
                   values.size(), " outputs, `num_outputs` is ", num_outputs_);
-  std::vector<py::object> outputs;
-  for (const auto value : values) outputs.push_back(py::reinterpret_borrow<py::object>(value));
+  std::vector<nb::object> outputs;
+  for (const auto value : values) outputs.push_back(nb::borrow(value));
   return outputs;
 }
 
-void FunctionCaller::store_batch(const BatchContext& ctx, py::handle value, int output,
+void FunctionCaller::store_batch(const BatchContext& ctx, nb::handle value, int output,
                                  FunctionResults& results) const {
   auto& to = results.views[static_cast<size_t>(output)];
   const auto check_size = [&](int64_t size) {
     TORCHDALI_CHECK(size == ctx.size(), name(), " returned ", size, " samples as output ", output,
                     ", the batch has ", ctx.size());
   };
-  if (py::isinstance<py::list>(value)) {
-    const auto list = py::reinterpret_borrow<py::list>(value);
+  if (nb::isinstance<nb::list>(value)) {
+    const auto list = nb::borrow<nb::list>(value);
     check_size(static_cast<int64_t>(list.size()));
     for (int k = 0; k < ctx.size(); ++k) {
       const int index = ctx.index_in_batch(k);
       try {
         to[static_cast<size_t>(index)] =
-            to_result(list[static_cast<size_t>(k)], output, results.device);
+            to_result(list[static_cast<size_t>(k)], output, results.gpu);
       } catch (Error& e) {
         e.set_sample(index);
         throw;
@@ -272,7 +282,7 @@ void FunctionCaller::store_batch(const BatchContext& ctx, py::handle value, int 
     }
     return;
   }
-  const ForeignView whole = to_result(value, output, results.device);
+  const ForeignView whole = to_result(value, output, results.gpu);
   TORCHDALI_CHECK(whole.view.shape.ndim() > 0, name(), " returned a scalar as output ", output,
                   "; a batch is a list, or an array whose first axis is the samples");
   check_size(whole.view.shape[0]);
@@ -280,16 +290,16 @@ void FunctionCaller::store_batch(const BatchContext& ctx, py::handle value, int 
     to[static_cast<size_t>(ctx.index_in_batch(k))] = whole.slice(k);
 }
 
-ForeignView FunctionCaller::to_result(py::handle value, int output, c10::Device device) const {
+ForeignView FunctionCaller::to_result(nb::handle value, int output, int gpu) const {
   try {
-    return to_view(value, device);
+    return to_view(value, gpu);
   } catch (Error& e) {
     e.set_message(str_cat(name(), ": output ", output, ": ", e.message()));
     throw;
-  } catch (py::error_already_set& e) {
-    const auto text = py::cast<std::string>(py::str(e.value()));
+  } catch (nb::python_error& e) {
+    const auto text = nb::cast<std::string>(nb::str(e.value()));
     throw Error(ErrorKind::kType, str_cat(name(), ": output ", output, " is no array (",
-                                          type_name(value), "): ", text));
+                                          class_name(value), "): ", text));
   }
 }
 

@@ -40,9 +40,9 @@ class FunctionCaller {
                    FunctionResults& results) const;
 
  private:
-  py::handle function() const { return static_cast<PyObject*>(function_.get()); }
+  nb::handle function() const { return static_cast<PyObject*>(function_.get()); }
   std::string name() const;
-  py::object call(const std::vector<py::object>& arguments) const;
+  nb::object call(const std::vector<nb::object>& arguments) const;
   // Sends the samples to the workers, and stores what they return.
   void send_batch(BatchContext& ctx, FunctionResults& results) const;
   // Makes a call for all samples of a batch. If it fails, all samples have failed.
@@ -51,11 +51,11 @@ class FunctionCaller {
                   const GlobalGenerators& generators, FunctionResults& results) const;
   // The values of each output in `returned`: the items of a tuple or, for one output, the value
   // itself.
-  std::vector<py::object> outputs_of(const py::object& returned) const;
+  std::vector<nb::object> outputs_of(const nb::object& returned) const;
   // Stores an output of all samples: a list, or an array whose first axis is the samples.
-  void store_batch(const BatchContext& ctx, py::handle value, int output,
+  void store_batch(const BatchContext& ctx, nb::handle value, int output,
                    FunctionResults& results) const;
-  ForeignView to_result(py::handle value, int output, c10::Device device) const;
+  ForeignView to_result(nb::handle value, int output, int gpu) const;
   // Checks that the samples of a batch have one type and number of dimensions.
   void check_uniform(const BatchContext& ctx, const FunctionResults& results) const;
 

@@ -2,14 +2,12 @@
 // The inputs of a user's function as Python objects, and the check that it does not modify them.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <memory>
 #include <vector>
 
 #include "core/batch_context.h"
+#include "python/arrays/torch_tensors.h"
 #include "python/functions/values.h"
-#include "python/torch_tensors.h"
 
 namespace torchdali {
 
@@ -17,8 +15,8 @@ namespace torchdali {
 class InputCheck {
  public:
   void add(const SampleView& view, int input, int sample);
-  // A tensor that may be on the GPU. Compares bytes, so that NaN is equal to itself.
-  void add(const at::Tensor& tensor, int input, int sample);
+  // A tensor that may be on the GPU.
+  void add(const nb::object& tensor, int input, int sample);
   // Raises kRuntime if an input changed.
   void verify() const;
 
@@ -27,7 +25,7 @@ class InputCheck {
     SampleView view;
     int input, sample;
     std::vector<char> bytes;
-    at::Tensor tensor, copy;
+    nb::object unchanged;  // of a tensor: a function that returns whether it is
   };
   std::vector<Kept> kept_;
 };
@@ -39,7 +37,7 @@ class FunctionInputs {
   virtual ~FunctionInputs() = default;
   FunctionInputs(const FunctionInputs&) = delete;
   FunctionInputs& operator=(const FunctionInputs&) = delete;
-  virtual py::object make(int input, int sample, const SampleView& view) const = 0;
+  virtual nb::object make(int input, int sample, const SampleView& view) const = 0;
   virtual void watch(InputCheck& check, int input, int sample, const SampleView& view) const {
     check.add(view, input, sample);
   }
@@ -53,7 +51,7 @@ class HostInputs final : public FunctionInputs {
     makers_.reserve(static_cast<size_t>(num_inputs));
     for (int i = 0; i < num_inputs; ++i) makers_.emplace_back(kind, owner(i));
   }
-  py::object make(int input, int /*sample*/, const SampleView& view) const override {
+  nb::object make(int input, int /*sample*/, const SampleView& view) const override {
     return makers_[static_cast<size_t>(input)](view);
   }
 
@@ -69,16 +67,16 @@ class DeviceInputs final : public FunctionInputs {
       batches_.push_back(ctx.input_batch(i));
     }
   }
-  py::object make(int input, int sample, const SampleView& /*view*/) const override {
+  nb::object make(int input, int sample, const SampleView& /*view*/) const override {
     return make_device_value(kind_, tensor(input, sample));
   }
   void watch(InputCheck& check, int input, int sample, const SampleView& /*view*/) const override {
-    check.add(tensor(input, sample), input, sample);
+    check.add(to_tensor(tensor(input, sample)), input, sample);
   }
 
  private:
-  at::Tensor tensor(int input, int sample) const {
-    return to_tensor(batches_[static_cast<size_t>(input)]->tensor(sample));
+  BatchTensor tensor(int input, int sample) const {
+    return batches_[static_cast<size_t>(input)]->tensor(sample);
   }
   const ValueKind kind_;
   std::vector<const Batch*> batches_;

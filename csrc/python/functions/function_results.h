@@ -2,8 +2,6 @@
 // The values that a user's function returned for the samples of a batch.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <memory>
 #include <vector>
 
@@ -24,13 +22,13 @@ struct FunctionResults final : BatchState {
         for (auto& v : of_output) (void)v.owner.release();
       return;
     }
-    const py::gil_scoped_acquire gil;
+    const nb::gil_scoped_acquire gil;
     views.clear();
   }
   FunctionResults(const FunctionResults&) = delete;
   FunctionResults& operator=(const FunctionResults&) = delete;
 
-  c10::Device device{c10::kCPU};                    // of the results
+  int gpu = -1;                                     // where the results are; -1: on the host
   std::vector<std::vector<ForeignView>> views;      // [output][index in the batch]
   std::vector<std::shared_ptr<const void>> owners;  // of the inputs, if run() calls the function
 };

@@ -3,8 +3,6 @@
 // functions.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <cstdint>
 
 #include "core/random.h"
@@ -18,10 +16,10 @@ namespace torchdali {
 class GlobalGenerators {
  public:
   // Does nothing unless `seeded`.
-  GlobalGenerators(bool seeded, c10::Device device) : gpu_(device.is_cpu() ? -1 : device.index()) {
+  GlobalGenerators(bool seeded, int gpu) : gpu_(gpu) {
     if (!seeded) return;
     {
-      const py::gil_scoped_release release;
+      const nb::gil_scoped_release release;
       GeneratorsTurn::instance().take();
     }
     try {
@@ -32,10 +30,10 @@ class GlobalGenerators {
     }
   }
   ~GlobalGenerators() {  // NOLINT(bugprone-exception-escape): only if Python itself is broken
-    if (!states_) return;
+    if (!states_.is_valid()) return;
     try {
       callback("_restore_generators")(states_);
-    } catch (py::error_already_set& e) {
+    } catch (nb::python_error& e) {
       e.discard_as_unraisable("torchdali: restoring the global generators");
     }
     GeneratorsTurn::instance().give_back();
@@ -43,12 +41,13 @@ class GlobalGenerators {
   GlobalGenerators(const GlobalGenerators&) = delete;
   GlobalGenerators& operator=(const GlobalGenerators&) = delete;
   void seed(uint64_t operator_seed, uint64_t sample_id) const {
-    if (states_) callback("_seed_generators")(derive_seed(operator_seed, sample_id), gpu_);
+    if (states_.is_valid())
+      callback("_seed_generators")(derive_seed(operator_seed, sample_id), gpu_);
   }
 
  private:
   const int gpu_;  // the GPU whose generator is among them; -1: none
-  py::object states_;
+  nb::object states_;
 };
 
 }  // namespace torchdali

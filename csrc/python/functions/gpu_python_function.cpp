@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/functions/gpu_python_function.h"
 
-#include <torch/csrc/autograd/python_variable.h>
-
 #include "core/batch_context.h"
 #include "gpu/copy_axes.h"
 #include "gpu/device.h"
@@ -22,10 +20,10 @@ class CupyStreamScope {
                                               device.index());
   }
   ~CupyStreamScope() {  // NOLINT(bugprone-exception-escape): only if Python itself is broken
-    if (!stack_) return;
+    if (!stack_.is_valid()) return;
     try {
       stack_.attr("close")();
-    } catch (py::error_already_set& e) {
+    } catch (nb::python_error& e) {
       e.discard_as_unraisable("torchdali: the current stream of CuPy");
     }
   }
@@ -33,31 +31,23 @@ class CupyStreamScope {
   CupyStreamScope& operator=(const CupyStreamScope&) = delete;
 
  private:
-  py::object stack_;
+  nb::object stack_;
 };
-
-// Whether torch's allocator has made a tensor, as it has made the memory of an output. True in the
-// emulation, where no stream uses memory.
-bool has_allocator_of(const at::Tensor& tensor, const Storage& own) {
-  const auto deleter_of = [](const at::Tensor& t) { return t.storage().data_ptr().get_deleter(); };
-  return own.kind() != MemoryKind::kDevice ||
-         deleter_of(tensor) == deleter_of(*static_cast<const at::Tensor*>(own.owner().get()));
-}
 
 }  // namespace
 
 BorrowedObjects::~BorrowedObjects() {  // NOLINT(bugprone-exception-escape): as above
   for (const auto& [until, objects] : kept_) until->synchronize();
   if (Py_IsInitialized()) {
-    const py::gil_scoped_acquire gil;
+    const nb::gil_scoped_acquire gil;
     kept_.clear();
     return;
   }
   for (auto& [until, objects] : kept_)
-    for (py::object& object : objects) (void)object.release();
+    for (nb::object& object : objects) (void)object.release();
 }
 
-void BorrowedObjects::keep(std::shared_ptr<gpu::Event> until, std::vector<py::object> objects) {
+void BorrowedObjects::keep(std::shared_ptr<gpu::Event> until, std::vector<nb::object> objects) {
   if (until != nullptr && !objects.empty())
     kept_.emplace_back(std::move(until), std::move(objects));
 }
@@ -77,8 +67,7 @@ std::unique_ptr<BatchState> GpuPythonFunction::prepare_batch(BatchContext& ctx) 
   gpu::Device& device = ctx.device();
   if (synchronize_) device.synchronize();
   FunctionResults results(caller_.num_outputs(), ctx.batch_size());
-  if (device.index() >= 0)
-    results.device = {c10::kCUDA, static_cast<c10::DeviceIndex>(device.index())};
+  results.gpu = device.index();
   {
     const gpu::Device::Scope scope(device);
     const CurrentStreamScope stream(device.stream());
@@ -129,25 +118,12 @@ void GpuPythonFunction::add_copy(SampleContext& sample, int output, const Foreig
 }
 
 void GpuPythonFunction::release(BatchContext& ctx, FunctionResults& results) {
-  const gpu::Device& device = ctx.device();
   const WorkerGil gil;
-  std::vector<py::object> kept;
-  for (int i = 0; i < caller_.num_outputs(); ++i) {
-    const auto own = ctx.output_batch(i).storages();
-    for (ForeignView& from : results.views[static_cast<size_t>(i)]) {
-      if (!from.owner) continue;  // of a sample that does not run the operator
-      if (!own.empty() && THPVariable_Check(from.owner.ptr())) {
-        const auto tensor = std::make_shared<const at::Tensor>(py::cast<at::Tensor>(from.owner));
-        if (has_allocator_of(*tensor, own[0])) {
-          const at::Storage& all = tensor->storage();
-          device.use_on_kernels({all.mutable_data(), all.nbytes(), MemoryKind::kDevice, tensor});
-          continue;
-        }
-      }
-      kept.push_back(std::move(from.owner));
-    }
-  }
-  borrowed_.keep(kept.empty() ? nullptr : device.mark(), std::move(kept));
+  std::vector<nb::object> kept;
+  for (auto& of_output : results.views)
+    for (ForeignView& from : of_output)
+      if (from.owner.is_valid()) kept.push_back(std::move(from.owner));  // else it was left out
+  borrowed_.keep(kept.empty() ? nullptr : ctx.device().mark(), std::move(kept));
   results.views.clear();
 }
 

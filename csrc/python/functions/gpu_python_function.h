@@ -25,12 +25,12 @@ class BorrowedObjects {
   BorrowedObjects(const BorrowedObjects&) = delete;
   BorrowedObjects& operator=(const BorrowedObjects&) = delete;
   // Keeps `objects` until the event; drops them at once if it is null. Needs the GIL.
-  void keep(std::shared_ptr<gpu::Event> until, std::vector<py::object> objects);
+  void keep(std::shared_ptr<gpu::Event> until, std::vector<nb::object> objects);
   // Drops objects whose event is done. Needs the GIL.
   void release_done();
 
  private:
-  std::deque<std::pair<std::shared_ptr<gpu::Event>, std::vector<py::object>>> kept_;
+  std::deque<std::pair<std::shared_ptr<gpu::Event>, std::vector<nb::object>>> kept_;
 };
 
 // A batch stage that queues work: calls the function with tensors on the GPU, on the stream of the
@@ -48,8 +48,7 @@ class GpuPythonFunction : public Operator {
   void copy_results(BatchContext& ctx, const FunctionResults& results) const;
   void add_copy(SampleContext& sample, int output, const ForeignView& from,
                 gpu::Tasks<gpu::CopyKernel>& tasks) const;
-  // Drops results that torch's allocator owns, since it knows which streams use them. Keeps other
-  // results until the copy is done.
+  // Keeps the results until the copies are done.
   void release(BatchContext& ctx, FunctionResults& results);
 
   const FunctionCaller caller_;

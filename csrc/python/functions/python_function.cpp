@@ -73,7 +73,7 @@ class PythonFunction : public Operator {
     std::vector<const SampleView*> views;
     views.reserve(static_cast<size_t>(caller_.num_inputs()));
     for (int i = 0; i < caller_.num_inputs(); ++i) views.push_back(&ctx.input(i));
-    caller_.call_sample(views, inputs, GlobalGenerators(false, results.device), ctx.sample_id(),
+    caller_.call_sample(views, inputs, GlobalGenerators(false, results.gpu), ctx.sample_id(),
                         ctx.index_in_batch(), results);
   }
 
@@ -181,13 +181,13 @@ TORCHDALI_OPERATOR("torch_python_function")
 
 }  // namespace
 
-void bind_functions(py::module_& m) {
+void bind_functions(nb::module_& m) {
   m.def(
       "current_sample",
-      []() -> py::object {
+      []() -> nb::object {
         const CurrentSample& c = current_sample;
-        if (!c.valid) return py::none();
-        return py::make_tuple(derive_seed(c.seed, c.id), c.id, c.index);
+        if (!c.valid) return nb::none();
+        return nb::make_tuple(derive_seed(c.seed, c.id), c.id, c.index);
       },
       "(seed of the sample, its id, index in the batch) of the call that this thread "
       "is in, or None.");
