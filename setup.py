@@ -16,8 +16,6 @@ There are no source lists: every file in csrc/ is part of the build. Environment
 * ``TORCHDALI_CUDA_ARCHS``: compute capabilities, default "80 90"; the last one also as PTX.
 * ``TORCHDALI_PYTHON_INCLUDE=DIR``: compile for the limited API with the headers of another Python
   (tools/python_abi.py), for wheels: not in place.
-* ``TORCHDALI_SOURCE_METADATA=1``, set by tools/build_backend.py: the metadata does not name the
-  version of torch that it is built against.
 * ``MAX_JOBS``: number of parallel compile jobs; default: one per core.
 """
 
@@ -42,7 +40,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 import gpu_kernels  # noqa: E402
 import nanobind_copy  # noqa: E402
 import python_abi  # noqa: E402
-import requirements  # noqa: E402
 
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "torchdali"
@@ -354,26 +351,10 @@ class BdistWheel(bdist_wheel):
         return python_abi.wheel_tag(self.distribution.ext_modules, super().get_tag())
 
 
-def dependencies() -> list[str]:
-    """Returns what the package requires: of torch, the minor version that it is built against.
-
-    A source distribution and an editable install are compiled again for another torch, so they
-    require what the source does.
-    """
-    toml = requirements.first_import("tomllib", "tomli", "setuptools._vendor.tomli")
-    text = requirements.PYPROJECT.read_text()
-    runtime = toml.loads(text)["project"]["optional-dependencies"]["runtime"]
-    if flag("TORCHDALI_SOURCE_METADATA"):
-        return list(runtime)
-    minor = ".".join(torch.__version__.split(".")[:2])
-    return [f"torch=={minor}.*" if item.startswith("torch>") else item for item in runtime]
-
-
 # Before setup(), because torch looks for ninja when the command is created.
 set_path()
 setup(
     license="Apache-2.0",
-    install_requires=dependencies(),
     ext_modules=[engine(), shared_memory()],
     cmdclass={"build_ext": BuildExt, "bdist_wheel": BdistWheel},
 )

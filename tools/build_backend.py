@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PEP 517 backend: setuptools, building against the torch of the target environment.
+"""PEP 517 backend: setuptools, building with the torch of the target environment.
 
-An extension of torch works only with the torch it was compiled against. With a plain
-``requires = ["torch"]``, an isolated build would download the newest torch (gigabytes) and compile
-against it, whatever the user has installed. pip isolates a build by hiding the site-packages of the
-same interpreter. This backend adds them to the end of the path again if they contain a torch. Only
-if there is none, torch is a build requirement, as it is then a requirement of the installation,
-too. Tools that isolate with another interpreter (uv, build) hide the environment completely: use
-``--no-build-isolation``, or name the version with TORCHDALI_BUILD_TORCH="torch==2.13.0".
-A built wheel requires the minor version of torch that it was built against, and
-torchdali/_engine/extension.py checks at import that the two agree.
+The build needs a torch of any version, for its headers and its tools. With a plain ``requires =
+["torch"]``, an isolated build would download the newest one (gigabytes), whatever the user has
+installed. pip isolates a build by hiding the site-packages of the same interpreter. This backend
+adds them to the end of the path again if they contain a torch. Only if there is none, torch is a
+build requirement, as it is then a requirement of the installation, too. Tools that isolate with
+another interpreter (uv, build) hide the environment completely: use ``--no-build-isolation``, or
+name the version with TORCHDALI_BUILD_TORCH="torch==2.13.0".
 """
 
 from __future__ import annotations
@@ -85,43 +83,16 @@ def get_requires_for_build_sdist(config_settings: Any = None) -> list[str]:  # n
     return _requires()
 
 
-def prepare_metadata_for_build_wheel(*args: Any, **kwargs: Any) -> str:
-    """See PEP 517."""
-    _use_torch_of_environment()
-    return build_meta.prepare_metadata_for_build_wheel(*args, **kwargs)
+def _with_torch(hook: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _use_torch_of_environment()
+        return hook(*args, **kwargs)
+
+    return call
 
 
-def _describe_the_source() -> None:
-    """Has setup.py require the torch that the source requires, not the one that it finds.
-
-    For what is compiled again for another torch: source distributions and editable installs. Each
-    hook runs in a process of its own.
-    """
-    os.environ["TORCHDALI_SOURCE_METADATA"] = "1"
-
-
-def prepare_metadata_for_build_editable(*args: Any, **kwargs: Any) -> str:
-    """See PEP 660."""
-    _describe_the_source()
-    _use_torch_of_environment()
-    return build_meta.prepare_metadata_for_build_editable(*args, **kwargs)
-
-
-def build_wheel(*args: Any, **kwargs: Any) -> str:
-    """See PEP 517."""
-    _use_torch_of_environment()
-    return build_meta.build_wheel(*args, **kwargs)
-
-
-def build_editable(*args: Any, **kwargs: Any) -> str:
-    """See PEP 660."""
-    _describe_the_source()
-    _use_torch_of_environment()
-    return build_meta.build_editable(*args, **kwargs)
-
-
-def build_sdist(*args: Any, **kwargs: Any) -> str:
-    """See PEP 517."""
-    _describe_the_source()
-    _use_torch_of_environment()
-    return build_meta.build_sdist(*args, **kwargs)
+prepare_metadata_for_build_wheel = _with_torch(build_meta.prepare_metadata_for_build_wheel)
+prepare_metadata_for_build_editable = _with_torch(build_meta.prepare_metadata_for_build_editable)
+build_wheel = _with_torch(build_meta.build_wheel)
+build_editable = _with_torch(build_meta.build_editable)
+build_sdist = _with_torch(build_meta.build_sdist)

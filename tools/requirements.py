@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the requirements of extras in pyproject.toml, one per line.
+"""Prints requirements in pyproject.toml, one per line: of extras, or those of the package itself.
 
-``requirements.py test lint`` prints all requirements for this version of Python. ``--missing``
+``requirements.py package test lint`` prints all for this version of Python. ``--missing``
 prints those that are not installed in the required version, ``--absent`` those that are not
 installed in any version. Runs on a bare Python >= 3.10 with pip.
 """
@@ -39,7 +39,7 @@ def installed_version(name: str) -> str | None:
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("extras", nargs="*", help="such as lint")
+    parser.add_argument("extras", nargs="*", help='such as lint; "package": the package itself')
     parser.add_argument("--also", action="append", default=[], help="additional requirement")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--missing", action="store_true")
@@ -52,7 +52,8 @@ def main() -> None:
         "pip._vendor.packaging.requirements",
         "setuptools._vendor.packaging.requirements",
     )
-    groups = toml.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]
+    project = toml.loads(PYPROJECT.read_text())["project"]
+    groups = {"package": project["dependencies"], **project["optional-dependencies"]}
     wanted = [text for extra in options.extras for text in groups[extra]]
     for text in dict.fromkeys([*wanted, *filter(None, options.also)]):
         requirement = packaging.Requirement(text)

@@ -111,7 +111,7 @@ if [ -n "${TORCH:-}" ]; then
 elif [ -z "$(torch_home "$py")" ]; then
   install torch
 fi
-install runtime "$@"
+install package "$@"
 [ ${#optional[@]} -eq 0 ] || (install "${optional[@]}") || say "continuing without the optional extras"
 "$py" -c 'import sys, torch
 print(f"setup: Python {sys.version.split()[0]}, torch {torch.__version__}")'

@@ -115,7 +115,7 @@ def describe() -> str:
     lines = [
         f"torchdali {build_info.VERSION}",
         f"  python:             {python}",
-        f"  torch:              {torch.__version__}; built against {build_info.TORCH_VERSION}",
+        f"  torch:              {torch.__version__}; compiled with {build_info.TORCH_VERSION}",
         f"  instruction set:    {_C.instruction_set()}",
         "codecs",
     ]

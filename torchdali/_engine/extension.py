@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads the compiled engine, and reports what to do if that fails.
 
-The extension is imported from here only: torch has to be imported first, and has to be the version
-that the extension was compiled against.
+The extension is imported from here only: torch, whose libraries it uses, has to be imported first.
 """
 
 from __future__ import annotations
@@ -16,12 +15,7 @@ from torchdali._common import sample
 
 __all__ = ["_C", "build_info"]
 
-_REBUILD = "pip install --no-build-isolation --force-reinstall --no-deps torchdali"
-
-
-def _minor(version: str) -> tuple[str, ...]:
-    """Returns the part of torch's version that its C++ interface goes with."""
-    return tuple(version.split("+")[0].split(".")[:2])
+_MIN_TORCH = (2, 8)
 
 
 def _not_compiled() -> str:
@@ -46,13 +40,11 @@ try:
 except ImportError as error:
     raise ImportError(_not_compiled()) from error
 
-TORCH_VERSION = build_info.TORCH_VERSION
-if _minor(TORCH_VERSION) != _minor(torch.__version__):
+if tuple(map(int, torch.__version__.split("+")[0].split(".")[:2])) < _MIN_TORCH:
     raise ImportError(
-        f"torchdali: the engine was compiled against torch {TORCH_VERSION}, but torch "
-        f"{torch.__version__} is installed; their C++ interfaces differ.\n"
-        f"  To fix it: rebuild it against this one, in a checkout with `make build`, else with "
-        f"`{_REBUILD}`"
+        f"torchdali: torch {'.'.join(map(str, _MIN_TORCH))} or newer is needed, "
+        f"{torch.__version__} is installed.\n"
+        "  To fix it: pip install --upgrade torch"
     )
 
 try:
@@ -60,8 +52,10 @@ try:
 except ImportError as error:
     raise ImportError(
         f"torchdali: the engine could not be loaded: {error}\n"
-        f"  It was compiled against torch {TORCH_VERSION}; {torch.__version__} is installed.\n"
-        f"  To fix it: rebuild it, in a checkout with `make build`, else with `{_REBUILD}`"
+        f"  It was compiled with torch {build_info.TORCH_VERSION}; {torch.__version__} is "
+        "installed.\n"
+        "  To fix it: install it again, in a checkout with `make build`, else with `pip install "
+        "--force-reinstall --no-deps torchdali`"
     ) from error
 
 sample.set_engine(_C.current_sample)

@@ -77,7 +77,7 @@ def _plain_tensor(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _to_capsule(tensor: torch.Tensor) -> Any:
-    return torch.to_dlpack(tensor)
+    return torch.utils.dlpack.to_dlpack(tensor)  # type: ignore[attr-defined]
 
 
 def _watch_tensor(tensor: torch.Tensor) -> Callable[[], bool]:
