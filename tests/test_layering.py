@@ -25,7 +25,7 @@ CXX_RULES: dict[str, set[str]] = {
     "workers": {"core"},  # its std only part: torchdali._shm is not linked with torch
 }
 # Files that see torch; the rest of the engine is std only.
-SEES_TORCH = {"gpu/device.cpp"}
+SEES_TORCH = {"gpu/torch_c.cpp", "gpu/torch_memory.cpp"}
 TORCH = re.compile(r"^(torch|ATen|c10|pybind11|nanobind|nb_combined|Python\.h)\b")
 SEES_PYTHON = {"workers/bind_workers.cpp", "workers/nanobind.cpp"}
 # Vocabulary that every folder may use: element types, layouts and errors are std only, and so are

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib.util
 import os
 import platform
 import re
@@ -40,6 +41,9 @@ ENVIRONMENT = {
 # -g1: lines for stack traces, without the types that debuggers want and compilers take long over.
 COMMON = ["-std=c++20", "-O1", "-g1", "-fno-omit-frame-pointer", "-ffp-contract=off"]
 COMMON += ["-fno-math-errno", "-Wall", "-Wextra", "-Werror", "-Icsrc", "-pthread"]
+# The engine uses torch's C interface. A program defines what it needs of that itself.
+TORCH = Path(importlib.util.find_spec("torch").origin).parent
+COMMON += ["-isystem", str(TORCH / "include")]
 # The same macros as in setup.py.
 LIBRARIES = {
     "libjpeg": "TORCHDALI_HAVE_JPEG",

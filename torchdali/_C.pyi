@@ -36,7 +36,6 @@ class Device:
         index: int = 0,
         kernel_stream: int = 0,
         copy_stream: int = 0,
-        handle: int = 0,
         library: str = "",
         emulated: bool = False,
     ) -> None: ...

@@ -30,11 +30,6 @@ struct KernelEntry {
   LaunchFn launch;
   const KernelEntry* next;
 };
-struct KernelLibrary {
-  const char* sources;  // fingerprint of the sources of all kernels
-  const KernelEntry* kernels;
-  const char* (*error_text)(int error);
-};
 
 // Of this library, in a generated file.
 extern const char* const kKernelSources;
@@ -53,8 +48,6 @@ class KernelRegistration {
  private:
   KernelEntry entry_;
 };
-
-const KernelLibrary& emulated_library();
 
 }  // namespace torchdali::gpu
 

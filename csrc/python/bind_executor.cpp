@@ -17,20 +17,19 @@ void bind_device(nb::module_& m) {
   nb::class_<PyDevice>(m, "Device")
       .def(
           "__init__",
-          [](PyDevice* self, int index, int64_t kernel_stream, int64_t copy_stream,
-             uintptr_t handle, const std::string& library, bool emulated) {
-            new (self) PyDevice{std::make_shared<gpu::Device>(gpu::DeviceOptions{
-                .index = index,
-                .kernel_stream = kernel_stream,
-                .copy_stream = copy_stream,
-                .stream_handle =
-                    reinterpret_cast<void*>(handle),  // NOLINT(performance-no-int-to-ptr)
-                .library = library,
-                .emulated = emulated})};
+          [](PyDevice* self, int index, uintptr_t kernel_stream, uintptr_t copy_stream,
+             const std::string& library, bool emulated) {
+            new (self) PyDevice{std::make_shared<gpu::Device>(
+                gpu::DeviceOptions{.index = index,
+                                   // NOLINTBEGIN(performance-no-int-to-ptr)
+                                   .kernel_stream = reinterpret_cast<void*>(kernel_stream),
+                                   .copy_stream = reinterpret_cast<void*>(copy_stream),
+                                   // NOLINTEND(performance-no-int-to-ptr)
+                                   .library = library,
+                                   .emulated = emulated})};
           },
           nb::kw_only(), nb::arg("index") = 0, nb::arg("kernel_stream") = 0,
-          nb::arg("copy_stream") = 0, nb::arg("handle") = 0, nb::arg("library") = "",
-          nb::arg("emulated") = false);
+          nb::arg("copy_stream") = 0, nb::arg("library") = "", nb::arg("emulated") = false);
 }
 
 // Assigning to `inside` enters or leaves. Unlike after a call, Python does not raise

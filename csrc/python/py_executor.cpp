@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "python/arrays/gpu_tensors.h"
 #include "python/arrays/torch_tensors.h"
 #include "python/deferred_destroyer.h"
 #include "python/dropped_objects.h"
@@ -187,7 +188,7 @@ nb::list PyExecutor::wait() {
     (void)executor();  // another thread or a signal handler may have closed it
   }
   release_dropped();
-  e.hand_over(*iteration);
+  if (!use_on_current_stream(e.hand_over(*iteration))) throw nb::python_error();
   bad_samples_ = nb::none();
   nb::list outputs;
   if (!iteration->bad.any()) {

@@ -57,8 +57,15 @@ def _device_array(tensor: torch.Tensor) -> Any:
 
     It shares the memory and keeps it. Without CuPy it is the tensor itself.
     """
-    cupy = _cupy()
+    cupy = _cupy() if tensor.is_cuda else None  # the emulation's is on the CPU
     return tensor if cupy is None else cupy.asarray(tensor)
+
+
+def _use_on_current_stream(tensors: Sequence[torch.Tensor]) -> None:
+    """Tells torch's allocator that the current stream uses the memory of tensors."""
+    for tensor in tensors:
+        if tensor.is_cuda:  # the emulation's is not
+            tensor.record_stream(torch.cuda.current_stream(tensor.device))
 
 
 def _enter_cupy_stream(handle: int, gpu: int) -> contextlib.ExitStack:

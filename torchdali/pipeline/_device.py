@@ -37,12 +37,10 @@ class PipelineDevice:
         # CUDA has no more than this; others mean the nearest one.
         stream: Any = torch.cuda.Stream
         self._kernels = stream(index, priority=max(-5, min(priority, 0)))
-        copies = stream(index)
         self.engine = _C.Device(
             index=index,
-            kernel_stream=self._kernels.stream_id,
-            copy_stream=copies.stream_id,
-            handle=self._kernels.cuda_stream,
+            kernel_stream=self._kernels.cuda_stream,
+            copy_stream=stream(index).cuda_stream,
             library=str(CUDA_LIBRARY),
         )
 

@@ -276,14 +276,16 @@ void Executor::cancel() {
   holds_ = false;
 }
 
-void Executor::hand_over(const IterationData& iteration) const {
-  if (iteration.on_device == nullptr) return;
+std::vector<Storage> Executor::hand_over(const IterationData& iteration) const {
   std::vector<Storage> used;
+  if (iteration.on_device == nullptr) return used;
+  options_.device->hand_over(*iteration.on_device);
   for (const ValueBatch& output : plan_.outputs) {
     if (output.batch < 0) continue;
-    for (Storage& s : iteration.batches[output.batch]->storages()) used.push_back(std::move(s));
+    for (Storage& s : iteration.batches[output.batch]->storages())
+      if (s.kind() == MemoryKind::kDevice) used.push_back(std::move(s));
   }
-  options_.device->hand_over(*iteration.on_device, used);
+  return used;
 }
 
 void Executor::mark_taken() {

@@ -17,7 +17,7 @@
 namespace torchdali {
 
 namespace gpu {
-class Event;  // gpu/device.h
+class Event;  // gpu/stream.h
 }
 
 // The data of one iteration.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/arrays/torch_tensors.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "python/arrays/dlpack_exchange.h"
+#include "python/arrays/gpu_tensors.h"
 
 namespace torchdali {
 namespace {
@@ -57,6 +60,7 @@ nb::object to_tensor(const SampleView& view, std::shared_ptr<const void> owner) 
 }
 
 nb::object to_tensor(const BatchTensor& tensor) {
+  if (tensor.storage.kind() != MemoryKind::kHost) return to_tensors({&tensor, 1})[0];
   const SampleView view{.data = static_cast<char*>(tensor.storage.data()) + tensor.offset,
                         .dtype = tensor.dtype,
                         .shape = tensor.shape,
@@ -64,9 +68,20 @@ nb::object to_tensor(const BatchTensor& tensor) {
   return to_tensor(view, tensor.storage.block());
 }
 
-nb::object to_tensors(const Batch& batch) {
-  return make_list(static_cast<size_t>(batch.size()),
-                   [&](size_t i) { return to_tensor(batch.tensor(static_cast<int>(i))); });
+nb::list to_tensors(std::span<const BatchTensor> tensors) {
+  const auto on_host = [](const BatchTensor& t) { return t.storage.kind() == MemoryKind::kHost; };
+  if (std::any_of(tensors.begin(), tensors.end(), on_host))
+    return make_list(tensors.size(), [&](size_t i) { return to_tensor(tensors[i]); });
+  PyObject* made = to_python_tensors(tensors);
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal<nb::list>(made);
+}
+
+nb::list to_tensors(const Batch& batch) {
+  std::vector<BatchTensor> tensors;
+  tensors.reserve(static_cast<size_t>(batch.size()));
+  for (int i = 0; i < batch.size(); ++i) tensors.push_back(batch.tensor(i));
+  return to_tensors(tensors);
 }
 
 }  // namespace torchdali

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "core/batch.h"
 #include "python/arrays/dlpack.h"
@@ -31,7 +32,8 @@ ArrayView view_tensor(nb::handle tensor);
 nb::object to_tensor(const SampleView& view, std::shared_ptr<const void> owner);
 // A tensor that keeps its memory.
 nb::object to_tensor(const BatchTensor& tensor);
-// The samples of a batch, as a list.
-nb::object to_tensors(const Batch& batch);
+nb::list to_tensors(std::span<const BatchTensor> tensors);
+// The samples of a batch.
+nb::list to_tensors(const Batch& batch);
 
 }  // namespace torchdali

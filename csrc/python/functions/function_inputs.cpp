@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "python/arrays/gpu_tensors.h"
 #include "python/functions/callbacks.h"
 
 namespace torchdali {
@@ -29,6 +30,22 @@ void InputCheck::verify() const {
     error.set_sample(k.sample);
     throw error;
   }
+}
+
+DeviceInputs::DeviceInputs(ValueKind kind, const BatchContext& ctx) : kind_(kind) {
+  std::vector<Storage> memory;
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    const Batch* batch = ctx.input_batch(i);
+    TORCHDALI_ASSERT(batch != nullptr, "");
+    std::vector<BatchTensor> samples;
+    for (int k = 0; k < ctx.size(); ++k) samples.push_back(batch->tensor(ctx.index_in_batch(k)));
+    const nb::list made = to_tensors(samples);
+    auto& of_input = tensors_.emplace_back(static_cast<size_t>(ctx.batch_size()));
+    for (int k = 0; k < ctx.size(); ++k)
+      of_input[static_cast<size_t>(ctx.index_in_batch(k))] = made[k];
+    for (Storage& s : batch->storages()) memory.push_back(std::move(s));
+  }
+  if (!use_on_current_stream(memory)) throw nb::python_error();
 }
 
 }  // namespace torchdali

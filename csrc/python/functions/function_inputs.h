@@ -59,27 +59,23 @@ class HostInputs final : public FunctionInputs {
   std::vector<ValueMaker> makers_;
 };
 
+// Samples on the GPU, for functions that the calling thread's current stream works for.
 class DeviceInputs final : public FunctionInputs {
  public:
-  DeviceInputs(ValueKind kind, const BatchContext& ctx) : kind_(kind) {
-    for (int i = 0; i < ctx.num_inputs(); ++i) {
-      TORCHDALI_ASSERT(ctx.input_batch(i) != nullptr, "");
-      batches_.push_back(ctx.input_batch(i));
-    }
-  }
+  DeviceInputs(ValueKind kind, const BatchContext& ctx);
   nb::object make(int input, int sample, const SampleView& /*view*/) const override {
     return make_device_value(kind_, tensor(input, sample));
   }
   void watch(InputCheck& check, int input, int sample, const SampleView& /*view*/) const override {
-    check.add(to_tensor(tensor(input, sample)), input, sample);
+    check.add(tensor(input, sample), input, sample);
   }
 
  private:
-  BatchTensor tensor(int input, int sample) const {
-    return batches_[static_cast<size_t>(input)]->tensor(sample);
+  const nb::object& tensor(int input, int sample) const {
+    return tensors_[static_cast<size_t>(input)][static_cast<size_t>(sample)];
   }
   const ValueKind kind_;
-  std::vector<const Batch*> batches_;
+  std::vector<std::vector<nb::object>> tensors_;  // [input][index in the batch]
 };
 
 }  // namespace torchdali

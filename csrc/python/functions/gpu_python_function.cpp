@@ -37,7 +37,11 @@ class CupyStreamScope {
 }  // namespace
 
 BorrowedObjects::~BorrowedObjects() {  // NOLINT(bugprone-exception-escape): as above
-  for (const auto& [until, objects] : kept_) until->synchronize();
+  try {
+    for (const auto& [until, objects] : kept_) until->synchronize();
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+    // The GPU has failed, and nothing runs on it any more.
+  }
   if (Py_IsInitialized()) {
     const nb::gil_scoped_acquire gil;
     kept_.clear();
@@ -48,8 +52,7 @@ BorrowedObjects::~BorrowedObjects() {  // NOLINT(bugprone-exception-escape): as 
 }
 
 void BorrowedObjects::keep(std::shared_ptr<gpu::Event> until, std::vector<nb::object> objects) {
-  if (until != nullptr && !objects.empty())
-    kept_.emplace_back(std::move(until), std::move(objects));
+  kept_.emplace_back(std::move(until), std::move(objects));
 }
 
 void BorrowedObjects::release_done() {
@@ -73,8 +76,9 @@ std::unique_ptr<BatchState> GpuPythonFunction::prepare_batch(BatchContext& ctx) 
     const CurrentStreamScope stream(device.stream());
     const WorkerGil gil;
     borrowed_.release_done();
+    const DeviceInputs inputs(caller_.kind(), ctx);
     const CupyStreamScope cupy(device, caller_.kind() == ValueKind::kNumpy);
-    caller_.call_all(ctx, DeviceInputs(caller_.kind(), ctx), results);
+    caller_.call_all(ctx, inputs, results);
   }
   const gpu::Device::Scope scope(device);  // again, since the function may have set a stream
   try {
@@ -123,8 +127,9 @@ void GpuPythonFunction::release(BatchContext& ctx, FunctionResults& results) {
   for (auto& of_output : results.views)
     for (ForeignView& from : of_output)
       if (from.owner.is_valid()) kept.push_back(std::move(from.owner));  // else it was left out
-  borrowed_.keep(kept.empty() ? nullptr : ctx.device().mark(), std::move(kept));
   results.views.clear();
+  if (!kept.empty()) borrowed_.keep(ctx.device().mark(), std::move(kept));
+  borrowed_.release_done();
 }
 
 }  // namespace torchdali

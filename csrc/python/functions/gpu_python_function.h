@@ -24,7 +24,7 @@ class BorrowedObjects {
   ~BorrowedObjects();
   BorrowedObjects(const BorrowedObjects&) = delete;
   BorrowedObjects& operator=(const BorrowedObjects&) = delete;
-  // Keeps `objects` until the event; drops them at once if it is null. Needs the GIL.
+  // Keeps `objects` until the event. Needs the GIL.
   void keep(std::shared_ptr<gpu::Event> until, std::vector<nb::object> objects);
   // Drops objects whose event is done. Needs the GIL.
   void release_done();

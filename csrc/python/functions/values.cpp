@@ -75,11 +75,9 @@ nb::object ValueMaker::operator()(const SampleView& view) const {
   return to_array(view, base_);
 }
 
-nb::object make_device_value(ValueKind kind, const BatchTensor& tensor) {
-  nb::object made = to_tensor(tensor);
-  if (kind == ValueKind::kDlpack) return callback("_to_capsule")(made);
-  if (kind == ValueKind::kTorch || tensor.storage.kind() == MemoryKind::kHost) return made;
-  return callback("_device_array")(made);
+nb::object make_device_value(ValueKind kind, const nb::object& tensor) {
+  if (kind == ValueKind::kTorch) return tensor;
+  return callback(kind == ValueKind::kDlpack ? "_to_capsule" : "_device_array")(tensor);
 }
 
 ForeignView ForeignView::slice(int64_t index) const {

@@ -26,9 +26,9 @@ class ValueMaker {
   nb::object base_;  // of arrays
 };
 
-// The same for a tensor of a batch on the GPU. For kNumpy: a CuPy array if CuPy is installed,
+// The same for a tensor on the GPU. For kNumpy: a CuPy array if CuPy is installed,
 // otherwise the tensor.
-nb::object make_device_value(ValueKind kind, const BatchTensor& tensor);
+nb::object make_device_value(ValueKind kind, const nb::object& tensor);
 
 // An array that a function returned.
 struct ForeignView : ArrayView {

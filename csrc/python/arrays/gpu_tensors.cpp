@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/arrays/gpu_tensors.h"
+
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
+#if defined(TORCH_VERSION_2_10_0) && TORCH_FEATURE_VERSION >= TORCH_VERSION_2_10_0
+#include <torch/csrc/stable/c/shim.h>
+#define TORCHDALI_OPERATORS_RETURN_LISTS 1
+#endif
+
+#include <atomic>
+#include <bit>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "gpu/torch_memory.h"
+
+namespace torchdali {
+namespace {
+
+using gpu::check_torch;
+using gpu::TorchTensor;
+
+struct Decref {
+  void operator()(PyObject* object) const { Py_DECREF(object); }
+};
+using PyRef = std::unique_ptr<PyObject, Decref>;
+
+// What the operator returns when this thread calls it.
+thread_local std::span<TorchTensor> handed_out;
+
+class HandOut {
+ public:
+  explicit HandOut(std::span<TorchTensor> tensors) : before_(std::exchange(handed_out, tensors)) {}
+  ~HandOut() { handed_out = before_; }
+  HandOut(const HandOut&) = delete;
+  HandOut& operator=(const HandOut&) = delete;
+
+ private:
+  const std::span<TorchTensor> before_;  // of a call that is interrupted, by a finalizer
+};
+
+// The operator: torch makes the Python object of what an operator returns. It takes the references
+// out of `handed_out`.
+#ifdef TORCHDALI_OPERATORS_RETURN_LISTS
+constexpr const char* kSchema = "_take() -> Tensor[]";
+
+void take(StableIValue* stack, uint64_t /*inputs*/, uint64_t /*outputs*/) {
+  StableListHandle list = nullptr;
+  check_torch(torch_new_list_reserve_size(handed_out.size(), &list));
+  for (TorchTensor& tensor : handed_out)
+    check_torch(torch_list_push_back(list, std::bit_cast<StableIValue>(tensor.release())));
+  handed_out = {};
+  stack[0] = std::bit_cast<StableIValue>(list);
+}
+
+int32_t implement(TorchLibraryHandle library) {
+  return torch_library_impl(library, "_take", take, TORCH_ABI_VERSION);
+}
+
+PyObject* call(PyObject* op, std::vector<TorchTensor> tensors) {
+  const HandOut scope(tensors);
+  return PyObject_CallObject(op, nullptr);
+}
+#else
+constexpr const char* kSchema = "_take() -> Tensor";
+
+void take(StableIValue* stack, uint64_t /*inputs*/, uint64_t /*outputs*/) {
+  TORCHDALI_ASSERT(!handed_out.empty(), "");
+  stack[0] = std::bit_cast<StableIValue>(handed_out.front().release());
+  handed_out = handed_out.subspan(1);
+}
+
+int32_t implement(TorchLibraryHandle library) {
+  return aoti_torch_library_impl(library, "_take", take);
+}
+
+PyObject* call(PyObject* op, std::vector<TorchTensor> tensors) {
+  const HandOut scope(tensors);
+  PyRef list(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (size_t i = 0; list != nullptr && i < tensors.size(); ++i) {
+    PyObject* tensor = PyObject_CallObject(op, nullptr);
+    if (tensor == nullptr) return nullptr;
+    PyList_SetItem(list.get(), static_cast<Py_ssize_t>(i), tensor);
+  }
+  return list.release();
+}
+#endif
+
+void register_operator() {
+  TorchLibraryHandle library = nullptr;  // never deleted, since that removes the operator
+  check_torch(aoti_torch_library_init_fragment("torchdali", __FILE__, __LINE__, &library));
+  check_torch(aoti_torch_library_def(library, kSchema));
+  check_torch(implement(library));
+}
+
+// The attribute that a path of names leads to. Null if a Python exception is set.
+PyRef find(const char* module, std::initializer_list<const char*> names) {
+  PyRef found(PyImport_ImportModule(module));
+  for (const char* name : names)
+    if (found != nullptr) found.reset(PyObject_GetAttrString(found.get(), name));
+  return found;
+}
+
+// Null if a Python exception is set.
+PyObject* find_operator() {
+  static std::atomic<PyObject*> kept = nullptr;
+  if (PyObject* op = kept) return op;
+  static std::once_flag registered;
+  std::call_once(registered, register_operator);
+  // Two threads may find it at once, as an import may release the GIL.
+  PyObject* op = find("torch", {"ops", "torchdali", "_take", "default"}).release();
+  kept = op;
+  return op;
+}
+
+}  // namespace
+
+PyObject* to_python_tensors(std::span<const BatchTensor> tensors) {
+  std::vector<TorchTensor> made;
+  made.reserve(tensors.size());
+  for (const BatchTensor& tensor : tensors) made.push_back(gpu::tensor_of(tensor));
+  PyObject* op = find_operator();
+  return op == nullptr ? nullptr : call(op, std::move(made));
+}
+
+bool use_on_current_stream(std::span<const Storage> memory) {
+  if (memory.empty()) return true;
+  std::vector<BatchTensor> wholes;
+  for (const Storage& s : memory)
+    wholes.push_back({s, 0, DType::kUInt8, Shape{static_cast<int64_t>(s.size_bytes())}});
+  const PyRef tensors(to_python_tensors(wholes));
+  if (tensors == nullptr) return false;
+  const PyRef function = find("torchdali.pipeline._callbacks", {"_use_on_current_stream"});
+  if (function == nullptr) return false;
+  return PyRef(PyObject_CallFunctionObjArgs(function.get(), tensors.get(), nullptr)) != nullptr;
+}
+
+}  // namespace torchdali
