@@ -147,6 +147,28 @@ def training_pipeline(seed: int) -> Pipeline:
     return define()
 
 
+def test_copies_that_run_ahead_overwrite_no_input_of_a_kernel():
+    """Neither one of the kernel that is queued next, nor one that a function has kept."""
+    kept: list[torch.Tensor] = []
+
+    def function(x):
+        kept.append(x)
+        earlier = kept.pop(0) if len(kept) > 3 else kept[0]
+        torch.cuda._sleep(50_000_000)  # the copies of the next iterations run meanwhile
+        return x + 0, earlier + 0
+
+    @pipeline_def(batch_size=1, num_threads=2, device_id=0, prefetch_queue_depth=4)
+    def define():
+        x = fn.external_source(lambda i: np.full((1, 512, 512), i.iteration, np.int32), batch=False)
+        return tuple(fn.torch_python_function(x.gpu(), function=function, num_outputs=2))
+
+    with define() as pipe:
+        outputs = [pipe.run() for _ in range(20)]
+        for i, (now, earlier) in enumerate(outputs):
+            assert (now.as_torch() == i).all()
+            assert (earlier.as_torch() == max(i - 3, 0)).all()
+
+
 def train(seed: int, steps: int) -> torch.Tensor:
     """Returns the weights after some steps of training on a pipeline's batches."""
     weights = torch.zeros(3 * 32 * 32, 4, device="cuda")
