@@ -188,7 +188,7 @@ def engine() -> Extension:
             sources=sources(of_workers=False),
             include_dirs=[str(CSRC)],
             library_dirs=cpp_extension.library_paths(),
-            libraries=["c10", "torch", "torch_cpu"],
+            libraries=["torch_cpu"],
             extra_compile_args={"cxx": compile_args},
             extra_link_args=link_args,
             language="c++",

@@ -2,10 +2,6 @@
 #include "python/arrays/gpu_tensors.h"
 
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
-#if defined(TORCH_VERSION_2_10_0) && TORCH_FEATURE_VERSION >= TORCH_VERSION_2_10_0
-#include <torch/csrc/stable/c/shim.h>
-#define TORCHDALI_OPERATORS_RETURN_LISTS 1
-#endif
 
 #include <atomic>
 #include <bit>
@@ -41,43 +37,69 @@ class HandOut {
   const std::span<TorchTensor> before_;  // of a call that is interrupted, by a finalizer
 };
 
-// The operator: torch makes the Python object of what an operator returns. It takes the references
-// out of `handed_out`.
-#ifdef TORCHDALI_OPERATORS_RETURN_LISTS
-constexpr const char* kSchema = "_take() -> Tensor[]";
+struct TorchList;
 
-void take(StableIValue* stack, uint64_t /*inputs*/, uint64_t /*outputs*/) {
-  StableListHandle list = nullptr;
-  check_torch(torch_new_list_reserve_size(handed_out.size(), &list));
+// The functions by which an operator returns a list, since torch 2.10. They are looked up, so that
+// one build works with older versions, too.
+struct Lists {
+  int32_t (*make)(size_t size, TorchList** list);
+  int32_t (*append)(TorchList* list, StableIValue item);
+  int32_t (*implement)(TorchLibraryHandle library, const char* name,
+                       void (*function)(StableIValue* stack, uint64_t inputs, uint64_t outputs),
+                       uint64_t torch_version);
+  static constexpr uint64_t kTorchVersion = 2ULL << 56 | 10ULL << 48;
+
+  bool are_available() const {
+    return make != nullptr && append != nullptr && implement != nullptr;
+  }
+};
+
+const Lists& lists() {
+  const auto find = []<class Function>(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(gpu::find_in_torch(name));
+  };
+  static const Lists found = [&] {
+    Lists made{};
+    find("torch_new_list_reserve_size", made.make);
+    find("torch_list_push_back", made.append);
+    find("torch_library_impl", made.implement);
+    return made;
+  }();
+  return found;
+}
+
+// The operator: torch makes the Python objects of what an operator returns. It takes the references
+// out of `handed_out`: all of them or, without lists, the next one.
+void take_all(StableIValue* stack, uint64_t /*inputs*/, uint64_t /*outputs*/) {
+  TorchList* list = nullptr;
+  check_torch(lists().make(handed_out.size(), &list));
   for (TorchTensor& tensor : handed_out)
-    check_torch(torch_list_push_back(list, std::bit_cast<StableIValue>(tensor.release())));
+    check_torch(lists().append(list, std::bit_cast<StableIValue>(tensor.release())));
   handed_out = {};
   stack[0] = std::bit_cast<StableIValue>(list);
 }
 
-int32_t implement(TorchLibraryHandle library) {
-  return torch_library_impl(library, "_take", take, TORCH_ABI_VERSION);
-}
-
-PyObject* call(PyObject* op, std::vector<TorchTensor> tensors) {
-  const HandOut scope(tensors);
-  return PyObject_CallObject(op, nullptr);
-}
-#else
-constexpr const char* kSchema = "_take() -> Tensor";
-
-void take(StableIValue* stack, uint64_t /*inputs*/, uint64_t /*outputs*/) {
+void take_next(StableIValue* stack, uint64_t /*inputs*/, uint64_t /*outputs*/) {
   TORCHDALI_ASSERT(!handed_out.empty(), "");
   stack[0] = std::bit_cast<StableIValue>(handed_out.front().release());
   handed_out = handed_out.subspan(1);
 }
 
-int32_t implement(TorchLibraryHandle library) {
-  return aoti_torch_library_impl(library, "_take", take);
+void register_operator() {
+  TorchLibraryHandle library = nullptr;  // never deleted, since that removes the operator
+  check_torch(aoti_torch_library_init_fragment("torchdali", __FILE__, __LINE__, &library));
+  if (lists().are_available()) {
+    check_torch(aoti_torch_library_def(library, "_take() -> Tensor[]"));
+    check_torch(lists().implement(library, "_take", take_all, Lists::kTorchVersion));
+  } else {
+    check_torch(aoti_torch_library_def(library, "_take() -> Tensor"));
+    check_torch(aoti_torch_library_impl(library, "_take", take_next));
+  }
 }
 
 PyObject* call(PyObject* op, std::vector<TorchTensor> tensors) {
   const HandOut scope(tensors);
+  if (lists().are_available()) return PyObject_CallObject(op, nullptr);
   PyRef list(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
   for (size_t i = 0; list != nullptr && i < tensors.size(); ++i) {
     PyObject* tensor = PyObject_CallObject(op, nullptr);
@@ -85,14 +107,6 @@ PyObject* call(PyObject* op, std::vector<TorchTensor> tensors) {
     PyList_SetItem(list.get(), static_cast<Py_ssize_t>(i), tensor);
   }
   return list.release();
-}
-#endif
-
-void register_operator() {
-  TorchLibraryHandle library = nullptr;  // never deleted, since that removes the operator
-  check_torch(aoti_torch_library_init_fragment("torchdali", __FILE__, __LINE__, &library));
-  check_torch(aoti_torch_library_def(library, kSchema));
-  check_torch(implement(library));
 }
 
 // The attribute that a path of names leads to. Null if a Python exception is set.
