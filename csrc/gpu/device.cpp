@@ -105,6 +105,7 @@ Storage Device::upload(std::span<const std::span<const std::byte>> parts) const 
     if (!part.empty()) std::memcpy(to, part.data(), part.size());
     to += aligned(part.size());
   }
+  if (index_ < 0) return host;  // the emulation's kernels can read it
   Storage made = allocate(MemoryKind::kDevice, size);
   copy_to_device(made, host, static_cast<int64_t>(size));
   return made;

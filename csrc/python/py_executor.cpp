@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "python/arrays/gpu_tensors.h"
 #include "python/arrays/torch_tensors.h"
 #include "python/deferred_destroyer.h"
 #include "python/dropped_objects.h"
@@ -188,7 +187,7 @@ nb::list PyExecutor::wait() {
     (void)executor();  // another thread or a signal handler may have closed it
   }
   release_dropped();
-  if (!use_on_current_stream(e.hand_over(*iteration))) throw nb::python_error();
+  e.hand_over(*iteration);
   bad_samples_ = nb::none();
   nb::list outputs;
   if (!iteration->bad.any()) {

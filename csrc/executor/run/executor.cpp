@@ -276,16 +276,8 @@ void Executor::cancel() {
   holds_ = false;
 }
 
-std::vector<Storage> Executor::hand_over(const IterationData& iteration) const {
-  std::vector<Storage> used;
-  if (iteration.on_device == nullptr) return used;
-  options_.device->hand_over(*iteration.on_device);
-  for (const ValueBatch& output : plan_.outputs) {
-    if (output.batch < 0) continue;
-    for (Storage& s : iteration.batches[output.batch]->storages())
-      if (s.kind() == MemoryKind::kDevice) used.push_back(std::move(s));
-  }
-  return used;
+void Executor::hand_over(const IterationData& iteration) const {
+  if (iteration.on_device != nullptr) options_.device->hand_over(*iteration.on_device);
 }
 
 void Executor::mark_taken() {

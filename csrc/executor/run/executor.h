@@ -81,9 +81,8 @@ class Executor {
     const int node = plan_.outputs[index].external_node;
     return static_cast<const ExternalBatch&>(*iteration.source_batches[node]);
   }
-  // Makes the current stream of the calling thread wait for the outputs. Returns their memory on
-  // the GPU, which the stream may use then.
-  std::vector<Storage> hand_over(const IterationData& iteration) const;
+  // Makes the current stream of the calling thread wait for the outputs.
+  void hand_over(const IterationData& iteration) const;
   // The names of the samples of an output, or null.
   std::shared_ptr<const SampleNames> names(const IterationData& iteration, int index) const {
     const auto* names = find_names(plan_.sources_of_output(index), iteration.source_batches);

@@ -3,6 +3,7 @@
 
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <memory>
@@ -129,26 +130,36 @@ PyObject* find_operator() {
   return op;
 }
 
+// Calls record_stream() once for each block of memory of a GPU. Returns whether it could.
+bool use_on_current_stream(std::span<const BatchTensor> tensors, PyObject* made) {
+  std::vector<const Storage*> blocks;
+  const PyRef of_blocks(PyList_New(0));
+  if (of_blocks == nullptr) return false;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Storage& block = tensors[i].storage;
+    const auto is_known = [&](const Storage* s) { return s->is_alias_of(block); };
+    if (block.kind() != MemoryKind::kDevice || std::ranges::any_of(blocks, is_known)) continue;
+    blocks.push_back(&block);
+    if (PyList_Append(of_blocks.get(), PyList_GetItem(made, static_cast<Py_ssize_t>(i))) != 0)
+      return false;
+  }
+  if (blocks.empty()) return true;
+  const PyRef function = find("torchdali.pipeline._callbacks", {"_use_on_current_stream"});
+  return function != nullptr &&
+         PyRef(PyObject_CallFunctionObjArgs(function.get(), of_blocks.get(), nullptr)) != nullptr;
+}
+
 }  // namespace
 
 PyObject* to_python_tensors(std::span<const BatchTensor> tensors) {
-  std::vector<TorchTensor> made;
-  made.reserve(tensors.size());
-  for (const BatchTensor& tensor : tensors) made.push_back(gpu::tensor_of(tensor));
+  std::vector<TorchTensor> references;
+  references.reserve(tensors.size());
+  for (const BatchTensor& tensor : tensors) references.push_back(gpu::tensor_of(tensor));
   PyObject* op = find_operator();
-  return op == nullptr ? nullptr : call(op, std::move(made));
-}
-
-bool use_on_current_stream(std::span<const Storage> memory) {
-  if (memory.empty()) return true;
-  std::vector<BatchTensor> wholes;
-  for (const Storage& s : memory)
-    wholes.push_back({s, 0, DType::kUInt8, Shape{static_cast<int64_t>(s.size_bytes())}});
-  const PyRef tensors(to_python_tensors(wholes));
-  if (tensors == nullptr) return false;
-  const PyRef function = find("torchdali.pipeline._callbacks", {"_use_on_current_stream"});
-  if (function == nullptr) return false;
-  return PyRef(PyObject_CallFunctionObjArgs(function.get(), tensors.get(), nullptr)) != nullptr;
+  if (op == nullptr) return nullptr;
+  PyRef made(call(op, std::move(references)));
+  if (made == nullptr || !use_on_current_stream(tensors, made.get())) return nullptr;
+  return made.release();
 }
 
 }  // namespace torchdali

@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "python/arrays/gpu_tensors.h"
 #include "python/functions/callbacks.h"
 
 namespace torchdali {
@@ -33,19 +32,17 @@ void InputCheck::verify() const {
 }
 
 DeviceInputs::DeviceInputs(ValueKind kind, const BatchContext& ctx) : kind_(kind) {
-  std::vector<Storage> memory;
+  std::vector<BatchTensor> samples(static_cast<size_t>(ctx.size()));
   for (int i = 0; i < ctx.num_inputs(); ++i) {
     const Batch* batch = ctx.input_batch(i);
     TORCHDALI_ASSERT(batch != nullptr, "");
-    std::vector<BatchTensor> samples;
-    for (int k = 0; k < ctx.size(); ++k) samples.push_back(batch->tensor(ctx.index_in_batch(k)));
+    for (int k = 0; k < ctx.size(); ++k)
+      samples[static_cast<size_t>(k)] = batch->tensor(ctx.index_in_batch(k));
     const nb::list made = to_tensors(samples);
     auto& of_input = tensors_.emplace_back(static_cast<size_t>(ctx.batch_size()));
     for (int k = 0; k < ctx.size(); ++k)
-      of_input[static_cast<size_t>(ctx.index_in_batch(k))] = made[k];
-    for (Storage& s : batch->storages()) memory.push_back(std::move(s));
+      of_input[static_cast<size_t>(ctx.index_in_batch(k))] = made[static_cast<size_t>(k)];
   }
-  if (!use_on_current_stream(memory)) throw nb::python_error();
 }
 
 }  // namespace torchdali

@@ -59,7 +59,7 @@ class HostInputs final : public FunctionInputs {
   std::vector<ValueMaker> makers_;
 };
 
-// Samples on the GPU, for functions that the calling thread's current stream works for.
+// Samples on the GPU, for work on the calling thread's current stream.
 class DeviceInputs final : public FunctionInputs {
  public:
   DeviceInputs(ValueKind kind, const BatchContext& ctx);

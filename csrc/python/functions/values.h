@@ -26,8 +26,8 @@ class ValueMaker {
   nb::object base_;  // of arrays
 };
 
-// The same for a tensor on the GPU. For kNumpy: a CuPy array if CuPy is installed,
-// otherwise the tensor.
+// The same for a tensor on the GPU. For kNumpy: a CuPy array if CuPy is installed, otherwise the
+// tensor.
 nb::object make_device_value(ValueKind kind, const nb::object& tensor);
 
 // An array that a function returned.
