@@ -105,8 +105,6 @@ def include_problem(path: Path, include: str) -> str | None:
         return "a .cu file sees no torch header"
     if folder not in {"python", "executor"} and str(name) not in SEES_TORCH | SEES_PYTHON:
         return "the engine is std only here"
-    if include == "torch/extension.h":
-        return "torch/extension.h costs 15 s a file"
     if folder == "workers" and not include.startswith(("nanobind/", "nb_combined")):
         return "torchdali._shm uses nanobind only"
     if re.match("(pybind11|ATen|c10)", include):

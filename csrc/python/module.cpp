@@ -3,6 +3,8 @@
 #include "python/bind.h"
 
 NB_MODULE(_C, m) {
+  // A daemon thread that holds a batch when Python ends is not an error.
+  nanobind::set_leak_warnings(false);
   torchdali::bind_errors(m);
   torchdali::bind_registry(m);
   torchdali::bind_executor(m);

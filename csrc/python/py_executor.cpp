@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "python/arrays/output_rows.h"
 #include "python/arrays/torch_tensors.h"
 #include "python/deferred_destroyer.h"
 #include "python/dropped_objects.h"
@@ -14,7 +15,6 @@
 #include "python/external_batch.h"
 #include "python/functions/generators_turn.h"
 #include "python/one_thread.h"
-#include "python/output_rows.h"
 #include "python/plan_facts.h"
 #include "python/to_graph.h"
 
@@ -207,6 +207,7 @@ void PyExecutor::set_holds(bool holds) {
   TORCHDALI_CHECK(!holds, "`holds` can only be set to False");
   // A pipeline that was closed in the meantime holds nothing.
   if (executor_ != nullptr && getpid() == process_) executor_->settle();
+  release_dropped();
 }
 
 nb::object PyExecutor::reader_meta(const std::string& name) {

@@ -30,7 +30,7 @@ def _visible(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _NATIVE = _visible(len).__code__
-_CALLED_BY_C = ("__init__", "attempt")  # no boundary of Python code
+_CALLED_BY_C = ("__init__", "attempt", "post")  # by map() and the like: no boundary of Python code
 
 
 @contextlib.contextmanager

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/output_rows.h"
+#include "python/arrays/output_rows.h"
 
 #include <string_view>
 #include <vector>
