@@ -37,6 +37,7 @@ from torch.utils import cpp_extension
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))
+import compile_units  # noqa: E402
 import gpu_kernels  # noqa: E402
 import nanobind_copy  # noqa: E402
 import python_abi  # noqa: E402
@@ -44,6 +45,7 @@ import python_abi  # noqa: E402
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "torchdali"
 GENERATED = ROOT / "build" / "gpu_kernels"
+UNITS = ROOT / "build" / "units"
 
 # Folders with ccache's links that are named like compilers. They are added to PATH, because torch's
 # build takes the whole of CXX as one program, so CXX="ccache g++" fails.
@@ -319,7 +321,11 @@ class BuildExt(cpp_extension.BuildExtension):
         units = gpu_kernels.write_units(CSRC, GENERATED)
         # Here, since what an extension starts with becomes part of a source distribution.
         engine = next(e for e in self.extensions if e.name == "torchdali._C")
-        engine.sources += [str(p.relative_to(ROOT)) for p in (units.fingerprint, *units.emulated)]
+        generated = [str(p.relative_to(ROOT)) for p in (units.fingerprint, *units.emulated)]
+        united = compile_units.unite(
+            engine.sources, CSRC.relative_to(ROOT), UNITS.relative_to(ROOT)
+        )
+        engine.sources = [*united, *generated]
         package = PACKAGE if in_place else Path(self.build_lib, "torchdali")
         package.mkdir(parents=True, exist_ok=True)
         for file in self.old_files(package, in_place):
@@ -355,6 +361,6 @@ class BdistWheel(bdist_wheel):
 set_path()
 setup(
     license="Apache-2.0",
-    ext_modules=[engine(), shared_memory()],
+    ext_modules=[shared_memory(), engine()],
     cmdclass={"build_ext": BuildExt, "bdist_wheel": BdistWheel},
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 import torch
 from helpers.checkout import Checkout
+
+from tools import compile_units
 
 pytestmark = pytest.mark.slow
 
@@ -115,6 +118,24 @@ def test_an_isolated_build_uses_the_torch_of_the_environment(tmp_path, monkeypat
     (site / "torch" / "version.py").write_text("__version__ = '2.13.0+cpu'\n")
     assert backend.get_requires_for_build_wheel() == []
     assert sys.path[-1] == str(site)
+
+
+def test_units_have_every_file_once_and_are_written_only_if_they_change(tmp_path):
+    csrc, folder = Path("csrc"), tmp_path / "units"
+    names = [f"csrc/ops/color/{i:02}.cpp" for i in range(compile_units.MOST + 1)]
+    others = ["csrc/kernels/a_cpu.cpp", "csrc/python/nanobind.cpp"]
+    united = compile_units.unite([*names, *others], csrc, folder)
+    assert united[-2:] == others
+    texts = [Path(path).read_text() for path in united[:-2]]
+    found = re.findall(r'"(.*)"', "".join(texts))
+    assert sorted(found) == [name.removeprefix("csrc/") for name in names]
+    assert max(text.count("#include") for text in texts) <= compile_units.MOST
+
+    before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    compile_units.unite([*names, *others], csrc, folder)
+    assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+    compile_units.unite(names[:1], csrc, folder)
+    assert len(list(folder.iterdir())) == 1
 
 
 def test_requirements_are_pinned_and_missing_ones_are_found():

@@ -16,15 +16,22 @@ COPIED = ["csrc", "torchdali", "tests", "tools", "docs", "setup.py", "pyproject.
 # A compiler that takes the object files of this checkout for sources that are the same in the copy.
 COMPILER = """\
 #!{python}
-import os, pathlib, sys
+import os, pathlib, re, sys
+
+def text(source, root):
+    code = source.read_text()
+    for name in re.findall('^#include "(.*[.]cpp)"', code, re.M):  # of a unit (compile_units.py)
+        code += (root / "csrc" / name).read_text()
+    return code
+
 args = sys.argv[1:]
 if "-c" in args:
     at = len(args) - args[::-1].index("-c")  # the last one: Python's own flags may have it, too
     source, target = pathlib.Path(args[at]), pathlib.Path(args[args.index("-o") + 1])
     copy, checkout = pathlib.Path({copy!r}), pathlib.Path({checkout!r})
     old_source, old = checkout / source.relative_to(copy), checkout / target.relative_to(copy)
-    same = old_source.exists() and old_source.read_bytes() == source.read_bytes()
-    if same and old.exists() and not ({compiled!r} and {compiled!r} in source.read_text()):
+    same = old_source.exists() and text(old_source, checkout) == text(source, copy)
+    if same and old.exists() and not ({compiled!r} and {compiled!r} in text(source, copy)):
         target.unlink(missing_ok=True)
         target.symlink_to(old)
         sys.exit()

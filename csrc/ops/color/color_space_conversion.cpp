@@ -60,9 +60,9 @@ const char* name_of(ImageType type) {
 }
 
 // The color spaces of input and output.
-class ColorArgs {
+class ColorSpaceArgs {
  public:
-  explicit ColorArgs(const OpSpec& spec)
+  explicit ColorSpaceArgs(const OpSpec& spec)
       : layout_(spec, 0),
         from_(spec.get<ImageType>("image_type")),
         to_(spec.get<ImageType>("output_type")) {
@@ -114,9 +114,9 @@ class ColorArgs {
   kernels::ColorMatrix matrix_;
 };
 
-class ColorSpaceConversion final : public Operator, private ColorArgs {
+class ColorSpaceConversion final : public Operator, private ColorSpaceArgs {
  public:
-  explicit ColorSpaceConversion(const OpSpec& spec) : ColorArgs(spec) {}
+  explicit ColorSpaceConversion(const OpSpec& spec) : ColorSpaceArgs(spec) {}
 
   void run(SampleContext& ctx) const override {
     const SampleView& in = ctx.input(0);
@@ -162,9 +162,9 @@ class ColorSpaceConversion final : public Operator, private ColorArgs {
 
 class ColorSpaceConversionGpu final : public gpu::KernelOperator<gpu::ColorMatrixKernel>,
                                       public gpu::MapsPixels,
-                                      private ColorArgs {
+                                      private ColorSpaceArgs {
  public:
-  explicit ColorSpaceConversionGpu(const OpSpec& spec) : ColorArgs(spec), linear_(matrix_) {
+  explicit ColorSpaceConversionGpu(const OpSpec& spec) : ColorSpaceArgs(spec), linear_(matrix_) {
     const bool ycbcr = from_ == ImageType::kYCbCr || to_ == ImageType::kYCbCr;
     if (ycbcr) return;
     // The integer arithmetic of the CPU as a matrix. Bytes times 32768ths and their sums are exact

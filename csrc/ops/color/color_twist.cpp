@@ -56,14 +56,14 @@ Matrix hue_saturation(double hue, double saturation) {
 }
 
 // The arguments, as a linear map.
-class ColorArgs {
+class LinearColorArgs {
  public:
   struct Map {
     DType dtype;
     Layout layout;
     kernels::ColorMatrix matrix;
   };
-  explicit ColorArgs(const OpSpec& spec) : layout_(spec, 0) {
+  explicit LinearColorArgs(const OpSpec& spec) : layout_(spec, 0) {
     const auto make = [&spec](std::optional<Arg<float>>& arg, const char* name) {
       if (spec.schema->find_arg(name) != nullptr) arg.emplace(spec, name);
     };
@@ -120,7 +120,7 @@ class ColorTwist final : public Operator {
   }
 
  private:
-  ColorArgs args_;
+  LinearColorArgs args_;
 };
 
 class ColorTwistGpu final : public gpu::KernelOperator<gpu::ColorMatrixKernel>,
@@ -154,10 +154,10 @@ class ColorTwistGpu final : public gpu::KernelOperator<gpu::ColorMatrixKernel>,
       to.offset[i] = matrix.offset[i];
     }
   }
-  ColorArgs args_;
+  LinearColorArgs args_;
 };
 
-SchemaBuilder& add_input_and_output(SchemaBuilder& schema) {
+SchemaBuilder& add_images(SchemaBuilder& schema) {
   return schema
       .input("data", "RGB images, volumes or sequences, with three channels; any element type.",
              {"HWC", "FHWC", "DHWC"})
@@ -185,7 +185,7 @@ TORCHDALI_OPERATOR("hsv")
     .doc(
         "Adjusts hue, saturation and value (brightness): rotates and scales the color plane of "
         "YIQ, then scales all channels. No conversion to HSV happens.")
-    .with(add_input_and_output)
+    .with(add_images)
     .with(add_hue)
     .with(add_saturation)
     .arg("value", 1.0f, "Factor of all channels; 1 changes nothing, 0 gives black.",
@@ -197,7 +197,7 @@ TORCHDALI_OPERATOR("hsv")
 
 TORCHDALI_OPERATOR("hue")
     .doc("Rotates the hue, in the color plane of YIQ.")
-    .with(add_input_and_output)
+    .with(add_images)
     .with(add_hue)
     .with(add_dtype)
     .image_role(ImageRole::kPixelwise)
@@ -206,7 +206,7 @@ TORCHDALI_OPERATOR("hue")
 
 TORCHDALI_OPERATOR("saturation")
     .doc("Scales the saturation, in the color plane of YIQ.")
-    .with(add_input_and_output)
+    .with(add_images)
     .with(add_saturation)
     .with(add_dtype)
     .image_role(ImageRole::kPixelwise)
@@ -218,7 +218,7 @@ TORCHDALI_OPERATOR("color_twist")
         "Adjusts hue, saturation, contrast and brightness at once: rotates and scales the color "
         "plane of YIQ, then brightness * (center + contrast * (x - center)), where center is 128 "
         "for integers and 0.5 for floating types.")
-    .with(add_input_and_output)
+    .with(add_images)
     .with(add_hue)
     .with(add_saturation)
     .arg("contrast", 1.0f, "Factor of the contrast; 1 changes nothing, 0 gives uniform gray.",

@@ -11,7 +11,7 @@ namespace torchdali {
 namespace {
 
 // Larger windows are probably mistakes; the time is proportional to the size.
-constexpr int64_t kMaxWindow = 65535;
+constexpr int64_t kMaxBlurWindow = 65535;
 
 kernels::HalfWindow gaussian_window(float sigma, int64_t window) {
   TORCHDALI_CHECK(sigma >= 0 && std::isfinite(sigma), "`sigma` has ", sigma,
@@ -22,8 +22,8 @@ kernels::HalfWindow gaussian_window(float sigma, int64_t window) {
                   ", expected an odd positive number, or 0 where `sigma` decides");
   const auto given = window / 2;
   const double radius = window == 0 ? std::ceil(3.0f * sigma) : static_cast<double>(given);
-  TORCHDALI_CHECK(2 * radius + 1 <= kMaxWindow, "the window would be ", 2 * radius + 1,
-                  " elements wide, at most ", kMaxWindow, " are possible");
+  TORCHDALI_CHECK(2 * radius + 1 <= kMaxBlurWindow, "the window would be ", 2 * radius + 1,
+                  " elements wide, at most ", kMaxBlurWindow, " are possible");
   const double deviation = sigma > 0 ? double{sigma} : (radius - 1) * 0.3 + 0.8;
   std::vector<double> weights(static_cast<size_t>(radius) + 1);
   double sum = 0;

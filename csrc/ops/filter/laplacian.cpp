@@ -10,7 +10,7 @@
 namespace torchdali {
 namespace {
 
-constexpr int64_t kMaxWindow = 31;
+constexpr int64_t kMaxLaplacianWindow = 31;
 
 // Half of row `size` - 1 of Pascal's triangle.
 std::vector<double> binomial(int64_t size) {
@@ -95,8 +95,9 @@ class LaplacianArgs {
 
  private:
   static void check_size(const char* name, int64_t size, int64_t least) {
-    TORCHDALI_CHECK(size >= least && size <= kMaxWindow && size % 2 == 1, "`", name, "` has ", size,
-                    ", expected an odd number from ", least, " to ", kMaxWindow);
+    TORCHDALI_CHECK(size >= least && size <= kMaxLaplacianWindow && size % 2 == 1, "`", name,
+                    "` has ", size, ", expected an odd number from ", least, " to ",
+                    kMaxLaplacianWindow);
   }
   KnownLayout layout_;
   ListArg<int64_t> window_size_, smoothing_size_;

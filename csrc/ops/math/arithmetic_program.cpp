@@ -6,8 +6,6 @@
 namespace torchdali {
 namespace {
 
-using Kind = ExpressionOperand::Kind;
-
 void check_index(const ExpressionOperand& operand, size_t end) {
   TORCHDALI_CHECK(operand.index >= 0 && static_cast<size_t>(operand.index) < end, "operand index ",
                   operand.index, " out of range [0, ", end, ")");
@@ -24,8 +22,10 @@ ArithmeticProgram make_arithmetic_program(const Expression& expression, int num_
                     from.operation, "\" takes ", step.rule->num_operands, " operands, got ",
                     from.operands.size());
     for (const ExpressionOperand& operand : from.operands) {
-      if (operand.kind == Kind::kInput) check_index(operand, static_cast<size_t>(num_inputs));
-      if (operand.kind == Kind::kStep) check_index(operand, program.steps.size());
+      if (operand.kind == ExpressionOperand::Kind::kInput)
+        check_index(operand, static_cast<size_t>(num_inputs));
+      if (operand.kind == ExpressionOperand::Kind::kStep)
+        check_index(operand, program.steps.size());
     }
     std::copy(from.operands.begin(), from.operands.end(), step.operands.begin());
     program.steps.push_back(step);

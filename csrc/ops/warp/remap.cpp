@@ -12,7 +12,7 @@
 namespace torchdali {
 namespace {
 
-kernels::WarpFilter parse_filter(InterpType type) {
+kernels::WarpFilter remap_filter(InterpType type) {
   switch (type) {
     case InterpType::kNN: return kernels::WarpFilter::kNearest;
     case InterpType::kLinear: return kernels::WarpFilter::kLinear;
@@ -28,7 +28,7 @@ class RemapArgs {
  public:
   explicit RemapArgs(const OpSpec& spec)
       : layout_(spec, 0),
-        filter_(parse_filter(spec.get<InterpType>("interp"))),
+        filter_(remap_filter(spec.get<InterpType>("interp"))),
         centers_(is_center_origin(spec)) {}
 
   struct Remap {

@@ -32,7 +32,7 @@ kernels::Border parse_border(const std::string& name) {
   return kernels::Border::kWrap;
 }
 
-kernels::WarpFilter parse_filter(InterpType type) {
+kernels::WarpFilter perspective_filter(InterpType type) {
   if (type == InterpType::kCubic) return kernels::WarpFilter::kCubic;
   if (type == InterpType::kLanczos3) return kernels::WarpFilter::kLanczos3;
   TORCHDALI_CHECK(type == InterpType::kNN || type == InterpType::kLinear, "`interp_type` is ",
@@ -49,7 +49,7 @@ class WarpPerspectiveArgs {
         matrix_(spec),
         border_(parse_border(spec.get<std::string>("border_mode"))),
         fill_(spec.get<std::vector<float>>("fill_value")),
-        filter_(parse_filter(spec.get<InterpType>("interp_type"))),
+        filter_(perspective_filter(spec.get<InterpType>("interp_type"))),
         inverse_map_(spec.get<bool>("inverse_map")),
         centers_(is_center_origin(spec)) {
     if (fill_.empty()) fill_ = {0.0f};

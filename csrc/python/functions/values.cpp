@@ -11,10 +11,10 @@ namespace {
 
 std::string place_name(int gpu) { return gpu < 0 ? "the CPU" : str_cat("GPU ", gpu); }
 
-ForeignView foreign(ArrayView array, nb::object owner) {
+ForeignView foreign(const ArrayView& array, nb::object owner) {
   (void)checked_size_bytes(array.view);
   ForeignView made;
-  static_cast<ArrayView&>(made) = std::move(array);
+  static_cast<ArrayView&>(made) = array;
   made.owner = std::move(owner);
   return made;
 }
@@ -40,7 +40,7 @@ ForeignView from_tensor(nb::object tensor, int gpu) {
   }
   if (array.gpu != gpu) check_device(tensor, gpu);
   if (is_negated(tensor, array.view.dtype)) array = plain_view();
-  return foreign(std::move(array), std::move(tensor));
+  return foreign(array, std::move(tensor));
 }
 
 // Keeps the capsule, which owns its tensor, instead of consuming it.
@@ -52,7 +52,7 @@ ForeignView from_capsule(nb::handle capsule) {
   ArrayView array = dlpack::view_of(held.tensor);
   TORCHDALI_CHECK_KIND(kUnsupported, array.gpu < 0, "a DLPack tensor on ", place_name(array.gpu),
                        " was returned, the pipeline's is the CPU");
-  return foreign(std::move(array), nb::borrow(capsule));
+  return foreign(array, nb::borrow(capsule));
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ ForeignView ForeignView::slice(int64_t index) const {
 ForeignView to_view(nb::handle object, int gpu) {
   if (is_tensor(object)) return from_tensor(nb::borrow(object), gpu);
   if (gpu < 0) {
-    if (auto array = view_array(object)) return foreign(std::move(*array), nb::borrow(object));
+    if (auto array = view_array(object)) return foreign(*array, nb::borrow(object));
     if (PyCapsule_CheckExact(object.ptr()) != 0 &&
         PyCapsule_IsValid(object.ptr(), "dltensor_versioned") == 0)
       return from_capsule(object);
