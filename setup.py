@@ -141,9 +141,7 @@ def sources(of_workers: bool) -> list[str]:
 
 def linker_flags() -> list[str]:
     """Returns the flags that both extensions are linked with."""
-    # A compiler may link its own C++ library statically. Its symbols must be hidden; otherwise it
-    # shares locales with torch's, and formatting a number crashes.
-    return [*sanitizer(), "-Wl,--exclude-libs,libstdc++.a"]
+    return [*sanitizer(), f"-Wl,--version-script={CSRC / 'exports.map'}"]
 
 
 def with_nanobind(extension: Extension) -> Extension:
@@ -251,7 +249,8 @@ def ninja_rules(nvcc: str, sources: list[Path], objects: Path) -> Iterator[str]:
     yield "  depfile = $out.d"
     yield "  deps = gcc"
     yield "rule link"
-    yield f"  command = {nvcc} -shared -cudart static $in -o $out"
+    # The symbols of static libraries stay inside.
+    yield f"  command = {nvcc} -shared -cudart static -Xlinker=--exclude-libs=ALL $in -o $out"
     outputs = []
     for source in sources:
         output = f"{source.stem}.o"

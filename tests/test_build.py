@@ -44,6 +44,15 @@ def test_info_shows_versions_codecs_instruction_set_and_cuda():
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("name", ["_C", "_shm"])
+def test_an_extension_exports_its_initialization_only(name):
+    file = importlib.util.find_spec(f"torchdali.{name}").origin
+    done = subprocess.run(
+        ["nm", "-D", "--defined-only", file], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[2::3] == [f"PyInit_{name}"]
+
+
 def test_the_gpu_library_loads_without_a_gpu():
     from torchdali import info
 
