@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/cpu_features.h"
 #include "expect.h"
 #include "kernels/math/arithmetic.h"
 #include "kernels/math/arithmetic_broadcast.h"
@@ -106,7 +107,7 @@ void broadcasting_equals_indexing() {
 
 int main(int argc, char** argv) {
   using namespace torchdali::kernels;
-  if (argc == 1) {
+  if (argc == 1 && torchdali::machine_isa() != torchdali::Isa::kBaseline) {
     for (const char* isa : {"baseline", "avx2", "avx512"})
       EXPECT(std::system(
                  ("TORCHDALI_ISA=" + std::string(isa) + " '" + argv[0] + "' run").c_str()) == 0);

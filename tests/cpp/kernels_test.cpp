@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cpu_features.h"
 #include "expect.h"
 #include "kernels/convert.h"
 #include "kernels/window/fill.h"
@@ -241,10 +242,11 @@ void transposition_moves_every_element() {
 }  // namespace
 }  // namespace torchdali::kernels
 
-// Without arguments: once per instruction set, in processes of their own.
+// Without arguments: once per instruction set, if the machine has several, in processes of their
+// own.
 int main(int argc, char** argv) {
   using namespace torchdali::kernels;
-  if (argc == 1) {
+  if (argc == 1 && torchdali::machine_isa() != torchdali::Isa::kBaseline) {
     for (const char* isa : {"baseline", "avx2", "avx512"})
       EXPECT(std::system(
                  ("TORCHDALI_ISA=" + std::string(isa) + " '" + argv[0] + "' run").c_str()) == 0);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "core/cpu_features.h"
 #include "core/random.h"
 #include "expect.h"
 #include "kernels/color/byte_table.h"
@@ -147,7 +148,7 @@ void test_noise(int64_t n) {
 
 int main(int argc, char** argv) {
   namespace k = torchdali::kernels;
-  if (argc == 1) {
+  if (argc == 1 && torchdali::machine_isa() != torchdali::Isa::kBaseline) {
     for (const char* isa : {"baseline", "avx2", "avx512"})
       EXPECT(std::system(
                  ("TORCHDALI_ISA=" + std::string(isa) + " '" + argv[0] + "' run").c_str()) == 0);
