@@ -23,7 +23,8 @@ endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
-  fuzz-jpeg coverage mutants bench bench-gpu docs build clean lint-tools dali peers
+  fuzz-jpeg coverage mutants bench bench-gpu docs build wheel test-wheel test-cross clean \
+  lint-tools dali peers
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -100,6 +101,17 @@ fuzz: $(SETUP) ## fuzz operators under ASan+UBSan (ARGS="-- --examples 200 --see
 
 fuzz-jpeg: $(SETUP) ## fuzz the JPEG decoder; needs clang (ARGS="--seconds 600 --update", --coverage)
 	$(PY) tools/fuzz_jpeg.py $(ARGS)
+
+wheel: $(SETUP) ## build wheels for glibc 2.28 in dist/ and check them (ARCH=aarch64: cross-compile)
+	@tools/setup_env.sh $(VENV) wheel
+	$(PY) -m tools.manylinux $(if $(ARCH),--arch $(ARCH)) $(ARGS)
+
+test-wheel: $(SETUP) ## test a wheel outside of the checkout (WITH=torch==2.11.0, ARGS="-- -k resize")
+	$(PY) -m tools.manylinux.install $(if $(WITH),--torch $(WITH)) $(ARGS)
+
+test-cross: $(SETUP) ## run tests/cpp as aarch64, under qemu
+	@tools/setup_env.sh $(VENV) wheel
+	$(PY) -m tools.manylinux.emulate --jobs $(JOBS)
 
 coverage: $(SETUP) ## measure the lines and branches that the tests run, Python and C++ (ARGS="-- -k resize")
 	@tools/setup_env.sh $(VENV) coverage

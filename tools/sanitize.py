@@ -74,7 +74,8 @@ class Program:
 def pkg_config(option: str, name: str) -> list[str]:
     """Returns the flags of a library that the program needs."""
     name = name if name.startswith("lib") else f"lib{name}"
-    found = subprocess.run(["pkg-config", option, name], capture_output=True, text=True, check=True)
+    program = os.environ.get("PKG_CONFIG", "pkg-config")
+    found = subprocess.run([program, option, name], capture_output=True, text=True, check=True)
     return found.stdout.split()
 
 
