@@ -134,8 +134,8 @@ def _leaves_things_as_they_were(request: pytest.FixtureRequest) -> Iterator[None
     changed = {
         name
         for name in environment.keys() | os.environ.keys()
-        # OpenMP sets its own when it loads, and so does torch's compiler
-        if not name.startswith(("PYTEST_", "KMP_", "TORCHINDUCTOR_"))
+        # OpenMP and CUDA set their own when they load, and so does torch's compiler
+        if not name.startswith(("PYTEST_", "KMP_", "CUDA_", "TORCHINDUCTOR_"))
         and environment.get(name) != os.environ.get(name)
     }
     os.environ.update(environment)
