@@ -16,17 +16,20 @@ There are no source lists: every file in csrc/ is part of the build. Environment
 * ``TORCHDALI_CUDA_ARCHS``: compute capabilities, default "80 90"; the last one also as PTX.
 * ``TORCHDALI_PYTHON_INCLUDE=DIR``: compile for the limited API with the headers of another Python
   (tools/python_abi.py), for wheels: not in place.
+* ``TORCHDALI_PROGRESS=1``, set by tools/build_backend.py: progress is shown on the terminal.
 * ``MAX_JOBS``: number of parallel compile jobs; default: one per core.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +40,7 @@ from torch.utils import cpp_extension
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))
+import build_progress  # noqa: E402
 import compile_units  # noqa: E402
 import gpu_kernels  # noqa: E402
 import nanobind_copy  # noqa: E402
@@ -259,9 +263,19 @@ def ninja_rules(nvcc: str, sources: list[Path], objects: Path) -> Iterator[str]:
     yield f"build {objects / '_cuda.so'}: link {' '.join(outputs)}"
 
 
+def cuda_choice() -> str:
+    """Returns "0", "1" or "auto": whether to build the GPU library."""
+    return "0" if sanitizer() else os.environ.get("TORCHDALI_CUDA", "auto")
+
+
+def builds_cuda() -> bool:
+    """Returns whether build_cuda() compiles anything."""
+    return cuda_choice() != "0" and not isinstance(find_nvcc(), str)
+
+
 def build_cuda(objects: Path, units: gpu_kernels.Units) -> tuple[Path, str] | str:
     """Compiles the GPU library; returns it and CUDA's version, or why it was not built."""
-    choice = "0" if sanitizer() else os.environ.get("TORCHDALI_CUDA", "auto")
+    choice = cuda_choice()
     if choice == "0":
         return "left out by TORCHDALI_CUDA=0 or a sanitizer"
     sources = [*sorted(CSRC.rglob("*.cu")), units.fingerprint, *units.cuda]
@@ -312,6 +326,12 @@ class BuildExt(cpp_extension.BuildExtension):
             if python_abi.is_limited(extension):
                 yield package.parent / super().get_ext_filename(extension.name)
 
+    def progress(self, total: int) -> AbstractContextManager[None]:
+        """Shows the progress of a build by pip, which hides the output."""
+        if not flag("TORCHDALI_PROGRESS"):
+            return contextlib.nullcontext()
+        return build_progress.Progress(Path(self.build_temp), total)
+
     def run(self) -> None:
         """Builds into the source tree for an editable install, otherwise into the wheel."""
         os.environ.setdefault("MAX_JOBS", str(len(os.sched_getaffinity(0))))
@@ -329,8 +349,11 @@ class BuildExt(cpp_extension.BuildExtension):
         package.mkdir(parents=True, exist_ok=True)
         for file in self.old_files(package, in_place):
             file.unlink(missing_ok=True)
-        super().run()
-        cuda = build_cuda(Path(self.build_temp, "cuda"), units)
+        files = sum(len(extension.sources) for extension in self.extensions)
+        files += len(units.cuda) if builds_cuda() else 0
+        with self.progress(files):
+            super().run()
+            cuda = build_cuda(Path(self.build_temp, "cuda"), units)
         (package / "_cuda.so").unlink(missing_ok=True)
         if isinstance(cuda, str):
             print(f"torchdali: built without the GPU library: {cuda}")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ import pytest
 import torch
 from helpers.checkout import Checkout
 
-from tools import compile_units
+from tools import build_progress, compile_units
 
 pytestmark = pytest.mark.slow
 
@@ -145,6 +146,21 @@ def test_units_have_every_file_once_and_are_written_only_if_they_change(tmp_path
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
     compile_units.unite(names[:1], csrc, folder)
     assert len(list(folder.iterdir())) == 1
+
+
+def test_progress_counts_new_object_files(tmp_path):
+    (tmp_path / "old.o").touch()
+    os.utime(tmp_path / "old.o", (0, 0))
+    out = io.StringIO()
+    with build_progress.Progress(tmp_path, 4, out):
+        (tmp_path / "units").mkdir()
+        for name in ("units/new.o", "newer.o"):
+            (tmp_path / name).touch()
+    assert out.getvalue().endswith("\x1b[K\n")
+    assert "compiled 2 of 4 files, about " in out.getvalue()
+    assert build_progress.line(3, 4, 540.0).endswith(
+        "compiled 3 of 4 files, about 3.0 minutes left"
+    )
 
 
 def test_requirements_are_pinned_and_missing_ones_are_found():

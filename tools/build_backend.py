@@ -85,6 +85,7 @@ def get_requires_for_build_sdist(config_settings: Any = None) -> list[str]:  # n
 
 def _with_torch(hook: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
+        os.environ["TORCHDALI_PROGRESS"] = "1"  # pip shows nothing of a build
         _use_torch_of_environment()
         return hook(*args, **kwargs)
 

@@ -16,7 +16,7 @@ print(next(iter(spec.submodule_search_locations)) if spec else "")')
 
 # Prints one short line per file instead of ninja's commands; compiler messages are kept.
 "$root_py" setup.py -q build_ext --inplace 2>&1 |
-  sed -uE -e '/^ninja: /d' -e 's#^(\[[0-9]+/[0-9]+\]).* -c [^ ]*/((csrc|build/gpu_kernels)/[^ ]+) .*#\1 \2#'
+  sed -uE -e '/^ninja: /d' -e 's#^(\[[0-9]+/[0-9]+\]).* -c [^ ]*/((csrc|build/(gpu_kernels|units))/[^ ]+) .*#\1 \2#'
 
 [ "$where" != "$root/torchdali" ] || exit 0
 # --no-deps: the dependencies are installed, and a package index may not be reachable.

@@ -27,6 +27,8 @@ from .debian import install_programs
 from .target import ARCHITECTURES, ROOT, Target, say
 
 # A wheel is for newer versions than the source, which is compiled for the one that it finds.
+# A line of ninja.
+_COMPILED = re.compile(r"(\[\d+/\d+\]).* -c \S*/((csrc|build/(gpu_kernels|units))/\S+)")
 SOURCE_TORCH, WHEEL_TORCH = '"torch>=2.8"', '"torch>=2.11"'
 
 
@@ -89,7 +91,9 @@ def build(target: Target, headers: Path | None) -> Path:
     ):
         for line in process.stdout or ():
             lines.write(line)
-            if match := re.match(r"(\[\d+/\d+\]).* -c \S*/((csrc|build/gpu_kernels)/\S+)", line):
+            if match := re.match(
+                r"(\[\d+/\d+\]).* -c \S*/((csrc|build/(?:gpu_kernels|units))/\S+)", line
+            ):
                 say(f"{match[1]} {match[2]}")
     if process.returncode:
         raise SystemExit(f"{log.read_text()[-4000:]}\nwheel: setup.py failed, see {log}")
