@@ -27,9 +27,9 @@ from .debian import install_programs
 from .target import ARCHITECTURES, ROOT, Target, say
 
 # A wheel is for newer versions than the source, which is compiled for the one that it finds.
+SOURCE_TORCH, WHEEL_TORCH = '"torch>=2.8"', '"torch>=2.11"'
 # A line of ninja.
 _COMPILED = re.compile(r"(\[\d+/\d+\]).* -c \S*/((csrc|build/(gpu_kernels|units))/\S+)")
-SOURCE_TORCH, WHEEL_TORCH = '"torch>=2.8"', '"torch>=2.11"'
 
 
 def headers_of_limited_api() -> Path | None:
@@ -91,9 +91,7 @@ def build(target: Target, headers: Path | None) -> Path:
     ):
         for line in process.stdout or ():
             lines.write(line)
-            if match := re.match(
-                r"(\[\d+/\d+\]).* -c \S*/((csrc|build/(?:gpu_kernels|units))/\S+)", line
-            ):
+            if match := _COMPILED.match(line):
                 say(f"{match[1]} {match[2]}")
     if process.returncode:
         raise SystemExit(f"{log.read_text()[-4000:]}\nwheel: setup.py failed, see {log}")
