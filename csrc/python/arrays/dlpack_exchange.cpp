@@ -112,6 +112,7 @@ ArrayView view_of(const Tensor& tensor) {
   const int ndim = tensor.ndim;
   TORCHDALI_CHECK(ndim >= 0 && ndim <= kMaxDims, "an array with ", ndim,
                   " dimensions, possible are 0 to ", kMaxDims);
+  TORCHDALI_CHECK(ndim == 0 || tensor.shape != nullptr, "an array without a shape");
   made.view.shape = Shape({tensor.shape, static_cast<size_t>(ndim)});
   for (const int64_t extent : made.view.shape)
     TORCHDALI_CHECK(extent >= 0, "an array with a negative extent");
