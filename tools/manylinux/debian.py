@@ -26,11 +26,12 @@ def install_programs(target: Target, more: dict[str, str] | None = None) -> None
     if missing:
         say(f"apt-get install {' '.join(missing)}")
         sudo = [] if os.geteuid() == 0 else ["sudo"]
-        command = [*sudo, "apt-get", "install", "-y", "-q", "--no-install-recommends", *missing]
-        if (
-            os.environ.get("TORCHDALI_APT") == "0"
-            or subprocess.run(command, check=False).returncode
-        ):
+        apt = [*sudo, "apt-get"]
+        install = [*apt, "install", "-y", "-q", "--no-install-recommends", *missing]
+        if os.environ.get("TORCHDALI_APT") == "0":
+            raise SystemExit(f"wheel: needs {' '.join(missing)}")
+        subprocess.run([*apt, "update", "-q"], check=False)  # a fresh machine has no lists
+        if subprocess.run(install, check=False).returncode:
             raise SystemExit(f"wheel: needs {' '.join(missing)}")
 
 
