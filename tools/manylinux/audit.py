@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -48,9 +47,7 @@ sys.exit(main())"""
 def _run(tool: str, *arguments: str, program: Sequence[str] = ()) -> None:
     """Runs a tool of this environment and prints what it says; `program`: how to start it."""
     say(f"{tool} {' '.join(arguments)}")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    command = [*(program or [tool]), *arguments]
-    if subprocess.run(command, env={**os.environ, "PATH": path}, check=False).returncode:
+    if subprocess.run([*(program or [tool]), *arguments], check=False).returncode:
         raise SystemExit(f"wheel: {tool} found faults")
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from .target import BUILD, Target, run, say
@@ -18,7 +19,11 @@ PROGRAMS = {"cmake": "cmake", "nasm": "nasm", "dpkg-source": "dpkg-dev", "pkg-co
 
 
 def install_programs(target: Target, more: dict[str, str] | None = None) -> None:
-    """Installs the programs that are missing; `more`: besides PROGRAMS."""
+    """Installs the programs that are missing; `more`: besides PROGRAMS.
+
+    Those of this environment, such as ninja, are added to PATH.
+    """
+    os.environ["PATH"] += f"{os.pathsep}{Path(sys.executable).parent}"
     programs = PROGRAMS | (more or {})
     if not target.is_here:
         programs[target.tool("g++")] = f"g++-{target.arch}-linux-gnu".replace("_", "-")

@@ -120,7 +120,9 @@ class Target:
         """Returns the environment in which setup.py builds a wheel."""
         search = f"-L{self.shared}"
         values = {
-            "LDFLAGS": f"{search} -static-libstdc++ -Wl,--no-as-needed -Wl,-s",
+            # Debian's Python adds the folder of the system's libraries after these.
+            "LDFLAGS": f"{search} -L{self.libraries / 'lib'} -static-libstdc++ "
+            "-Wl,--no-as-needed -Wl,-s",
             "NVCC_PREPEND_FLAGS": f"{search} -Xcompiler=-static-libstdc++ -Xlinker=-s",
             "PKG_CONFIG": str(HERE / "pkg-config"),
             "PKG_CONFIG_LIBDIR": os.pathsep.join(

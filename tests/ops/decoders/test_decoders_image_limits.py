@@ -76,8 +76,11 @@ else:  # with rows of 120 MB
 def define():
     return fn.decoders.image_crop(fn.external_source(name="data"), crop=(1, 8))
 
+small = io.BytesIO()
+Image.new("RGB", (16, 16)).save(small, "jpeg")
 pipe = define()
-pipe.build()
+pipe.feed_input("data", [np.frombuffer(small.getvalue(), np.uint8)])
+pipe.run()  # now all threads have their memory
 pages = int(open("/proc/self/statm").read().split()[0])
 limit = pages * resource.getpagesize() + (40 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
