@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TextIO
 
 _PERIOD_S = 1.0
+_CLOCK_S = 0.1  # the times of files are this precise
 
 
 def line(done: int, total: int, seconds: float) -> str:
@@ -56,10 +57,10 @@ class Progress(AbstractContextManager[None]):
 
     def _run(self) -> None:
         assert self._out is not None
-        ended = False
+        ended, since = False, self._start - _CLOCK_S
         while not ended:
             ended = self._end.wait(_PERIOD_S)
-            new = [p for p in self._objects.rglob("*.o") if p.stat().st_mtime >= self._start]
+            new = [p for p in self._objects.rglob("*.o") if p.stat().st_mtime > since]
             text = line(min(len(new), self._total), self._total, time.time() - self._start)
             self._out.write(f"\r{text}\x1b[K{chr(10) if ended else ''}")
             self._out.flush()
