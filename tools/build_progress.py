@@ -22,6 +22,14 @@ def line(done: int, total: int, seconds: float) -> str:
     return text
 
 
+def _changed(path: Path) -> float:
+    """Returns when a file was changed; 0 if the compiler has just removed it."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 class Progress(AbstractContextManager[None]):
     """While it is entered, shows how many object files are new. Without a terminal, nothing.
 
@@ -60,7 +68,7 @@ class Progress(AbstractContextManager[None]):
         ended, since = False, self._start - _CLOCK_S
         while not ended:
             ended = self._end.wait(_PERIOD_S)
-            new = [p for p in self._objects.rglob("*.o") if p.stat().st_mtime > since]
-            text = line(min(len(new), self._total), self._total, time.time() - self._start)
+            new = sum(_changed(path) > since for path in self._objects.rglob("*.o"))
+            text = line(min(new, self._total), self._total, time.time() - self._start)
             self._out.write(f"\r{text}\x1b[K{chr(10) if ended else ''}")
             self._out.flush()
