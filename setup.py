@@ -330,7 +330,7 @@ class BuildExt(cpp_extension.BuildExtension):
         """Shows the progress of a build by pip, which hides the output."""
         if not flag("TORCHDALI_PROGRESS"):
             return contextlib.nullcontext()
-        return build_progress.Progress(Path(self.build_temp), total)
+        return build_progress.progress(Path(self.build_temp), total)
 
     def run(self) -> None:
         """Builds into the source tree for an editable install, otherwise into the wheel."""

@@ -152,7 +152,7 @@ def test_progress_counts_new_object_files(tmp_path):
     (tmp_path / "old.o").touch()
     os.utime(tmp_path / "old.o", (0, 0))
     out = io.StringIO()
-    with build_progress.Progress(tmp_path, 4, out):
+    with build_progress.progress(tmp_path, 4, out):
         (tmp_path / "units").mkdir()
         for name in ("units/new.o", "newer.o"):
             (tmp_path / name).touch()

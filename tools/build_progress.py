@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import TextIO
 
 _PERIOD_S = 1.0
@@ -30,45 +30,43 @@ def _changed(path: Path) -> float:
         return 0.0
 
 
-class Progress(AbstractContextManager[None]):
-    """While it is entered, shows how many object files are new. Without a terminal, nothing.
+def _terminal() -> TextIO | None:
+    try:
+        return Path("/dev/tty").open("w")
+    except OSError:
+        return None
+
+
+@contextlib.contextmanager
+def progress(objects: Path, total: int, out: TextIO | None = None) -> Iterator[None]:
+    """Shows, until the end of the context, how many object files are new.
+
+    Without a terminal it shows nothing.
 
     Args:
         objects: folder in which the object files appear, at any depth.
         total: their number.
         out: written to instead of the terminal.
     """
+    out = out or _terminal()
+    if out is None:
+        yield
+        return
+    end, start = threading.Event(), time.time()
 
-    def __init__(self, objects: Path, total: int, out: TextIO | None = None) -> None:
-        self._objects, self._total, self._out = objects, total, out
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-
-    def __enter__(self) -> None:
-        if self._out is None:
-            try:
-                self._out = Path("/dev/tty").open("w")
-            except OSError:  # no terminal
-                return
-        self._start = time.time()
-        self._thread.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._end.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _run(self) -> None:
-        assert self._out is not None
-        ended, since = False, self._start - _CLOCK_S
+    def show() -> None:
+        ended = False
         while not ended:
-            ended = self._end.wait(_PERIOD_S)
-            new = sum(_changed(path) > since for path in self._objects.rglob("*.o"))
-            text = line(min(new, self._total), self._total, time.time() - self._start)
-            self._out.write(f"\r{text}\x1b[K{chr(10) if ended else ''}")
-            self._out.flush()
+            ended = end.wait(_PERIOD_S)
+            new = sum(_changed(path) > start - _CLOCK_S for path in objects.rglob("*.o"))
+            text = line(min(new, total), total, time.time() - start)
+            out.write(f"\r{text}\x1b[K{chr(10) if ended else ''}")
+            out.flush()
+
+    thread = threading.Thread(target=show)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()

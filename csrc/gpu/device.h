@@ -29,7 +29,7 @@ struct DeviceOptions {
 class Device final : public DeviceMemory {
  public:
   explicit Device(const DeviceOptions& options);
-  // On a device that `library` and `current` stand for.
+  // For tests: a device that `library` and `current` simulate.
   Device(const DeviceOptions& options, const KernelLibrary& library, const CurrentStream& current);
 
   // While it exists, the kernels' stream is the calling thread's current one.

@@ -3,10 +3,10 @@
 
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
-#include <algorithm>
 #include <array>
 
 #include "core/error.h"
+#include "kernels/window/strided_copy.h"
 
 namespace torchdali::gpu {
 namespace {
@@ -123,12 +123,7 @@ void retire_through(const Storage& storage, std::shared_ptr<RetiredMemory> retir
 
 TorchTensor tensor_of(const BatchTensor& tensor) {
   const Shape& shape = tensor.shape;
-  Shape strides = shape;
-  int64_t stride = 1;
-  for (int i = shape.ndim() - 1; i >= 0; --i) {
-    strides[i] = stride;
-    stride *= std::max<int64_t>(shape[i], 1);
-  }
+  const Shape strides = kernels::packed_strides(shape);
   AtenTensorHandle made = nullptr;
   check_torch(aoti_torch__alloc_from_pool(memory_of(tensor.storage).bytes(), tensor.offset,
                                           torch_dtype(tensor.dtype), shape.ndim(), shape.begin(),

@@ -7,6 +7,8 @@ import sys
 import pytest
 import torch
 
+from torchdali import fn, pipeline_def
+
 PROGRAM = """
 import torch
 {before}
@@ -43,3 +45,14 @@ def test_a_torch_without_a_table_for_dlpack_gives_the_same_tensors():
     ]
     assert printed[0] == printed[1]
     assert len(printed[0].splitlines()) == 8
+
+
+@pytest.mark.parametrize("shape", [(), (0, 4), (2, 0, 3), (1, 3)], ids=str)
+def test_tensors_have_torchs_strides(shape):
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def define():
+        x = fn.external_source(lambda: [torch.zeros(shape)] * 2, batch=True)
+        return fn.python_function(x + 1, function=lambda a: a)
+
+    for sample in define().run()[0].as_torch_list():
+        assert sample.stride() == torch.zeros(shape).stride()

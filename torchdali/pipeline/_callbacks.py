@@ -84,7 +84,7 @@ def _plain_tensor(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _to_capsule(tensor: torch.Tensor) -> Any:
-    return torch.utils.dlpack.to_dlpack(tensor)  # type: ignore[attr-defined]
+    return torch.utils.dlpack.to_dlpack(tensor)  # type: ignore[attr-defined]  # not in its __all__
 
 
 def _watch_tensor(tensor: torch.Tensor) -> Callable[[], bool]:

@@ -9,7 +9,7 @@ namespace {
 cudaStream_t stream_of(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// What is returned must not stay behind for cudaGetLastError(), which a launch asks.
+// Clears the error, which cudaGetLastError() would otherwise report for the next launch.
 int result(cudaError_t error) {
   if (error != cudaSuccess) (void)cudaGetLastError();
   return error;

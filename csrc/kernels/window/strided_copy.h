@@ -2,6 +2,7 @@
 // Packs elements at regular strides, as selected by subscripts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -10,13 +11,13 @@
 
 namespace torchdali::kernels {
 
-// The strides of elements that are packed, in C order.
+// The strides of elements that are packed, in C order; as torch's, also of empty shapes.
 inline Shape packed_strides(const Shape& shape) {
   Shape strides = shape;
   uint64_t stride = 1;  // wraps around for impossible extents, which are found later
   for (int i = shape.ndim() - 1; i >= 0; --i) {
     strides[i] = static_cast<int64_t>(stride);
-    stride *= static_cast<uint64_t>(shape[i]);
+    stride *= static_cast<uint64_t>(std::max<int64_t>(shape[i], 1));
   }
   return strides;
 }

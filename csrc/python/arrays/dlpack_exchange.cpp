@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/arrays/dlpack_exchange.h"
 
+#include <algorithm>
 #include <bit>
 #include <vector>
 
@@ -138,12 +139,9 @@ Managed* export_view(const SampleView& view, std::shared_ptr<const void> owner) 
   auto* made = new Export;
   made->owner = std::move(owner);
   const int ndim = view.shape.ndim();
-  int64_t stride = 1;
-  for (int i = ndim - 1; i >= 0; --i) {
-    made->shape[i] = view.shape[i];
-    made->strides[i] = stride;
-    stride *= view.shape[i];
-  }
+  const Shape strides = kernels::packed_strides(view.shape);
+  std::copy_n(view.shape.begin(), ndim, made->shape);
+  std::copy_n(strides.begin(), ndim, made->strides);
   Managed& managed = made->managed;
   managed.tensor = {.data = view.data,
                     .device = {kCpu, 0},
