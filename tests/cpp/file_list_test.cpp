@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files and list files under sanitizers: what Python cannot bring about (a file that shrinks while
 // it is read), and list files of random bytes.
-// sources: csrc/ops/readers/file_list.cpp csrc/io/file.cpp
+// sources: csrc/ops/readers/file_list.cpp csrc/io/storage/*.cpp
 // sanitizers: address
 #include "ops/readers/file_list.h"
 
@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "expect.h"
-#include "io/file.h"
+#include "io/storage/file.h"
 
 namespace {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReadAhead: returns the bytes of files for any order and number of threads; drops reads that fail,
 // are not taken or do not fit; stops if no read waits.
-// sources: csrc/io/read_ahead.cpp csrc/io/file.cpp
+// sources: csrc/io/storage/*.cpp
 // sanitizers: address thread
-#include "io/read_ahead.h"
+#include "io/storage/read_ahead.h"
 
 #include <atomic>
 #include <chrono>
@@ -45,6 +45,8 @@ namespace {
 
 constexpr int kFiles = 50;
 
+std::shared_ptr<OpenFiles> opening_files() { return std::make_shared<OpenFiles>(0); }
+
 struct Folder {
   Folder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "ahead_XXXXXX").string();
@@ -76,7 +78,7 @@ bool becomes(Condition condition) {
 
 // Workers that take in turns, while one thread tells what comes: each gets the right bytes or none.
 void test_bytes(const Folder& folder, int max_threads) {
-  ReadAhead ahead({.always = true, .max_threads = max_threads});
+  ReadAhead ahead({.always = true, .max_threads = max_threads}, opening_files());
   constexpr int64_t kReads = 2000;
   std::atomic<int64_t> told = 0, next = 0, got = 0;
   std::vector<std::thread> workers;
@@ -103,7 +105,7 @@ void test_bytes(const Folder& folder, int max_threads) {
 }
 
 void test_parts(const Folder& folder) {
-  ReadAhead ahead({.always = true});
+  ReadAhead ahead({.always = true}, opening_files());
   const std::string content = Folder::content(49);
   const auto size = static_cast<int64_t>(content.size());
   ahead.announce(0, {.path = folder.file(49), .offset = 100, .size = 50});
@@ -123,7 +125,7 @@ void test_parts(const Folder& folder) {
 
 void test_bound(const Folder& folder) {
   constexpr int64_t kRoom = 10000;
-  ReadAhead ahead({.always = true, .max_bytes = kRoom});
+  ReadAhead ahead({.always = true, .max_bytes = kRoom}, opening_files());
   int got = 0;
   for (int64_t n = 0; n < kFiles; ++n) ahead.announce(n, {.path = folder.file(n)});
   for (int64_t n = 0; n < kFiles; ++n) {
@@ -136,7 +138,7 @@ void test_bound(const Folder& folder) {
   EXPECT(got > kFiles / 2);  // those that found no room at first were read later
   EXPECT(ahead.held_bytes() == 0);
   // Larger than all the room: workers read that by themselves.
-  ReadAhead small({.always = true, .max_bytes = 1000});
+  ReadAhead small({.always = true, .max_bytes = 1000}, opening_files());
   small.announce(0, {.path = folder.file(3)});
   small.announce(1, {.path = folder.file(1)});
   EXPECT(becomes([&] { return small.held_bytes() == 997; }));
@@ -145,7 +147,7 @@ void test_bound(const Folder& folder) {
 }
 
 void test_forgetting(const Folder& folder) {
-  ReadAhead ahead({.always = true});
+  ReadAhead ahead({.always = true}, opening_files());
   ahead.announce(0, {.path = folder.file(3)});
   EXPECT(becomes([&] { return ahead.held_bytes() > 0; }));
   ahead.announce(10000, {.path = folder.file(4)});
@@ -163,7 +165,7 @@ void test_forgetting(const Folder& folder) {
 }
 
 void test_switching(const Folder& folder) {
-  ReadAhead ahead({});
+  ReadAhead ahead({}, opening_files());
   EXPECT(ahead.active());
   for (int i = 0; i < 200; ++i) ahead.report(false);
   EXPECT(!ahead.active());
@@ -177,14 +179,14 @@ void test_switching(const Folder& folder) {
     ahead.report(false);
     return !ahead.active();
   }));
-  ReadAhead always({.always = true});
+  ReadAhead always({.always = true}, opening_files());
   for (int i = 0; i < 200; ++i) always.report(false);
   EXPECT(always.active());
 }
 
 void test_ends(const Folder& folder) {
   for (int round = 0; round < 100; ++round) {
-    ReadAhead ahead({.always = true});
+    ReadAhead ahead({.always = true}, opening_files());
     for (int64_t n = 0; n < round; ++n) ahead.announce(n, {.path = folder.file(n % kFiles)});
     if (round % 3 == 0) (void)ahead.take(round / 2);
   }
@@ -192,7 +194,7 @@ void test_ends(const Folder& folder) {
 
 // A thread without memory leaves reading to the worker.
 void test_no_memory(const Folder& folder) {
-  ReadAhead ahead({.always = true, .max_threads = 2});
+  ReadAhead ahead({.always = true, .max_threads = 2}, opening_files());
   lacks_memory = true;
   for (int64_t n = 0; n < 100; ++n) ahead.announce(n, {.path = folder.file(1)});
   EXPECT(becomes([] { return refusals >= 100; }));

@@ -33,9 +33,9 @@ class FileReader final : public Reader {
     const auto& batch = ctx.source_batch<FileBatch>();
     const int i = ctx.index_in_batch();
     const auto place = static_cast<size_t>(i);
-    const int64_t size = read(ctx, (*batch.names)[i], 0, -1, [&ctx](int64_t bytes) {
-      return ctx.output(0, DType::kUInt8, Shape{bytes}).data;
-    });
+    const SampleBytes bytes = sample_bytes(ctx, {.path = (*batch.names)[i]});
+    const int64_t size = bytes.copy_all(
+        [&ctx](int64_t count) { return ctx.output(0, DType::kUInt8, Shape{count}).data; });
     known_sizes_[static_cast<size_t>(batch.indices[place])].store(
         static_cast<uint32_t>(std::min<int64_t>(size, UINT32_MAX)), std::memory_order_relaxed);
     *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() = batch.labels[place];

@@ -15,7 +15,7 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "io/file.h"
+#include "io/storage/file.h"
 
 namespace torchdali {
 namespace {

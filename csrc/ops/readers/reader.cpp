@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "io/file.h"
 
 namespace torchdali {
 namespace {
@@ -59,12 +58,13 @@ SchemaBuilder& reader_args(SchemaBuilder& schema) {
       .arg("tensor_init_bytes", 1048576, "No effect: each sample is allocated at its size.");
 }
 
-Reader::Reader(const OpSpec& spec)
+Reader::Reader(const OpSpec& spec, size_t open_files)
     : samples_ahead_(
           std::min(std::min(spec.get<int64_t>("prefetch_queue_depth"), kMaxSamplesAhead) *
                        spec.max_batch_size,
                    kMaxSamplesAhead)),
-      ahead_({.always = spec.get<bool>("read_ahead")}) {
+      files_(std::make_shared<io::OpenFiles>(open_files)),
+      ahead_({.always = spec.get<bool>("read_ahead")}, files_) {
   const auto check_at_least = [&spec](const char* arg, int64_t least) {
     TORCHDALI_CHECK(spec.get<int64_t>(arg) >= least, "`", arg, "` is ", spec.get<int64_t>(arg),
                     ", expected ", least, " or more");
@@ -139,23 +139,58 @@ void Reader::forget_reads() {
   announced_ = position_;
 }
 
-int64_t Reader::read(const SampleContext& ctx, const char* path, int64_t offset, int64_t size,
-                     const std::function<void*(int64_t)>& allocate) const {
+SampleBytes Reader::sample_bytes(const SampleContext& ctx, const io::ReadRequest& request) const {
   const auto& batch = ctx.source_batch<SourceBatch>();
-  const io::ReadBytes ahead = ahead_.take(batch.end - batch.size + ctx.index_in_batch());
-  if (ahead && (size < 0 || size == ahead.size())) {
-    void* to = allocate(ahead.size());
-    if (ahead.size() > 0) std::memcpy(to, ahead.data(), static_cast<size_t>(ahead.size()));
-    return ahead.size();
+  SampleBytes bytes;
+  bytes.ahead_ = ahead_.take(batch.end - batch.size + ctx.index_in_batch());
+  if (bytes.ahead_ && request.size >= 0 && request.size != bytes.ahead_.size()) bytes.ahead_ = {};
+  if (bytes.ahead_) {
+    bytes.size_ = bytes.ahead_.size();
+    return bytes;
   }
   const io::WaitProbe probe;
-  const io::File file(path);
-  const int64_t count = size < 0 ? file.size_bytes() - offset : size;
-  TORCHDALI_CHECK_KIND(kFile, count >= 0, "\"", path, "\" has ", file.size_bytes(),
-                       " bytes, expected more than ", offset);
-  file.read(allocate(count), count, offset);
-  ahead_.report(probe.waited());
+  bytes.file_ = files_->open(request.path);
+  bytes.waited_ = probe.waited();
+  bytes.reports_ = &ahead_;
+  bytes.offset_ = request.offset;
+  bytes.size_ = request.size;
+  return bytes;
+}
+
+void SampleBytes::copy(void* to, int64_t count, int64_t offset) const {
+  TORCHDALI_ASSERT(offset >= 0 && count >= 0 && (size_ < 0 || count <= size_ - offset),
+                   "a part beyond the end of a sample");
+  if (count == 0) return;
+  if (ahead_) {
+    TORCHDALI_ASSERT(count <= ahead_.size() - offset, "a part beyond the end of a sample");
+    std::memcpy(to, ahead_.data() + offset, static_cast<size_t>(count));
+    return;
+  }
+  const io::WaitProbe probe;
+  file_->read(to, count, offset_ + offset);
+  reports_->report(waited_ || probe.waited());
+}
+
+int64_t SampleBytes::copy_all(const std::function<void*(int64_t)>& allocate) const {
+  if (ahead_ || size_ >= 0) {
+    copy(allocate(size_), size_);
+    return size_;
+  }
+  const io::WaitProbe probe;
+  const int64_t count = file_->read_rest(offset_, allocate);
+  reports_->report(waited_ || probe.waited());
   return count;
+}
+
+std::span<const uint8_t> SampleBytes::view(SampleContext& ctx) const {
+  if (ahead_)
+    return {reinterpret_cast<const uint8_t*>(ahead_.data()), static_cast<size_t>(ahead_.size())};
+  std::span<uint8_t> memory;
+  copy_all([&](int64_t count) {
+    memory = ctx.scratch<uint8_t>(static_cast<size_t>(count));
+    return memory.data();
+  });
+  return memory;
 }
 
 std::optional<int64_t> Reader::index_at(int64_t position) const {

@@ -7,13 +7,37 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "core/operator.h"
 #include "core/source.h"
-#include "io/read_ahead.h"
+#include "io/storage/open_files.h"
+#include "io/storage/read_ahead.h"
 #include "ops/readers/epoch_order.h"
 
 namespace torchdali {
+
+// The bytes of one sample in run(): read ahead, or read when they are asked for.
+class SampleBytes {
+ public:
+  // Their number; of a sample that reaches to the end of its file, known once they were read.
+  int64_t size() const { return size_; }
+  // Copies `count` bytes from `offset` on, within the sample, to `to`.
+  void copy(void* to, int64_t count, int64_t offset = 0) const;
+  // Copies all bytes into allocate(size); returns their number.
+  int64_t copy_all(const std::function<void*(int64_t)>& allocate) const;
+  // All bytes, in memory that is valid until run() returns, as long as this object exists.
+  std::span<const uint8_t> view(SampleContext& ctx) const;
+
+ private:
+  friend class Reader;
+  io::ReadBytes ahead_;
+  std::shared_ptr<const io::InputFile> file_;  // if the bytes were not read ahead
+  io::ReadAhead* reports_ = nullptr;
+  bool waited_ = false;  // for opening the file
+  int64_t offset_ = 0;
+  int64_t size_ = -1;
+};
 
 // Upcoming samples are read ahead: docs/design/reading.md.
 class Reader : public Source {
@@ -25,8 +49,9 @@ class Reader : public Source {
   std::optional<ReaderMeta> meta() final;
 
  protected:
-  // The schema has reader_args.
-  explicit Reader(const OpSpec& spec);
+  // The schema has reader_args. `open_files`: how many files stay open; 0 if each file is one
+  // sample.
+  explicit Reader(const OpSpec& spec, size_t open_files = 0);
   // Lists the samples; returns their number, at least 1. Called once.
   virtual int64_t find_samples() = 0;
   // Returns a batch of these samples; the caller sets its size and position.
@@ -34,11 +59,12 @@ class Reader : public Source {
 
   // The part of a file that run() will read for a sample, for reading ahead.
   virtual io::ReadRequest request(int64_t index) const = 0;
-  // For run(): copies the bytes of the current sample to allocate(size); returns the size. They are
-  // what request() returned: `size` bytes from `offset`, or the rest of the file if `size` is
-  // negative.
-  int64_t read(const SampleContext& ctx, const char* path, int64_t offset, int64_t size,
-               const std::function<void*(int64_t)>& allocate) const;
+  // For run(): the bytes of the current sample. `request` is what request() returns for it.
+  SampleBytes sample_bytes(const SampleContext& ctx, const io::ReadRequest& request) const;
+  // Opens a file as the reader does for samples; any thread.
+  std::shared_ptr<const io::InputFile> open(const std::string& path) const {
+    return files_->open(path);
+  }
 
   // Lists the samples, once: at construction or, with lazy_init, when they are first needed, on the
   // scheduling thread or a thread that calls meta().
@@ -59,6 +85,7 @@ class Reader : public Source {
   bool needs_plan_ = false;  // restored to the position of a plan
   const int64_t samples_ahead_;
   int64_t announced_ = 0;  // positions before it, to ahead_
+  std::shared_ptr<io::OpenFiles> files_;
   mutable io::ReadAhead ahead_;
 };
 

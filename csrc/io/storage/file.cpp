@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading whole files with POSIX calls. Interrupted calls are repeated; every error names the path.
-#include "io/file.h"
+// Reading files with POSIX calls. Interrupted calls are repeated; every error names the path.
+#include "io/storage/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <system_error>
+#include <utility>
 
 #include "core/error.h"
 
@@ -40,10 +41,11 @@ const char* kind_name(mode_t mode) {
 
 }  // namespace
 
-File::File(const char* path) : path_(path), descriptor_(open_for_reading(path)) {
+File::File(std::string path)
+    : path_(std::move(path)), descriptor_(open_for_reading(path_.c_str())) {
   if (descriptor_ < 0) {
     const int error = errno;
-    raise(ErrorKind::kFile, "cannot open \"", path, "\": ", error_text(error),
+    raise(ErrorKind::kFile, "cannot open \"", path_, "\": ", error_text(error),
           to_fix(error == EMFILE || error == ENFILE ? "raise the limit of open files (ulimit -n)"
                                                     : ""));
   }
@@ -52,15 +54,19 @@ File::File(const char* path) : path_(path), descriptor_(open_for_reading(path)) 
   if (::fstat(descriptor_, &status) != 0) failure = errno;
   if (failure != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor_);  // the destructor does not run if the constructor throws
-    TORCHDALI_CHECK_KIND(kFile, failure == 0, "cannot read the size of \"", path,
+    TORCHDALI_CHECK_KIND(kFile, failure == 0, "cannot read the size of \"", path_,
                          "\": ", error_text(failure));
-    raise(ErrorKind::kFile, "cannot read \"", path, "\": it is ", kind_name(status.st_mode),
+    raise(ErrorKind::kFile, "cannot read \"", path_, "\": it is ", kind_name(status.st_mode),
           ", expected a regular file");
   }
   size_bytes_ = status.st_size;
+  changed_ = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+  inode_ = status.st_ino;
 }
 
 File::~File() { ::close(descriptor_); }
+
+std::string File::version() const { return str_cat(size_bytes_, ' ', changed_, ' ', inode_); }
 
 void File::read(void* to, int64_t count, int64_t offset) const {
   auto* bytes = static_cast<std::byte*>(to);

@@ -9,6 +9,8 @@
 #include <memory>
 #include <string>
 
+#include "io/storage/open_files.h"
+
 namespace torchdali::io {
 
 // A part of a file.
@@ -18,8 +20,7 @@ struct ReadRequest {
   int64_t size = -1;  // to the end of the file
 };
 
-// Bytes that were read ahead; converts to false if there are none. Returns its memory to its
-// ReadAhead when destroyed.
+// Bytes that were read ahead; converts to false if there are none.
 class ReadBytes {
  public:
   ReadBytes() = default;
@@ -48,7 +49,7 @@ struct ReadAheadOptions {
 // is no overhead.
 class ReadAhead {
  public:
-  explicit ReadAhead(const ReadAheadOptions& options);
+  ReadAhead(const ReadAheadOptions& options, std::shared_ptr<OpenFiles> files);
   // Does not wait for a read that hangs; its thread ends when the read does.
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;

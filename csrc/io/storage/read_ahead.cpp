@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/read_ahead.h"
+#include "io/storage/read_ahead.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "io/file.h"
 
 namespace torchdali::io {
 namespace {
@@ -61,7 +60,8 @@ bool WaitProbe::waited() const {
 }
 
 struct ReadAhead::State {
-  explicit State(const ReadAheadOptions& o) : options(o) {}
+  State(const ReadAheadOptions& o, std::shared_ptr<OpenFiles> f)
+      : options(o), files(std::move(f)) {}
 
   enum class Step { kReading, kDone };
   struct Read {
@@ -72,6 +72,7 @@ struct ReadAhead::State {
   };
 
   const ReadAheadOptions options;
+  const std::shared_ptr<OpenFiles> files;
   // The share of recent reads that waited. Initially so large that it takes a hundred fast reads to
   // fall below the limit.
   std::atomic<double> share = 3 * kOn;
@@ -104,7 +105,8 @@ struct ReadAhead::State {
   }
 };
 
-ReadAhead::ReadAhead(const ReadAheadOptions& options) : state_(std::make_shared<State>(options)) {}
+ReadAhead::ReadAhead(const ReadAheadOptions& options, std::shared_ptr<OpenFiles> files)
+    : state_(std::make_shared<State>(options, std::move(files))) {}
 
 ReadAhead::~ReadAhead() {
   State& s = *state_;
@@ -217,9 +219,9 @@ void ReadAhead::loop(const std::shared_ptr<State>& state) {
     bool waited = false;  // for storage, not for free memory
     try {
       const WaitProbe opening(true);
-      const File file(request.path.c_str());
+      const auto file = s.files->open(request.path);
       waited = opening.waited();
-      const int64_t size = request.size >= 0 ? request.size : file.size_bytes() - request.offset;
+      const int64_t size = request.size >= 0 ? request.size : file->size_bytes() - request.offset;
       lock.lock();
       // Wait until earlier reads are taken, unless a worker waits for this one.
       const auto fits_now = [&] { return size <= s.options.max_bytes - s.bytes; };
@@ -232,7 +234,7 @@ void ReadAhead::loop(const std::shared_ptr<State>& state) {
       if (fits) {
         auto data = std::make_shared_for_overwrite<std::byte[]>(static_cast<size_t>(size));
         const WaitProbe reading(true);
-        file.read(data.get(), size, request.offset);
+        file->read(data.get(), size, request.offset);
         waited = waited || reading.waited();
         bytes.data_ = std::move(data);
         bytes.size_ = size;

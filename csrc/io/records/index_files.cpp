@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/records/index_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/error.h"
+#include "io/content_hash.h"
+#include "io/records/progress.h"
+#include "io/storage/file.h"
+
+namespace torchdali::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxThreads = 16;
+
+uint64_t hash_of(std::string_view text) {
+  return content_hash({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
+std::string hex(uint64_t number) {
+  std::array<char, 16> digits;
+  const auto end = std::to_chars(digits.begin(), digits.end(), number, 16).ptr;
+  return {digits.begin(), end};
+}
+
+// Empty if there is none.
+fs::path cache_folder(const IndexKind& kind) {
+  // NOLINTBEGIN(concurrency-mt-unsafe): read only
+  if (const char* folder = std::getenv("TORCHDALI_CACHE_DIR"); folder != nullptr)
+    return *folder == '\0' ? fs::path() : fs::path(folder) / "index" / kind.name;
+  if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder != nullptr && *folder == '/')
+    return fs::path(folder) / "torchdali" / "index" / kind.name;
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    return fs::path(home) / ".cache" / "torchdali" / "index" / kind.name;
+  // NOLINTEND(concurrency-mt-unsafe)
+  return {};
+}
+
+// The place of an index in the cache. Empty if the contents of `file` cannot be told from later
+// ones.
+fs::path cached_path(const IndexKind& kind, const std::string& path, const InputFile& file) {
+  const std::string version = file.version();
+  const fs::path folder = cache_folder(kind);
+  if (version.empty() || folder.empty()) return {};
+  std::error_code error;
+  const std::string whole =
+      is_remote(path) ? path : fs::absolute(local_path(path), error).lexically_normal().string();
+  return folder / hex(hash_of(str_cat(kind.version, '\n', whole, '\n', version)));
+}
+
+// An entry is the hash of the index and the index. Nothing if it is missing or damaged.
+std::optional<std::string> load(const fs::path& entry) {
+  try {
+    const File file(entry.string());
+    uint64_t hash = 0;
+    const int64_t size = file.size_bytes() - static_cast<int64_t>(sizeof hash);
+    if (size < 0) return std::nullopt;
+    file.read(&hash, sizeof hash);
+    std::string text(static_cast<size_t>(size), '\0');
+    file.read(text.data(), size, sizeof hash);
+    if (hash_of(text) == hash) return text;
+  } catch (const Error&) {  // it is made again
+  }
+  return std::nullopt;
+}
+
+// Appears as a whole or not at all, also if the process is killed.
+void store(const fs::path& entry, const std::string& text) {
+  std::error_code error;
+  fs::create_directories(entry.parent_path(), error);
+  const fs::path part = entry.string() + "." + std::to_string(::getpid()) + ".part";
+  {
+    std::ofstream out(part, std::ios::binary);
+    const uint64_t hash = hash_of(text);
+    out.write(reinterpret_cast<const char*>(&hash), sizeof hash);
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!out.flush()) {
+      out.close();
+      fs::remove(part, error);
+      return;
+    }
+  }
+  fs::rename(part, entry, error);
+  if (error) fs::remove(part, error);
+}
+
+// Calls `work(i)` for 0..count-1 on several threads; raises the first error in order of i.
+void for_each_file(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next = 0;
+  std::atomic<size_t> first_failed = count;
+  std::vector<std::exception_ptr> errors(count);
+  const auto loop = [&] {
+    for (size_t i = next++; i < std::min(count, first_failed.load()); i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        errors[i] = std::current_exception();
+        size_t failed = first_failed;
+        while (i < failed && !first_failed.compare_exchange_weak(failed, i)) {
+        }
+      }
+    }
+  };
+  const size_t threads =
+      std::min({count, kMaxThreads, size_t{std::max(1u, std::thread::hardware_concurrency())}});
+  {
+    std::vector<std::jthread> others;
+    try {
+      for (size_t i = 1; i < threads; ++i) others.emplace_back(loop);
+    } catch (const std::system_error&) {  // fewer threads do it too
+    }
+    loop();
+  }
+  if (first_failed < count) std::rethrow_exception(errors[first_failed]);
+}
+
+std::vector<std::string> indexes(const IndexKind& kind, std::span<const std::string> paths,
+                                 bool cached) {
+  std::vector<std::string> found(paths.size());
+  std::vector<fs::path> entries(paths.size());
+  std::vector<char> missing(paths.size(), 1);
+  std::atomic<int64_t> bytes = 0, number = 0;
+  for_each_file(paths.size(), [&](size_t i) {
+    auto file = open_input(paths[i]);
+    if (cached) entries[i] = cached_path(kind, paths[i], *file);
+    if (!entries[i].empty())
+      if (auto text = load(entries[i])) {
+        found[i] = *std::move(text);
+        missing[i] = 0;
+        return;
+      }
+    bytes += file->size_bytes();
+    ++number;
+  });
+  if (number == 0) return found;
+
+  Progress progress("indexing " + std::string(kind.name) + " files", number, bytes);
+  for_each_file(paths.size(), [&](size_t i) {
+    if (missing[i] == 0) return;
+    const auto file = open_input(paths[i]);
+    found[i] = kind.make(*file, paths[i], [&](int64_t done) { progress.add_bytes(done); });
+    if (!entries[i].empty()) store(entries[i], found[i]);
+    progress.add_file();
+  });
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> make_indexes(const IndexKind& kind, std::span<const std::string> paths) {
+  return indexes(kind, paths, false);
+}
+
+std::vector<std::string> find_indexes(const IndexKind& kind, std::span<const std::string> paths) {
+  return indexes(kind, paths, true);
+}
+
+}  // namespace torchdali::io

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading local files with open/fstat/pread. Not mapped: a file that is truncated while it is
+// mapped kills the process (SIGBUS), whereas a short read is an ordinary error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "io/storage/input_file.h"
+
+namespace torchdali::io {
+
+// A regular file, open for reading. Raises kFile with the path if it is missing, not permitted, a
+// directory, a device, a pipe or a socket. Opening never blocks on a pipe.
+class File final : public InputFile {
+ public:
+  explicit File(std::string path);
+  ~File() override;
+
+  int64_t size_bytes() const override { return size_bytes_; }
+  // The size, the time of the last change and the inode.
+  std::string version() const override;
+  // Raises kFile if the file has become shorter.
+  void read(void* to, int64_t count, int64_t offset = 0) const override;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  int64_t size_bytes_ = 0, changed_ = 0;  // changed: nanoseconds since 1970
+  uint64_t inode_ = 0;
+};
+
+}  // namespace torchdali::io

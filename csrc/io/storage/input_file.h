@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// InputFile: a file, local or remote, that is open for reading.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace torchdali::io {
+
+// Immutable; any thread.
+class InputFile {
+ public:
+  InputFile() = default;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  virtual ~InputFile() = default;
+
+  // Size at the time of opening.
+  virtual int64_t size_bytes() const = 0;
+  // Differs if the contents differ; empty if that cannot be told.
+  virtual std::string version() const = 0;
+  // Fills `to` with the bytes from `offset` on; raises kFile if there are fewer.
+  virtual void read(void* to, int64_t count, int64_t offset = 0) const = 0;
+  // Reads the bytes from `offset` to the end into allocate(count); returns their number. A remote
+  // file is read by one request, without one for its size.
+  virtual int64_t read_rest(int64_t offset, const std::function<void*(int64_t)>& allocate) const;
+};
+
+// Whether `path` is a URL of a remote file: "s3://bucket/key". "file:///a/b" is the local file
+// "/a/b".
+bool is_remote(std::string_view path);
+// `path` without "file://".
+std::string_view local_path(std::string_view path);
+
+// Opens a path or a URL. Raises kFile, naming it, if that fails.
+std::unique_ptr<const InputFile> open_input(const std::string& path);
+
+}  // namespace torchdali::io

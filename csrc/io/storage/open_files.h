@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenFiles: keeps the files that were used last open.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "io/storage/input_file.h"
+
+namespace torchdali::io {
+
+// Any thread.
+class OpenFiles {
+ public:
+  // 0: nothing is kept.
+  explicit OpenFiles(size_t capacity) : capacity_(capacity) {}
+
+  // Opens a path or a URL, or returns it if it is open. Raises kFile.
+  std::shared_ptr<const InputFile> open(const std::string& path);
+
+ private:
+  struct Entry {
+    std::string path;
+    std::shared_ptr<const InputFile> file;
+  };
+  std::shared_ptr<const InputFile> find(const std::string& path);
+
+  const size_t capacity_;
+  std::mutex mutex_;
+  std::list<Entry> entries_;  // the one that was used last is first
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_path_;
+};
+
+}  // namespace torchdali::io
