@@ -20,6 +20,7 @@ FOREIGN_NAMES = {
     "_graph/conditionals/__init__.py": {"_getframe"},
     "_graph/conditionals/runtime.py": {"_getframe"},
     "_graph/conditionals/expressions.py": {"_attributes"},  # of ast nodes; documented
+    "_sources/tables/memory.py": {"_indices"},  # of a datasets.Dataset: the rows that it has
     "_workers/server.py": {"_exit"},
     "_workers/starting.py": {"_exit"},
     "loader/_dataset/columns.py": {"_replace"},  # of named tuples

@@ -65,6 +65,7 @@ const char* arg_type_name(ArgType type) {
     case ArgType::kCode: return "code";
     case ArgType::kLayoutVec: return "layout_list";
     case ArgType::kExpression: return "expression";
+    case ArgType::kObject: return "object";
   }
   return "";
 }

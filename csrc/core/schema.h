@@ -43,13 +43,14 @@ enum class ArgType : int8_t {
   kCode,
   kLayoutVec,  // one for all, or a list
   kExpression,
+  kObject,
 };
 // The name that torchdali/_engine/schema.py uses: "int_list", ...
 const char* arg_type_name(ArgType type);
 
 // Data of any size. Shared, because arguments are copied.
 using Bytes = std::shared_ptr<const std::string>;
-// A function of the user's, as an object of the language of the definition.
+// A function or another object of the user's, in the language of the definition.
 using Function = std::shared_ptr<void>;
 // Compiled code and the owner of its memory. No document and no argument of a user becomes one.
 struct Code {

@@ -78,7 +78,9 @@ std::shared_ptr<void> keep_alive(nb::handle object) {
           }};
 }
 
-ArgValue to_arg_value(nb::handle value, std::string_view arg) {
+ArgValue to_arg_value(nb::handle value, const Schema& op, std::string_view arg) {
+  const ArgSchema* schema = op.find_arg(arg);
+  if (schema != nullptr && schema->type == ArgType::kObject) return keep_alive(value);
   if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
   if (nb::isinstance<nb::int_>(value)) return nb::cast<int64_t>(value);
   if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);

@@ -29,6 +29,7 @@ void bind_buffer(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_trace(nb::module_& m);
 void bind_attempt(nb::module_& m);
+void bind_tables(nb::module_& m);
 
 // Paths may contain any bytes; these functions convert them as Python's os.fsdecode() and
 // os.fsencode() do.
@@ -39,7 +40,8 @@ inline std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), byte
 nb::object to_exception(const Error& error);
 // A reference to `object` that may be dropped by any thread, without the GIL.
 std::shared_ptr<void> keep_alive(nb::handle object);
-ArgValue to_arg_value(nb::handle value, std::string_view arg);
+// `arg`: an argument of the operator.
+ArgValue to_arg_value(nb::handle value, const Schema& op, std::string_view arg);
 // The name of capsules with compiled code.
 inline constexpr const char* kCodeCapsule = "torchdali.code";
 

@@ -99,8 +99,10 @@ int num_outputs(const std::string& op, const nb::dict& args,
   spec.schema = find_schema(op);
   TORCHDALI_CHECK(spec.schema != nullptr, "there is no operator ", op);
   spec.num_inputs = num_inputs;
-  for (const auto& [name, value] : args)
-    spec.constants[nb::cast<std::string>(name)] = to_arg_value(value, nb::cast<std::string>(name));
+  for (const auto& [key, value] : args) {
+    const auto name = nb::cast<std::string>(key);
+    spec.constants[name] = to_arg_value(value, *spec.schema, name);
+  }
   for (const std::string& name : tensor_args)
     spec.tensors.emplace(name, static_cast<int>(spec.tensors.size()));
   return count_outputs(spec);

@@ -12,4 +12,5 @@ NB_MODULE(_C, m) {
   torchdali::bind_functions(m);
   torchdali::bind_trace(m);
   torchdali::bind_attempt(m);
+  torchdali::bind_tables(m);
 }

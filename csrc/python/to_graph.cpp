@@ -33,7 +33,7 @@ Node to_node(const nb::dict& d) {
     node.guards.push_back({to_edge(edge), value});
   for (const auto& [name, value] : nb::cast<nb::dict>(d["args"])) {
     const auto arg = nb::cast<std::string>(name);
-    node.args.emplace(arg, to_arg_value(value, arg));
+    node.args.emplace(arg, to_arg_value(value, *node.schema, arg));
   }
   return node;
 }

@@ -41,6 +41,7 @@ _STUB_TYPES = {
     "str_list": "str | Sequence[str]",
     "bytes": "bytes",
     "function": "Callable[..., Any]",
+    "object": "Any",
     "layout_list": "str | Sequence[str]",
     "DALIDataType": "types.DALIDataType | torch.dtype | type[Any]",
     **{name: f"types.{name}" for name in ENUMS if name != "DALIDataType"},

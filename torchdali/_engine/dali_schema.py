@@ -35,6 +35,7 @@ _TYPES = {
     "str_list": DALIDataType._STRING_VEC,
     "layout_list": DALIDataType._TENSOR_LAYOUT_VEC,
     "function": DALIDataType.PYTHON_OBJECT,
+    "object": DALIDataType.PYTHON_OBJECT,
 }
 
 

@@ -231,6 +231,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "code": _to_code,
     "layout_list": _to_layouts,
     "expression": _to_expression,
+    "object": lambda value: value,
     "int_list": _to_list(_to_int, "an integer"),
     "float_list": _to_list(_to_float, "a number"),
     "str_list": _to_list(_to_str, "a string"),

@@ -8,8 +8,99 @@ from numpy.typing import NDArray
 from torchdali.data_node import DataNode
 
 __all__ = [
+    "arrow",
     "file",
+    "parquet",
 ]
+
+def arrow(
+    *,
+    table: Any,
+    columns: str | Sequence[str],
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Reads rows of a table in memory, or of a Hugging Face dataset, without Python for each
+    sample. Needs the package pyarrow.
+
+    Encoded images go from the table's buffers to the decoders. A dataset that was shuffled,
+    filtered or selected from gives the rows that it has, in its order; `random_shuffle`
+    permutes them.
+
+    Args:
+        table: object, required. A pyarrow.Table, a datasets.Dataset, or an object with
+            __arrow_c_stream__(), as those of Polars and pandas. A pipeline with it cannot be
+            serialized.
+        columns: str or list of str, required. Names of the columns. "a.b" is the field b of the
+            structs in column a.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead while
+            threads wait for storage, and not while it is in the system's page cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            values: One output for each column. Bytes, strings, and images of Hugging Face
+                datasets (structs of bytes and path): uint8 [size]. Numbers and booleans: [].
+                Lists of them: [n]; nested lists, if they are rectangular, [n, m, ...].
+    """
 
 def file(
     *,
@@ -116,4 +207,100 @@ def file(
         List of DataNode: `data`, `label`.
             data: Contents of the file; uint8 [size].
             label: Label of the file; int32 [1].
+    """
+
+def parquet(
+    *,
+    paths: str | Sequence[str],
+    columns: str | Sequence[str],
+    memory_bytes: int | None = 2147483648,
+    row_cache: str | os.PathLike[str] | None = None,
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Reads rows of Parquet files. Needs the package pyarrow.
+
+    A row index over all files makes shuffling a full permutation of the rows. Row groups are
+    loaded by threads of their own, and kept in memory up to `memory_bytes`. If a shuffled table
+    is larger than that, row groups would be decoded again and again; `row_cache` prevents this.
+
+    Errors name the file, the row group, and the row in it.
+
+    Args:
+        paths: str or list of str, required. Files, folders with *.parquet files in them or in
+            their folders, or URLs.
+        columns: str or list of str, required. Names of the columns. "a.b" is the field b of the
+            structs in column a.
+        memory_bytes: int, default 2147483648. Memory for decoded row groups that are not in
+            use; those in use are kept in any case.
+        row_cache: str, optional. Folder in which row groups are kept decoded, as memory-mapped
+            Arrow files, for this and other processes. It needs room for the decoded columns,
+            and may be deleted when no pipeline uses it.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead while
+            threads wait for storage, and not while it is in the system's page cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            values: One output for each column. Bytes, strings, and images of Hugging Face
+                datasets (structs of bytes and path): uint8 [size]. Numbers and booleans: [].
+                Lists of them: [n]; nested lists, if they are rectangular, [n, m, ...].
     """

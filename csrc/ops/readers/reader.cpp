@@ -130,8 +130,16 @@ void Reader::announce_reads(int64_t begin) {
   for (; announced_ < position_ + samples_ahead_; ++announced_) {
     const std::optional<int64_t> index = index_at(announced_);
     if (!index) return;
-    ahead_.announce(announced_, request(*index));
+    will_read(announced_, *index);
   }
+}
+
+void Reader::will_read(int64_t position, int64_t index) {
+  ahead_.announce(position, request(index));
+}
+
+io::ReadRequest Reader::request(int64_t /*index*/) const {
+  raise(ErrorKind::kInternal, "the reader has no files");
 }
 
 void Reader::forget_reads() {

@@ -57,8 +57,10 @@ class Reader : public Source {
   // Returns a batch of these samples; the caller sets its size and position.
   virtual std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) = 0;
 
-  // The part of a file that run() will read for a sample, for reading ahead.
-  virtual io::ReadRequest request(int64_t index) const = 0;
+  // Called for samples that are needed soon, in their order. Reads request(index) ahead.
+  virtual void will_read(int64_t position, int64_t index);
+  // The part of a file that run() will read for a sample. Not called if will_read() is overridden.
+  virtual io::ReadRequest request(int64_t index) const;
   // For run(): the bytes of the current sample. `request` is what request() returns for it.
   SampleBytes sample_bytes(const SampleContext& ctx, const io::ReadRequest& request) const;
   // Opens a file as the reader does for samples; any thread.
