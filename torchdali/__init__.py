@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torchdali._build_info import VERSION as __version__
     from torchdali._common.sample import SampleContext, current_sample
     from torchdali.data_node import newaxis
-    from torchdali.loader import DataLoader, get_worker_info
+    from torchdali.loader import DataLoader, ShuffleWindow, get_worker_info
     from torchdali.loop import PipelineLoader
     from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
     from torchdali.profiling import profile
@@ -27,6 +27,7 @@ __all__ = [
     "Pipeline",
     "PipelineLoader",
     "SampleContext",
+    "ShuffleWindow",
     "StreamPolicy",
     "__version__",
     "backend",
@@ -53,6 +54,7 @@ _ELSEWHERE = {
     "Pipeline": ("pipeline", "Pipeline"),
     "PipelineLoader": ("loop", "PipelineLoader"),
     "SampleContext": ("_common.sample", "SampleContext"),
+    "ShuffleWindow": ("loader", "ShuffleWindow"),
     "StreamPolicy": ("pipeline", "StreamPolicy"),
     "__cuda_version__": ("backend", "__cuda_version__"),
     "__version__": ("_build_info", "VERSION"),

@@ -137,6 +137,17 @@ def test_only_paths_and_marked_strings_are_read(pipeline, options, parallel, tmp
     assert [len(file) for batch in found for file in batch[0]] == [1, 2, 3, 4]
 
 
+def test_files_of_hugging_face_datasets_are_read(parallel, tmp_path):
+    (tmp_path / "1").write_bytes(b"abc")
+    samples = [
+        {"image": {"bytes": b"x", "path": None}, "other": {"bytes": b"x"}},
+        {"image": {"bytes": None, "path": str(tmp_path / "1")}, "other": {"bytes": b"y"}},
+    ]
+    found = batches(samples, lambda image, other: (image, other), **parallel)
+    assert [bytes(file.numpy()) for file in found[0][0]] == [b"x", b"abc"]
+    assert found[0][1] == {"bytes": [b"x", b"y"]}
+
+
 class Missing(torch.utils.data.Dataset):
     """Sample 1 is what a test says."""
 

@@ -193,11 +193,24 @@ def _array(value: Any, index: int, count: int, name: str) -> Any:
         return _read(value, index, count, name)
     if isinstance(value, _BYTES):
         return np.frombuffer(value, np.uint8)
+    if isinstance(value, dict):
+        return _encoded(value, index, count, name)
     if isinstance(value, (list, tuple)):
         return _array_of_numbers(value)
     if isinstance(value, _NUMBERS) or hasattr(value, "__array_interface__"):
         array = np.asarray(value)
         return None if array.dtype == object or array.dtype.kind in "USMmV" else array
+    return None
+
+
+def _encoded(value: dict[Any, Any], index: int, count: int, name: str) -> Any:
+    """Returns the bytes of a file as Hugging Face datasets have it; None for another dict."""
+    if value.keys() != {"bytes", "path"}:
+        return None
+    if isinstance(value["bytes"], _BYTES):
+        return np.frombuffer(value["bytes"], np.uint8)
+    if value["bytes"] is None and isinstance(value["path"], str):
+        return _read(value["path"], index, count, name)
     return None
 
 
