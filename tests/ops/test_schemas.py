@@ -29,11 +29,10 @@ def test_operators_arguments_and_outputs_are_documented(name):
         assert doc.rstrip()[-1] in ".:)", f"the docs of `{what}` do not end like a sentence: {doc}"
 
 
-# The facts call some types by other names, and an enumerator that DALI declares as a number.
+# The facts call some types by other names.
 TYPE_NAMES = {"int_list": "int or list of int", "float_list": "float or list of float"}
 TYPE_NAMES |= {"str_list": "str or list of str", "layout": "layout str", "function": "object"}
 TYPE_NAMES |= {"layout_list": "layout str or list of layout str"}
-RENAMED_TYPES = {("output_dtype", "int"): "DALIDataType"}
 # Arguments that DALI does not have: parallel and seeded calls of functions; an index of JPEG files,
 # and decoding at a smaller scale.
 _FUNCTION_ARGS = {"workers", "seed_generators"}
@@ -64,7 +63,8 @@ def test_arguments_are_those_of_dali(name):
     assert len(SCHEMAS[name].args) == len(ours) + len(EXTRA_ARGS.get(name, ()))
     for argument in ours.values():
         kind, per_sample, required, *default = theirs[argument.name]
-        kind = RENAMED_TYPES.get((argument.name, kind), kind)
+        # DALI declares some old names, even of paths, as numbers.
+        kind = theirs[argument.renamed_to][0] if argument.renamed_to else kind
         where = f"`{argument.name}` of fn.{name}"
         assert TYPE_NAMES.get(argument.type, argument.type) == kind, where
         assert argument.per_sample == per_sample, where

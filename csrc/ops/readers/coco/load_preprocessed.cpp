@@ -104,8 +104,10 @@ class PreprocessedLoader {
   }
 
   void load_samples() {
-    to_.boxes = load<CocoAnnotations::Box>("boxes.dat");
-    to_.labels = load<int32_t>("labels.dat", to_.boxes.size());
+    to_.labels = load<int32_t>("labels.dat");
+    to_.boxes.resize(to_.labels.size());
+    const auto boxes = load<float>("boxes.dat", 4 * to_.labels.size());
+    for (size_t i = 0; i < boxes.size(); ++i) to_.boxes[i / 4][i % 4] = boxes[i];
     counts_ = load_counts<int32_t>("counts.dat", "offsets.dat", to_.boxes.size());
     samples_ = counts_.size();
     to_.object_begins.push_back(0);

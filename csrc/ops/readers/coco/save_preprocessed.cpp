@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The format, found from files that DALI 1.35.0 wrote: a file is the number of its elements (32
 // bits, little-endian) and the elements; run lengths are a height, a width and a number of 64 bits,
-// and that many counts of 32 bits. Names are lines of text.
+// and that many counts of 32 bits; a box is four elements. Names are lines of text.
 #include <cerrno>
 #include <fstream>
 #include <limits>
@@ -29,19 +29,19 @@ class PreprocessedWriter {
  private:
   void save_boxes() {
     std::vector<int32_t> offsets, counts, labels;
-    std::vector<CocoAnnotations::Box> boxes;
+    std::vector<float> boxes;
     for (const uint32_t image : from_.samples) {
       const auto objects = from_.objects(image);
-      offsets.push_back(static_cast<int32_t>(boxes.size()));
+      offsets.push_back(static_cast<int32_t>(labels.size()));
       counts.push_back(static_cast<int32_t>(objects.size()));
       for (const uint32_t object : objects) {
-        boxes.push_back(from_.boxes[object]);
+        const CocoAnnotations::Box& box = from_.boxes[object];
+        boxes.insert(boxes.end(), box.begin(), box.end());
         labels.push_back(from_.labels[object]);
       }
     }
-    // The other numbers are smaller, or have 64 bits.
-    TORCHDALI_CHECK(boxes.size() <= std::numeric_limits<int32_t>::max(), "the samples have ",
-                    boxes.size(), " objects, more than the files can have");
+    TORCHDALI_CHECK(boxes.size() <= std::numeric_limits<uint32_t>::max(), "the samples have ",
+                    labels.size(), " objects, more than the files can have");
     write("offsets.dat", offsets);
     write("boxes.dat", boxes);
     write("labels.dat", labels);
