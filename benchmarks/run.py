@@ -25,6 +25,7 @@ from benchmarks.ops import (
 )
 from benchmarks.pipelines import (
     auto_augment,
+    coco,
     cold,
     external_source,
     imagenet,
@@ -43,6 +44,7 @@ PARTS = (
     "jpeg_index",
     "jpeg_scaled",
     "auto_augment",
+    "coco",
     "overhead",
     "expressions",
     "operators",
@@ -135,6 +137,18 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 seconds=seconds,
                 warm_up=4,
             )
+    if "coco" in options.parts:
+        for work, metrics in coco.WORK.items():
+            for threads in options.threads if work == "train" else (1,):
+                results += harness.measure(
+                    coco.__name__,
+                    [p for p in coco.PEERS[work] if p.startswith(tuple(options.peers))],
+                    {"threads": threads, "work": work, **axes},
+                    metrics,
+                    rounds=rounds,
+                    seconds=seconds,
+                    warm_up=1 if work == "start" else 4,
+                )
     if "overhead" in options.parts:
         for source in ("native", "python"):
             for count in (0, 1, 5):

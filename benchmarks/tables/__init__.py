@@ -18,6 +18,7 @@ SECTIONS = {
     "jpeg_index": ("jpeg_index", reading.jpeg_index_table),
     "jpeg_scaled": ("jpeg_scaled", operators.jpeg_scaled_table),
     "auto_augment": ("auto_augment", pipelines.auto_augment_table),
+    "coco": ("coco", reading.coco_table),
     "operators": ("operators", operators.operators_table),
     "overhead": ("overhead", operators.overhead_table),
     "expressions": ("expressions", operators.expressions_table),

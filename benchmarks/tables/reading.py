@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the first epoch (cold page cache) and of later ones (with a JPEG index)."""
+"""Tables of the first epoch (cold page cache), of later ones (with a JPEG index), and of readers."""
 
 from __future__ import annotations
 
@@ -42,3 +42,19 @@ def jpeg_index_table(document: dict[str, Any]) -> str:
     first = "images per CPU-second, later epochs"
     table = _by_threads(document, "jpeg_index", first, "images_per_cpu_s", inverse=True)
     return f"{table}\n\nIn brackets: the throughput divided by that without the index."
+
+
+def coco_table(document: dict[str, Any]) -> str:
+    """A data set in COCO's format; the ratio is torchdali / peer."""
+    kinds = {
+        "train": ("object detection, images/s", "images_per_s", False),
+        "masks": ("reading with pixelwise masks, images/s", "images_per_s", False),
+        "start": ("building the reader of 100,000 objects, us", "us_per_iteration", True),
+    }
+    parts = []
+    for work, (first, metric, inverse) in kinds.items():
+        results = [r for r in document["results"] if r["axes"].get("work") == work]
+        part = {**document, "results": results}
+        if of(part, "coco"):
+            parts.append(_by_threads(part, "coco", first, metric, inverse=inverse))
+    return "\n\n".join([*parts, "In brackets: torchdali's speed divided by the peer's."])
