@@ -23,7 +23,7 @@ endif
 export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
-  fuzz-jpeg coverage mutants bench bench-gpu docs build wheel test-wheel test-cross clean \
+  fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu docs build wheel test-wheel test-cross clean \
   lint-tools dali peers
 
 help: ## list the targets
@@ -101,6 +101,9 @@ fuzz: $(SETUP) ## fuzz operators under ASan+UBSan (ARGS="-- --examples 200 --see
 
 fuzz-jpeg: $(SETUP) ## fuzz the JPEG decoder; needs clang (ARGS="--seconds 600 --update", --coverage)
 	$(PY) tools/fuzz_jpeg.py $(ARGS)
+
+fuzz-parser: $(SETUP) ## fuzz a parser of tests/fuzz; needs clang (ARGS="json --seconds 600 --update")
+	$(PY) tools/fuzz_parser.py $(ARGS)
 
 wheel: $(SETUP) ## build wheels for glibc 2.28 in dist/ and check them (ARCH=aarch64: cross-compile)
 	@tools/setup_env.sh $(VENV) wheel

@@ -2,9 +2,9 @@
 """Runs libFuzzer over a parser, ``tests/fuzz/NAME_fuzz.cpp``, with ASan and UBSan; needs clang.
 
 The initial inputs are the committed ones, ``tests/fuzz/NAME_corpus.bin``, and the files of
-``--seeds``. New inputs are stored in build/fuzz/NAME, those that fail as crash-*; the exit status is
-then 1. ``--update`` replaces the committed corpus with the smallest inputs that cover the same;
-``tests/cpp/NAME_corpus_test.cpp`` replays them with any compiler.
+``--seeds``. New inputs are stored in build/fuzz/NAME. Inputs that fail are stored as crash-*, and
+the exit status is then 1. ``--update`` replaces the committed corpus with the smallest inputs that
+cover the same; ``tests/cpp/NAME_corpus_test.cpp`` replays them with any compiler.
 """
 
 from __future__ import annotations

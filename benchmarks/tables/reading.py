@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the first epoch (cold page cache), of later ones (with a JPEG index), and of readers."""
+"""Tables of the first epoch (cold page cache), of later ones (JPEG index), and of readers."""
 
 from __future__ import annotations
 

@@ -165,13 +165,14 @@ uint32_t JsonReader::hex_digits() {
   fail("expected four hexadecimal digits after \"\\u\"");
 }
 
-// Returns how many there are.
+// Returns their number.
 int64_t JsonReader::digits(Number& number) {
   const char* p = at_;
   uint64_t value = number.digits;
   while (p < end_ && *p == '0' && number.count == 0) ++p;
   const char* leading = p;
-  for (; p < end_ && *p >= '0' && *p <= '9'; ++p) value = value * 10 + static_cast<uint64_t>(*p - '0');
+  for (; p < end_ && *p >= '0' && *p <= '9'; ++p)
+    value = value * 10 + static_cast<uint64_t>(*p - '0');
   if (p == at_) unexpected("a digit");
   number.digits = value;
   number.count += p - leading;
@@ -203,8 +204,7 @@ JsonReader::Number JsonReader::scan_number() {
     while (first + 1 < at_ && *first == '0') ++first;
     // Such an exponent makes infinity or 0 of any number of digits that fits in memory.
     constexpr int64_t kHuge = 1'000'000'000'000'000'000;
-    const int64_t value =
-        at_ - first > 18 ? kHuge : static_cast<int64_t>(exponent.digits);
+    const int64_t value = at_ - first > 18 ? kHuge : static_cast<int64_t>(exponent.digits);
     number.exponent += negative ? -value : value;
   }
   return number;
@@ -242,7 +242,8 @@ int64_t JsonReader::integer() {
   const auto [stop, error] = std::from_chars(token_, at_, value);
   if (stop == at_ && error == std::errc()) return value;
   constexpr double kExact = int64_t{1} << 53;
-  const double real = stop == at_ ? std::numeric_limits<double>::infinity() : nearest_double(number);
+  const double real =
+      stop == at_ ? std::numeric_limits<double>::infinity() : nearest_double(number);
   if (std::trunc(real) != real || std::abs(real) > kExact)
     fail("expected an integer of 64 bits, got ",
          std::string_view(token_, static_cast<size_t>(std::min<int64_t>(at_ - token_, 40))));
@@ -285,15 +286,14 @@ void JsonReader::unexpected(const char* expected) {
   token_ = at_;
   if (at_ == end_) fail("expected ", expected, ", but the text ends here");
   std::string shown(at_, std::min(kShown, static_cast<size_t>(end_ - at_)));
-  std::replace_if(
-      shown.begin(), shown.end(), [](char c) { return c < ' ' || c == '\x7f'; }, '?');
+  std::replace_if(shown.begin(), shown.end(), [](char c) { return c < ' ' || c == '\x7f'; }, '?');
   fail("expected ", expected, ", got: ", shown);
 }
 
 std::string JsonReader::position() const {
   const auto line = std::count(begin_, token_, '\n') + 1;
-  const char* first = std::find(std::reverse_iterator(token_), std::reverse_iterator(begin_), '\n')
-                          .base();
+  const char* first =
+      std::find(std::reverse_iterator(token_), std::reverse_iterator(begin_), '\n').base();
   return str_cat("\"", name_, "\", line ", line, ", column ", token_ - first + 1, ": ");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonReader: reads a JSON text (RFC 8259) from beginning to end, value by value. It builds no tree,
-// so the memory it needs does not depend on the text.
+// JsonReader: reads a JSON text (RFC 8259) from beginning to end, value by value. It builds no
+// tree, so the memory it needs does not depend on the text.
 #pragma once
 
 #include <cstdint>

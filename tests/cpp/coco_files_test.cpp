@@ -113,8 +113,8 @@ void test_more_crossings_than_pixels() {
 }  // namespace torchdali
 
 int main() {
-  const auto folder = torchdali::fs::temp_directory_path() /
-                      ("torchdali_coco_" + std::to_string(::getpid()));
+  const auto folder =
+      torchdali::fs::temp_directory_path() / ("torchdali_coco_" + std::to_string(::getpid()));
   torchdali::fs::create_directories(folder);
   torchdali::test_damaged_files(folder);
   torchdali::test_more_crossings_than_pixels();

@@ -109,10 +109,9 @@ void test_strings_have_escapes() {
   EXPECT(read_string(R"("x\u0041\u00e9\u20ACy\ud83d\uDE00")") == "xA\u00e9\u20acy\U0001f600");
   EXPECT(read_string(R"("\u0000")") == std::string(1, '\0'));
   EXPECT(read_string("\"\xff\xc3\"") == "\xff\xc3");  // a name that is not UTF-8
-  for (const char* wrong :
-       {R"(")", R"("\)", R"("a\")", R"("\x")", R"("\u12")", R"("\u12G4")", R"("\u 123")",
-        R"("\ud83d")", R"("\ud83dx")", R"("\ud83d\n")", R"("\ud83d\u0041")", R"("\ude00")", "\"\n\"",
-        "\"\x1f\"", "'a'", "a"})
+  for (const char* wrong : {R"(")", R"("\)", R"("a\")", R"("\x")", R"("\u12")", R"("\u12G4")",
+                            R"("\u 123")", R"("\ud83d")", R"("\ud83dx")", R"("\ud83d\n")",
+                            R"("\ud83d\u0041")", R"("\ude00")", "\"\n\"", "\"\x1f\"", "'a'", "a"})
     EXPECT_THROW(Error, read_string(wrong), (void)e);
 }
 

@@ -37,9 +37,9 @@ std::vector<GridPoint> walk(std::span<const int32_t> outline) {
     if (static_cast<int64_t>(points.size()) + steps > kMaxWalk) return {};
     // Always drawn in the direction of the longer axis.
     const bool flat = std::abs(dx) >= std::abs(dy), back = flat ? dx < 0 : dy < 0;
-    const double slope = steps == 0 ? 0.0
-                                    : static_cast<double>(flat ? dy : dx) /
-                                          static_cast<double>(flat ? dx : dy);
+    const double slope =
+        steps == 0 ? 0.0
+                   : static_cast<double>(flat ? dy : dx) / static_cast<double>(flat ? dx : dy);
     for (int64_t step = 0; step <= steps; ++step) {
       const int64_t t = back ? steps - step : step;
       const auto start = static_cast<double>(flat ? (back ? y0 + dy : y0) : (back ? x0 + dx : x0));
@@ -63,7 +63,8 @@ std::vector<int32_t> plain_mask(const std::vector<GridPoint>& points, int64_t he
     if (std::floor(column) != column || column < 0 || column > static_cast<double>(width - 1))
       continue;
     const double row = (static_cast<double>(std::min(a.y, b.y)) + 0.5) / 5 - 0.5;
-    const auto y = static_cast<int64_t>(std::ceil(std::clamp(row, 0.0, static_cast<double>(height))));
+    const auto y =
+        static_cast<int64_t>(std::ceil(std::clamp(row, 0.0, static_cast<double>(height))));
     toggles[static_cast<size_t>(static_cast<int64_t>(column) * height + y)] ^= 1;
   }
   int32_t inside = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One input of a fuzzer, through JsonReader: every value is read as what it is. What can be read can
-// also be skipped.
+// One input of a fuzzer, through JsonReader: every value is read as what it is. What can be read
+// can also be skipped.
 // sources: csrc/io/json.cpp
 #include "io/json.h"
 

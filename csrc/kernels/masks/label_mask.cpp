@@ -30,16 +30,14 @@ void MaskPainter::paint_polygon(std::span<const int32_t> outline, int32_t label)
   const size_t vertices = outline.size() / 2;
   for (size_t i = 0; i < vertices; ++i) {
     const size_t next = i + 1 < vertices ? i + 1 : 0;
-    cross_columns({outline[2 * i], outline[2 * i + 1]},
-                  {outline[2 * next], outline[2 * next + 1]});
+    cross_columns({outline[2 * i], outline[2 * i + 1]}, {outline[2 * next], outline[2 * next + 1]});
   }
   std::sort(crossings_.begin(), crossings_.end());
   if (crossings_.size() % 2 != 0) crossings_.push_back(mask_.height * mask_.width);
-  for (size_t i = 0; i < crossings_.size(); i += 2)
-    paint(crossings_[i], crossings_[i + 1], label);
+  for (size_t i = 0; i < crossings_.size(); i += 2) paint(crossings_[i], crossings_[i + 1], label);
 }
 
-// Finds the two neighbouring points of the edge on both sides of the middle of each column, x and
+// Finds the two neighboring points of the edge on both sides of the middle of each column, x and
 // x + 1, without the points in between.
 void MaskPainter::cross_columns(Point from, Point to) {
   const int64_t dx = std::abs(to.x - from.x), dy = std::abs(to.y - from.y);

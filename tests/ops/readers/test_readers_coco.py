@@ -10,9 +10,10 @@ import random
 
 import numpy as np
 import pytest
-import torchdali
 from helpers import coco_programs, dali_oracle
 from helpers.coco import annotation, epoch, image, make, write
+
+import torchdali
 from torchdali import fn, pipeline_def
 
 
@@ -57,6 +58,12 @@ def test_objects_and_images_can_be_left_out(small):
     assert count(size_threshold=3.5) == [0, 0, 0]
     assert count(size_threshold=2.5, skip_empty=True) == [1, 1]
     assert count(images=["7.jpg", "2.jpg", "7.jpg"]) == [2, 1, 2]
+
+
+def test_images_of_the_same_name_have_their_own_objects(tmp_path):
+    images = [image(1, file_name="x"), image(2, file_name="x")]
+    args = write(tmp_path, images, [annotation(1), annotation(2), annotation(2)])
+    assert [len(labels) for _, _, labels, *_ in epoch(**args)] == [1, 2]
 
 
 def test_labels_can_be_the_ids_of_categories(small):
@@ -138,7 +145,7 @@ def random_polygons():
 def test_run_lengths_are_numbers_or_a_string(tmp_path):
     # The string is from pycocotools 2.0.11.
     counts = [3, 0, 7, 40, 1, 2, 100, 47]
-    text = '307X1JjNS3]1'
+    text = "307X1JjNS3]1"
     objects = [
         annotation(number, segmentation={"size": [10, 20], "counts": form})
         for number, form in enumerate((counts, text))

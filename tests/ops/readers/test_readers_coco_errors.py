@@ -34,46 +34,93 @@ WRONG = [
     ([without(image(1), "id")], [], {}, "the image has no `id`"),
     ([without(image(1), "file_name")], [], {}, "image 1 has no `file_name`"),
     ([image(1), image(1)], [], {}, "has two images with the id 1"),
-    ([image("1")], [], {}, "line 1, column .*: expected a number, got: \"1\""),
+    ([image("1")], [], {}, 'line 1, column .*: expected a number, got: "1"'),
     ([image(1.5)], [], {}, "expected an integer of 64 bits, got 1.5"),
     ([image(2**64)], [], {}, "expected an integer of 64 bits, got 18446744073709551616"),
     ([image(1, width=-3)], [], {}, "the width or height of an image is -3"),
-    ([image(1, width=0)], [annotation(1)], {"ratio": True}, "image 1 has the height 10 and the wid"),
+    (
+        [image(1, width=0)],
+        [annotation(1)],
+        {"ratio": True},
+        "image 1 has the height 10 and the wid",
+    ),
     ([without(image(1), "width")], [], {"pixelwise_masks": True}, 'image "1.jpg" has the height'),
     ([image(1, width=2**20, height=2**20)], [], {"pixelwise_masks": True}, "at most 1073741824"),
-    ([image(1)], [annotation(8)], {}, "annotation 1 is about image 8, which `images` does not have"),
+    (
+        [image(1)],
+        [annotation(8)],
+        {},
+        "annotation 1 is about image 8, which `images` does not have",
+    ),
     ([image(1)], [annotation(1, category_id=5)], {}, "annotation 1 of image 1 has the category 5"),
-    ([image(1)], [without(annotation(1), "bbox")], {}, r"no `bbox` \(element 0 .*, id 1, image 1\)"),
+    (
+        [image(1)],
+        [without(annotation(1), "bbox")],
+        {},
+        r"no `bbox` \(element 0 .*, id 1, image 1\)",
+    ),
     ([image(1)], [without(annotation(1), "image_id")], {}, "no `image_id`"),
     ([image(1)], [without(annotation(1), "category_id")], {}, "no `category_id`"),
     ([image(1)], [annotation(1, category_id=2**40)], {}, "`category_id` is 1099511627776"),
     ([image(1)], [annotation(1, bbox=[1, 2, 3])], {}, "`bbox` has 3 numbers, expected 4"),
     ([image(1)], [annotation(1, bbox=[1, 2, 3, 4, 5])], {}, "`bbox` has 5 numbers"),
-    ([image(1)], [annotation(1, bbox=["1", 2, 3, 4])], {}, "expected a number, got: \"1\""),
+    ([image(1)], [annotation(1, bbox=["1", 2, 3, 4])], {}, 'expected a number, got: "1"'),
     ([image(1)], [annotation(1, bbox=None)], {}, "expected an array, got: null"),
     ([image(1)], [annotation(1, bbox=[1, 2, 3, 1e39])], {}, "too large for float32"),
     ([image(1)], [annotation(1, bbox=[1, 2, 3, float("nan")])], {}, "got: NaN"),
-    ([image(1)], [polygon(1, 1, 5, 5, 9)], {"polygon_masks": True}, "5 coordinates, expected an ev"),
+    (
+        [image(1)],
+        [polygon(1, 1, 5, 5, 9)],
+        {"polygon_masks": True},
+        "5 coordinates, expected an ev",
+    ),
     ([image(1)], [polygon(1, 1, 5, 5)], {"polygon_masks": True}, "4 coordinates, .* 6 or more"),
-    ([image(1)], [annotation(1, segmentation=[1, 1])], {"masks": True}, "expected an array, got: 1"),
-    ([image(1)], [annotation(1, segmentation="x")], {"masks": True}, "`segmentation` is neither an"),
+    (
+        [image(1)],
+        [annotation(1, segmentation=[1, 1])],
+        {"masks": True},
+        "expected an array, got: 1",
+    ),
+    (
+        [image(1)],
+        [annotation(1, segmentation="x")],
+        {"masks": True},
+        "`segmentation` is neither an",
+    ),
     ([image(1)], [polygon(1, 1, 5, 2e6, 5, 5)], {"pixelwise_masks": True}, "a vertex is at 2e.06"),
     ([image(1)], [runs(counts=[100, 99])], {"pixelwise_masks": True}, "add up to 199, expected 10"),
     ([image(1)], [runs(counts=[-1, 201])], {"pixelwise_masks": True}, "`counts` has -1"),
-    ([image(1)], [runs(counts="zzz")], {"pixelwise_masks": True}, "`counts` is not a string of run"),
+    (
+        [image(1)],
+        [runs(counts="zzz")],
+        {"pixelwise_masks": True},
+        "`counts` is not a string of run",
+    ),
     ([image(1)], [runs(counts="3o")], {"pixelwise_masks": True}, "`counts` is not a string of run"),
     ([image(1)], [runs(size=[10])], {"pixelwise_masks": True}, "need `counts` and `size`"),
     ([image(1)], [runs(size=[0, 20])], {"pixelwise_masks": True}, "`size` must be two numbers"),
-    ([image(1)], [runs(size=[20, 10])], {"pixelwise_masks": True}, "20 x 10 pixels, and image 1 has"),
-    ([image(1)], [annotation(1)], {"images": ["2.jpg"]}, 'has no image "2.jpg", which `images` list'),
-    ([image(1), image(2, file_name="1.jpg")], [], {"images": ["1.jpg"]}, "has several images \"1.j"),
+    (
+        [image(1)],
+        [runs(size=[20, 10])],
+        {"pixelwise_masks": True},
+        "20 x 10 pixels, and image 1 has",
+    ),
+    (
+        [image(1)],
+        [annotation(1)],
+        {"images": ["2.jpg"]},
+        'has no image "2.jpg", which `images` list',
+    ),
+    ([image(1), image(2, file_name="1.jpg")], [], {"images": ["1.jpg"]}, 'has several images "1.j'),
     ([image(1)], [], {"skip_empty": True}, "has no images with objects"),
     ([], [], {}, "has no images"),
 ]
 
 
 @for_each(("images", "objects", "args", "message"), WRONG)
-def test_wrong_annotations_are_errors_of_the_build(tmp_path_factory, images, objects, args, message):
+def test_wrong_annotations_are_errors_of_the_build(
+    tmp_path_factory, images, objects, args, message
+):
     folder = tmp_path_factory.mktemp("coco")
     files = write(folder, [entry for entry in images if "file_name" in entry], objects)
     path = Path(files["annotations_file"])
@@ -188,7 +235,11 @@ ONE = struct.pack("<I", 1)
     [
         ("boxes.dat", b"\1\0", "has 2 bytes, expected the number of its elements first"),
         ("boxes.dat", numbers(1, 2, 3), "has 3 elements, expected 12"),
-        ("labels.dat", b"\xff\xff\xff\xff", "has 4 bytes, expected 17179869184 for 4294967295 elem"),
+        (
+            "labels.dat",
+            b"\xff\xff\xff\xff",
+            "has 4 bytes, expected 17179869184 for 4294967295 elem",
+        ),
         ("counts.dat", numbers(2, 0), "adds up to 2, expected 3"),
         ("counts.dat", numbers(2, 2), "has 2 for sample 1, expected 0 to 1"),
         ("counts.dat", numbers(2, -1), "has -1 for sample 1, expected 0 to 1"),
@@ -217,7 +268,9 @@ ONE = struct.pack("<I", 1)
 )
 def test_damaged_preprocessed_files_are_errors(tmp_path_factory, name, content, message):
     folder = tmp_path_factory.mktemp("coco")
-    args = write(folder, [image(1), image(2)], [annotation(1), annotation(1), runs() | {"image_id": 2}])
+    args = write(
+        folder, [image(1), image(2)], [annotation(1), annotation(1), runs() | {"image_id": 2}]
+    )
     args |= {"pixelwise_masks": True, "image_ids": True}
     epoch(
         **args,

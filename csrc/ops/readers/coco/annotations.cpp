@@ -38,10 +38,10 @@ std::span<const uint32_t> CocoAnnotations::runs(uint32_t object) const {
 void CocoAnnotations::check_mask_sizes(const std::string& path) const {
   for (const uint32_t image : samples) {
     const int64_t height = heights[image], width = widths[image];
-    TORCHDALI_CHECK_KIND(kData, height > 0 && width > 0 && height <= kMaxMaskPixels / width, "\"",
-                         path, "\": image \"", name(image), "\" has the height ", height, " and the width ", width,
-                         " (0: not given); a mask needs both, and has at most ", kMaxMaskPixels,
-                         " pixels");
+    TORCHDALI_CHECK_KIND(
+        kData, height > 0 && width > 0 && height <= kMaxMaskPixels / width, "\"", path,
+        "\": image \"", name(image), "\" has the height ", height, " and the width ", width,
+        " (0: not given); a mask needs both, and has at most ", kMaxMaskPixels, " pixels");
   }
 }
 

@@ -46,9 +46,8 @@ class CocoReader final : public Reader {
     const auto& batch = ctx.source_batch<CocoBatch>();
     const int i = ctx.index_in_batch();
     const uint32_t image = annotations_.image(batch.indices[static_cast<size_t>(i)]);
-    read(ctx, (*batch.names)[i], 0, -1, [&ctx](int64_t bytes) {
-      return ctx.output(0, DType::kUInt8, Shape{bytes}).data;
-    });
+    read(ctx, (*batch.names)[i], 0, -1,
+         [&ctx](int64_t bytes) { return ctx.output(0, DType::kUInt8, Shape{bytes}).data; });
     write_boxes(ctx, image);
     if (parts_.polygons) write_polygons(ctx, image);
     if (parts_.masks) write_mask(ctx, image);
@@ -59,9 +58,7 @@ class CocoReader final : public Reader {
 
  private:
   static void check_arguments(const OpSpec& spec) {
-    const auto given = [&spec](const char* name) {
-      return !spec.get<std::string>(name).empty();
-    };
+    const auto given = [&spec](const char* name) { return !spec.get<std::string>(name).empty(); };
     const bool preprocessed = given("preprocessed_annotations");
     TORCHDALI_CHECK(spec.has("file_root"), "`file_root` is not given",
                     to_fix("give the folder that the file names are relative to; \"\" is the "
@@ -70,9 +67,8 @@ class CocoReader final : public Reader {
                     to_fix("give `annotations_file` (JSON) or `preprocessed_annotations` (a "
                            "folder)"));
     if (preprocessed)
-      for (const char* name :
-           {"annotations_file", "images", "skip_empty", "size_threshold", "ltrb", "ratio",
-            "include_iscrowd", "avoid_class_remapping"})
+      for (const char* name : {"annotations_file", "images", "skip_empty", "size_threshold", "ltrb",
+                               "ratio", "include_iscrowd", "avoid_class_remapping"})
         TORCHDALI_CHECK(!spec.has(name), "`", name,
                         "` excludes `preprocessed_annotations`, which were made with or without it",
                         to_fix("read the JSON file, `annotations_file`"));
@@ -87,8 +83,8 @@ class CocoReader final : public Reader {
   }
 
   int64_t find_samples() override {
-    annotations_ = folder_.empty() ? read_coco_file(file_, options_)
-                                   : load_preprocessed(folder_, parts_);
+    annotations_ =
+        folder_.empty() ? read_coco_file(file_, options_) : load_preprocessed(folder_, parts_);
     options_.images = {};
     const std::string& origin = folder_.empty() ? file_ : folder_;
     TORCHDALI_CHECK_KIND(kData, annotations_.size() > 0, "\"", origin, "\" has no images",
@@ -97,7 +93,8 @@ class CocoReader final : public Reader {
       for (const uint32_t image : annotations_.samples) {
         const int64_t id = annotations_.image_ids[image];
         TORCHDALI_CHECK_KIND(kData, id == static_cast<int32_t>(id), "\"", origin,
-                             "\": the id of image ", id, " does not fit into the int32 of the "
+                             "\": the id of image ", id,
+                             " does not fit into the int32 of the "
                              "output",
                              to_fix("leave out `image_ids`"));
       }
@@ -173,8 +170,8 @@ class CocoReader final : public Reader {
         const int32_t end = begin + coordinates_per_vertex_ * static_cast<int32_t>(outline.size());
         *polygon++ = {number, begin, end};
         begin = end;
-        vertex = std::copy_n(annotations_.vertex_list.begin() + outline.begin, outline.size(),
-                             vertex);
+        vertex =
+            std::copy_n(annotations_.vertex_list.begin() + outline.begin, outline.size(), vertex);
       }
       ++number;
     }
@@ -265,8 +262,7 @@ TORCHDALI_OPERATOR("readers.coco")
     .deprecated_arg("meta_files_path", ArgType::kString, "Old name of `preprocessed_annotations`.",
                     "preprocessed_annotations")
     .deprecated_arg("dump_meta_files", ArgType::kBool,
-                    "Old name of `save_preprocessed_annotations`.",
-                    "save_preprocessed_annotations")
+                    "Old name of `save_preprocessed_annotations`.", "save_preprocessed_annotations")
     .deprecated_arg("dump_meta_files_path", ArgType::kString,
                     "Old name of `save_preprocessed_annotations_dir`.",
                     "save_preprocessed_annotations_dir")

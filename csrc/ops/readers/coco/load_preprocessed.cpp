@@ -91,9 +91,8 @@ class PreprocessedLoader {
     for (size_t i = 0; i < counts.size(); ++i) {
       TORCHDALI_CHECK_KIND(kData, begins[i] == static_cast<T>(sum), "\"", path(offsets), "\" has ",
                            begins[i], " for sample ", i, ", expected ", sum);
-      TORCHDALI_CHECK_KIND(kData,
-                           counts[i] >= 0 && static_cast<uint64_t>(counts[i]) <= total - sum, "\"",
-                           path(name), "\" has ", counts[i], " for sample ", i,
+      TORCHDALI_CHECK_KIND(kData, counts[i] >= 0 && static_cast<uint64_t>(counts[i]) <= total - sum,
+                           "\"", path(name), "\" has ", counts[i], " for sample ", i,
                            ", expected 0 to ", total - sum);
       sum += static_cast<size_t>(counts[i]);
       result.push_back(static_cast<uint32_t>(counts[i]));
@@ -128,9 +127,9 @@ class PreprocessedLoader {
       to_.add_name(name);
       rest.remove_prefix(std::min(name.size() + 1, rest.size()));
     }
-    TORCHDALI_CHECK_KIND(kData, to_.name_begins.size() - 1 == samples_, "\"",
-                         path("filenames.dat"), "\" has ", to_.name_begins.size() - 1,
-                         " lines, expected ", samples_, ", one for each sample");
+    TORCHDALI_CHECK_KIND(kData, to_.name_begins.size() - 1 == samples_, "\"", path("filenames.dat"),
+                         "\" has ", to_.name_begins.size() - 1, " lines, expected ", samples_,
+                         ", one for each sample");
   }
 
   void load_sizes() {
@@ -233,16 +232,14 @@ class PreprocessedLoader {
                width = static_cast<uint64_t>(to_.widths[sample]);
     const size_t begin = to_.run_list.size(), count = numbers[2];
     to_.run_list.resize(begin + count);
-    if (count > 0)
-      std::memcpy(to_.run_list.data() + begin, rest.data(), count * sizeof(uint32_t));
+    if (count > 0) std::memcpy(to_.run_list.data() + begin, rest.data(), count * sizeof(uint32_t));
     rest.remove_prefix(count * sizeof(uint32_t));
     const uint64_t pixels = std::accumulate(
         to_.run_list.begin() + static_cast<std::ptrdiff_t>(begin), to_.run_list.end(), uint64_t{0});
-    TORCHDALI_CHECK_KIND(kData,
-                         numbers[0] == height && numbers[1] == width && pixels == height * width,
-                         "\"", path("masks_rles.dat"), "\" has run lengths of ", numbers[0], " x ",
-                         numbers[1], " and ", pixels, " pixels for sample ", sample,
-                         ", which has ", height, " x ", width);
+    TORCHDALI_CHECK_KIND(
+        kData, numbers[0] == height && numbers[1] == width && pixels == height * width, "\"",
+        path("masks_rles.dat"), "\" has run lengths of ", numbers[0], " x ", numbers[1], " and ",
+        pixels, " pixels for sample ", sample, ", which has ", height, " x ", width);
   }
 
   const std::string& folder_;

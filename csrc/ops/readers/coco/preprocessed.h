@@ -8,7 +8,7 @@
 
 namespace torchdali {
 
-// Which of DALI's files there are.
+// The parts of DALI's format that are written or read.
 struct PreprocessedParts {
   bool image_ids = false;
   bool polygons = false;

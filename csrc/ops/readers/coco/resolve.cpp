@@ -24,8 +24,8 @@ void sort_unique(std::vector<std::pair<int64_t, Value>>& pairs, const char* what
   std::sort(pairs.begin(), pairs.end());
   const auto twice = std::adjacent_find(
       pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
-  TORCHDALI_CHECK_KIND(kData, twice == pairs.end(), "\"", path, "\" has two ", what, " with the id ",
-                       twice->first);
+  TORCHDALI_CHECK_KIND(kData, twice == pairs.end(), "\"", path, "\" has two ", what,
+                       " with the id ", twice->first);
 }
 
 }  // namespace
@@ -64,12 +64,11 @@ void CocoParser::resolve_categories() {
 void CocoParser::check_runs() const {
   for (const RunSize& size : run_sizes_) {
     const uint32_t image = images_[size.object];
-    TORCHDALI_CHECK_KIND(kData,
-                         size.height == out_.heights[image] && size.width == out_.widths[image],
-                         "\"", path_, "\": the run lengths of ", object_name(size.object),
-                         " are those of ", size.height, " x ", size.width, " pixels, and image ",
-                         out_.image_ids[image], " has ", out_.heights[image], " x ",
-                         out_.widths[image]);
+    TORCHDALI_CHECK_KIND(
+        kData, size.height == out_.heights[image] && size.width == out_.widths[image], "\"", path_,
+        "\": the run lengths of ", object_name(size.object), " are those of ", size.height, " x ",
+        size.width, " pixels, and image ", out_.image_ids[image], " has ", out_.heights[image],
+        " x ", out_.widths[image]);
   }
 }
 
@@ -118,7 +117,8 @@ void CocoParser::convert_boxes() {
     const auto objects = out_.objects(image);
     TORCHDALI_CHECK_KIND(kData, !options_.ratio || objects.empty() || (width > 0 && height > 0),
                          "\"", path_, "\": image ", out_.image_ids[image], " has the height ",
-                         height, " and the width ", width, " (0: not given), and `ratio` needs both");
+                         height, " and the width ", width,
+                         " (0: not given), and `ratio` needs both");
     for (const uint32_t object : objects) {
       CocoAnnotations::Box& box = out_.boxes[object];
       if (options_.ltrb) {

@@ -81,8 +81,8 @@ class PreprocessedWriter {
           const auto outline = from_.vertices(i);
           const auto* first = from_.vertex_list.data() + outline.begin;
           vertices.insert(vertices.end(), first, first + outline.size());
-          polygons.push_back({mask, static_cast<int32_t>(vertex),
-                              static_cast<int32_t>(vertex + outline.size())});
+          polygons.push_back(
+              {mask, static_cast<int32_t>(vertex), static_cast<int32_t>(vertex + outline.size())});
           vertex += outline.size();
         }
         ++mask;
@@ -110,8 +110,8 @@ class PreprocessedWriter {
       for (const uint32_t object : from_.objects(image)) {
         if (const auto list = from_.runs(object); !list.empty()) {
           masks.push_back(mask);
-          for (const uint64_t number : {uint64_t(heights.back()), uint64_t(widths.back()),
-                                        uint64_t(list.size())})
+          for (const uint64_t number :
+               {uint64_t(heights.back()), uint64_t(widths.back()), uint64_t(list.size())})
             append(runs, &number, sizeof(number));
           append(runs, list.data(), list.size_bytes());
         }
