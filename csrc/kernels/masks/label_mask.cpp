@@ -15,7 +15,9 @@ constexpr int64_t kSteps = 5;   // to a pixel
 constexpr int64_t kMiddle = 2;  // the step before the middle of a pixel
 
 // Truncation, as in pycocotools: below zero, this is not the nearest integer.
-int64_t round_half(double x) { return static_cast<int64_t>(x + 0.5); }
+int64_t round_half(double x) {
+  return static_cast<int64_t>(x + 0.5);  // NOLINT(bugprone-incorrect-roundings)
+}
 
 int64_t divide_up(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 

@@ -102,11 +102,11 @@ void CocoParser::object() {
     error.set_message(message + ')');
     throw;
   }
-  const CocoAnnotations::Box& box = *object.box;
+  const Box& box = *object.box;
   const bool dropped = (object.crowd && !options_.include_iscrowd) ||
                        box[2] < options_.size_threshold || box[3] < options_.size_threshold;
   if (dropped) drop_segmentation(polygons);
-  else add(object);
+  else add(object.id.value_or(-1), *object.image_id, *object.category_id, box);
 }
 
 // Where a key occurs twice, the last one counts, as in pycocotools.
@@ -134,8 +134,8 @@ void CocoParser::members(Object& object, size_t polygons) {
   });
 }
 
-CocoAnnotations::Box CocoParser::box() {
-  CocoAnnotations::Box box;
+CocoParser::Box CocoParser::box() {
+  Box box;
   size_t count = 0;
   json_.array([&] {
     const auto value = static_cast<float>(json_.number());
@@ -235,12 +235,12 @@ void CocoParser::drop_segmentation(size_t polygons) {
   if (!run_sizes_.empty() && run_sizes_.back().object == ids_.size()) run_sizes_.pop_back();
 }
 
-void CocoParser::add(const Object& object) {
-  ids_.push_back(object.id.value_or(-1));
+void CocoParser::add(int64_t id, int64_t image_id, int64_t category_id, const Box& box) {
+  ids_.push_back(id);
   (void)checked_size(ids_.size());
-  image_ids_.push_back(*object.image_id);
-  out_.boxes.push_back(*object.box);
-  out_.labels.push_back(static_cast<int32_t>(*object.category_id));
+  image_ids_.push_back(image_id);
+  out_.boxes.push_back(box);
+  out_.labels.push_back(static_cast<int32_t>(category_id));
   out_.polygon_begins.push_back(checked_size(out_.vertex_begins.size() - 1));
   out_.run_begins.push_back(static_cast<uint32_t>(out_.run_list.size()));
 }

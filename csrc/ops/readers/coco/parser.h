@@ -21,9 +21,10 @@ class CocoParser {
   CocoAnnotations parse();
 
  private:
+  using Box = CocoAnnotations::Box;
   struct Object {
     std::optional<int64_t> id, image_id, category_id;
-    std::optional<CocoAnnotations::Box> box;
+    std::optional<Box> box;
     bool crowd = false;
   };
   // Of an object with run lengths.
@@ -36,12 +37,12 @@ class CocoParser {
   void category();
   void object();
   void members(Object& object, size_t polygons);
-  CocoAnnotations::Box box();
+  Box box();
   void segmentation();
   void polygon();
   void runs();
   void drop_segmentation(size_t polygons);
-  void add(const Object& object);
+  void add(int64_t id, int64_t image_id, int64_t category_id, const Box& box);
   uint32_t checked_size(size_t size) const;
 
   void resolve_images();

@@ -127,6 +127,7 @@ void CocoParser::convert_boxes() {
       }
       if (!options_.ratio) continue;
       box = {box[0] / width, box[1] / height, box[2] / width, box[3] / height};
+      // With masks, vertices are kept to be saved, and drawn by whoever loads them.
       if (!options_.polygons || options_.masks) continue;
       const auto polygons = out_.polygons(object);
       for (uint32_t i = polygons.begin; i < polygons.end; ++i)

@@ -61,6 +61,7 @@ class PreprocessedWriter {
 
   void save_ids() {
     std::vector<int32_t> ids;
+    ids.reserve(from_.samples.size());
     for (const uint32_t image : from_.samples)
       ids.push_back(static_cast<int32_t>(from_.image_ids[image]));
     write("original_ids.dat", ids);
