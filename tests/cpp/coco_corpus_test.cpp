@@ -3,7 +3,7 @@
 // masks. An argument names another packed corpus.
 // sources: tests/fuzz/coco_fuzz.cpp csrc/ops/readers/coco/annotations.cpp
 // sources: csrc/ops/readers/coco/parser.cpp csrc/ops/readers/coco/resolve.cpp csrc/io/json.cpp
-// sources: csrc/io/file.cpp csrc/kernels/masks/*.cpp
+// sources: csrc/kernels/masks/*.cpp
 // sanitizers: address
 #include "replay_corpus.h"
 

@@ -2,7 +2,7 @@
 // One input of a fuzzer, as a file in COCO's format, whose objects are all drawn. The first byte
 // chooses the options. In small images, polygons are compared with the rule written plainly.
 // sources: csrc/ops/readers/coco/annotations.cpp csrc/ops/readers/coco/parser.cpp
-// sources: csrc/ops/readers/coco/resolve.cpp csrc/io/json.cpp csrc/io/file.cpp
+// sources: csrc/ops/readers/coco/resolve.cpp csrc/io/json.cpp
 // sources: csrc/kernels/masks/*.cpp
 #include <algorithm>
 #include <cmath>

@@ -9,6 +9,7 @@ from torchdali.data_node import DataNode
 
 __all__ = [
     "arrow",
+    "coco",
     "file",
     "parquet",
 ]
@@ -100,6 +101,147 @@ def arrow(
             values: One output for each column. Bytes, strings, and images of Hugging Face
                 datasets (structs of bytes and path): uint8 [size]. Numbers and booleans: [].
                 Lists of them: [n]; nested lists, if they are rectangular, [n, m, ...].
+    """
+
+def coco(
+    *,
+    file_root: str | os.PathLike[str] | None = None,
+    annotations_file: str | os.PathLike[str] | None = "",
+    images: str | Sequence[str] | None = ...,
+    ltrb: bool | None = False,
+    ratio: bool | None = False,
+    size_threshold: float | None = 0.1,
+    skip_empty: bool | None = False,
+    include_iscrowd: bool | None = True,
+    avoid_class_remapping: bool | None = False,
+    polygon_masks: bool | None = False,
+    masks: bool | None = False,
+    pixelwise_masks: bool | None = False,
+    image_ids: bool | None = False,
+    preprocessed_annotations: str | os.PathLike[str] | None = "",
+    save_preprocessed_annotations: bool | None = False,
+    save_preprocessed_annotations_dir: str | os.PathLike[str] | None = "",
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+    save_img_ids: Any = None,  # deprecated
+    meta_files_path: Any = None,  # deprecated
+    dump_meta_files: Any = None,  # deprecated
+    dump_meta_files_path: Any = None,  # deprecated
+) -> Any:
+    """Reads images and the annotations of their objects: boxes, labels and masks, from a JSON file
+    in [COCO's format](https://cocodataset.org/#format-data).
+
+    Samples are in the order of the images' ids, or in that of `images`. Objects are in the
+    order of the file. After the first three outputs come those that are asked for:
+    `polygon_masks`, two outputs, or `pixelwise_masks`, and then `image_ids`.
+
+    Masks are those of pycocotools, bit for bit.
+
+    Args:
+        file_root: str, optional. Required: the folder that file names are relative to.
+        annotations_file: str, default "". The JSON file.
+        images: str or list of str, optional. The images to read, in this order, by their
+            `file_name`s in the JSON file. By default, all are read.
+        ltrb: bool, default False. Boxes are left, top, right, bottom. Otherwise they are x, y,
+            width, height.
+        ratio: bool, default False. Boxes and vertices are fractions of the width and the height
+            of the image. Pixelwise masks do not depend on it.
+        size_threshold: float, default 0.1. Objects whose box has a smaller width or height, in
+            pixels, are left out.
+        skip_empty: bool, default False. Leave out images without objects.
+        include_iscrowd: bool, default True. Otherwise, objects with `iscrowd` are left out.
+        avoid_class_remapping: bool, default False. Labels are the ids of the categories.
+            Otherwise they are the positions of the categories in the JSON file, from 1 on.
+        polygon_masks: bool, default False. Return the polygons of the objects. Masks of run
+            lengths have none.
+        masks: bool, default False. Deprecated: like `polygon_masks`, but the first and the last
+            vertex of a polygon are given as numbers of coordinates, two for each vertex.
+        pixelwise_masks: bool, default False. Return the labels of the objects at each pixel.
+        image_ids: bool, default False. Return the ids of the images.
+        preprocessed_annotations: str, default "". Folder of files that
+            `save_preprocessed_annotations` wrote, here or in DALI, instead of the JSON file.
+            The arguments that select and convert objects are those with which they were
+            written, and cannot be given.
+        save_preprocessed_annotations: bool, default False. Write the annotations to
+            `save_preprocessed_annotations_dir`, in DALI's format.
+        save_preprocessed_annotations_dir: str, default "". An existing folder.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead while
+            threads wait for storage, and not while it is in the system's page cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+        save_img_ids: deprecated; use `image_ids`.
+        meta_files_path: deprecated; use `preprocessed_annotations`.
+        dump_meta_files: deprecated; use `save_preprocessed_annotations`.
+        dump_meta_files_path: deprecated; use `save_preprocessed_annotations_dir`.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            images: Contents of the image file; uint8 [size].
+            boxes: A box for each object; float32 [objects, 4].
+            labels: A label for each object; int32 [objects].
+            polygons_or_masks: With `polygon_masks`, the index of the object, the first vertex,
+                and one past the last vertex of each polygon; int32 [polygons, 3]. With
+                `pixelwise_masks`, the label of the object at each pixel, the greatest one if
+                there are several, or 0; int32 [height, width, 1].
+            vertices: Only with `polygon_masks`: x and y of each; float32 [vertices, 2].
+            image_ids: Only with `image_ids`: the id of the image; int32 [1].
     """
 
 def file(

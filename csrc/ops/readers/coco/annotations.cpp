@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/readers/coco/annotations.h"
 
-#include <memory>
-
 #include "core/error.h"
-#include "io/file.h"
 #include "kernels/masks/label_mask.h"
-#include "ops/readers/coco/parser.h"
 
 namespace torchdali {
 
@@ -43,14 +39,6 @@ void CocoAnnotations::check_mask_sizes(const std::string& path) const {
         "\": image \"", name(image), "\" has the height ", height, " and the width ", width,
         " (0: not given); a mask needs both, and has at most ", kMaxMaskPixels, " pixels");
   }
-}
-
-CocoAnnotations read_coco_file(const std::string& path, const CocoOptions& options) {
-  const io::File file(path.c_str());
-  const auto size = static_cast<size_t>(file.size_bytes());
-  const auto text = std::make_unique_for_overwrite<char[]>(size);  // NOLINT: large, no zeros
-  file.read(text.get(), file.size_bytes());
-  return CocoParser({text.get(), size}, path, options).parse();
 }
 
 }  // namespace torchdali

@@ -75,8 +75,8 @@ struct CocoAnnotations {
   }
 };
 
-// Reads the file. Raises kData, with the path and the place or the ids, if it is not JSON or not
-// COCO's format. Fields that are not used are not checked.
+// Reads a path or a URL. Raises kData, with the path and the place or the ids, if it is not JSON or
+// not COCO's format. Fields that are not used are not checked.
 CocoAnnotations read_coco_file(const std::string& path, const CocoOptions& options);
 
 }  // namespace torchdali

@@ -46,8 +46,9 @@ class CocoReader final : public Reader {
     const auto& batch = ctx.source_batch<CocoBatch>();
     const int i = ctx.index_in_batch();
     const uint32_t image = annotations_.image(batch.indices[static_cast<size_t>(i)]);
-    read(ctx, (*batch.names)[i], 0, -1,
-         [&ctx](int64_t bytes) { return ctx.output(0, DType::kUInt8, Shape{bytes}).data; });
+    sample_bytes(ctx, {.path = (*batch.names)[i]}).copy_all([&ctx](int64_t bytes) {
+      return ctx.output(0, DType::kUInt8, Shape{bytes}).data;
+    });
     write_boxes(ctx, image);
     if (parts_.polygons) write_polygons(ctx, image);
     if (parts_.masks) write_mask(ctx, image);
@@ -104,7 +105,7 @@ class CocoReader final : public Reader {
 
   void append_path(uint32_t image, std::string& to) const {
     const std::string_view name = annotations_.name(image);
-    if (!name.starts_with('/')) to += root_;
+    if (!name.starts_with('/') && !io::is_remote(name)) to += root_;
     to += name;
   }
 

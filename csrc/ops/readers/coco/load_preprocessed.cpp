@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "io/file.h"
+#include "io/storage/input_file.h"
 #include "kernels/masks/label_mask.h"
 #include "ops/readers/coco/preprocessed.h"
 
@@ -44,10 +44,11 @@ class PreprocessedLoader {
   std::string path(const char* name) const { return folder_ + "/" + name; }
 
   std::string load_bytes(const char* name) const {
-    const std::string full = path(name);
-    const io::File file(full.c_str());
-    std::string bytes(static_cast<size_t>(file.size_bytes()), '\0');
-    file.read(bytes.data(), file.size_bytes());
+    std::string bytes;
+    io::open_input(path(name))->read_rest(0, [&bytes](int64_t size) {
+      bytes.resize(static_cast<size_t>(size));
+      return bytes.data();
+    });
     return bytes;
   }
 

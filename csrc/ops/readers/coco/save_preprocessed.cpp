@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "io/storage/input_file.h"
 #include "ops/readers/coco/preprocessed.h"
 
 namespace torchdali {
@@ -145,7 +146,9 @@ class PreprocessedWriter {
   }
 
   void write_bytes(const char* name, const std::string& bytes) {
-    const std::string path = folder_ + "/" + name;
+    TORCHDALI_CHECK(!io::is_remote(folder_), "`save_preprocessed_annotations_dir` is \"", folder_,
+                    "\", expected a folder of this machine");
+    const std::string path(io::local_path(folder_ + "/" + name));
     std::ofstream file(path, std::ios::binary);
     file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     file.close();
