@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the text of a file in COCO's format, local or remote, for CocoParser.
 #include <memory>
 
 #include "io/storage/input_file.h"
