@@ -21,22 +21,19 @@ inline SchemaBuilder& add_out_of_bounds_args(SchemaBuilder& schema) {
            "the output. Integers are truncated and saturate.");
 }
 
-// Immutable; any thread.
-class OutOfBounds {
+// The argument `out_of_bounds_policy`. Immutable; any thread.
+class OutOfBoundsPolicy {
  public:
-  explicit OutOfBounds(const OpSpec& spec) : fill_(spec.get<std::vector<float>>("fill_values")) {
+  explicit OutOfBoundsPolicy(const OpSpec& spec) {
     const auto policy = spec.get<std::string>("out_of_bounds_policy");
     TORCHDALI_CHECK(policy == "error" || policy == "pad" || policy == "trim_to_shape",
                     "`out_of_bounds_policy` is \"", policy,
                     "\", expected \"error\", \"pad\" or \"trim_to_shape\"");
     pad_ = policy == "pad";
     trim_ = policy == "trim_to_shape";
-    if (fill_.empty()) fill_ = {0.0f};
   }
 
   bool pads() const { return pad_; }
-  // Whether there is one value for all channels.
-  bool uniform() const { return fill_.size() == 1; }
   // Applies the policy to a window in a sample of shape `of`.
   void apply(Window& window, const Shape& of) const {
     if (window.inside(of)) return;
@@ -57,6 +54,21 @@ class OutOfBounds {
       window.shape[i] = std::max<int64_t>(end - begin, 0);
     }
   }
+
+ private:
+  bool pad_ = false, trim_ = false;
+};
+
+// The policy and the fill values. Immutable; any thread.
+class OutOfBounds : public OutOfBoundsPolicy {
+ public:
+  explicit OutOfBounds(const OpSpec& spec)
+      : OutOfBoundsPolicy(spec), fill_(spec.get<std::vector<float>>("fill_values")) {
+    if (fill_.empty()) fill_ = {0.0f};
+  }
+
+  // Whether there is one value for all channels.
+  bool uniform() const { return fill_.size() == 1; }
   // The value of channel `channel` of `channels`; checks the number of values.
   float fill(int64_t channel, int64_t channels) const {
     if (fill_.size() == 1) return fill_[0];
@@ -68,7 +80,6 @@ class OutOfBounds {
 
  private:
   std::vector<float> fill_;
-  bool pad_ = false, trim_ = false;
 };
 
 }  // namespace torchdali
