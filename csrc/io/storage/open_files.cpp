@@ -4,10 +4,10 @@
 namespace torchdali::io {
 
 std::shared_ptr<const InputFile> OpenFiles::open(const std::string& path) {
-  if (capacity_ == 0) return open_input(path);
+  if (capacity_ == 0) return open_file_(path);
   if (auto file = find(path)) return file;
   // Without the mutex: opening may wait for the network.
-  std::shared_ptr<const InputFile> opened = open_input(path);
+  std::shared_ptr<const InputFile> opened = open_file_(path);
   const std::lock_guard lock(mutex_);
   if (by_path_.contains(path)) return opened;  // another thread was faster
   entries_.push_front({path, opened});

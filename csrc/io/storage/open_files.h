@@ -14,11 +14,14 @@
 
 namespace torchdali::io {
 
+using OpenInput = std::unique_ptr<const InputFile> (*)(const std::string& path);
+
 // Any thread.
 class OpenFiles {
  public:
-  // 0: nothing is kept.
-  explicit OpenFiles(size_t capacity) : capacity_(capacity) {}
+  // 0: nothing is kept. `open_file` opens a path or a URL.
+  explicit OpenFiles(size_t capacity, OpenInput open_file = open_input)
+      : capacity_(capacity), open_file_(open_file) {}
 
   // Opens a path or a URL, or returns it if it is open. Raises kFile.
   std::shared_ptr<const InputFile> open(const std::string& path);
@@ -31,6 +34,7 @@ class OpenFiles {
   std::shared_ptr<const InputFile> find(const std::string& path);
 
   const size_t capacity_;
+  const OpenInput open_file_;
   std::mutex mutex_;
   std::list<Entry> entries_;  // the one that was used last is first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_path_;

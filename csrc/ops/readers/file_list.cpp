@@ -15,7 +15,7 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "io/storage/file.h"
+#include "io/storage/input_file.h"
 
 namespace torchdali {
 namespace {
@@ -83,10 +83,32 @@ void list_folder(const std::string& folder, Entry kind, const NameFilter* filter
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-std::string read_text(const std::string& path) {
-  const io::File file(path.c_str());
-  std::string text(static_cast<size_t>(file.size_bytes()), '\0');
-  file.read(text.data(), file.size_bytes());
+// Calls visit(line, number) for the lines of a text file, without the white space at their ends.
+// Blank lines are skipped.
+template <class Visit>
+void for_each_line(std::string_view text, Visit&& visit) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
+  for (int64_t number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    line = line.substr(0, line.find_last_not_of(kWhitespace) + 1);
+    if (!line.empty()) visit(line, number);
+  }
+}
+
+// An empty list of files that a list file names, and the text of that file.
+std::string open_list(const std::string& path, const std::string& root, FileList& list) {
+  std::string text;
+  io::open_input(path)->read_rest(0, [&](int64_t size) {
+    text.resize(static_cast<size_t>(size));
+    return text.data();
+  });
+  const size_t slash = path.rfind('/');
+  const std::string own_folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  list.set_root(root.empty() ? own_folder : root);
+  list.add_folder(list.root());
+  list.reserve(std::count(text.begin(), text.end(), '\n') + 1, static_cast<int64_t>(text.size()));
   return text;
 }
 
@@ -116,8 +138,10 @@ void FileList::reserve(int64_t files, int64_t name_bytes) {
 void FileList::append_path(int64_t i, std::string& to) const {
   const size_t k = static_cast<size_t>(i);
   const uint64_t begin = k == 0 ? 0 : name_ends_[k - 1];
-  if (names_[begin] != '/') to += folders_[static_cast<size_t>(file_folders_[k])];
-  to.append(names_, begin, name_ends_[k] - begin);
+  const auto name = std::string_view(names_).substr(begin, name_ends_[k] - begin);
+  if (name[0] != '/' && name.find("://") == std::string_view::npos)
+    to += folders_[static_cast<size_t>(file_folders_[k])];
+  to += name;
 }
 
 NameFilter::NameFilter(const std::vector<std::string>& patterns, bool case_sensitive)
@@ -159,22 +183,32 @@ FileList list_labelled_folders(const std::string& root, const NameFilter& files,
   return list;
 }
 
-FileList read_list_file(const std::string& path, const std::string& root) {
-  const std::string text = read_text(path);
-  const size_t slash = path.rfind('/');
-  const std::string own_folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+FileList list_files(const std::string& root, const std::string& pattern) {
   FileList list;
-  list.set_root(root.empty() ? own_folder : root);
-  const int32_t folder = list.add_folder(list.root());
-  list.reserve(std::count(text.begin(), text.end(), '\n') + 1, static_cast<int64_t>(text.size()));
-  std::string_view rest = text;
-  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);  // a byte order mark
-  for (int64_t number = 1; !rest.empty(); ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    line = line.substr(0, line.find_last_not_of(kWhitespace) + 1);
-    if (line.empty()) continue;
+  list.set_root(root);
+  Names folders, names;
+  list_folder(root, Entry::kFolder, nullptr, folders);
+  folders.begins.push_back(folders.text.size());
+  folders.text.append(".").push_back('\0');
+  folders.sort();
+  const NameFilter filter({pattern}, true);
+  int32_t number = 0;
+  for (const size_t begin : folders.begins) {
+    const std::string_view name = folders.view(begin);
+    const std::string path = name == "." ? root : with_slash(root) + std::string(name);
+    const int32_t folder = list.add_folder(path);
+    list_folder(path, Entry::kFile, &filter, names);
+    for (const size_t file : names.begins)
+      if (names.view(file)[0] != '.' || pattern[0] == '.')
+        list.add(folder, names.view(file), number++);
+  }
+  return list;
+}
+
+FileList read_list_file(const std::string& path, const std::string& root) {
+  FileList list;
+  const std::string text = open_list(path, root, list);
+  for_each_line(text, [&](std::string_view line, int64_t number) {
     const size_t gap = line.find_last_of(kWhitespace);
     const std::string_view word = gap == std::string_view::npos ? line : line.substr(gap + 1);
     const std::string_view name = gap == std::string_view::npos
@@ -191,8 +225,19 @@ FileList read_list_file(const std::string& path, const std::string& root) {
     TORCHDALI_CHECK_KIND(kFile, result.ec == std::errc(), "line ", number, " of the list file \"",
                          path, "\" has the label ", word, ", expected at most ",
                          std::numeric_limits<int32_t>::max());
-    list.add(folder, name, label);
-  }
+    list.add(0, name, label);
+  });
+  return list;
+}
+
+FileList read_path_list(const std::string& path, const std::string& root) {
+  FileList list;
+  const std::string text = open_list(path, root, list);
+  for_each_line(text, [&](std::string_view line, int64_t number) {
+    TORCHDALI_CHECK_KIND(kFile, line.find('\0') == std::string_view::npos, "line ", number,
+                         " of the list file \"", path, "\" holds a zero byte, expected a path");
+    list.add(0, line, static_cast<int32_t>(list.size()));
+  });
   return list;
 }
 

@@ -23,7 +23,7 @@ class FileList {
   const std::string& root() const { return root_; }
   // Index into the folders of paths; "" means none.
   int32_t add_folder(std::string folder);
-  // `name` is relative to the folder, or absolute.
+  // `name` is relative to the folder, or absolute, or a URL.
   void add(int32_t folder, std::string_view name, int32_t label);
   void reserve(int64_t files, int64_t name_bytes);
 
@@ -60,6 +60,14 @@ FileList list_labelled_folders(const std::string& root, const NameFilter& files,
 // everything before it, including inner spaces. Blank lines are skipped. Paths are relative to
 // `root`, or if that is empty, to the folder of the list.
 FileList read_list_file(const std::string& path, const std::string& root);
+
+// The files directly in `root` and in its subfolders, the folders in the byte order of their names
+// (that of `root` is "."). As for a shell, `*` does not match a leading dot of a file.
+FileList list_files(const std::string& root, const std::string& pattern);
+
+// A text file with one path per line. Blank lines are skipped. Paths are relative to `root`, or if
+// that is empty, to the folder of the list. The label of a file is its position.
+FileList read_path_list(const std::string& path, const std::string& root);
 
 // Paths are relative to `root`, or if that is empty, to the working directory. Without labels, the
 // label of a file is its position.

@@ -58,12 +58,12 @@ SchemaBuilder& reader_args(SchemaBuilder& schema) {
       .arg("tensor_init_bytes", 1048576, "No effect: each sample is allocated at its size.");
 }
 
-Reader::Reader(const OpSpec& spec, size_t open_files)
+Reader::Reader(const OpSpec& spec, size_t open_files, io::OpenInput open_file)
     : samples_ahead_(
           std::min(std::min(spec.get<int64_t>("prefetch_queue_depth"), kMaxSamplesAhead) *
                        spec.max_batch_size,
                    kMaxSamplesAhead)),
-      files_(std::make_shared<io::OpenFiles>(open_files)),
+      files_(std::make_shared<io::OpenFiles>(open_files, open_file)),
       ahead_({.always = spec.get<bool>("read_ahead")}, files_) {
   const auto check_at_least = [&spec](const char* arg, int64_t least) {
     TORCHDALI_CHECK(spec.get<int64_t>(arg) >= least, "`", arg, "` is ", spec.get<int64_t>(arg),
@@ -135,7 +135,8 @@ void Reader::announce_reads(int64_t begin) {
 }
 
 void Reader::will_read(int64_t position, int64_t index) {
-  ahead_.announce(position, request(index));
+  if (io::ReadRequest part = request(index); !part.path.empty())
+    ahead_.announce(position, std::move(part));
 }
 
 io::ReadRequest Reader::request(int64_t /*index*/) const {

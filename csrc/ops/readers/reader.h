@@ -20,8 +20,11 @@ namespace torchdali {
 // The bytes of one sample in run(): read ahead, or read when they are asked for.
 class SampleBytes {
  public:
-  // Their number; of a sample that reaches to the end of its file, known once they were read.
-  int64_t size() const { return size_; }
+  // Their number. Of a sample that reaches to the end of its file: the rest of the file, which
+  // takes a request if the file is remote.
+  int64_t size() const { return size_ >= 0 ? size_ : file_->size_bytes() - offset_; }
+  // Whether they were read ahead, so that copies are cheap.
+  bool in_memory() const { return static_cast<bool>(ahead_); }
   // Copies `count` bytes from `offset` on, within the sample, to `to`.
   void copy(void* to, int64_t count, int64_t offset = 0) const;
   // Copies all bytes into allocate(size); returns their number.
@@ -50,8 +53,9 @@ class Reader : public Source {
 
  protected:
   // The schema has reader_args. `open_files`: how many files stay open; 0 if each file is one
-  // sample.
-  explicit Reader(const OpSpec& spec, size_t open_files = 0);
+  // sample. `open_file` opens a path or a URL.
+  explicit Reader(const OpSpec& spec, size_t open_files = 0,
+                  io::OpenInput open_file = io::open_input);
   // Lists the samples; returns their number, at least 1. Called once.
   virtual int64_t find_samples() = 0;
   // Returns a batch of these samples; the caller sets its size and position.
@@ -60,6 +64,7 @@ class Reader : public Source {
   // Called for samples that are needed soon, in their order. Reads request(index) ahead.
   virtual void will_read(int64_t position, int64_t index);
   // The part of a file that run() will read for a sample. Not called if will_read() is overridden.
+  // Without a path: not known yet, so that it is not read ahead.
   virtual io::ReadRequest request(int64_t index) const;
   // For run(): the bytes of the current sample. `request` is what request() returns for it.
   SampleBytes sample_bytes(const SampleContext& ctx, const io::ReadRequest& request) const;
