@@ -11,6 +11,7 @@ from torchdali.data_node import DataNode
 from torchdali.external_source import external_source as external_source
 from torchdali.fn import decoders as decoders
 from torchdali.fn import experimental as experimental
+from torchdali.fn import io as io
 from torchdali.fn import noise as noise
 from torchdali.fn import random as random
 from torchdali.fn import readers as readers
@@ -56,6 +57,7 @@ __all__ = [
     "grid_mask",
     "hsv",
     "hue",
+    "io",
     "jitter",
     "jpeg_compression_distortion",
     "laplacian",

@@ -14,6 +14,7 @@ from torchdali.fn._callables import _Operator
 from torchdali.fn._compose import Compose as Compose
 from torchdali.ops import decoders as decoders
 from torchdali.ops import experimental as experimental
+from torchdali.ops import io as io
 from torchdali.ops import noise as noise
 from torchdali.ops import random as random
 from torchdali.ops import readers as readers
@@ -100,6 +101,7 @@ __all__ = [
     "ZerosLike",
     "decoders",
     "experimental",
+    "io",
     "noise",
     "random",
     "readers",

@@ -15,6 +15,8 @@ __all__ = [
     "ImageCrop",
     "ImageRandomCrop",
     "ImageSlice",
+    "Inflate",
+    "Numpy",
 ]
 
 class Image(_Operator):
@@ -534,6 +536,119 @@ class ImageSlice(_Operator):
         data: list[DataNode],
         anchor: Any | None = None,
         extent: Any | None = None,
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Inflate(_Operator):
+    """Decompresses LZ4 blocks (not frames): a sample is one block or, with `chunk_offsets` or
+    `chunk_sizes`, several that decompress to the same shape and are stacked.
+
+    Args:
+        data: DataNode. Compressed bytes, uint8, 1-D.
+        shape: int or list of int or DataNode, required. Shape of a decompressed block.
+        dtype: types.DALIDataType, default types.DALIDataType.UINT8. Element type of the
+            decompressed data.
+        chunk_offsets: int or list of int or DataNode, optional. Where each block begins, in
+            bytes. Without `chunk_sizes`, a block ends where the next one begins, and the last
+            one at the end of the sample.
+        chunk_sizes: int or list of int or DataNode, optional. Size of each block, in bytes.
+            Without `chunk_offsets`, the blocks follow one another from the beginning of the
+            sample.
+        algorithm: str, default "LZ4". The only one.
+        layout: layout str, default "". Layout of a decompressed block.
+        sequence_axis_name: layout str, default "F". Letter of the axis of blocks, which
+            precedes `layout` if there are chunks.
+        check_output_size: bool, default False. A block with less data than `shape` is an error.
+            Otherwise the rest is 0. More data is always an error.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: `shape`, or with chunks [number of chunks, *`shape`], of `dtype`.
+    """
+
+    def __init__(
+        self,
+        *,
+        shape: int | Sequence[int] | NDArray[Any] | DataNode | None = None,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = types.DALIDataType.UINT8,
+        chunk_offsets: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+        chunk_sizes: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+        algorithm: str | os.PathLike[str] | None = "LZ4",
+        layout: str | None = "",
+        sequence_axis_name: str | None = "F",
+        check_output_size: bool | None = False,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
+        /,
+        **kwargs: Any,
+    ) -> list[DataNode]: ...
+
+class Numpy(_Operator):
+    """Decodes arrays in the format of .npy files, as numpy.save writes them.
+
+    Args:
+        data: DataNode. The bytes of a .npy file, uint8, 1-D.
+        dtype: types.DALIDataType, optional. Element type of the output, converted as fn.cast
+            does; by default that of the array.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: The array, in C order, without a layout.
+    """
+
+    def __init__(
+        self,
+        *,
+        dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
+        device: str | None = "cpu",
+        name: str | None = None,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    @overload
+    def __call__(
+        self,
+        data: DataNode,
+        /,
+        **kwargs: Any,
+    ) -> DataNode: ...
+    @overload
+    def __call__(
+        self,
+        data: list[DataNode],
         /,
         **kwargs: Any,
     ) -> list[DataNode]: ...

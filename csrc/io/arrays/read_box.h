@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a box of an array that lies in a file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/layout.h"
+#include "io/arrays/npy.h"
+
+namespace torchdali::io {
+
+// How a box is read. Every request has a price, so short runs of the box that are close to each
+// other are read at once, with the bytes between them, and then copied.
+struct BoxReading {
+  // How many bytes could be copied in the time of a request.
+  int64_t request_bytes = 0;
+  // Memory for runs that are read at once.
+  std::span<uint8_t> block;
+};
+
+// Reads the box of `extent` elements at `from`, of an array of shape `in` whose elements of
+// `itemsize` bytes begin at `offset` of the file, to the box at `to` of an array of shape `out` in
+// memory. Both have the last axis fastest. No extent is 0.
+void read_box(const ReadAt& read, const BoxReading& how, int64_t offset, int64_t itemsize,
+              const Shape& in, const Shape& from, void* memory, const Shape& out, const Shape& to,
+              const Shape& extent);
+
+}  // namespace torchdali::io
