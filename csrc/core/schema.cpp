@@ -64,6 +64,7 @@ const char* arg_type_name(ArgType type) {
     case ArgType::kFunction: return "function";
     case ArgType::kCode: return "code";
     case ArgType::kLayoutVec: return "layout_list";
+    case ArgType::kDTypeVec: return "DALIDataType_list";
     case ArgType::kExpression: return "expression";
     case ArgType::kObject: return "object";
   }
@@ -159,6 +160,13 @@ std::vector<float> arg_cast<std::vector<float>>(const ArgValue& value, std::stri
 template <>
 std::vector<double> arg_cast<std::vector<double>>(const ArgValue& value, std::string_view arg) {
   return to_numbers<double>(value, arg);
+}
+template <>
+std::vector<DType> arg_cast<std::vector<DType>>(const ArgValue& value, std::string_view arg) {
+  std::vector<DType> types;
+  for (const int64_t number : to_numbers<int64_t>(value, arg))
+    types.push_back(arg_cast<DType>(ArgValue(number), arg));
+  return types;
 }
 template <>
 std::vector<std::string> arg_cast<std::vector<std::string>>(const ArgValue& value,

@@ -42,6 +42,7 @@ enum class ArgType : int8_t {
   kFunction,
   kCode,
   kLayoutVec,  // one for all, or a list
+  kDTypeVec,
   kExpression,
   kObject,
 };
@@ -172,7 +173,7 @@ struct OpSpec {
   bool defined(std::string_view arg) const;
   // The constant that the user passed, else the default. T: bool, int, int64_t, float, double,
   // std::string, Bytes, Function, Code, Expression, Layout, DType, ImageType, InterpType, or
-  // std::vector of int64_t, float, double, std::string.
+  // std::vector of int64_t, float, double, DType, std::string.
   template <class T>
   T get(std::string_view arg) const;
 
@@ -333,6 +334,7 @@ TORCHDALI_ARG_CAST(InterpType);
 TORCHDALI_ARG_CAST(std::vector<int64_t>);
 TORCHDALI_ARG_CAST(std::vector<float>);
 TORCHDALI_ARG_CAST(std::vector<double>);
+TORCHDALI_ARG_CAST(std::vector<DType>);
 TORCHDALI_ARG_CAST(std::vector<std::string>);
 TORCHDALI_ARG_CAST(Bytes);
 TORCHDALI_ARG_CAST(Function);

@@ -144,6 +144,7 @@ def constants(argument: Argument) -> st.SearchStrategy[Any]:
         "float_list": st.lists(floats, max_size=8) | floats,
         "str_list": st.lists(strings, max_size=3),
         "layout_list": st.lists(st.sampled_from(LAYOUTS), max_size=3),
+        "DALIDataType_list": st.lists(st.sampled_from(list(types.DALIDataType)), max_size=3),
         "bytes": st.binary(max_size=8),
     }
     if argument.type in kinds:

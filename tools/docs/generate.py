@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "torchdali"
 _HEAD = "# Made by `make generate` from the engine's registry; do not edit."
 
+_DTYPE = "types.DALIDataType | torch.dtype | type[Any]"
 _STUB_TYPES = {
     "bool": "bool",
     "int": "int",
@@ -43,7 +44,8 @@ _STUB_TYPES = {
     "function": "Callable[..., Any]",
     "object": "Any",
     "layout_list": "str | Sequence[str]",
-    "DALIDataType": "types.DALIDataType | torch.dtype | type[Any]",
+    "DALIDataType": _DTYPE,
+    "DALIDataType_list": f"{_DTYPE} | Sequence[{_DTYPE}]",
     **{name: f"types.{name}" for name in ENUMS if name != "DALIDataType"},
 }
 

@@ -34,6 +34,7 @@ _TYPES = {
     "float_list": DALIDataType._FLOAT_VEC,
     "str_list": DALIDataType._STRING_VEC,
     "layout_list": DALIDataType._TENSOR_LAYOUT_VEC,
+    "DALIDataType_list": DALIDataType._DATA_TYPE_VEC,
     "function": DALIDataType.PYTHON_OBJECT,
     "object": DALIDataType.PYTHON_OBJECT,
 }

@@ -236,6 +236,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "float_list": _to_list(_to_float, "a number"),
     "str_list": _to_list(_to_str, "a string"),
     **{name: _to_enum(enum) for name, enum in ENUMS.items()},
+    "DALIDataType_list": _to_list(_to_enum(ENUMS["DALIDataType"]), "an element type"),
 }
 
 
