@@ -64,6 +64,8 @@ def _worker() -> subprocess.Popen[bytes]:
             [os.environ[ENVIRONMENT_VARIABLE], str(_WORKER)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            # The reader of FITS files asks for pinned memory, which needs a driver.
+            env={**os.environ, "DALI_RESTRICT_PINNED_MEM": "1"},
         )
         atexit.register(stop)
     return _process

@@ -99,8 +99,7 @@ class SequenceReader final : public Reader {
                         "FHWC");
     const Shape& whole = out->shape;
     TORCHDALI_CHECK_KIND(
-        kData,
-        shape.height == whole[1] && shape.width == whole[2] && shape.channels == whole[3],
+        kData, shape.height == whole[1] && shape.width == whole[2] && shape.channels == whole[3],
         "the frame has ", shape.height, " x ", shape.width, " pixels of ", shape.channels,
         " channels, the first of its sequence ", whole[1], " x ", whole[2], " of ", whole[3],
         to_fix("put images of different sizes into folders of their own"));
@@ -121,8 +120,9 @@ class SequenceReader final : public Reader {
     }
     TORCHDALI_CHECK_KIND(kFile, !firsts_.empty(), "no folder in \"", root_,
                          "\" has the images of a sequence, ", 1 + (length_ - 1) * stride_,
-                         " or more", to_fix("put the images of a video, whose names end in .jpg, "
-                                            ".png, ..., right inside a folder of `file_root`"));
+                         " or more",
+                         to_fix("put the images of a video, whose names end in .jpg, "
+                                ".png, ..., right inside a folder of `file_root`"));
     return static_cast<int64_t>(firsts_.size());
   }
 
@@ -157,8 +157,7 @@ TORCHDALI_OPERATOR("readers.sequence")
     .required_arg("sequence_length", ArgType::kInt, "Frames of a sequence.")
     .arg("step", 1, "Distance between the first frames of consecutive sequences.")
     .arg("stride", 1, "Distance between consecutive frames of a sequence.")
-    .arg("image_type", ImageType::kRGB,
-         "Colors of the output, as `output_type` of decoders.image.")
+    .arg("image_type", ImageType::kRGB, "Colors of the output, as `output_type` of decoders.image.")
     .with(reader_args)
     .cpu<SequenceReader>();
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.experimental.readers.fits: images from FITS files. io/arrays/fits.h parses them.
+#include <cstring>
+#include <vector>
+
+#include "io/arrays/fits.h"
+#include "ops/readers/arrays/array_reader.h"
+
+namespace torchdali {
+namespace {
+
+class FitsReader final : public ArrayReader {
+ public:
+  explicit FitsReader(const OpSpec& spec)
+      : ArrayReader(spec), units_(spec.get<std::vector<int64_t>>("hdu_indices")) {
+    for (const int64_t unit : units_)
+      TORCHDALI_CHECK(unit >= 1, "`hdu_indices` has ", unit, ", expected 1 (the primary HDU) or ",
+                      "more");
+    if (spec.has("dtypes")) {
+      dtypes_ = spec.get<std::vector<DType>>("dtypes");
+      TORCHDALI_CHECK(dtypes_.size() == units_.size(), "`dtypes` has ", dtypes_.size(),
+                      " values and `hdu_indices` ", units_.size(), ", expected equally many");
+    }
+    if (!spec.get<bool>("lazy_init")) prepare();
+  }
+
+  void run(SampleContext& ctx) const override {
+    const std::string path = path_of(ctx);
+    const SampleBytes bytes = sample_bytes(ctx, {.path = path});
+    std::span<const uint8_t> whole;
+    if (io::is_remote(path)) whole = bytes.view(ctx);  // one request instead of several
+    const io::ReadAt read = [&](void* to, int64_t count, int64_t offset) {
+      if (whole.empty()) bytes.copy(to, count, offset);
+      else std::memcpy(to, whole.data() + offset, static_cast<size_t>(count));
+    };
+    const int64_t size = whole.empty() ? bytes.size() : static_cast<int64_t>(whole.size());
+    for (size_t i = 0; i < units_.size(); ++i)
+      read_image(ctx, static_cast<int>(i), io::find_fits_unit(size, read, units_[i]), read);
+  }
+
+ private:
+  void read_image(SampleContext& ctx, int output, const io::FitsUnit& unit,
+                  const io::ReadAt& read) const {
+    const auto place = static_cast<size_t>(output);
+    const int64_t number = units_[place];
+    TORCHDALI_CHECK_KIND(kUnsupported, unit.compression.empty(), "HDU ", number,
+                         " is an image compressed by ", unit.compression,
+                         ", which is not supported", to_fix("decompress the files with funpack"));
+    TORCHDALI_CHECK_KIND(kData, unit.is_image(), "HDU ", number, " has the type ", unit.kind,
+                         ", expected an image", to_fix("choose another with `hdu_indices`"));
+    TORCHDALI_CHECK_KIND(kData, unit.shape.ndim() > 0, "HDU ", number, " has no data",
+                         to_fix("choose another with `hdu_indices`"));
+    const DType dtype = unit.dtype();
+    TORCHDALI_CHECK_KIND(kType, dtypes_.empty() || dtypes_[place] == dtype, "HDU ", number,
+                         " has elements of ", dtype_name(dtype), ", `dtypes` has ",
+                         dtypes_.empty() ? "" : dtype_name(dtypes_[place]),
+                         to_fix("leave out `dtypes`, and use fn.cast"));
+    const SampleView& out = ctx.output(output, dtype, unit.shape);
+    const int64_t count = out.volume(), stored = itemsize(unit.stored);
+    if (count == 0) return;
+    void* elements = out.data;
+    if (unit.is_scaled())
+      elements = ctx.scratch<uint8_t>(static_cast<size_t>(count * stored)).data();
+    read(elements, count * stored, unit.data_offset);
+    io::decode_fits_elements(unit, out.data, elements, count);
+  }
+
+  std::vector<int64_t> units_;
+  std::vector<DType> dtypes_;  // empty: those of the files
+};
+
+TORCHDALI_OPERATOR("experimental.readers.fits")
+    .doc(
+        "Reads images from FITS files: the image HDUs `hdu_indices` of each file, one output for "
+        "each. Values are scaled by BSCALE and BZERO; their type is the smallest that holds the "
+        "scaled values of all elements, by the rules of CFITSIO. BLANK has no effect. Compressed "
+        "images are not supported.\n\n"
+        "The files come from `file_root`, a folder; from `file_list`, a text file of paths; or "
+        "from `files`, paths given here.")
+    .output("data", "An image, in C order (NAXIS1 is the last axis), without a layout.")
+    .num_outputs([](const OpSpec& spec) {
+      return static_cast<int>(spec.get<std::vector<int64_t>>("hdu_indices").size());
+    })
+    .arg("hdu_indices", std::vector<int64_t>{2},
+         "Which HDUs to read; 1 is the primary one. One output for each.")
+    .optional_arg("dtypes", ArgType::kDTypeVec,
+                  "Element types of the outputs, one for each; other types are an error. By "
+                  "default those of the files.")
+    .lacks("compressed images")
+    .with([](SchemaBuilder& schema) { array_reader_args(schema, "*.fits"); })
+    .cpu<FitsReader>();
+
+}  // namespace
+}  // namespace torchdali
