@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replays what a fuzzer found to cover the parsers of .npy and FITS files and of LZ4 blocks.
+// sources: tests/fuzz/arrays_fuzz.cpp csrc/io/arrays/*.cpp
+// sanitizers: address
+#include "replay_corpus.h"
+
+int main() { replay_corpus("tests/fuzz/arrays_corpus.bin"); }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// One input of a fuzzer, through a parser of arrays that the first byte chooses: .npy files, of
+// which a region is then read, LZ4 blocks, or FITS files. Whatever the bytes, it returns.
+// sources: csrc/io/arrays/*.cpp
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "../cpp/expect.h"
+#include "core/error.h"
+#include "io/arrays/fits.h"
+#include "io/arrays/lz4.h"
+#include "io/arrays/npy.h"
+#include "io/arrays/read_box.h"
+
+namespace torchdali::io {
+namespace {
+
+using Input = std::span<const uint8_t>;
+
+// Reads within the input only.
+ReadAt reading(Input file) {
+  return [file](void* to, int64_t count, int64_t offset) {
+    EXPECT(offset >= 0 && count >= 0 && offset <= std::ssize(file));
+    EXPECT(count <= std::ssize(file) - offset);
+    if (count > 0) std::memcpy(to, file.data() + offset, static_cast<size_t>(count));
+  };
+}
+
+// `settings` chooses the region, and how it is read. It is compared element by element.
+void run_npy(Input settings, Input file) {
+  const NpyHeader header = read_npy_header(std::ssize(file), reading(file));
+  const int64_t size = itemsize(header.dtype), volume = header.shape.volume();
+  EXPECT(volume >= 0 && header.data_bytes() <= std::ssize(file) - header.data_offset);
+  if (volume == 0) return;
+  std::vector<uint8_t> whole(static_cast<size_t>(header.data_bytes()));
+  std::memcpy(whole.data(), file.data() + header.data_offset, whole.size());
+  const Shape shape = header.file_shape();
+  Shape from = shape, extent = shape, zero = shape;
+  for (int i = 0; i < shape.ndim(); ++i) {
+    const auto pick = [&](int64_t count) { return settings[static_cast<size_t>(i)] % count; };
+    zero[i] = 0;
+    from[i] = pick(shape[i]);
+    extent[i] = 1 + pick(shape[i] - from[i]);
+  }
+  std::vector<uint8_t> box(static_cast<size_t>(extent.volume() * size));
+  std::vector<uint8_t> block(settings[kMaxDims]);
+  read_box(reading(file), {.request_bytes = settings[kMaxDims + 1], .block = block},
+           header.data_offset, size, shape, from, box.data(), extent, zero, extent);
+  for (int64_t i = 0; i < extent.volume(); ++i) {
+    int64_t rest = i, at = 0, stride = 1;
+    for (int axis = shape.ndim() - 1; axis >= 0; --axis) {
+      at += (from[axis] + rest % extent[axis]) * stride;
+      rest /= extent[axis];
+      stride *= shape[axis];
+    }
+    EXPECT(std::memcmp(&box[static_cast<size_t>(i * size)], &whole[static_cast<size_t>(at * size)],
+                       static_cast<size_t>(size)) == 0);
+  }
+  decode_npy_elements(header, whole.data(), volume);
+  if (header.dtype == DType::kBool)
+    for (const uint8_t x : whole) EXPECT(x <= 1);
+}
+
+void run_lz4(Input settings, Input block) {
+  std::vector<uint8_t> out(static_cast<size_t>(settings[0] << 8 | settings[1]));
+  const int64_t made = decompress_lz4(block, out);
+  EXPECT(made >= 0 && made <= std::ssize(out));
+}
+
+void run_fits(Input settings, Input file) {
+  const FitsUnit unit = find_fits_unit(std::ssize(file), reading(file), 1 + settings[0] % 4);
+  EXPECT(unit.data_bytes >= 0 && unit.data_bytes <= std::ssize(file) - unit.data_offset);
+  if (!unit.is_image() || unit.shape.ndim() == 0) return;
+  const int64_t count = unit.shape.volume();
+  EXPECT(count >= 0 && count * itemsize(unit.stored) <= unit.data_bytes);
+  std::vector<uint64_t> stored(static_cast<size_t>(count)), values(static_cast<size_t>(count));
+  if (count == 0) return;
+  std::memcpy(stored.data(), file.data() + unit.data_offset,
+              static_cast<size_t>(count * itemsize(unit.stored)));
+  decode_fits_elements(unit, unit.is_scaled() ? values.data() : stored.data(), stored.data(),
+                       count);
+}
+
+}  // namespace
+}  // namespace torchdali::io
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace torchdali;      // NOLINT: a program of its own
+  using namespace torchdali::io;  // NOLINT
+  constexpr size_t kSettings = kMaxDims + 3;
+  if (size < kSettings) return 0;
+  const Input settings = {data + 1, kSettings - 1};
+  const Input file = {data + kSettings, size - kSettings};
+  try {
+    switch (data[0] % 3) {
+      case 0: run_npy(settings, file); break;
+      case 1: run_lz4(settings, file); break;
+      default: run_fits(settings, file);
+    }
+  } catch (const Error& e) {
+    EXPECT(e.kind() == ErrorKind::kData || e.kind() == ErrorKind::kUnsupported);
+    EXPECT(!e.message().empty());
+  }
+  return 0;
+}
