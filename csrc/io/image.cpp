@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "io/image_formats.h"
+#include "io/formats/formats.h"
 
 namespace torchdali::io {
 namespace {

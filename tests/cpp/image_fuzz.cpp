@@ -2,7 +2,7 @@
 // Broken image files end in an error or in pixels, never in a crash, a leak or a huge allocation:
 // small files of every format, cut at every length, then with bytes flipped, overwritten, moved,
 // repeated and removed. Deterministic. An argument sets the number of mutations of each file.
-// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
+// sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
 // libs: libjpeg libpng
 // sanitizers: address

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoding a region of a JPEG gives exactly the pixels of the whole image: every sampling that
 // libjpeg can write, many random regions, all orientations.
-// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
+// sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
 // libs: libjpeg libpng
 // sanitizers: address

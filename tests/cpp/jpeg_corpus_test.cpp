@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replays what a fuzzer (tools/fuzz_jpeg.py) found to cover our JPEG decoder. An argument names
 // another packed corpus.
-// sources: tests/fuzz/jpeg_decoder_fuzz.cpp csrc/io/*.cpp csrc/io/jpeg_decoder/**/*.cpp
+// sources: tests/fuzz/jpeg_decoder_fuzz.cpp csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp
 // sources: csrc/kernels/jpeg/*.cpp csrc/core/cpu_features.cpp
 #include "replay_corpus.h"
 

@@ -4,7 +4,7 @@
 // contents, whole images and regions, every instruction set; the same files damaged (the same
 // pixels, or an error from both); and the files of TORCHDALI_DATA where it is set. Arguments:
 // generated files, mutations of each, regions of each file of TORCHDALI_DATA.
-// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
+// sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
 // libs: libjpeg libpng
 // sanitizers: address

@@ -3,7 +3,7 @@
 // and of damaged files; the points do not depend on the order in which regions were asked for;
 // points that are nonsense harm nobody; files of the index, sound, damaged and cut; several
 // threads. Arguments: generated files, mutations of each.
-// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
+// sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
 // libs: libjpeg libpng
 // sanitizers: address thread

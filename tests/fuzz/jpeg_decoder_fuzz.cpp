@@ -2,7 +2,7 @@
 // One input of a fuzzer, through our JPEG decoder alone: libjpeg-turbo has no part in it. Whatever
 // the bytes, it returns; where it takes a file, a region has the pixels of the whole image, with an
 // index too.
-// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
+// sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
 #include <cstring>
 #include <vector>

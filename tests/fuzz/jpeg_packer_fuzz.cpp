@@ -2,7 +2,7 @@
 // One input of a fuzzer, through the hybrid decoder: packed on the host, unpacked by the functors
 // of the GPU's kernels, whose checks are on. Whatever the bytes, the pixels are those of our
 // decoder on the CPU, or neither takes the file.
-// sources: csrc/io/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
+// sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp csrc/ops/decoders/jpeg_tasks.cpp
 #include <cstring>
 #include <vector>

@@ -14,7 +14,7 @@
 namespace torchdali::io::jpeg {
 namespace {
 
-// As for libjpeg-turbo (io/jpeg.cpp): files with more would be a denial of service.
+// As for libjpeg-turbo (io/formats/jpeg.cpp): files with more would be a denial of service.
 constexpr int kMaxScans = 500;
 constexpr int8_t kUnknown = -1;
 

@@ -8,7 +8,7 @@
 
 #include "io/bytes.h"
 #include "io/exif.h"
-#include "io/image_formats.h"
+#include "io/formats/formats.h"
 
 #ifdef TORCHDALI_HAVE_PNG
 #include <png.h>

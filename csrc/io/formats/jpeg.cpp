@@ -9,7 +9,7 @@
 
 #include "io/bytes.h"
 #include "io/exif.h"
-#include "io/image_formats.h"
+#include "io/formats/formats.h"
 #include "io/jpeg_decoder/choice.h"
 #include "io/jpeg_decoder/decoder.h"
 

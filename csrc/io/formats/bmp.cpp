@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "io/bytes.h"
-#include "io/image_formats.h"
+#include "io/formats/formats.h"
 
 namespace torchdali::io {
 namespace {

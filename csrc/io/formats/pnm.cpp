@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "io/bytes.h"
-#include "io/image_formats.h"
+#include "io/formats/formats.h"
 
 namespace torchdali::io {
 namespace {
