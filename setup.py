@@ -83,6 +83,11 @@ class Codec(NamedTuple):
 CODECS = (
     Codec("libjpeg", "TORCHDALI_HAVE_JPEG", "libjpeg-dev (libjpeg-turbo)"),
     Codec("libpng", "TORCHDALI_HAVE_PNG", "libpng-dev"),
+    # From 4.5 on, errors can be told apart by image.
+    Codec("libtiff-4 >= 4.5", "TORCHDALI_HAVE_TIFF", "libtiff-dev (4.5 or newer)"),
+    Codec("libwebp", "TORCHDALI_HAVE_WEBP", "libwebp-dev"),
+    # From 2.5 on, truncated files can be told.
+    Codec("libopenjp2 >= 2.5", "TORCHDALI_HAVE_OPENJPEG", "libopenjp2-7-dev (2.5 or newer)"),
 )
 
 

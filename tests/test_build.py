@@ -180,13 +180,21 @@ def test_without_codecs_the_engine_builds_and_reports_the_missing_package(tmp_pa
     built = checkout.build({"PKG_CONFIG": "false"})
     assert "built without libjpeg: install libjpeg-dev" in built
     assert "built without libpng: install libpng-dev" in built
+    assert "built without libtiff-4 >= 4.5: install libtiff-dev (4.5 or newer)" in built
 
     run = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path)}}
     report = python("import torchdali.info as i; print(i.__file__); print(i.describe())", **run)
     assert str(tmp_path) in report.stdout, report.stderr
     rest = "not in this build: arithmetic-coded, CMYK and damaged files"
     assert f"built in; {rest}: install libjpeg-dev, rebuild" in report.stdout
-    assert "PNG:                not in this build: install libpng-dev, rebuild" in report.stdout
+    for name, package in [
+        ("PNG", "libpng-dev"),
+        ("TIFF", "libtiff-dev (4.5 or newer)"),
+        ("WebP", "libwebp-dev"),
+        ("JPEG 2000", "libopenjp2-7-dev (2.5 or newer)"),
+    ]:
+        line = f"{name + ':':<20}not in this build: install {package}, rebuild"
+        assert line in report.stdout
     assert "left out by TORCHDALI_CUDA=0" in report.stdout
     refused = {**run["env"], "TORCHDALI_JPEG_DECODER": "libjpeg-turbo"}
     done = python("import torchdali.info", cwd=tmp_path, env=refused)

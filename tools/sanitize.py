@@ -50,6 +50,9 @@ LIBRARIES = {
     "jpeg": "TORCHDALI_HAVE_JPEG",
     "libpng": "TORCHDALI_HAVE_PNG",
     "png": "TORCHDALI_HAVE_PNG",
+    "libtiff-4": "TORCHDALI_HAVE_TIFF",
+    "libwebp": "TORCHDALI_HAVE_WEBP",
+    "libopenjp2": "TORCHDALI_HAVE_OPENJPEG",
 }
 _LIBRARY_MACRO = "TORCHDALI_HAVE_"
 TIMEOUT_S = 600

@@ -45,6 +45,9 @@ have_compiler || needed+=(g++)
 command -v pkg-config >/dev/null || wanted+=(pkg-config)
 have_library libjpeg || wanted+=(libjpeg-dev)
 have_library libpng || wanted+=(libpng-dev)
+have_library "libtiff-4 >= 4.5" || wanted+=(libtiff-dev)
+have_library libwebp || wanted+=(libwebp-dev)
+have_library "libopenjp2 >= 2.5" || wanted+=(libopenjp2-7-dev)
 command -v ccache >/dev/null || wanted+=(ccache)
 packages=("${needed[@]}" "${wanted[@]}")
 if [ ${#packages[@]} -gt 0 ] && [ "${TORCHDALI_APT:-1}" != 0 ] && command -v apt-get >/dev/null; then
@@ -63,7 +66,11 @@ have_python || die "$python is not Python 3.10 or newer (use PYTHON=... to name 
 have_headers || die "the headers of $python are missing (Debian: python3-dev)"
 have_compiler || die "${CXX:-c++} is not a C++20 compiler (Debian: g++)"
 have_library libjpeg || say "libjpeg not found: this build will lack some JPEG formats (Debian: libjpeg-dev)"
-have_library libpng || say "libpng not found: this build will not decode PNG (Debian: libpng-dev)"
+lacks() { say "$1 not found: this build will not decode $2 (Debian: $3)"; }
+have_library libpng || lacks libpng PNG libpng-dev
+have_library "libtiff-4 >= 4.5" || lacks "libtiff 4.5" TIFF libtiff-dev
+have_library libwebp || lacks libwebp WebP libwebp-dev
+have_library "libopenjp2 >= 2.5" || lacks "OpenJPEG 2.5" "JPEG 2000" libopenjp2-7-dev
 
 # The environment. It shares the torch of $python, wherever that is installed.
 if [ ! -x "$venv/bin/python" ]; then

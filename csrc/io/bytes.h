@@ -40,6 +40,10 @@ class ByteReader {
     const uint32_t first = u16(), second = u16();
     return endian_ == Endian::kLittle ? first | second << 16 : second | first << 16;
   }
+  uint64_t u64() {
+    const uint64_t first = u32(), second = u32();
+    return endian_ == Endian::kLittle ? first | second << 32 : second | first << 32;
+  }
 
  private:
   static void check(bool inside) {

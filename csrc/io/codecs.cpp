@@ -10,12 +10,25 @@
 #ifdef TORCHDALI_HAVE_PNG
 #include <png.h>
 #endif
+#ifdef TORCHDALI_HAVE_TIFF
+#include <tiffvers.h>
+#endif
+#ifdef TORCHDALI_HAVE_WEBP
+#include <webp/decode.h>
+#endif
+#ifdef TORCHDALI_HAVE_OPENJPEG
+#include <openjpeg.h>
+#endif
 
 #define TORCHDALI_STRING_(x) #x
 #define TORCHDALI_STRING(x) TORCHDALI_STRING_(x)
 
 namespace torchdali::io {
 namespace {
+
+[[maybe_unused]] constexpr std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find('\n'));
+}
 
 constexpr Codec kCodecs[] = {
 #ifdef TORCHDALI_HAVE_JPEG
@@ -31,6 +44,24 @@ constexpr Codec kCodecs[] = {
 #endif
     {"BMP", "built in", "", ""},
     {"PNM", "built in", "", ""},
+#ifdef TORCHDALI_HAVE_TIFF
+    {"TIFF", first_line(TIFFLIB_VERSION_STR), "", ""},
+#else
+    {"TIFF", "", "", "libtiff-dev (4.5 or newer)"},
+#endif
+#ifdef TORCHDALI_HAVE_WEBP
+    {"WebP", "libwebp", "", ""},
+#else
+    {"WebP", "", "", "libwebp-dev"},
+#endif
+#ifdef TORCHDALI_HAVE_OPENJPEG
+    {"JPEG 2000",
+     "OpenJPEG " TORCHDALI_STRING(OPJ_VERSION_MAJOR) "." TORCHDALI_STRING(
+         OPJ_VERSION_MINOR) "." TORCHDALI_STRING(OPJ_VERSION_BUILD),
+     "", ""},
+#else
+    {"JPEG 2000", "", "", "libopenjp2-7-dev (2.5 or newer)"},
+#endif
 };
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
+constexpr const char* kDecoded = "JPEG, PNG, BMP, PNM, TIFF, WebP and JPEG 2000";
+
 bool starts_with(Bytes bytes, std::string_view signature, size_t at = 0) {
   return bytes.size() >= at + signature.size() &&
          std::memcmp(bytes.data() + at, signature.data(), signature.size()) == 0;
@@ -23,14 +25,20 @@ bool is_pnm(Bytes b) {
   return b[2] == '#' || b[2] == ' ' || (b[2] >= '\t' && b[2] <= '\r');
 }
 
+bool is_tiff(Bytes b) {
+  return starts_with(b, "II*\0"sv) || starts_with(b, "MM\0*"sv) ||  // TIFF
+         starts_with(b, "II+\0"sv) || starts_with(b, "MM\0+"sv);    // BigTIFF
+}
+
+bool is_webp(Bytes b) { return starts_with(b, "RIFF"sv) && starts_with(b, "WEBP"sv, 8); }
+
+bool is_jpeg2000(Bytes b) {
+  return starts_with(b, "\0\0\0\x0CjP  \r\n\x87\n"sv) ||  // JP2
+         starts_with(b, "\xFF\x4F\xFF\x51"sv);            // a bare codestream
+}
+
 // Names of formats that are recognized but not decoded, or nullptr.
 const char* unsupported_format(Bytes b) {
-  if (starts_with(b, "II*\0"sv) || starts_with(b, "MM\0*"sv) || starts_with(b, "II+\0"sv) ||
-      starts_with(b, "MM\0+"sv))
-    return "TIFF";
-  if (starts_with(b, "RIFF"sv) && starts_with(b, "WEBP"sv, 8)) return "WebP";
-  if (starts_with(b, "\0\0\0\x0CjP  \r\n\x87\n"sv) || starts_with(b, "\xFF\x4F\xFF\x51"sv))
-    return "JPEG 2000";
   if (starts_with(b, "GIF87a"sv) || starts_with(b, "GIF89a"sv)) return "GIF";
   if (starts_with(b, "P7\n"sv)) return "PAM";
   if (starts_with(b, "\xFF\x0A"sv) || starts_with(b, "\0\0\0\x0CJXL \r\n\x87\n"sv))
@@ -56,7 +64,7 @@ std::string first_bytes(Bytes bytes) {
 }  // namespace
 
 const char* image_format_name(ImageFormat format) {
-  constexpr const char* kNames[] = {"JPEG", "PNG", "BMP", "PNM"};
+  constexpr const char* kNames[] = {"JPEG", "PNG", "BMP", "PNM", "TIFF", "WebP", "JPEG 2000"};
   return kNames[static_cast<int>(format)];
 }
 
@@ -71,18 +79,26 @@ void check_size(const ImageInfo& info, Bytes bytes, uint64_t max_pixels) {
                        info.width, " pixels, more than its ", bytes.size(), " bytes can hold");
 }
 
+void raise_missing(const char* format, const char* library, const char* package) {
+  raise(ErrorKind::kUnsupported, "this build of torchdali cannot decode ", format, ": the headers of ",
+        library, " were missing. Install them (Debian, Ubuntu: ", package,
+        ") and build torchdali again");
+}
+
 ImageInfo peek_image(Bytes bytes) {
   TORCHDALI_CHECK_KIND(kData, !bytes.empty(), "the file is empty (0 bytes), not an image");
   if (starts_with(bytes, "\xFF\xD8\xFF"sv)) return peek_jpeg(bytes);
   if (starts_with(bytes, "\x89PNG\r\n\x1A\n"sv)) return peek_png(bytes);
   if (starts_with(bytes, "BM"sv)) return peek_bmp(bytes);
   if (is_pnm(bytes)) return peek_pnm(bytes);
+  if (is_tiff(bytes)) return peek_tiff(bytes);
+  if (is_webp(bytes)) return peek_webp(bytes);
+  if (is_jpeg2000(bytes)) return peek_jpeg2000(bytes);
   if (const char* name = unsupported_format(bytes))
     raise(ErrorKind::kUnsupported, "this is ", name, ", which torchdali does not decode ",
-          "yet, only JPEG, PNG, BMP and PNM. Convert the file, or leave it out");
+          "yet, only ", kDecoded, ". Convert the file, or leave it out");
   raise(ErrorKind::kData, "not an image: no known format begins with the bytes ",
-        first_bytes(bytes), " (", bytes.size(),
-        " bytes in all). Decoded are JPEG, PNG, BMP and PNM");
+        first_bytes(bytes), " (", bytes.size(), " bytes in all). Decoded are ", kDecoded);
 }
 
 ImageInfo scaled_info(ImageInfo info, int scale) {
@@ -111,6 +127,9 @@ void decode_image(Bytes bytes, const ImageInfo& info, const DecodeOptions& optio
     case ImageFormat::kPng: return decode_png(bytes, info, target);
     case ImageFormat::kBmp: return decode_bmp(bytes, info, target);
     case ImageFormat::kPnm: return decode_pnm(bytes, info, target);
+    case ImageFormat::kTiff: return decode_tiff(bytes, info, target);
+    case ImageFormat::kWebp: return decode_webp(bytes, info, target);
+    case ImageFormat::kJpeg2000: return decode_jpeg2000(bytes, info, target);
   }
 }
 

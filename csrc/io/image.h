@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoded images: their headers and pixels. BMP, PNM and common JPEG files are decoded here; PNG
-// and other JPEG files by their libraries, if the build found them.
+// Encoded images: their headers and pixels. BMP, PNM and common JPEG files are decoded here; other
+// files by the libraries of their formats, if the build found them.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Index;  // io/jpeg_decoder/index/index.h
 
 using Bytes = std::span<const uint8_t>;
 
-enum class ImageFormat : int8_t { kJpeg, kPng, kBmp, kPnm };
+enum class ImageFormat : int8_t { kJpeg, kPng, kBmp, kPnm, kTiff, kWebp, kJpeg2000 };
 const char* image_format_name(ImageFormat format);  // "JPEG", ...
 
 // The contents of the header. Sizes are those of the stored pixels, before orientation.

@@ -17,9 +17,10 @@ struct Luma {
   uint32_t r, g, b;
   int bits;
 };
-constexpr Luma kLumaNearest = {4899, 9617, 1868, 14}, kLumaLibpng = {9797, 19234, 3737, 15};
-static_assert(kLumaNearest.r + kLumaNearest.g + kLumaNearest.b == 1u << kLumaNearest.bits);
-static_assert(kLumaLibpng.r + kLumaLibpng.g + kLumaLibpng.b == 1u << kLumaLibpng.bits);
+constexpr Luma kLumas[] = {
+    {4899, 9617, 1868, 14}, {9798, 19235, 3735, 15}, {9797, 19234, 3737, 15}};
+static_assert(std::all_of(std::begin(kLumas), std::end(kLumas),
+                          [](const Luma& l) { return l.r + l.g + l.b == 1u << l.bits; }));
 
 // R'G'B' (0..1) to Y'CbCr of limited range, in 1/255 (ITU-R BT.601-7, 2.5.4).
 constexpr float kYcbcr[3][3] = {{65.481f / 255, 128.553f / 255, 24.966f / 255},
@@ -119,7 +120,7 @@ void PixelTarget::to_gray(const PixelTarget& target, const void* from, void* to)
   const int stride = channels_of(target.format_.model);
   const auto [r, g, b] = positions_of(target.format_.model);
   const bool libpng = target.format_.gray_rule == GrayRule::kLibpng;
-  const Luma luma = libpng ? kLumaLibpng : kLumaNearest;
+  const Luma luma = kLumas[static_cast<int>(target.format_.gray_rule)];
   const uint32_t half = libpng && sizeof(S) == 1 ? 0 : 1u << (luma.bits - 1);
   // 8-bit gray comes from 8-bit colors, as in DALI; the next step drops the low byte.
   const int low = sizeof(S) == 2 && !libpng && target.dtype_ == DType::kUInt8 ? 8 : 0;

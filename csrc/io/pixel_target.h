@@ -10,11 +10,12 @@ namespace torchdali::io {
 // The samples of a pixel, in the order of the decoder.
 enum class PixelModel : int8_t { kGray, kGrayAlpha, kRGB, kBGR, kRGBA, kBGRA, kCMYK };
 
-// How RGB becomes gray. Both are BT.601 in fixed point, and equal DALI's results for the formats
+// How RGB becomes gray. All are BT.601 in fixed point, and equal DALI's results for the formats
 // that use them.
 enum class GrayRule : int8_t {
-  kNearest,  // 14 bits, rounded to nearest: BMP, PNM
-  kLibpng,   // 15 bits, 8-bit samples rounded down, wider ones to nearest: PNG
+  kNearest,      // 14 bits, rounded to nearest: BMP, PNM, TIFF
+  kFineNearest,  // 15 bits, rounded to nearest: WebP, JPEG 2000
+  kLibpng,       // 15 bits, 8-bit samples rounded down, wider ones to nearest: PNG
 };
 
 struct PixelFormat {
@@ -33,6 +34,7 @@ class PixelTarget {
   // The region to decode, in stored pixels.
   const Region& region() const { return region_; }
   ImageType type() const { return type_; }
+  DType dtype() const { return dtype_; }
   // The orientation: from stored pixels to the output, the axes may be swapped, then each may be
   // reversed.
   bool transposes() const { return transpose_; }

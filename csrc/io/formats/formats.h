@@ -12,6 +12,9 @@ ImageInfo peek_jpeg(Bytes bytes);
 ImageInfo peek_png(Bytes bytes);
 ImageInfo peek_bmp(Bytes bytes);
 ImageInfo peek_pnm(Bytes bytes);
+ImageInfo peek_tiff(Bytes bytes);
+ImageInfo peek_webp(Bytes bytes);
+ImageInfo peek_jpeg2000(Bytes bytes);
 
 // `info` of the file; `target` is of the picture at 1 / options.scale.
 void decode_jpeg(Bytes bytes, const ImageInfo& info, const DecodeOptions& options,
@@ -19,9 +22,15 @@ void decode_jpeg(Bytes bytes, const ImageInfo& info, const DecodeOptions& option
 void decode_png(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_bmp(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_pnm(Bytes bytes, const ImageInfo& info, PixelTarget& target);
+void decode_tiff(Bytes bytes, const ImageInfo& info, PixelTarget& target);
+void decode_webp(Bytes bytes, const ImageInfo& info, PixelTarget& target);
+void decode_jpeg2000(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 
 // Raises an error for sizes that are zero, or too large for `bytes` even at the best compression of
 // the format, before any memory is allocated.
 void check_size(const ImageInfo& info, Bytes bytes, uint64_t max_pixels);
+
+// Raises the error of a build without the library of a format.
+[[noreturn]] void raise_missing(const char* format, const char* library, const char* package);
 
 }  // namespace torchdali::io

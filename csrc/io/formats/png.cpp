@@ -218,9 +218,7 @@ void decode_png(Bytes bytes, const ImageInfo& info, PixelTarget& target) {
 #else
 
 void decode_png(Bytes, const ImageInfo&, PixelTarget&) {
-  raise(ErrorKind::kUnsupported,
-        "this build of torchdali cannot decode PNG: libpng's headers were missing. Install them "
-        "(Debian, Ubuntu: libpng-dev) and build torchdali again");
+  raise_missing("PNG", "libpng", "libpng-dev");
 }
 
 #endif

@@ -74,7 +74,7 @@ SchemaBuilder& add_cache_args(SchemaBuilder& schema) {
 }
 
 TORCHDALI_OPERATOR("decoders.image")
-    .doc("Decodes images: JPEG, PNG, BMP and PNM.")
+    .doc("Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP and JPEG 2000.")
     .input("data", "The bytes of an image file, uint8, 1-D.")
     .output("image", "The image, layout \"HWC\".")
     .with(add_image_decoder_args)
@@ -87,7 +87,6 @@ TORCHDALI_OPERATOR("decoders.image")
          "otherwise this is an error. Other formats, filters that do not average (nearest "
          "neighbor, `antialias=False`) and operators that run one by one (eagerly, in debug mode) "
          "decode at full size.")
-    .lacks("TIFF, WebP and JPEG 2000 files")
     .parts("host_part.decoders.image", "decoders.device_part")
     .whole_image_args({"dtype", "scaled_margin"})
     .with(add_cache_args)

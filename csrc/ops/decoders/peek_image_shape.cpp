@@ -39,7 +39,6 @@ TORCHDALI_OPERATOR("peek_image_shape")
     .doc(
         "Reads height, width and channels from the header of an encoded image, without decoding "
         "it. Equal to the shape of decoders.image.")
-    .lacks("TIFF, WebP and JPEG 2000 files")
     .input("data", "The bytes of one image file a sample, uint8.")
     .output("shape", "Height, width and channels: 3 numbers of `dtype`.")
     .arg("dtype", DType::kInt64, "Type of the output.")

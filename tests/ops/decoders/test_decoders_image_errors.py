@@ -84,9 +84,7 @@ BAD = {
     ),
     "huge BMP": (huge(SMALL_BMP, 18, "<ii"), "60000 x 60000 pixels, more than"),
     "huge PNM": (b"P6 60000 60000 255\n" + bytes(1000), "60000 x 60000 pixels, more than"),
-    "TIFF": (b"II*\0" + bytes(50), "TIFF.*does not decode"),
-    "WebP": (b"RIFF\0\0\0\0WEBPVP8 " + bytes(50), "WebP.*does not decode"),
-    "JPEG 2000": (b"\0\0\0\x0cjP  \r\n\x87\n" + bytes(50), "JPEG 2000.*does not decode"),
+    "HEIF": (b"\0\0\0\x18ftypheic" + bytes(50), "HEIF.*does not decode"),
     "GIF": (b"GIF89a" + bytes(50), "GIF.*does not decode"),
 }
 

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 
+import numpy as np
 import pytest
 from helpers import programs
 from helpers.cases import for_each
-from helpers.encoded_images import PNG_RGB, bmp, decode, jpeg, png, pnm, ramp
+from helpers.encoded_images import PNG_GRAY, PNG_RGB, bmp, decode, jpeg, png, pnm, ramp
+from helpers.library_images import saved, tiff
+from PIL import Image
 
 from torchdali.errors import ArgumentError, DataError, UnsupportedError
 
@@ -19,6 +23,9 @@ FILES = {
     "PNG": png(ramp(20, 30, 3), 8, PNG_RGB),
     "BMP": bmp([bytes(90)] * 20, 30, 24),
     "PNM": pnm(6, ramp(20, 30, 3)),
+    "TIFF": tiff(ramp(20, 30, 3)),
+    "WebP": saved(ramp(20, 30, 3), "WEBP"),
+    "JPEG 2000": saved(ramp(20, 30, 3), "JPEG2000"),
 }
 
 
@@ -54,37 +61,28 @@ def test_a_lossless_jpeg_is_not_called_broken():
 
 
 PROGRAM = """
-import io, resource, struct, sys, zlib
+import io, resource, sys
 import numpy as np
 from PIL import Image
 from torchdali import fn, pipeline_def
 from torchdali.errors import PipelineError
 
-def chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-if sys.argv[1] == "JPEG":  # with 128 MB of coefficients
-    file = io.BytesIO()
-    Image.new("CMYK", (4000, 4000)).save(file, "jpeg", progressive=True)
-    data = file.getvalue()
-else:  # with rows of 120 MB
-    header = struct.pack(">IIBBBBB", 120_000_000, 1, 8, 0, 0, 0, 0)
-    data = b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", header)
-    data += chunk(b"IDAT", zlib.compress(bytes(120_000_001), 1)) + chunk(b"IEND", b"")
+crop = (int(sys.argv[2]), int(sys.argv[3]))
 
 @pipeline_def(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
 def define():
-    return fn.decoders.image_crop(fn.external_source(name="data"), crop=(1, 8))
+    return fn.decoders.image_crop(fn.external_source(name="data"), crop=crop)
 
 small = io.BytesIO()
-Image.new("RGB", (16, 16)).save(small, "jpeg")
+Image.new("RGB", (1500, 1500)).save(small, "jpeg")
+data = np.fromfile(sys.argv[1], np.uint8)
 pipe = define()
 pipe.feed_input("data", [np.frombuffer(small.getvalue(), np.uint8)])
 pipe.run()  # now all threads have their memory
 pages = int(open("/proc/self/statm").read().split()[0])
-limit = pages * resource.getpagesize() + (40 << 20)
+limit = pages * resource.getpagesize() + (8 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-pipe.feed_input("data", [np.frombuffer(data, np.uint8)])
+pipe.feed_input("data", [data])
 try:
     pipe.run()
 except PipelineError as error:
@@ -92,9 +90,38 @@ except PipelineError as error:
 """
 
 
+def large_jpeg() -> bytes:  # with 128 MB of coefficients
+    out = io.BytesIO()
+    Image.new("CMYK", (4000, 4000)).save(out, "jpeg", progressive=True)
+    return out.getvalue()
+
+
+def large_png() -> bytes:  # with rows of 120 MB
+    return png(np.zeros((1, 120_000_000, 1), np.uint8), 8, PNG_GRAY)
+
+
+def large_webp() -> bytes:  # with 96 MB of pixels, too many colors for a palette
+    colors = np.zeros((4000, 6000, 3))
+    colors[:20, :20] = ramp(20, 20, 3)
+    return saved(colors, "WEBP", lossless=True, method=0)
+
+
+def large_jpeg2000() -> bytes:  # with 54 MB of coefficients in the window
+    return saved(np.zeros((2000, 2000, 3)), "JPEG2000")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
-def test_a_lack_of_memory_is_not_called_a_broken_file(tmp_path, kind):
+@pytest.mark.parametrize(
+    ("make", "crop"),
+    [
+        (large_jpeg, (1, 8)),
+        (large_png, (1, 8)),
+        (large_webp, (1, 8)),
+        (large_jpeg2000, (1500,) * 2),
+    ],
+)
+def test_a_lack_of_memory_is_not_called_a_broken_file(tmp_path, make, crop):
+    (tmp_path / "image").write_bytes(make())
     (tmp_path / "program.py").write_text(textwrap.dedent(PROGRAM))
-    done = programs.run(tmp_path / "program.py", kind)
+    done = programs.run(tmp_path / "program.py", str(tmp_path / "image"), *map(str, crop))
     assert "has no memory for the image" in done.stdout, done.stderr
