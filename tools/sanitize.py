@@ -111,8 +111,9 @@ def programs(source: Path, only: str | None) -> list[Program]:
 
 
 def flags_of(program: Program, source: Path) -> tuple[str, ...]:
-    """Returns the flags of the program's libraries if the file is about libraries."""
-    return program.cflags if _LIBRARY_MACRO in source.read_text() else ()
+    """Returns the flags of the program's libraries if the file may use libraries."""
+    uses = source == program.source or _LIBRARY_MACRO in source.read_text()
+    return program.cflags if uses else ()
 
 
 def object_path(program: Program, source: Path) -> Path:

@@ -80,8 +80,8 @@ void check_size(const ImageInfo& info, Bytes bytes, uint64_t max_pixels) {
 }
 
 void raise_missing(const char* format, const char* library, const char* package) {
-  raise(ErrorKind::kUnsupported, "this build of torchdali cannot decode ", format, ": the headers of ",
-        library, " were missing. Install them (Debian, Ubuntu: ", package,
+  raise(ErrorKind::kUnsupported, "this build of torchdali cannot decode ", format,
+        ": the headers of ", library, " were missing. Install them (Debian, Ubuntu: ", package,
         ") and build torchdali again");
 }
 

@@ -4,7 +4,7 @@
 // repeated and removed. Deterministic. An argument sets the number of mutations of each file.
 // sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
-// libs: libjpeg libpng
+// libs: libjpeg libpng libtiff-4 libwebp libopenjp2
 // sanitizers: address
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +19,7 @@
 #include "expect.h"
 #include "io/image.h"
 #include "jpeg_files.h"
+#include "library_files.h"
 
 namespace torchdali::io {
 namespace {
@@ -229,6 +230,7 @@ std::vector<File> seeds() {
     files.push_back(make_pnm(kind, bitmap ? "" : "255"));
     if (!bitmap) files.push_back(make_pnm(kind, "4000"));
   }
+  for (File& file : library_files()) files.push_back(std::move(file));
   return files;
 }
 

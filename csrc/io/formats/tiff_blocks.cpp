@@ -133,7 +133,7 @@ void TiffBlocks::find_grid() {
   grid_.width = width;
   grid_.height = height;
   // Tiles are padded to their size, so they may be larger than a small image.
-  constexpr int64_t kPaddedPixels = int64_t{1} << 24;
+  constexpr int64_t kPaddedPixels = int64_t{1} << 22;
   const int64_t most = std::max(kPaddedPixels, header_.height * header_.width);
   TORCHDALI_CHECK_KIND(kData, height > 0 && width > 0 && height <= most / width,
                        "the TIFF file is broken: its blocks have ", height, " x ", width,
