@@ -47,9 +47,6 @@ DTYPES = {"uint8": types.UINT8, "uint16": types.UINT16, "float32": types.FLOAT}
 # What DALI 1.35 does not decode, or not like this; see docs/design/decoding.md.
 NOT_IN_DALI = {
     "tiff_rgb8_big": "BigTIFF",
-    "tiff_rgb8_tiles": "tiles",
-    "tiff_rgb8_separate_tiles": "tiles",
-    "tiff_rgb16_big_endian": "tiles",
     "tiff_gray2": "2 bits",
     "tiff_gray4": "4 bits, unless they are indices",
     "tiff_gray12": "12 bits",
