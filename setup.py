@@ -88,6 +88,8 @@ CODECS = (
     Codec("libwebp", "TORCHDALI_HAVE_WEBP", "libwebp-dev"),
     # From 2.5 on, truncated files can be told.
     Codec("libopenjp2 >= 2.5", "TORCHDALI_HAVE_OPENJPEG", "libopenjp2-7-dev (2.5 or newer)"),
+    Codec("libavif >= 0.11", "TORCHDALI_HAVE_AVIF", "libavif-dev"),
+    Codec("libjxl >= 0.7", "TORCHDALI_HAVE_JXL", "libjxl-dev"),
 )
 
 

@@ -192,6 +192,8 @@ def test_without_codecs_the_engine_builds_and_reports_the_missing_package(tmp_pa
         ("TIFF", "libtiff-dev (4.5 or newer)"),
         ("WebP", "libwebp-dev"),
         ("JPEG 2000", "libopenjp2-7-dev (2.5 or newer)"),
+        ("AVIF", "libavif-dev"),
+        ("JPEG XL", "libjxl-dev"),
     ]:
         line = f"{name + ':':<20}not in this build: install {package}, rebuild"
         assert line in report.stdout

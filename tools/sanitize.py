@@ -5,6 +5,7 @@ A program is a ``.cpp`` file with a ``main``. Comment lines at its top list its 
 
     // sources: csrc/executor/run/scheduler.cpp csrc/io/*.cpp   (patterns, besides the program)
     // libs: libjpeg libpng                                     (pkg-config names)
+    // optional: libavif                                        (used if pkg-config finds them)
     // sanitizers: address thread                               (default: both)
 
 ``address`` is ASan with UBSan. Prints one line per run. All programs run; the output of those that
@@ -53,6 +54,8 @@ LIBRARIES = {
     "libtiff-4": "TORCHDALI_HAVE_TIFF",
     "libwebp": "TORCHDALI_HAVE_WEBP",
     "libopenjp2": "TORCHDALI_HAVE_OPENJPEG",
+    "libavif": "TORCHDALI_HAVE_AVIF",
+    "libjxl": "TORCHDALI_HAVE_JXL",
 }
 _LIBRARY_MACRO = "TORCHDALI_HAVE_"
 TIMEOUT_S = 600
@@ -82,25 +85,36 @@ def pkg_config(option: str, name: str) -> list[str]:
     return found.stdout.split()
 
 
+def found(name: str) -> bool:
+    """Returns whether pkg-config finds an optional library."""
+    program = os.environ.get("PKG_CONFIG", "pkg-config")
+    return subprocess.run([program, "--exists", name], check=False).returncode == 0
+
+
 def programs(source: Path, only: str | None) -> list[Program]:
     """Returns the runs that the comments at the top of a program declare."""
-    values: dict[str, list[str]] = {"sources": [], "libs": [], "sanitizers": list(FLAGS)}
+    values: dict[str, list[str]] = {
+        "sources": [],
+        "libs": [],
+        "optional": [],
+        "sanitizers": list(FLAGS),
+    }
     for line in source.read_text().splitlines():
         if not line.startswith("//"):
             break
-        match = re.match(r"//\s*(sources|libs|sanitizers):\s*(.*)", line)
+        match = re.match(r"//\s*(sources|libs|optional|sanitizers):\s*(.*)", line)
         if match and match[1] == "sources":
             values["sources"] += match[2].split()
         elif match:
             values[match[1]] = match[2].split()
     sources = [source]
     for pattern in values["sources"]:
-        found = sorted(ROOT.glob(pattern))
-        if not found:
+        paths = sorted(ROOT.glob(pattern))
+        if not paths:
             raise SystemExit(f"{source.name}: no file matches {pattern}")
-        sources += [path for path in found if path not in sources]
+        sources += [path for path in paths if path not in sources]
     cflags, libs = [], []
-    for name in values["libs"]:
+    for name in [*values["libs"], *filter(found, values["optional"])]:
         cflags += [f"-D{LIBRARIES[name]}=1", *pkg_config("--cflags", name)]
         libs += pkg_config("--libs", name)
     return [

@@ -19,6 +19,12 @@
 #ifdef TORCHDALI_HAVE_OPENJPEG
 #include <openjpeg.h>
 #endif
+#ifdef TORCHDALI_HAVE_AVIF
+#include <avif/avif.h>
+#endif
+#ifdef TORCHDALI_HAVE_JXL
+#include <jxl/decode.h>
+#endif
 
 #define TORCHDALI_STRING_(x) #x
 #define TORCHDALI_STRING(x) TORCHDALI_STRING_(x)
@@ -61,6 +67,19 @@ constexpr Codec kCodecs[] = {
      "", ""},
 #else
     {"JPEG 2000", "", "", "libopenjp2-7-dev (2.5 or newer)"},
+#endif
+#ifdef TORCHDALI_HAVE_AVIF
+    {"AVIF",
+     "libavif " TORCHDALI_STRING(AVIF_VERSION_MAJOR) "." TORCHDALI_STRING(
+         AVIF_VERSION_MINOR) "." TORCHDALI_STRING(AVIF_VERSION_PATCH),
+     "", ""},
+#else
+    {"AVIF", "", "", "libavif-dev"},
+#endif
+#ifdef TORCHDALI_HAVE_JXL
+    {"JPEG XL", "libjxl", "", ""},
+#else
+    {"JPEG XL", "", "", "libjxl-dev"},
 #endif
 };
 

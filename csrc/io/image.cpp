@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr const char* kDecoded = "JPEG, PNG, BMP, PNM, TIFF, WebP and JPEG 2000";
+constexpr const char* kDecoded = "JPEG, PNG, BMP, PNM, TIFF, WebP, JPEG 2000, AVIF and JPEG XL";
 
 bool starts_with(Bytes bytes, std::string_view signature, size_t at = 0) {
   return bytes.size() >= at + signature.size() &&
@@ -37,13 +37,23 @@ bool is_jpeg2000(Bytes b) {
          starts_with(b, "\xFF\x4F\xFF\x51"sv);            // a bare codestream
 }
 
+// AVIF is one of the compatible brands (ISO/IEC 14496-12, 4.3).
+bool is_avif(Bytes b) {
+  if (!starts_with(b, "ftyp"sv, 4)) return false;
+  const size_t size = std::min<size_t>(b[2] << 8 | b[3], b.size());  // has a few brands
+  for (size_t at = 8; at + 4 <= size; at += 4)
+    if (starts_with(b, "avif"sv, at) || starts_with(b, "avis"sv, at)) return true;
+  return false;
+}
+
+bool is_jxl(Bytes b) {
+  return starts_with(b, "\xFF\x0A"sv) || starts_with(b, "\0\0\0\x0CJXL \r\n\x87\n"sv);
+}
+
 // Names of formats that are recognized but not decoded, or nullptr.
 const char* unsupported_format(Bytes b) {
   if (starts_with(b, "GIF87a"sv) || starts_with(b, "GIF89a"sv)) return "GIF";
   if (starts_with(b, "P7\n"sv)) return "PAM";
-  if (starts_with(b, "\xFF\x0A"sv) || starts_with(b, "\0\0\0\x0CJXL \r\n\x87\n"sv))
-    return "JPEG XL";
-  if (starts_with(b, "ftypavif"sv, 4) || starts_with(b, "ftypavis"sv, 4)) return "AVIF";
   if (starts_with(b, "ftyphei"sv, 4) || starts_with(b, "ftypmif1"sv, 4)) return "HEIF";
   return nullptr;
 }
@@ -64,7 +74,8 @@ std::string first_bytes(Bytes bytes) {
 }  // namespace
 
 const char* image_format_name(ImageFormat format) {
-  constexpr const char* kNames[] = {"JPEG", "PNG", "BMP", "PNM", "TIFF", "WebP", "JPEG 2000"};
+  constexpr const char* kNames[] = {"JPEG", "PNG",       "BMP",  "PNM",    "TIFF",
+                                    "WebP", "JPEG 2000", "AVIF", "JPEG XL"};
   return kNames[static_cast<int>(format)];
 }
 
@@ -94,6 +105,8 @@ ImageInfo peek_image(Bytes bytes) {
   if (is_tiff(bytes)) return peek_tiff(bytes);
   if (is_webp(bytes)) return peek_webp(bytes);
   if (is_jpeg2000(bytes)) return peek_jpeg2000(bytes);
+  if (is_avif(bytes)) return peek_avif(bytes);
+  if (is_jxl(bytes)) return peek_jxl(bytes);
   if (const char* name = unsupported_format(bytes))
     raise(ErrorKind::kUnsupported, "this is ", name, ", which torchdali does not decode ",
           "yet, only ", kDecoded, ". Convert the file, or leave it out");
@@ -130,6 +143,8 @@ void decode_image(Bytes bytes, const ImageInfo& info, const DecodeOptions& optio
     case ImageFormat::kTiff: return decode_tiff(bytes, info, target);
     case ImageFormat::kWebp: return decode_webp(bytes, info, target);
     case ImageFormat::kJpeg2000: return decode_jpeg2000(bytes, info, target);
+    case ImageFormat::kAvif: return decode_avif(bytes, info, target);
+    case ImageFormat::kJpegXl: return decode_jxl(bytes, info, target);
   }
 }
 

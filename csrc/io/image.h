@@ -19,7 +19,17 @@ class Index;  // io/jpeg_decoder/index/index.h
 
 using Bytes = std::span<const uint8_t>;
 
-enum class ImageFormat : int8_t { kJpeg, kPng, kBmp, kPnm, kTiff, kWebp, kJpeg2000 };
+enum class ImageFormat : int8_t {
+  kJpeg,
+  kPng,
+  kBmp,
+  kPnm,
+  kTiff,
+  kWebp,
+  kJpeg2000,
+  kAvif,
+  kJpegXl
+};
 const char* image_format_name(ImageFormat format);  // "JPEG", ...
 
 // The contents of the header. Sizes are those of the stored pixels, before orientation.

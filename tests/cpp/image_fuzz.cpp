@@ -5,10 +5,13 @@
 // sources: csrc/io/*.cpp csrc/io/formats/*.cpp csrc/io/jpeg_decoder/**/*.cpp csrc/kernels/jpeg/*.cpp
 // sources: csrc/core/cpu_features.cpp
 // libs: libjpeg libpng libtiff-4 libwebp libopenjp2
+// optional: libavif libjxl
 // sanitizers: address
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -207,6 +210,13 @@ File make_pnm(char kind, const char* max) {
   return {text.begin(), text.end()};
 }
 
+[[maybe_unused]] File read_file(const char* path) {
+  std::ifstream in(path, std::ios::binary);
+  const File file((std::istreambuf_iterator<char>(in)), {});
+  EXPECT(!file.empty());
+  return file;
+}
+
 std::vector<File> seeds() {
   std::vector<File> files;
   for (bool progressive : {false, true}) {
@@ -231,6 +241,13 @@ std::vector<File> seeds() {
     if (!bitmap) files.push_back(make_pnm(kind, "4000"));
   }
   for (File& file : library_files()) files.push_back(std::move(file));
+#ifdef TORCHDALI_HAVE_AVIF
+  files.push_back(read_file("tests/data/images/rgba8.avif"));
+#endif
+#ifdef TORCHDALI_HAVE_JXL
+  files.push_back(read_file("tests/data/images/rgb8_turned.jxl"));
+  files.push_back(read_file("tests/data/images/rgba8.jxl"));
+#endif
   return files;
 }
 

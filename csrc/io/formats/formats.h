@@ -15,6 +15,8 @@ ImageInfo peek_pnm(Bytes bytes);
 ImageInfo peek_tiff(Bytes bytes);
 ImageInfo peek_webp(Bytes bytes);
 ImageInfo peek_jpeg2000(Bytes bytes);
+ImageInfo peek_avif(Bytes bytes);
+ImageInfo peek_jxl(Bytes bytes);
 
 // `info` of the file; `target` is of the picture at 1 / options.scale.
 void decode_jpeg(Bytes bytes, const ImageInfo& info, const DecodeOptions& options,
@@ -25,6 +27,8 @@ void decode_pnm(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_tiff(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_webp(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 void decode_jpeg2000(Bytes bytes, const ImageInfo& info, PixelTarget& target);
+void decode_avif(Bytes bytes, const ImageInfo& info, PixelTarget& target);
+void decode_jxl(Bytes bytes, const ImageInfo& info, PixelTarget& target);
 
 // Raises an error for sizes that are zero, or too large for `bytes` even at the best compression of
 // the format, before any memory is allocated.

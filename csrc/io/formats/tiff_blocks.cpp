@@ -58,7 +58,8 @@ TiffBlocks::TiffBlocks(Bytes bytes, const TiffHeader& header, ScratchMemory& scr
   // The limit of one allocation: tables that grow with the image or the file, and buffers of codecs
   // for a block.
   constexpr tmsize_t kBuffers = tmsize_t{64} << 20, kBytesPerPixel = 16;
-  const auto pixels = static_cast<tmsize_t>(header.height * header.width);
+  constexpr tmsize_t kManyPixels = tmsize_t{1} << 40;
+  const auto pixels = std::min(static_cast<tmsize_t>(header.height * header.width), kManyPixels);
   const std::unique_ptr<TIFFOpenOptions, void (*)(TIFFOpenOptions*)> options(TIFFOpenOptionsAlloc(),
                                                                              TIFFOpenOptionsFree);
   TORCHDALI_CHECK_KIND(kRuntime, options, "libtiff is out of memory");
@@ -132,10 +133,11 @@ void TiffBlocks::find_grid() {
   }
   grid_.width = width;
   grid_.height = height;
-  // Tiles are padded to their size, so they may be larger than a small image.
-  constexpr int64_t kPaddedPixels = int64_t{1} << 22;
-  const int64_t most = std::max(kPaddedPixels, header_.height * header_.width);
-  TORCHDALI_CHECK_KIND(kData, height > 0 && width > 0 && height <= most / width,
+  // A row of blocks is read at once. Tiles are padded, so it may be larger than a small image.
+  constexpr int64_t kPaddedPixels = int64_t{1} << 24;
+  const int64_t most = 2 * header_.height * header_.width + kPaddedPixels;
+  TORCHDALI_CHECK_KIND(kData,
+                       height > 0 && width > 0 && height <= most / (header_.width + int64_t{width}),
                        "the TIFF file is broken: its blocks have ", height, " x ", width,
                        " pixels, the image ", header_.height, " x ", header_.width);
   if (header_.is_converted()) {

@@ -74,7 +74,7 @@ SchemaBuilder& add_cache_args(SchemaBuilder& schema) {
 }
 
 TORCHDALI_OPERATOR("decoders.image")
-    .doc("Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP and JPEG 2000.")
+    .doc("Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP, JPEG 2000, AVIF and JPEG XL.")
     .input("data", "The bytes of an image file, uint8, 1-D.")
     .output("image", "The image, layout \"HWC\".")
     .with(add_image_decoder_args)

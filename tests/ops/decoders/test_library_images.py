@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from PIL import Image
 
 from torchdali import types
 
+OPERATORS = ["decoders.image", "decoders.image_slice", "peek_image_shape"]
 FILES = library_files()
 NAMES = ["tiff_rgb8", "webp_lossy", "jp2_rgb8", "tiff_palette4", "tiff_rgb8_tiles", "jp2_gray16"]
 CASES = [
@@ -218,6 +220,35 @@ def test_sycc_is_converted_to_rgb_and_its_luma_is_gray():
     assert difference.max() < 0.51
     gray = one(FILES["jp2_sycc"], output_type=types.GRAY)
     assert np.array_equal(gray, RGB_SAMPLES[..., :1])
+
+
+IMAGES = Path(__file__).resolve().parents[2] / "data" / "images"
+
+
+def stored(component: int, height: int, width: int, bits: int) -> np.ndarray:
+    """Samples of a component of the files of tests/cpp/library_files.h."""
+    i = np.arange(height * width)
+    return ((i * 37 + i * i // 11 + component * 50) % 2**bits).reshape(height, width)
+
+
+def test_subsampled_chroma_is_repeated():
+    data = (IMAGES / "sycc_420.jp2").read_bytes()
+    y, cb, cr = (stored(c, *((15, 19) if c else (29, 37)), 8) for c in range(3))
+    cb, cr = (np.repeat(np.repeat(c, 2, 0), 2, 1)[:29, :37] - 128.0 for c in (cb, cr))
+    rgb = np.stack([y + 1.402 * cr, y - 0.344136 * cb - 0.714136 * cr, y + 1.772 * cb], axis=2)
+    whole = one(data)
+    assert np.abs(whole - rgb.clip(0, 255)).max() < 0.51
+    for top, bottom, left, right in regions(29, 37):
+        box = {"start": [top, left], "end": [bottom, right], "axes": [0, 1]}
+        part = decode("decoders.image_slice", [data], **box)[0]
+        assert np.array_equal(part, whole[top:bottom, left:right]), (top, bottom, left, right)
+
+
+def test_jp2_of_12_bits_spans_the_range_of_the_type():
+    data = (IMAGES / "rgb12.jp2").read_bytes()
+    samples = np.stack([stored(c, 29, 37, 12) for c in range(3)], axis=2)
+    assert np.array_equal(one(data, dtype=types.UINT16), (samples * 65535 + 2047) // 4095)
+    assert np.array_equal(one(data), samples >> 4)  # as in DALI
 
 
 def test_first_page_of_several_is_decoded():
