@@ -44,6 +44,38 @@ LIBRARIES = (
         ("LICENSE.md", "README.ijg"),
         ("-DENABLE_SHARED=OFF", "-DWITH_TURBOJPEG=OFF", "-DREQUIRE_SIMD=ON"),
     ),
+    # Compressions that other libraries do are left out, except deflate and JPEG.
+    Library(
+        "libtiff",
+        "tiff",
+        "libtiff",
+        ("LICENSE.md",),
+        (
+            "-DBUILD_SHARED_LIBS=OFF",
+            *(f"-D{name}=OFF" for name in ("cxx", "jbig", "lerc", "libdeflate", "lzma")),
+            *(f"-D{name}=OFF" for name in ("webp", "zstd", "tiff-contrib", "tiff-docs")),
+            *(f"-D{name}=OFF" for name in ("tiff-tests", "tiff-tools")),
+        ),
+    ),
+    Library(
+        "libwebp",
+        "libwebp",
+        "BSD-3-Clause",
+        ("COPYING", "PATENTS"),
+        (
+            "-DBUILD_SHARED_LIBS=OFF",
+            *(f"-DWEBP_BUILD_{name}=OFF" for name in ("ANIM_UTILS", "CWEBP", "DWEBP", "EXTRAS")),
+            *(f"-DWEBP_BUILD_{name}=OFF" for name in ("GIF2WEBP", "IMG2WEBP", "LIBWEBPMUX")),
+            *(f"-DWEBP_BUILD_{name}=OFF" for name in ("VWEBP", "WEBPINFO", "WEBPMUX")),
+        ),
+    ),
+    Library(
+        "OpenJPEG",
+        "openjpeg2",
+        "BSD-2-Clause",
+        ("LICENSE",),
+        ("-DBUILD_SHARED_LIBS=OFF", "-DBUILD_CODEC=OFF", "-DBUILD_TESTING=OFF"),
+    ),
 )
 
 
