@@ -76,6 +76,8 @@ def write(folder, files=2, **options):
     return str(folder)
 
 
+OPERATORS = ["readers.arrow", "readers.parquet"]
+
 SOURCES = {
     "readers.parquet": lambda folder: {
         "paths": write(folder),
