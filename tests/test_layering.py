@@ -37,8 +37,8 @@ VOCABULARY = {
 # The floors of the package: a module imports from its own floor or from lower ones, never in a
 # cycle. A name stands for a module or a package with all that is in it.
 FLOORS: list[set[str]] = [
-    {"_build_info", "_common", "errors", "pickling", "stats"},
-    {"_C", "_engine", "_shm", "_workers", "info", "profiling", "python_function_plugin"},
+    {"_build_info", "_common", "_storage", "errors", "pickling", "stats"},
+    {"_C", "_engine", "_shm", "_workers", "info", "profiling", "python_function_plugin", "storage"},
     {"tensors"},
     {"_graph", "data_node", "graph", "math", "types"},
     {"_sources"},

@@ -12,7 +12,19 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchdali import backend, data_node, errors, fn, math, ops, pipeline, stats, tensors, types
+    from torchdali import (
+        backend,
+        data_node,
+        errors,
+        fn,
+        math,
+        ops,
+        pipeline,
+        stats,
+        storage,
+        tensors,
+        types,
+    )
     from torchdali._build_info import VERSION as __version__
     from torchdali._common.sample import SampleContext, current_sample
     from torchdali.data_node import newaxis
@@ -43,6 +55,7 @@ __all__ = [
     "pipeline_def",
     "profile",
     "stats",
+    "storage",
     "tensors",
     "types",
 ]

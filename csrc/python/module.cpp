@@ -13,4 +13,5 @@ NB_MODULE(_C, m) {
   torchdali::bind_trace(m);
   torchdali::bind_attempt(m);
   torchdali::bind_tables(m);
+  torchdali::bind_storage(m);
 }

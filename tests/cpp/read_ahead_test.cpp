@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReadAhead: returns the bytes of files for any order and number of threads; drops reads that fail,
 // are not taken or do not fit; stops if no read waits.
-// sources: csrc/io/storage/*.cpp
+// sources: csrc/io/storage/*.cpp csrc/io/content_hash.cpp
 // sanitizers: address thread
 #include "io/storage/read_ahead.h"
 
@@ -38,6 +38,7 @@ void* operator new(size_t size) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // this new takes from malloc()
 void operator delete(void* memory) noexcept { std::free(memory); }          // NOLINT
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }  // NOLINT
 

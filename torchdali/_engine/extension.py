@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from torchdali._common import sample
+from torchdali._storage import options
 
 __all__ = ["_C", "build_info"]
 
@@ -59,3 +60,4 @@ except ImportError as error:
     ) from error
 
 sample.set_engine(_C.current_sample)
+options.connect_engine(_C.set_storage, _C.begin_storage_in_child)

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchdali import _shm
+from torchdali._storage import options as storage_options
 from torchdali._workers import server
 from torchdali._workers.task_errors import MAX_TEXT, pickled, traceback_text
 
@@ -185,6 +186,7 @@ class ProcessEnvironment:
         self._argv = list(sys.argv)
         self._environment = dict(os.environ)
         self._processors = os.sched_getaffinity(0)
+        self._storage = storage_options.pack()
         self._umask = os.umask(0o77)
         os.umask(self._umask)
         try:
@@ -204,6 +206,7 @@ class ProcessEnvironment:
         with contextlib.suppress(OSError):
             if self._folder is not None:
                 os.chdir(self._folder)
+        storage_options.unpack(self._storage)
 
 
 def _serve(channel: socket.socket) -> None:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/interruption.h"
 #include "executor/graph/operator_error.h"
 #include "executor/graph/passes.h"
 #include "executor/run/batch_runner.h"
@@ -62,6 +63,7 @@ class Executor::Iteration final : public Job, public IterationData {
     });
   }
   void run(int stage, int task, int worker) override {
+    const InterruptionScope scope(cancelled);
     const ExecutionPlan& plan = executor_.plan_;
     if (stage % 2 == 0) executor_.runners_[worker]->run(*this, stage / 2, task);
     else

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "core/error.h"
 
@@ -66,8 +67,9 @@ void DirectFile::read(void* to, int64_t count, int64_t offset) const {
   }
 }
 
-std::unique_ptr<const InputFile> open_direct(const std::string& path) {
-  if (is_remote(path)) return open_input(path);
+std::unique_ptr<const InputFile> open_direct(const std::string& path,
+                                             std::shared_ptr<KnownVersions> known) {
+  if (is_remote(path)) return open_input(path, std::move(known));
   return std::make_unique<DirectFile>(std::string(local_path(path)));
 }
 

@@ -26,6 +26,7 @@ class DirectFile final : public InputFile {
 };
 
 // Opens a path for reading past the page cache, or a URL, for which there is no such cache.
-std::unique_ptr<const InputFile> open_direct(const std::string& path);
+std::unique_ptr<const InputFile> open_direct(const std::string& path,
+                                             std::shared_ptr<KnownVersions> known = nullptr);
 
 }  // namespace torchdali::io

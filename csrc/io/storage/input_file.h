@@ -6,8 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+
+#include "io/storage/transport.h"
 
 namespace torchdali::io {
 
@@ -28,6 +32,8 @@ class InputFile {
   // Reads the bytes from `offset` to the end into allocate(count); returns their number. A remote
   // file is read by one request, without one for its size.
   virtual int64_t read_rest(int64_t offset, const std::function<void*(int64_t)>& allocate) const;
+  // The bytes from `offset` on, without a copy where that is possible. A `count` of -1: to the end.
+  virtual SharedBytes read_shared(int64_t offset, int64_t count) const;
 };
 
 // Whether `path` is a URL of a remote file: "s3://bucket/key". "file:///a/b" is the local file
@@ -36,7 +42,24 @@ bool is_remote(std::string_view path);
 // `path` without "file://".
 std::string_view local_path(std::string_view path);
 
+// Which versions of remote objects a reader has read. If they are in the cache, the store is not
+// asked again whether they have changed. Any thread.
+class KnownVersions {
+ public:
+  // 0: none.
+  uint64_t of(const std::string& url) const;
+  void set(const std::string& url, uint64_t version);
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<uint64_t, uint64_t> by_hash_;  // of the URL
+};
+
 // Opens a path or a URL. Raises kFile, naming it, if that fails.
-std::unique_ptr<const InputFile> open_input(const std::string& path);
+std::unique_ptr<const InputFile> open_input(const std::string& path,
+                                            std::shared_ptr<KnownVersions> known = nullptr);
+
+// The whole text of a path or a URL.
+std::string read_text(const std::string& path);
 
 }  // namespace torchdali::io

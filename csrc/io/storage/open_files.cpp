@@ -4,11 +4,12 @@
 namespace torchdali::io {
 
 std::shared_ptr<const InputFile> OpenFiles::open(const std::string& path) {
-  if (capacity_ == 0) return open_file_(path);
+  if (capacity_ == 0) return open_file_(path, known_);
   if (auto file = find(path)) return file;
   // Without the mutex: opening may wait for the network.
-  std::shared_ptr<const InputFile> opened = open_file_(path);
+  std::shared_ptr<const InputFile> opened = open_file_(path, known_);
   const std::lock_guard lock(mutex_);
+  if (is_remote(path)) return remote_.emplace(path, opened).first->second;
   if (by_path_.contains(path)) return opened;  // another thread was faster
   entries_.push_front({path, opened});
   by_path_.emplace(entries_.front().path, entries_.begin());
@@ -21,6 +22,7 @@ std::shared_ptr<const InputFile> OpenFiles::open(const std::string& path) {
 
 std::shared_ptr<const InputFile> OpenFiles::find(const std::string& path) {
   const std::lock_guard lock(mutex_);
+  if (const auto found = remote_.find(path); found != remote_.end()) return found->second;
   const auto found = by_path_.find(path);
   if (found == by_path_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);

@@ -14,12 +14,14 @@
 
 namespace torchdali::io {
 
-using OpenInput = std::unique_ptr<const InputFile> (*)(const std::string& path);
+using OpenInput = std::unique_ptr<const InputFile> (*)(const std::string& path,
+                                                       std::shared_ptr<KnownVersions> known);
 
 // Any thread.
 class OpenFiles {
  public:
-  // 0: nothing is kept. `open_file` opens a path or a URL.
+  // 0: nothing is kept. Remote files have no descriptor, and do not count: all of them are kept.
+  // `open_file` opens a path or a URL.
   explicit OpenFiles(size_t capacity, OpenInput open_file = open_input)
       : capacity_(capacity), open_file_(open_file) {}
 
@@ -36,8 +38,10 @@ class OpenFiles {
   const size_t capacity_;
   const OpenInput open_file_;
   std::mutex mutex_;
-  std::list<Entry> entries_;  // the one that was used last is first
+  std::list<Entry> entries_;  // local ones; the one that was used last is first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_path_;
+  std::unordered_map<std::string, std::shared_ptr<const InputFile>> remote_;
+  const std::shared_ptr<KnownVersions> known_ = std::make_shared<KnownVersions>();
 };
 
 }  // namespace torchdali::io

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/interruption.h"
 
 namespace torchdali::io {
 namespace {
@@ -25,6 +25,10 @@ namespace {
 // on.
 constexpr double kWeight = 1.0 / 32;
 constexpr double kOn = 0.2, kOff = 0.02;
+// How often a thread that waits for a read looks whether it is interrupted.
+constexpr auto kSlice = std::chrono::milliseconds(50);
+// The size of remote files of which none was read yet.
+constexpr int64_t kFirstGuess = int64_t{1} << 20;
 // How long closing waits for reads in progress.
 constexpr auto kGrace = std::chrono::milliseconds(500);
 
@@ -63,35 +67,43 @@ struct ReadAhead::State {
   State(const ReadAheadOptions& o, std::shared_ptr<OpenFiles> f)
       : options(o), files(std::move(f)) {}
 
+  // Memory that several reads share. It is free when all of them are taken or dropped.
+  struct Memory {
+    int64_t bytes = 0;
+    int reads = 0;
+  };
   enum class Step { kReading, kDone };
   struct Read {
     Step step = Step::kReading;
     bool wanted = true;    // not dropped
     bool awaited = false;  // a worker is in take()
     ReadBytes bytes;       // null if it failed
+    std::shared_ptr<Memory> memory;
   };
+  using Reads = std::vector<std::shared_ptr<Read>>;
 
   const ReadAheadOptions options;
   const std::shared_ptr<OpenFiles> files;
   // The share of recent reads that waited. Initially so large that it takes a hundred fast reads to
   // fall below the limit.
   std::atomic<double> share = 3 * kOn;
-  std::atomic<bool> active = true;
+  std::atomic<bool> active = true, has_remote = false;
   // Protects the other members.
   mutable std::mutex mutex;
   std::condition_variable work, done, room;
-  std::deque<std::pair<int64_t, ReadRequest>> queue;  // sorted by number
-  std::map<int64_t, std::shared_ptr<Read>> reads;     // started, and not taken
-  std::atomic<size_t> pending = 0;                    // of both; read without the mutex
-  int64_t bytes = 0;                                  // of the buffers in `reads`
+  ReadQueue queue;
+  std::map<int64_t, std::shared_ptr<Read>> reads;  // started, and not taken
+  std::atomic<size_t> pending = 0;                 // of both; read without the mutex
+  int64_t bytes = 0;                               // of the buffers in `reads`
+  int64_t typical_size = kFirstGuess;              // of remote files that are read whole
   int threads = 0, idle = 0;
-  bool closing = false;
+  std::atomic<bool> closing = false;  // written with the mutex
 
   void note(bool waited) {
     const double now = share.load(std::memory_order_relaxed);
     const double next = now + kWeight * ((waited ? 1.0 : 0.0) - now);
     share.store(next, std::memory_order_relaxed);  // one of two at a time may be lost
-    if (options.always) return;
+    if (options.always || has_remote.load(std::memory_order_relaxed)) return;
     if (next > kOn) active.store(true, std::memory_order_relaxed);
     else if (next < kOff) active.store(false, std::memory_order_relaxed);
   }
@@ -100,10 +112,66 @@ struct ReadAhead::State {
   // Releases what a read that is never taken has reserved. The caller holds the mutex.
   void drop(Read& read) {
     read.wanted = false;
-    bytes -= read.bytes.size_;
+    release(read);
     read.bytes = {};
   }
+  void release(Read& read) {
+    if (read.memory != nullptr && --read.memory->reads == 0) bytes -= read.memory->bytes;
+    read.memory = nullptr;
+  }
+  bool reserve(std::unique_lock<std::mutex>& lock, int64_t size, const Reads& of);
+  SharedBytes read_range(const std::vector<ReadQueue::Item>& group, const Reads& of,
+                         int64_t& reserved, bool& waited);
+  int most_threads() const {
+    return has_remote ? options.max_remote_threads : options.max_threads;
+  }
 };
+
+// Waits until `size` bytes can be held, and reserves them. False if a worker waits for one of the
+// reads, which it can do by itself, or if none is wanted. The caller holds the mutex.
+bool ReadAhead::State::reserve(std::unique_lock<std::mutex>& lock, int64_t size,
+                               const Reads& of) {
+  const auto any = [&](auto state) { return std::any_of(of.begin(), of.end(), state); };
+  const auto is_wanted = [](const auto& read) { return read->wanted; };
+  const auto is_awaited = [](const auto& read) { return read->awaited; };
+  const auto fits = [&] { return size <= options.max_bytes - bytes; };
+  if (size < 0 || size > options.max_bytes) return false;
+  room.wait(lock, [&] { return fits() || !any(is_wanted) || any(is_awaited) || closing; });
+  if (!any(is_wanted) || !fits()) return false;
+  bytes += size;
+  return true;
+}
+
+// Reads the range of a group, which is one file or neighbours in one. Returns its bytes.
+SharedBytes ReadAhead::State::read_range(const std::vector<ReadQueue::Item>& group,
+                                         const Reads& of, int64_t& reserved, bool& waited) {
+  const ReadRequest& first = group.front().request;
+  const WaitProbe opening(true);
+  const auto file = files->open(first.path);
+  waited = opening.waited();
+  // Of a remote file that is read whole, the size is known when it has come.
+  const bool guess = first.size < 0 && is_remote(first.path);
+  int64_t size = first.size;
+  for (const auto& [number, request] : group)
+    size = std::max(size, request.offset + request.size - first.offset);
+  if (size < 0 && !guess) size = file->size_bytes() - first.offset;
+  std::unique_lock lock(mutex);
+  if (guess) size = std::min(typical_size, options.max_bytes);
+  if (!reserve(lock, size, of)) return {};
+  reserved = size;
+  lock.unlock();
+  const WaitProbe reading(true);
+  SharedBytes range = file->read_shared(first.offset, guess ? -1 : size);
+  waited = waited || reading.waited();
+  if (guess) {
+    lock.lock();
+    typical_size += (range.size - typical_size) / 8;
+    bytes += range.size - reserved;
+    reserved = range.size;
+    if (range.size > options.max_bytes) range = {};
+  }
+  return range;
+}
 
 ReadAhead::ReadAhead(const ReadAheadOptions& options, std::shared_ptr<OpenFiles> files)
     : state_(std::make_shared<State>(options, std::move(files))) {}
@@ -132,12 +200,23 @@ void ReadAhead::start_thread(const std::shared_ptr<State>& state) {
 }
 
 void ReadAhead::announce(int64_t number, ReadRequest request) {
+  std::vector<ReadQueue::Item> items;
+  items.push_back({number, std::move(request)});
+  announce(std::move(items));
+}
+
+void ReadAhead::announce(std::vector<ReadQueue::Item> items) {
+  if (items.empty()) return;
   State& s = *state_;
   const std::lock_guard lock(s.mutex);
-  s.queue.emplace_back(number, std::move(request));
+  const auto count = static_cast<int>(std::min<size_t>(items.size(), INT32_MAX));
+  for (ReadQueue::Item& item : items) {
+    if (!s.has_remote && is_remote(item.request.path)) s.has_remote = s.active = true;
+    s.queue.push(item.number, std::move(item.request));
+  }
   s.count();
-  if (s.idle > 0) s.work.notify_one();
-  else if (s.threads == 0) start_thread(state_);
+  for (int i = 0; i < std::min(count, s.idle); ++i) s.work.notify_one();
+  if (s.threads == 0) start_thread(state_);
 }
 
 void ReadAhead::clear() {
@@ -155,27 +234,25 @@ ReadBytes ReadAhead::take(int64_t number) {
   // This number was announced before.
   if (s.pending.load(std::memory_order_relaxed) == 0) return {};
   std::unique_lock lock(s.mutex);
-  while (!s.queue.empty() && s.queue.front().first < number - kBehind) s.queue.pop_front();
+  s.queue.erase_before(number - kBehind);
   while (!s.reads.empty() && s.reads.begin()->first < number - kBehind) {
     s.drop(*s.reads.begin()->second);
     s.reads.erase(s.reads.begin());
   }
   const auto found = s.reads.find(number);
   if (found == s.reads.end()) {
-    const auto queued =
-        std::lower_bound(s.queue.begin(), s.queue.end(), number,
-                         [](const auto& entry, int64_t n) { return entry.first < n; });
-    if (queued != s.queue.end() && queued->first == number) s.queue.erase(queued);
+    s.queue.erase(number);
     s.count();
     return {};
   }
   const std::shared_ptr<State::Read> read = found->second;
   read->awaited = true;
   s.room.notify_all();
-  s.done.wait(lock, [&] { return read->step == State::Step::kDone; });
+  while (!s.done.wait_for(lock, kSlice, [&] { return read->step == State::Step::kDone; }))
+    TORCHDALI_CHECK_KIND(kRuntime, !interrupted(), "the pipeline was closed");
   s.reads.erase(number);
   s.count();
-  s.bytes -= read->bytes.size_;
+  s.release(*read);
   s.room.notify_all();
   return std::move(read->bytes);
 }
@@ -194,6 +271,8 @@ int64_t ReadAhead::held_bytes() const {
 
 void ReadAhead::loop(const std::shared_ptr<State>& state) {
   State& s = *state;
+  may_hang = true;
+  const InterruptionScope scope(s.closing);
   std::unique_lock lock(s.mutex);
   while (!s.closing) {
     if (s.queue.empty()) {
@@ -202,43 +281,30 @@ void ReadAhead::loop(const std::shared_ptr<State>& state) {
       --s.idle;
       continue;
     }
-    const auto [number, request] = std::move(s.queue.front());
-    s.queue.pop_front();
-    std::shared_ptr<State::Read> read;
+    std::vector<ReadQueue::Item> group;
+    State::Reads reads;
     try {
-      read = std::make_shared<State::Read>();
-      s.reads.emplace(number, read);
-    } catch (const std::bad_alloc&) {  // the worker reads it itself
+      group = s.queue.pop(s.options.max_bytes - s.bytes);
+      for (const auto& item : group) {
+        reads.push_back(std::make_shared<State::Read>());
+        s.reads.emplace(item.number, reads.back());
+      }
+    } catch (const std::bad_alloc&) {  // workers read by themselves
+      s.queue.drop_first();
+      for (const auto& read : reads) read->step = State::Step::kDone;
       s.count();
+      s.done.notify_all();
       continue;
     }
     lock.unlock();
 
-    ReadBytes bytes;
+    SharedBytes bytes;
     int64_t reserved = 0;
     bool waited = false;  // for storage, not for free memory
+    std::shared_ptr<State::Memory> memory;
     try {
-      const WaitProbe opening(true);
-      const auto file = s.files->open(request.path);
-      waited = opening.waited();
-      const int64_t size = request.size >= 0 ? request.size : file->size_bytes() - request.offset;
-      lock.lock();
-      // Wait until earlier reads are taken, unless a worker waits for this one.
-      const auto fits_now = [&] { return size <= s.options.max_bytes - s.bytes; };
-      if (size >= 0 && size <= s.options.max_bytes)
-        s.room.wait(lock,
-                    [&] { return fits_now() || !read->wanted || read->awaited || s.closing; });
-      const bool fits = read->wanted && size >= 0 && fits_now();
-      if (fits) s.bytes += reserved = size;
-      lock.unlock();
-      if (fits) {
-        auto data = std::make_shared_for_overwrite<std::byte[]>(static_cast<size_t>(size));
-        const WaitProbe reading(true);
-        file->read(data.get(), size, request.offset);
-        waited = waited || reading.waited();
-        bytes.data_ = std::move(data);
-        bytes.size_ = size;
-      }
+      bytes = s.read_range(group, reads, reserved, waited);
+      memory = std::make_shared<State::Memory>();
     } catch (const Error&) {  // the worker reads it again
       bytes = {};
     } catch (const std::bad_alloc&) {
@@ -248,13 +314,22 @@ void ReadAhead::loop(const std::shared_ptr<State>& state) {
 
     lock.lock();
     s.bytes -= reserved;
-    if (read->wanted) {
-      read->bytes = std::move(bytes);
-      s.bytes += read->bytes.size_;
+    for (size_t i = 0; i < reads.size(); ++i) {
+      State::Read& read = *reads[i];
+      read.step = State::Step::kDone;
+      if (!read.wanted || bytes.data == nullptr) continue;
+      const ReadRequest& request = group[i].request;
+      read.bytes.bytes_ = request.size < 0
+                              ? bytes
+                              : bytes.part(request.offset - group.front().request.offset,
+                                           request.size);
+      read.memory = memory;
+      ++memory->reads;
     }
-    read->step = State::Step::kDone;
+    if (memory != nullptr && memory->reads > 0) s.bytes += memory->bytes = bytes.size;
     s.done.notify_all();
-    if (waited && !s.queue.empty() && s.idle == 0 && s.threads < s.options.max_threads)
+    s.room.notify_all();
+    if (waited && !s.queue.empty() && s.idle == 0 && s.threads < s.most_threads())
       start_thread(state);
   }
   --s.threads;

@@ -8,35 +8,30 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "io/storage/open_files.h"
+#include "io/storage/read_queue.h"
 
 namespace torchdali::io {
-
-// A part of a file.
-struct ReadRequest {
-  std::string path;
-  int64_t offset = 0;
-  int64_t size = -1;  // to the end of the file
-};
 
 // Bytes that were read ahead; converts to false if there are none.
 class ReadBytes {
  public:
   ReadBytes() = default;
-  explicit operator bool() const { return data_ != nullptr; }
-  const std::byte* data() const { return data_.get(); }
-  int64_t size() const { return size_; }
+  explicit operator bool() const { return bytes_.data != nullptr; }
+  const std::byte* data() const { return bytes_.data.get(); }
+  int64_t size() const { return bytes_.size; }
 
  private:
   friend class ReadAhead;
-  std::shared_ptr<const std::byte[]> data_;  // NOLINT(modernize-avoid-c-arrays)
-  int64_t size_ = 0;
+  SharedBytes bytes_;  // several may share memory
 };
 
 struct ReadAheadOptions {
   bool always = false;  // not only while reads block
   int max_threads = 16;
+  int max_remote_threads = 64;  // as soon as a remote file was announced
   int64_t max_bytes = int64_t{256} << 20;
 };
 
@@ -46,7 +41,7 @@ struct ReadAheadOptions {
 //
 // It starts with one thread. While reads block (its own and those that workers report), it starts
 // more. When few reads block, because the files are in the page cache, active() is false, and there
-// is no overhead.
+// is no overhead. Remote files are always read ahead.
 class ReadAhead {
  public:
   ReadAhead(const ReadAheadOptions& options, std::shared_ptr<OpenFiles> files);
@@ -57,13 +52,16 @@ class ReadAhead {
 
   // Whether announce() is useful. Any thread.
   bool active() const;
-  // Called by one thread. `number` is larger than all previous ones since clear().
+  // Called by one thread. Numbers increase, also from call to call, until clear(). Requests for
+  // parts of a remote file that are announced together may become one.
+  void announce(std::vector<ReadQueue::Item> items);
   void announce(int64_t number, ReadRequest request);
   // Drops everything. No thread may be in take().
   void clear();
 
   // Returns the bytes if they were read or are being read; otherwise nothing, and they will not be
-  // read ahead. Any thread, once per number, in about the order of announce().
+  // read ahead. Any thread, once per number, in about the order of announce(). Raises kRuntime if
+  // the thread is interrupted.
   ReadBytes take(int64_t number);
   // Reports that a worker read a file itself, and whether it blocked. Any thread.
   void report(bool waited);

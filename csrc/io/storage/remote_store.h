@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// RemoteStore: object stores and web servers, as the engine sees them. Python implements it
-// (torchdali/storage.py). docs/design/storage.md.
+// RemoteStore: object stores and web servers, as files see them. docs/design/storage.md.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace torchdali::io {
+#include "io/storage/transport.h"
 
-// An object as of one moment. `etag` differs if the contents differ; empty if the store has none.
-struct RemoteObject {
-  int64_t size = 0;
-  std::string etag = {};
-};
+namespace torchdali::io {
 
 // Any thread; no caller holds a lock of Python's. Failures are raised as kFile, with the URL, after
 // the store's own retries.
@@ -26,19 +20,33 @@ class RemoteStore {
   RemoteStore& operator=(const RemoteStore&) = delete;
   virtual ~RemoteStore() = default;
   virtual RemoteObject stat(const std::string& url) = 0;
-  // Fills `to` with `count` bytes from `offset` on. Raises kFile if there are fewer, or if the
-  // object is not `object` anymore.
-  virtual void read(const std::string& url, const RemoteObject& object, void* to, int64_t count,
-                    int64_t offset) = 0;
-  // Reads the whole object by one request into allocate(size).
-  virtual RemoteObject read_whole(const std::string& url,
-                                  const std::function<void*(int64_t)>& allocate) = 0;
-  // The URLs of the objects whose URLs begin with `prefix`, sorted by bytes.
-  virtual std::vector<std::string> list(const std::string& prefix) = 0;
+  // `count` bytes from `offset` on. Raises kFile if there are fewer, or if the object is not
+  // `object` anymore.
+  virtual SharedBytes read(const std::string& url, const RemoteObject& object, int64_t offset,
+                           int64_t count) = 0;
+  // The whole object, by one request if it is small. `known`: version_hash() of what the caller has
+  // read before. If that is in the cache, the store is not asked whether it has changed since.
+  virtual RemotePart read_whole(const std::string& url, uint64_t known) = 0;
+  // The URLs of the objects in a folder and in the folders in it, sorted by bytes.
+  virtual std::vector<std::string> list(const std::string& folder) = 0;
 };
 
-// The store of the process, set once when the extension is loaded. Null in programs without Python.
+struct RemoteOptions {
+  int retries = 6;       // after the first attempt
+  int concurrency = 64;  // requests that a reader has in flight
+  std::string cache_dir = {};
+  int64_t cache_bytes = 0;  // 0: no cache
+};
+
+// A hash of size and etag, never 0.
+uint64_t version_hash(const RemoteObject& object);
+
+// The store of the process, which Python sets up. Null in programs without Python.
 std::shared_ptr<RemoteStore> remote_store();
-void set_remote_store(std::shared_ptr<RemoteStore> store);
+int remote_concurrency();
+void set_remote_store(std::shared_ptr<RemoteStore> store, int concurrency = 64);
+// A store that uses `transport`, with retries and the cache.
+std::shared_ptr<RemoteStore> make_remote_store(std::shared_ptr<Transport> transport,
+                                               const RemoteOptions& options);
 
 }  // namespace torchdali::io

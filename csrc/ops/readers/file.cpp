@@ -134,7 +134,8 @@ TORCHDALI_OPERATOR("readers.file")
         "Reads files and returns their bytes and labels.\n\n"
         "The files come from `file_root`, a folder with one folder for each label (0, 1, ... in "
         "the order of the folders' names); from `file_list`, a text file of lines \"path label\"; "
-        "or from `files`, paths given here.\n\n"
+        "or from `files`, paths given here. All of them may be URLs (s3://bucket/folder), and the "
+        "lists may have URLs.\n\n"
         "The reader never ends: an epoch (one pass over a shard) is followed by the next one, in "
         "the same batch unless `pad_last_batch` is given. Worker threads read the files, each into "
         "its own memory.")

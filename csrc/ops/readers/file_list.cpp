@@ -11,11 +11,13 @@
 #include <cerrno>
 #include <charconv>
 #include <limits>
+#include <map>
 #include <memory>
 #include <system_error>
 
 #include "core/error.h"
 #include "io/storage/input_file.h"
+#include "io/storage/remote_store.h"
 
 namespace torchdali {
 namespace {
@@ -112,6 +114,10 @@ std::string open_list(const std::string& path, const std::string& root, FileList
   return text;
 }
 
+bool is_absolute(std::string_view name) {
+  return name.starts_with('/') || io::is_remote(name) || io::local_path(name) != name;
+}
+
 }  // namespace
 
 void FileList::set_root(std::string folder) { root_ = with_slash(std::move(folder)); }
@@ -125,7 +131,7 @@ void FileList::add(int32_t folder, std::string_view name, int32_t label) {
   names_ += name;
   name_ends_.push_back(names_.size());
   labels_.push_back(label);
-  file_folders_.push_back(folder);
+  file_folders_.push_back(is_absolute(name) ? -1 : folder);
 }
 
 void FileList::reserve(int64_t files, int64_t name_bytes) {
@@ -138,10 +144,8 @@ void FileList::reserve(int64_t files, int64_t name_bytes) {
 void FileList::append_path(int64_t i, std::string& to) const {
   const size_t k = static_cast<size_t>(i);
   const uint64_t begin = k == 0 ? 0 : name_ends_[k - 1];
-  const auto name = std::string_view(names_).substr(begin, name_ends_[k] - begin);
-  if (name[0] != '/' && name.find("://") == std::string_view::npos)
-    to += folders_[static_cast<size_t>(file_folders_[k])];
-  to += name;
+  if (file_folders_[k] >= 0) to += folders_[static_cast<size_t>(file_folders_[k])];
+  to.append(names_, begin, name_ends_[k] - begin);
 }
 
 NameFilter::NameFilter(const std::vector<std::string>& patterns, bool case_sensitive)
@@ -168,8 +172,39 @@ bool NameFilter::matches(const char* name, size_t length) const {
   return false;
 }
 
-FileList list_labelled_folders(const std::string& root, const NameFilter& files,
-                               const NameFilter* dirs) {
+namespace {
+
+// Of a store, which has no folders but in the names of its objects.
+FileList list_remote_folders(const std::string& root, const NameFilter& files,
+                             const NameFilter* dirs) {
+  const auto store = io::remote_store();
+  TORCHDALI_CHECK_KIND(kFile, store != nullptr, "cannot list \"", root,
+                       "\": this program has no access to remote files");
+  const std::string begin = with_slash(root);
+  std::map<std::string, std::vector<std::string>> folders;
+  for (const std::string& url : store->list(root)) {
+    const size_t slash = url.find('/', begin.size());
+    if (!url.starts_with(begin) || slash == std::string::npos) continue;
+    const std::string folder = url.substr(begin.size(), slash - begin.size());
+    if (dirs != nullptr && !dirs->matches(folder.c_str(), folder.size())) continue;
+    std::vector<std::string>& names = folders[folder];
+    const std::string name = url.substr(slash + 1);
+    if (!name.empty() && name.find('/') == std::string::npos &&
+        files.matches(name.c_str(), name.size()))
+      names.push_back(name);
+  }
+  FileList list;
+  list.set_root(root);
+  for (auto& [folder, names] : folders) {
+    std::sort(names.begin(), names.end());
+    const int32_t label = list.add_folder(begin + folder);
+    for (const std::string& name : names) list.add(label, name, label);
+  }
+  return list;
+}
+
+FileList list_local_folders(const std::string& root, const NameFilter& files,
+                            const NameFilter* dirs) {
   FileList list;
   list.set_root(root);
   Names folders, names;
@@ -181,6 +216,14 @@ FileList list_labelled_folders(const std::string& root, const NameFilter& files,
     for (const size_t name : names.begins) list.add(label, names.view(name), label);
   }
   return list;
+}
+
+}  // namespace
+
+FileList list_labelled_folders(const std::string& root, const NameFilter& files,
+                               const NameFilter* dirs) {
+  if (io::is_remote(root)) return list_remote_folders(root, files, dirs);
+  return list_local_folders(std::string(io::local_path(root)), files, dirs);
 }
 
 FileList list_files(const std::string& root, const std::string& pattern) {

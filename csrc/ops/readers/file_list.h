@@ -33,7 +33,7 @@ class FileList {
   std::string names_;
   std::vector<uint64_t> name_ends_;
   std::vector<int32_t> labels_;
-  std::vector<int32_t> file_folders_;
+  std::vector<int32_t> file_folders_;  // -1: the name is absolute, or a URL
 };
 
 // Glob patterns: `*`, `?`, `[a-z]`, `[!a-z]`, and `\` before a literal character. A leading dot is
@@ -50,7 +50,7 @@ class NameFilter {
   bool case_sensitive_;
 };
 
-// The files directly in the subfolders of `root`. Folders get the labels 0, 1, ... in the byte
+// The files directly in the subfolders of `root`, a path or a URL. Folders get the labels 0, 1, ... in the byte
 // order of their names, even if no file in them matches; files are in the same order. Without
 // `dirs`, all folders are used, including hidden ones; links are followed.
 FileList list_labelled_folders(const std::string& root, const NameFilter& files,

@@ -3,13 +3,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/error.h"
+#include "io/storage/remote_store.h"
 
 namespace torchdali {
 namespace {
 
 constexpr int64_t kMaxSamplesAhead = 1 << 16;  // each takes a little memory before it is read
+// Of remote files: half of what is held in memory, so that ranges are long and several are read
+// while others are used; and if samples are large, or their sizes unknown, requests for each thread.
+constexpr int64_t kRemoteBytesAhead = int64_t{128} << 20;
+constexpr int64_t kRequestsAhead = 4;
 
 }  // namespace
 
@@ -43,12 +49,13 @@ SchemaBuilder& reader_args(SchemaBuilder& schema) {
       .arg("lazy_init", false,
            "Find the samples when they are first needed, not when the pipeline is built.")
       .arg("read_ahead", false,
-           "Always read ahead. By default, data is read ahead while threads wait for storage, and "
-           "not while it is in the system's page cache.")
+           "Always read ahead. By default, data is read ahead if it is remote, and while threads "
+           "wait for storage, not while it is in the system's page cache.")
       .arg("prefetch_queue_depth", 1,
            "Number of batches that are read ahead, in addition to those that are scheduled, into "
            "at most 256 MB of memory, and at most 65536 samples. More batches help if storage is "
-           "slow but serves many requests at a time.")
+           "slow but serves many requests at a time. Of remote files (URLs), as many samples are "
+           "read ahead as keep the connections busy, if that is more.")
       .arg("dont_use_mmap", false,
            "No effect: files are always read, never mapped. Truncating a mapped file would kill "
            "the process.")
@@ -64,7 +71,9 @@ Reader::Reader(const OpSpec& spec, size_t open_files, io::OpenInput open_file)
                        spec.max_batch_size,
                    kMaxSamplesAhead)),
       files_(std::make_shared<io::OpenFiles>(open_files, open_file)),
-      ahead_({.always = spec.get<bool>("read_ahead")}, files_) {
+      ahead_({.always = spec.get<bool>("read_ahead"),
+              .max_remote_threads = io::remote_concurrency()},
+             files_) {
   const auto check_at_least = [&spec](const char* arg, int64_t least) {
     TORCHDALI_CHECK(spec.get<int64_t>(arg) >= least, "`", arg, "` is ", spec.get<int64_t>(arg),
                     ", expected ", least, " or more");
@@ -123,20 +132,40 @@ std::unique_ptr<SourceBatch> Reader::next_batch(int max_size) {
   return batch;
 }
 
-// Samples of the returned batch, from `begin` on, and of the following ones.
+// Samples of the returned batch, from `begin` on, and of the following ones. Of remote files, many
+// are announced together, so that neighbours become one request.
 void Reader::announce_reads(int64_t begin) {
   if (!ahead_.active()) return;
   announced_ = std::max(announced_, begin);
-  for (; announced_ < position_ + samples_ahead_; ++announced_) {
-    const std::optional<int64_t> index = index_at(announced_);
-    if (!index) return;
-    will_read(announced_, *index);
-  }
+  const auto until = [this](int64_t end) {
+    for (; announced_ < end; ++announced_) {
+      const std::optional<int64_t> index = index_at(announced_);
+      if (!index) return;
+      will_read(announced_, *index);
+    }
+  };
+  until(position_ + samples_ahead_);
+  const int64_t remote = remote_samples_ahead();
+  if (announced_ < position_ + remote - remote / 4) until(position_ + remote);
+  ahead_.announce(std::exchange(upcoming_, {}));
+}
+
+int64_t Reader::remote_samples_ahead() const {
+  if (remote_requests_ == 0) return 0;
+  const int64_t least = kRequestsAhead * io::remote_concurrency();
+  const int64_t mean = remote_bytes_ / remote_requests_;
+  if (mean == 0) return least;  // sizes are not known
+  return std::clamp(kRemoteBytesAhead / mean, std::min(least, kMaxSamplesAhead), kMaxSamplesAhead);
 }
 
 void Reader::will_read(int64_t position, int64_t index) {
-  if (io::ReadRequest part = request(index); !part.path.empty())
-    ahead_.announce(position, std::move(part));
+  io::ReadRequest next = request(index);
+  if (next.path.empty()) return;
+  if (io::is_remote(next.path)) {
+    ++remote_requests_;
+    remote_bytes_ += std::max<int64_t>(next.size, 0);
+  }
+  upcoming_.push_back({position, std::move(next)});
 }
 
 io::ReadRequest Reader::request(int64_t /*index*/) const {

@@ -81,6 +81,8 @@ class Reader : public Source {
   // The sample at a position of the stream, which may be ahead; nothing after the end of a plan.
   std::optional<int64_t> index_at(int64_t position) const;
   void announce_reads(int64_t begin);
+  // How many samples ahead of the position are to be announced.
+  int64_t remote_samples_ahead() const;
   void forget_reads();
   SourceState facts() const;
 
@@ -92,6 +94,9 @@ class Reader : public Source {
   bool needs_plan_ = false;  // restored to the position of a plan
   const int64_t samples_ahead_;
   int64_t announced_ = 0;  // positions before it, to ahead_
+  std::vector<io::ReadQueue::Item> upcoming_;  // about to be announced together
+  // Of remote files: announced requests, and the bytes of those whose size is known.
+  int64_t remote_requests_ = 0, remote_bytes_ = 0;
   std::shared_ptr<io::OpenFiles> files_;
   mutable io::ReadAhead ahead_;
 };

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the work of the calling thread is no longer wanted, for code that may wait for long.
+#pragma once
+
+#include <atomic>
+
+namespace torchdali {
+
+namespace detail {
+inline thread_local const std::atomic<bool>* interruption = nullptr;
+}  // namespace detail
+
+// Set by threads that nobody waits for: they may make calls that cannot be interrupted.
+inline thread_local bool may_hang = false;
+
+// Whether what the calling thread works for was cancelled.
+inline bool interrupted() {
+  return detail::interruption != nullptr &&
+         detail::interruption->load(std::memory_order_relaxed);
+}
+
+// While it exists, interrupted() of this thread is `cancelled`.
+class InterruptionScope {
+ public:
+  explicit InterruptionScope(const std::atomic<bool>& cancelled)
+      : before_(detail::interruption) {
+    detail::interruption = &cancelled;
+  }
+  ~InterruptionScope() { detail::interruption = before_; }
+  InterruptionScope(const InterruptionScope&) = delete;
+  InterruptionScope& operator=(const InterruptionScope&) = delete;
+
+ private:
+  const std::atomic<bool>* before_;
+};
+
+}  // namespace torchdali
