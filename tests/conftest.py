@@ -122,11 +122,21 @@ def keep_random_state() -> Iterator[None]:
     torch.set_rng_state(own)
 
 
+def _python_threads() -> set[threading.Thread]:
+    """Returns the threads that Python has started, without the one that fsspec keeps for all."""
+    foreign = threading._DummyThread  # stands for a thread of the engine
+    return {
+        thread
+        for thread in threading.enumerate()
+        if not isinstance(thread, foreign) and thread.name != "fsspecIO"
+    }
+
+
 @pytest.fixture(autouse=True)
 def _leaves_things_as_they_were(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves another environment, random state or Python thread behind."""
     environment, directory = dict(os.environ), Path.cwd()
-    python_threads = set(threading.enumerate())
+    python_threads = _python_threads()
     # Hypothesis manages the random state of the tests that it runs.
     uses_hypothesis = hasattr(getattr(request.node, "obj", None), "hypothesis")
     state = None if uses_hypothesis else _random_state()
@@ -146,9 +156,9 @@ def _leaves_things_as_they_were(request: pytest.FixtureRequest) -> Iterator[None
     if state is not None:
         assert _random_state() == state, "the test changed a global random state"
     deadline = time.monotonic() + THREAD_EXIT_S
-    while set(threading.enumerate()) - python_threads and time.monotonic() < deadline:
+    while _python_threads() - python_threads and time.monotonic() < deadline:
         time.sleep(0.01)
-    left = set(threading.enumerate()) - python_threads
+    left = _python_threads() - python_threads
     assert not left, f"the test left threads running: {sorted(t.name for t in left)}"
 
 

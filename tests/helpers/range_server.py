@@ -15,7 +15,7 @@ import socket
 import struct
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
@@ -98,7 +98,8 @@ class RangeServer:
         server.close()
         for task in asyncio.all_tasks(self._loop):
             task.cancel()
-        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.run_until_complete(asyncio.sleep(0.01))
+        self._loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -115,8 +116,8 @@ class RangeServer:
                         return
                 finally:
                     self._now -= 1
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the server is ended while a connection is open
         finally:
             writer.close()
 
@@ -197,9 +198,6 @@ def _reset(writer: asyncio.StreamWriter) -> bool:
     plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()
     return False
-
-
-Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 def main() -> None:
