@@ -109,7 +109,7 @@ def _check_folder(folder: str) -> None:
     """Warns about a folder that cannot be written: reading does not fail for want of a cache."""
     try:
         os.makedirs(folder, exist_ok=True)
-        usable = os.access(folder, os.W_OK)
+        usable = os.access(folder, os.W_OK, effective_ids=True)
     except OSError:
         usable = False
     if not usable:

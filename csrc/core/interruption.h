@@ -3,8 +3,21 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
+#include <utility>
 
 namespace torchdali {
+
+// A signal, such as Ctrl-C, has raised an exception of the user's language, which is to reach the
+// user as it is: no std::exception, so that nothing adds to it.
+class SignalRaised {
+ public:
+  explicit SignalRaised(std::shared_ptr<void> exception) : exception_(std::move(exception)) {}
+  const std::shared_ptr<void>& exception() const { return exception_; }
+
+ private:
+  std::shared_ptr<void> exception_;
+};
 
 namespace detail {
 inline thread_local const std::atomic<bool>* interruption = nullptr;

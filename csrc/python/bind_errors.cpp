@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts errors of the engine to the exceptions of torchdali/errors.py.
+#include "core/interruption.h"
 #include "executor/graph/operator_error.h"
 #include "python/bind.h"
 
@@ -58,6 +59,9 @@ void bind_errors(nb::module_&) {
     } catch (const Error& e) {
       const nb::object exception = to_exception(e);
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+    } catch (const SignalRaised& e) {
+      auto* exception = static_cast<PyObject*>(e.exception().get());
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception)), exception);
     }
   });
 }

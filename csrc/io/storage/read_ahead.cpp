@@ -122,6 +122,9 @@ struct ReadAhead::State {
   bool reserve(std::unique_lock<std::mutex>& lock, int64_t size, const Reads& of);
   SharedBytes read_range(const std::vector<ReadQueue::Item>& group, const Reads& of,
                          int64_t& reserved, bool& waited);
+  bool read_group(std::unique_lock<std::mutex>& lock, std::vector<ReadQueue::Item> group,
+                  int64_t awaited);
+  ReadBytes take(std::unique_lock<std::mutex>& lock, int64_t number);
   int most_threads() const {
     return has_remote ? options.max_remote_threads : options.max_threads;
   }
@@ -241,19 +244,33 @@ ReadBytes ReadAhead::take(int64_t number) {
   }
   const auto found = s.reads.find(number);
   if (found == s.reads.end()) {
+    // A part of a remote file that no thread has come to: its neighbours are worth the way.
+    std::vector<ReadQueue::Item> group =
+        s.queue.pop_part(number, s.options.max_bytes - s.bytes);
+    if (group.size() > 1) {
+      s.read_group(lock, std::move(group), number);
+      return s.take(lock, number);
+    }
     s.queue.erase(number);
     s.count();
     return {};
   }
-  const std::shared_ptr<State::Read> read = found->second;
+  return s.take(lock, number);
+}
+
+// The caller holds the mutex. The read was started.
+ReadBytes ReadAhead::State::take(std::unique_lock<std::mutex>& lock, int64_t number) {
+  const auto found = reads.find(number);
+  if (found == reads.end()) return {};
+  const std::shared_ptr<Read> read = found->second;
   read->awaited = true;
-  s.room.notify_all();
-  while (!s.done.wait_for(lock, kSlice, [&] { return read->step == State::Step::kDone; }))
+  room.notify_all();
+  while (!done.wait_for(lock, kSlice, [&] { return read->step == Step::kDone; }))
     TORCHDALI_CHECK_KIND(kRuntime, !interrupted(), "the pipeline was closed");
-  s.reads.erase(number);
-  s.count();
-  s.release(*read);
-  s.room.notify_all();
+  reads.erase(number);
+  count();
+  release(*read);
+  room.notify_all();
   return std::move(read->bytes);
 }
 
@@ -269,6 +286,60 @@ int64_t ReadAhead::held_bytes() const {
   return state_->bytes;
 }
 
+// Reads a group that was taken from the queue. The caller holds the mutex, and waits for `awaited`
+// afterwards. Returns whether the thread had to wait for storage.
+bool ReadAhead::State::read_group(std::unique_lock<std::mutex>& lock,
+                                  std::vector<ReadQueue::Item> group, int64_t awaited) {
+  Reads started;
+  try {
+    for (const auto& item : group) {
+      started.push_back(std::make_shared<Read>());
+      started.back()->awaited = item.number == awaited;
+      reads.emplace(item.number, started.back());
+    }
+  } catch (const std::bad_alloc&) {  // workers read by themselves
+    for (const auto& read : started) read->step = Step::kDone;
+    count();
+    done.notify_all();
+    return false;
+  }
+  count();
+  lock.unlock();
+
+  SharedBytes range;
+  int64_t reserved = 0;
+  bool waited = false;  // for storage, not for free memory
+  std::shared_ptr<Memory> memory;
+  try {
+    range = read_range(group, started, reserved, waited);
+    memory = std::make_shared<Memory>();
+  } catch (const Error&) {  // the worker reads it again
+    range = {};
+  } catch (const std::bad_alloc&) {
+    range = {};
+  }
+  note(waited);
+
+  lock.lock();
+  bytes -= reserved;
+  for (size_t i = 0; i < started.size(); ++i) {
+    Read& read = *started[i];
+    read.step = Step::kDone;
+    if (!read.wanted || range.data == nullptr) continue;
+    const ReadRequest& request = group[i].request;
+    read.bytes.bytes_ = request.size < 0
+                            ? range
+                            : range.part(request.offset - group.front().request.offset,
+                                         request.size);
+    read.memory = memory;
+    ++memory->reads;
+  }
+  if (memory != nullptr && memory->reads > 0) bytes += memory->bytes = range.size;
+  done.notify_all();
+  room.notify_all();
+  return waited;
+}
+
 void ReadAhead::loop(const std::shared_ptr<State>& state) {
   State& s = *state;
   may_hang = true;
@@ -282,53 +353,14 @@ void ReadAhead::loop(const std::shared_ptr<State>& state) {
       continue;
     }
     std::vector<ReadQueue::Item> group;
-    State::Reads reads;
     try {
       group = s.queue.pop(s.options.max_bytes - s.bytes);
-      for (const auto& item : group) {
-        reads.push_back(std::make_shared<State::Read>());
-        s.reads.emplace(item.number, reads.back());
-      }
-    } catch (const std::bad_alloc&) {  // workers read by themselves
+    } catch (const std::bad_alloc&) {
       s.queue.drop_first();
-      for (const auto& read : reads) read->step = State::Step::kDone;
       s.count();
-      s.done.notify_all();
       continue;
     }
-    lock.unlock();
-
-    SharedBytes bytes;
-    int64_t reserved = 0;
-    bool waited = false;  // for storage, not for free memory
-    std::shared_ptr<State::Memory> memory;
-    try {
-      bytes = s.read_range(group, reads, reserved, waited);
-      memory = std::make_shared<State::Memory>();
-    } catch (const Error&) {  // the worker reads it again
-      bytes = {};
-    } catch (const std::bad_alloc&) {
-      bytes = {};
-    }
-    s.note(waited);
-
-    lock.lock();
-    s.bytes -= reserved;
-    for (size_t i = 0; i < reads.size(); ++i) {
-      State::Read& read = *reads[i];
-      read.step = State::Step::kDone;
-      if (!read.wanted || bytes.data == nullptr) continue;
-      const ReadRequest& request = group[i].request;
-      read.bytes.bytes_ = request.size < 0
-                              ? bytes
-                              : bytes.part(request.offset - group.front().request.offset,
-                                           request.size);
-      read.memory = memory;
-      ++memory->reads;
-    }
-    if (memory != nullptr && memory->reads > 0) s.bytes += memory->bytes = bytes.size;
-    s.done.notify_all();
-    s.room.notify_all();
+    const bool waited = s.read_group(lock, std::move(group), -1);
     if (waited && !s.queue.empty() && s.idle == 0 && s.threads < s.most_threads())
       start_thread(state);
   }

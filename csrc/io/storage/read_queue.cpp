@@ -36,17 +36,25 @@ void ReadQueue::drop_removed() {
 }
 
 std::vector<ReadQueue::Item> ReadQueue::pop(int64_t most) {
-  std::vector<Item> group;
   drop_removed();
-  if (entries_.empty()) return group;
-  Entry& front = entries_.front();
-  const ReadRequest& first = front.item.request;
-  std::vector<Entry*> taken = {&front};
+  return entries_.empty() ? std::vector<Item>() : pop_group(entries_.front(), most);
+}
+
+std::vector<ReadQueue::Item> ReadQueue::pop_part(int64_t number, int64_t most) {
+  Entry* entry = find(number);
+  if (entry == nullptr || !can_be_joined(entry->item.request)) return {};
+  return pop_group(*entry, most);
+}
+
+std::vector<ReadQueue::Item> ReadQueue::pop_group(Entry& entry, int64_t most) {
+  std::vector<Item> group;
+  const ReadRequest& first = entry.item.request;
+  std::vector<Entry*> taken = {&entry};
   if (can_be_joined(first)) {
     most = std::min(most, kMaxRange);
     int64_t begin = first.offset, end = first.offset + first.size;
     auto [at, last] = places_.equal_range(Place(first.path, first.offset));
-    while (at->second != &front) ++at;
+    while (at->second != &entry) ++at;
     const auto joins = [&](const Entry& other) {
       const ReadRequest& r = other.item.request;
       const int64_t new_begin = std::min(begin, r.offset);
@@ -64,8 +72,8 @@ std::vector<ReadQueue::Item> ReadQueue::pop(int64_t most) {
          next != places_.rend() && joins(*next->second); ++next)
       taken.push_back(next->second);
   }
-  for (Entry* entry : taken) remove(*entry);
-  for (Entry* entry : taken) group.push_back(std::move(entry->item));
+  for (Entry* one : taken) remove(*one);
+  for (Entry* one : taken) group.push_back(std::move(one->item));
   std::sort(group.begin(), group.end(),
             [](const Item& a, const Item& b) { return a.request.offset < b.request.offset; });
   drop_removed();
@@ -78,11 +86,16 @@ void ReadQueue::drop_first() {
   drop_removed();
 }
 
-void ReadQueue::erase(int64_t number) {
+ReadQueue::Entry* ReadQueue::find(int64_t number) {
   const auto found =
       std::lower_bound(entries_.begin(), entries_.end(), number,
                        [](const Entry& entry, int64_t n) { return entry.item.number < n; });
-  if (found != entries_.end() && found->item.number == number && found->waits) remove(*found);
+  const bool is_it = found != entries_.end() && found->item.number == number && found->waits;
+  return is_it ? &*found : nullptr;
+}
+
+void ReadQueue::erase(int64_t number) {
+  if (Entry* entry = find(number)) remove(*entry);
   drop_removed();
 }
 

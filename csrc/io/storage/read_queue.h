@@ -37,6 +37,9 @@ class ReadQueue {
   // Returns the first request. If it is for a part of a remote file, it is returned with others,
   // sorted by offset, as long as all of them lie in a range of `most` bytes, with small gaps.
   std::vector<Item> pop(int64_t most);
+  // The same for the request of this number; nothing if it is not there, or if it is not for a part
+  // of a remote file.
+  std::vector<Item> pop_part(int64_t number, int64_t most);
   // Removes the first request, if there is one. Needs no memory.
   void drop_first();
   // Removes a request, if it is there.
@@ -55,6 +58,8 @@ class ReadQueue {
   // Where a part lies; the path is that of the entry.
   using Place = std::pair<std::string_view, int64_t>;
   static bool can_be_joined(const ReadRequest& request);
+  Entry* find(int64_t number);
+  std::vector<Item> pop_group(Entry& entry, int64_t most);
   void remove(Entry& entry);
   void drop_removed();
 

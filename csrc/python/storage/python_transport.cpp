@@ -41,7 +41,7 @@ void check_interruption() {
   if (shutting_down) throw io::RemoteError("Python is shutting down", false);
   if (::getpid() != ::gettid()) return;  // signals are handled by the main thread
   const nb::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  if (PyErr_CheckSignals() != 0) throw SignalRaised(keep_alive(nb::python_error().value()));
 }
 
 // The bytes of an object with the buffer protocol, copied without the GIL if there are many.

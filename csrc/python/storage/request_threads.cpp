@@ -19,19 +19,18 @@ constexpr auto kCheckPeriod = std::chrono::milliseconds(50);
 // A thread without work ends after a while.
 constexpr auto kIdleTime = std::chrono::seconds(10);
 
-struct RemoteCall {
-  explicit RemoteCall(std::function<void()> w) : work(std::move(w)) {}
-  std::function<void()> work;
-  bool done = false;
-  std::exception_ptr error;
-};
-
 }  // namespace
 
 struct RequestThreads::State {
+  struct Call {
+    explicit Call(std::function<void()> w) : work(std::move(w)) {}
+    std::function<void()> work;
+    bool done = false;
+    std::exception_ptr error;
+  };
   std::mutex mutex;
   std::condition_variable called, done;
-  std::deque<std::shared_ptr<RemoteCall>> calls;
+  std::deque<std::shared_ptr<Call>> calls;
   int idle = 0;
   bool closing = false;
 };
@@ -52,7 +51,7 @@ void RequestThreads::loop(const std::shared_ptr<State>& state) {
     const bool any = s.called.wait_for(lock, kIdleTime, [&] { return s.closing || !s.calls.empty(); });
     --s.idle;
     if (!any || s.calls.empty()) return;
-    const std::shared_ptr<RemoteCall> call = std::move(s.calls.front());
+    const std::shared_ptr<State::Call> call = std::move(s.calls.front());
     s.calls.pop_front();
     lock.unlock();
     std::exception_ptr error;
@@ -70,7 +69,7 @@ void RequestThreads::loop(const std::shared_ptr<State>& state) {
 }
 
 void RequestThreads::run(std::function<void()> work, const std::function<void()>& check) {
-  const auto call = std::make_shared<RemoteCall>(std::move(work));
+  const auto call = std::make_shared<State::Call>(std::move(work));
   std::unique_lock lock(state_->mutex);
   state_->calls.push_back(call);
   if (static_cast<size_t>(state_->idle) < state_->calls.size()) {
