@@ -47,7 +47,15 @@ def test_the_changelog_has_an_unreleased_section():
 # The code blocks of each page run one after the other, as one program.
 @pytest.mark.parametrize(
     "name",
-    ["pipelines.md", "numba.md", "training.md", "loader.md", "augmentation.md", "profiling.md"],
+    [
+        "pipelines.md",
+        "numba.md",
+        "training.md",
+        "loader.md",
+        "augmentation.md",
+        "profiling.md",
+        "remote_files.md",
+    ],
 )
 def test_the_code_of_a_page_runs(name, tmp_path):
     if name == "numba.md":

@@ -19,7 +19,7 @@ from tools.docs import operator_states, reference
 from tools.docs.gpu_record import PATH as RECORD_PATH
 from tools.docs.gpu_record import Record
 from tools.gpu_kernels import fingerprint
-from torchdali import auto_aug, backend, errors, loop, pipeline, profiling, stats, tensors
+from torchdali import auto_aug, backend, errors, loop, pipeline, profiling, stats, storage, tensors
 from torchdali._engine.schema import ENUMS, Argument, OperatorSchema, registry
 from torchdali.fn import _callables
 from torchdali.plugin.numba.fn import experimental as numba
@@ -250,7 +250,7 @@ def files() -> dict[Path, str]:
     for schema in registry().values():
         result[folder / "fn" / f"{schema.name}.md"] = reference.operator_page(schema)
     result[folder / "types.md"] = reference.types_page().rstrip() + "\n"
-    pages = {module: list(module.__all__) for module in (tensors, errors, profiling, stats)}
+    pages = {module: list(module.__all__) for module in (tensors, errors, profiling, stats, storage)}
     pages[backend] = [name for name in backend.__all__ if name not in tensors.__all__]
     pages[pipeline] = ["pipeline_def", "Pipeline", "DataNode"]
     pages[loop] = list(loop.__all__)

@@ -75,7 +75,7 @@ def index_page() -> str:
         "",
         "[Pipeline](pipeline.md) · [PipelineLoader](loop.md) · "
         "[batches and tensors](tensors.md) · [types](types.md) · [stats](stats.md) · "
-        "[profile](profiling.md) · "
+        "[profile](profiling.md) · [remote files](storage.md) · "
         "[errors](errors.md) · [backend](backend.md) · [Numba functions](numba.md) · "
         "[the state of DALI's operators](operators.md)",
         "",

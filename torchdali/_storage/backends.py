@@ -6,7 +6,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from torchdali._storage import options
 from torchdali._storage.failures import StoreError
@@ -59,18 +58,8 @@ def backend_for(url: str) -> Backend:
     chosen = options.current().backend
     if not isinstance(chosen, str):
         return _Custom(chosen)
-    scheme = urlsplit(url).scheme.lower()
-    # Signed URLs have their signature in the query, which obstore would take for a name.
-    suits = scheme in _OBSTORE and not (scheme in ("http", "https") and "?" in url)
     if chosen == "auto":
-        chosen = "obstore" if suits and importlib.util.find_spec("obstore") else "fsspec"
-        if chosen == "fsspec" and not importlib.util.find_spec("fsspec"):
-            library = "obstore" if suits else "fsspec"
-            raise StoreError(
-                f"reading {scheme}:// needs the package {library}, which is not installed",
-                transient=False,
-                fix=f"pip install {library}",
-            )
+        chosen = _choice(url)
     if chosen not in _made:
         try:
             module = importlib.import_module(f"torchdali._storage.{chosen}_backend")
@@ -85,3 +74,18 @@ def backend_for(url: str) -> Backend:
     return _made[chosen]
 
 
+def _choice(url: str) -> str:
+    """Returns "obstore" or "fsspec", whatever suits the URL and is installed."""
+    scheme = url.partition(":")[0].lower()
+    # Signed URLs have their signature in the query, which obstore would take for a name.
+    suits = scheme in _OBSTORE and not (scheme in ("http", "https") and "?" in url)
+    if suits and importlib.util.find_spec("obstore"):
+        return "obstore"
+    if importlib.util.find_spec("fsspec"):
+        return "fsspec"
+    library = "obstore" if suits else "fsspec"
+    raise StoreError(
+        f"reading {scheme}:// needs the package {library}, which is not installed",
+        transient=False,
+        fix=f"pip install {library}",
+    )

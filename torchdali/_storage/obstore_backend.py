@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import obstore
 from obstore import exceptions
@@ -101,10 +101,10 @@ class _Obstore:
                 fix='start workers by "spawn" or "forkserver", read remote files only in them, or '
                 'use storage.configure(backend="fsspec")',
             )
-        parts = urlsplit(url)
-        base = f"{parts.scheme}://{parts.netloc}"
-        path = url[len(base) :].lstrip("/")
-        if parts.scheme in ("http", "https"):
+        scheme, _, host, *rest = url.split("/", 3)
+        base = f"{scheme}//{host}"
+        path = rest[0].lstrip("/") if rest else ""
+        if scheme in ("http:", "https:") and "%" in path:
             path = unquote(path)
         key, given = options.options_for(url)
         with self._lock:

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
-#include <mutex>
+#include <cstddef>
 #include <thread>
 #include <utility>
 
 #include "core/interruption.h"
+#include "python/dropped_objects.h"
 
 namespace torchdali {
 namespace {
@@ -44,30 +44,18 @@ void check_interruption() {
   if (PyErr_CheckSignals() != 0) throw SignalRaised(keep_alive(nb::python_error().value()));
 }
 
-// The bytes of an object with the buffer protocol, copied without the GIL if there are many.
-io::SharedBytes copy_bytes(const nb::object& object) {
-  constexpr Py_ssize_t kMany = 1 << 18;
-  Py_buffer view;
-  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
-  std::shared_ptr<std::byte[]> data;
-  const auto copy = [&] {
-    data = std::make_shared_for_overwrite<std::byte[]>(static_cast<size_t>(view.len));
-    if (view.len > 0) std::memcpy(data.get(), view.buf, static_cast<size_t>(view.len));
-  };
-  try {
-    if (view.len >= kMany) {
-      const nb::gil_scoped_release release;
-      copy();
-    } else {
-      copy();
-    }
-  } catch (...) {
-    PyBuffer_Release(&view);
-    throw;
-  }
-  const auto size = static_cast<int64_t>(view.len);
-  PyBuffer_Release(&view);
-  return {std::move(data), size};
+// The bytes of an object with the buffer protocol, which lives as long as they do. It is released
+// by a thread that has the GIL anyway: those that use the bytes would wait for it.
+io::SharedBytes share_bytes(const nb::object& object) {
+  const nb::object view = nb::steal(PyMemoryView_FromObject(object.ptr()));
+  Py_buffer buffer;
+  if (!view.is_valid() || PyObject_GetBuffer(view.ptr(), &buffer, PyBUF_SIMPLE) != 0)
+    throw nb::python_error();
+  const auto* data = static_cast<const std::byte*>(buffer.buf);
+  const auto size = static_cast<int64_t>(buffer.len);
+  PyBuffer_Release(&buffer);  // the view keeps the memory in place
+  if (size == 0) return {std::make_shared<std::byte[]>(0), 0};
+  return {{keep_data(view), data}, size};
 }
 
 // calls.py returns what it was asked for, or a Failure.
@@ -91,6 +79,7 @@ void PythonTransport::call(const char* function,
                            const std::function<void(const nb::object&)>& convert) {
   const InPython in_python;
   const nb::gil_scoped_acquire gil;
+  release_dropped();
   try {
     const nb::object module = nb::module_::import_("torchdali._storage.calls");
     const nb::object result = call(module.attr(function));
@@ -125,7 +114,7 @@ io::RemotePart PythonTransport::get(const std::string& url, int64_t offset, int6
     call(
         "get", [&](const nb::object& f) { return f(decode_path(url), offset, count); },
         [&](const nb::object& r) {
-          part->bytes = copy_bytes(r[0]);
+          part->bytes = share_bytes(r[0]);
           part->object = to_object(r[1], r[2]);
         });
   });
