@@ -31,6 +31,7 @@ from benchmarks.pipelines import (
     imagenet,
     jpeg_index,
     loader,
+    remote,
     scale,
 )
 from benchmarks.pipelines.files import find_files
@@ -41,6 +42,7 @@ PARTS = (
     "microseconds",
     "jpeg",
     "cold",
+    "remote",
     "jpeg_index",
     "jpeg_scaled",
     "auto_augment",
@@ -101,6 +103,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             )
     for part, module, metrics, warm_up in (
         ("cold", cold, cold.rate, 0),
+        ("remote", remote, harness.throughput, 8),
         ("jpeg_index", jpeg_index, harness.throughput, 4),
     ):
         for threads in options.threads if part in options.parts else ():

@@ -56,7 +56,7 @@ def configure(
     *,
     backend: Any = _KEPT,
     options: Mapping[str, Mapping[str, Any]] | _Kept = _KEPT,
-    cache_dir: str | os.PathLike[str] | None | _Kept = _KEPT,
+    cache_dir: str | os.PathLike[str] | _Kept | None = _KEPT,
     cache_bytes: int | str | _Kept = _KEPT,
     retries: int | _Kept = _KEPT,
     timeout: float | _Kept = _KEPT,
@@ -140,9 +140,7 @@ def read(url: str, offset: int = 0, count: int | None = None) -> bytes:
         ArgumentError: `offset` or `count` is negative.
     """
     if offset < 0 or (count is not None and count < 0):
-        raise _make(
-            ArgumentError, f"`offset` is {offset} and `count` {count}, expected 0 or more"
-        )
+        raise _make(ArgumentError, f"`offset` is {offset} and `count` {count}, expected 0 or more")
     return _C.storage_read(url, offset, -1 if count is None else count)
 
 

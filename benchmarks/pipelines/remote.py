@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipeline of imagenet.py over files of a web server, which takes 20 ms to answer a request.
+"""The pipeline of imagenet.py over files of a web server that takes 20 ms to answer a request.
 
-The server is tests/helpers/range_server.py, on this machine; its CPU time is not counted in
-images_per_cpu_s. ``torchdali`` reads the same files from the local disk, ``torchdali-remote`` from
-the server, ``torchdali-cached`` from the server in epochs after the first, with a cache. Axes: those
-of imagenet.py, ``latency`` in seconds.
+The server is tests/helpers/range_server.py, on this machine. ``torchdali`` reads the same files
+from the local disk, ``torchdali-remote`` from the server, ``torchdali-cached`` from the server in
+epochs after the first, with a cache. images_per_cpu_s does not count the server. Axes: those of
+imagenet.py.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _files(peer: str, axes: dict[str, Any]) -> list[str]:
         atexit.register(folder.cleanup)
         storage.configure(cache_dir=folder.name)
     root = Path(axes["data"]).resolve()
-    url = _serve(root, axes["latency"])
+    url = _serve(root, LATENCY_S)
     return [f"{url}/{Path(path).resolve().relative_to(root)}" for path in files]
 
 

@@ -15,6 +15,7 @@ SECTIONS = {
     "microseconds": ("microseconds", pipelines.microseconds_table),
     "jpeg": ("jpeg", operators.jpeg_table),
     "cold": ("cold", reading.cold_table),
+    "remote": ("remote", reading.remote_table),
     "jpeg_index": ("jpeg_index", reading.jpeg_index_table),
     "jpeg_scaled": ("jpeg_scaled", operators.jpeg_scaled_table),
     "auto_augment": ("auto_augment", pipelines.auto_augment_table),

@@ -12,6 +12,8 @@ TITLES = {
     "torchdali-fused": "torchdali, `decoders.image_random_crop`",
     "torchdali-slice": "torchdali, `decoders.image_slice`",
     "torchdali-index": "torchdali, `jpeg_index`",
+    "torchdali-remote": "torchdali, from the server",
+    "torchdali-cached": "torchdali, later epochs with a cache",
     "dali": "DALI",
     "dali-plain": "DALI",
     "dali-fused": "DALI, `decoders.image_random_crop`",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the first epoch (cold page cache), of later ones (JPEG index), and of readers."""
+"""Tables of reading: a cold page cache, a web server, later epochs with a JPEG index, readers."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ def cold_table(document: dict[str, Any]) -> str:
     first = "images/s of the first epoch, files not in the page cache"
     table = _by_threads(document, "cold", first, "images_per_s", inverse=False)
     return f"{table}\n\nIn brackets: torchdali's throughput divided by the peer's."
+
+
+def remote_table(document: dict[str, Any]) -> str:
+    """Files of a web server; the ratio is remote / local."""
+    first = "images/s, files on a server that takes 20 ms to answer"
+    table = _by_threads(document, "remote", first, "images_per_s", inverse=True)
+    return f"{table}\n\nIn brackets: the throughput divided by that of files on the local disk."
 
 
 def jpeg_index_table(document: dict[str, Any]) -> str:

@@ -28,15 +28,13 @@ inline thread_local bool may_hang = false;
 
 // Whether what the calling thread works for was cancelled.
 inline bool interrupted() {
-  return detail::interruption != nullptr &&
-         detail::interruption->load(std::memory_order_relaxed);
+  return detail::interruption != nullptr && detail::interruption->load(std::memory_order_relaxed);
 }
 
 // While it exists, interrupted() of this thread is `cancelled`.
 class InterruptionScope {
  public:
-  explicit InterruptionScope(const std::atomic<bool>& cancelled)
-      : before_(detail::interruption) {
+  explicit InterruptionScope(const std::atomic<bool>& cancelled) : before_(detail::interruption) {
     detail::interruption = &cancelled;
   }
   ~InterruptionScope() { detail::interruption = before_; }

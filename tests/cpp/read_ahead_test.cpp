@@ -38,8 +38,8 @@ void* operator new(size_t size) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // this new takes from malloc()
-void operator delete(void* memory) noexcept { std::free(memory); }          // NOLINT
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"            // this new takes from malloc()
+void operator delete(void* memory) noexcept { std::free(memory); }  // NOLINT
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }  // NOLINT
 
 namespace {

@@ -142,7 +142,8 @@ void test_retries() {
   store.fault = nullptr;
   EXPECT(has(error_of([&] { retrying.read(kUrl, object, 990, 11); }), "it has 1000 bytes"));
   store.tags[kUrl] = "2";
-  EXPECT(has(error_of([&] { retrying.read(kUrl, object, 0, 9); }), "has changed while it was used"));
+  EXPECT(
+      has(error_of([&] { retrying.read(kUrl, object, 0, 9); }), "has changed while it was used"));
   EXPECT(retrying.list("s3://bucket") == (std::vector<std::string>{"a", "b"}));
 }
 
@@ -167,8 +168,12 @@ void test_cache() {
   const std::string whole = store.objects[kUrl] = content(static_cast<size_t>(5 * kPage + 100), 3);
   auto cached = scene.cached();
   const RemoteObject object = cached->stat(kUrl);
-  for (const auto& [offset, count] : std::vector<std::pair<int64_t, int64_t>>{
-           {10, 20}, {kPage - 1, 2}, {0, object.size}, {5 * kPage, 100}, {3 * kPage, kPage}, {7, 0}})
+  for (const auto& [offset, count] : std::vector<std::pair<int64_t, int64_t>>{{10, 20},
+                                                                              {kPage - 1, 2},
+                                                                              {0, object.size},
+                                                                              {5 * kPage, 100},
+                                                                              {3 * kPage, kPage},
+                                                                              {7, 0}})
     EXPECT(text_of(cached->read(kUrl, object, offset, count)) ==
            whole.substr(static_cast<size_t>(offset), static_cast<size_t>(count)));
   EXPECT(store.gets == 3);  // pages 0; 1; 2 to 5
@@ -210,7 +215,7 @@ void test_damaged_pages() {
   change(size - 2 * static_cast<uint64_t>(kPage) + 7);
   EXPECT(read() == whole);
   EXPECT(store.ranges == (std::vector<std::pair<int64_t, int64_t>>{{kPage, kPage}}));
-  EXPECT(read() == whole && store.ranges.size() == 1);  // it was mended
+  EXPECT(read() == whole && store.ranges.size() == 1);        // it was mended
   for (const uint64_t offset : {0, 9, 17, 25, 33, 45, 56}) {  // header, URL, table
     change(offset);
     EXPECT(read() == whole);
@@ -310,7 +315,8 @@ void test_processes() {
   Scene scene;
   FakeStore& store = *scene.transport;
   for (int i = 0; i < 6; ++i)
-    store.objects["s3://bucket/" + std::to_string(i)] = content(static_cast<size_t>(3 * kPage + i), i);
+    store.objects["s3://bucket/" + std::to_string(i)] =
+        content(static_cast<size_t>(3 * kPage + i), i);
   const auto read_all = [&](CachingStore& cached) {
     for (const auto& [url, text] : store.objects) {
       const RemoteObject object = cached.stat(url);
@@ -327,7 +333,7 @@ void test_processes() {
     for (int i = 0; i < 3; ++i) {
       children.push_back(::fork());
       if (children.back() != 0) continue;
-      for (;;) {  // until it is killed
+      for (;;) {                // until it is killed
         std::error_code error;  // another process may have removed it
         fs::remove(scene.entry(), error);
         read_all(*scene.cached());

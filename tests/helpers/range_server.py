@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A web server that serves ranges of objects, as object stores do, and fails as it is told to.
 
-Tests run it in a thread of their own. ``python tests/helpers/range_server.py FOLDER --latency 0.02``
-serves the files of a folder, for benchmarks/pipelines/remote.py.
+Tests run it in a thread of their own. As a program, it serves the files of a folder, for
+benchmarks/pipelines/remote.py.
 """
 
 from __future__ import annotations

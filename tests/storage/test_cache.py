@@ -26,7 +26,7 @@ def files(server, backend, tmp_path):
 
 
 def read_epochs(server, files, epochs=1, **args):
-    """Checks two epochs; returns the number of requests for data."""
+    """Checks epochs; returns the number of requests for data."""
     before = len(server.gets())
     pipe = reader(batch_size=5, files=files, **args)
     for _ in range(epochs * COUNT // 5):
@@ -116,7 +116,8 @@ def test_processes_that_are_killed_leave_a_good_cache(server, files, tmp_path):
                     if round_number > 0 and len(server.gets()) == before:
                         break  # all of it is in the cache
                     time.sleep(0.01)
-                    assert one.poll() is None and other.poll() is None
+                    assert one.poll() is None
+                    assert other.poll() is None
                 other.send_signal(signal.SIGKILL)
             one.send_signal(signal.SIGKILL)
         read_epochs(server, files)

@@ -57,7 +57,9 @@ def test_outputs_over_http_are_those_of_the_files(folders, server, backend, sele
     remote = reader(files=[f"{server.url}/data/{name}" for name in names], **args)
     assert list(batches(remote, 40)) == list(batches(local, 40))
     rooted = reader(files=names, file_root=f"{server.url}/data", **args)
-    assert list(batches(rooted, 5)) == list(batches(reader(files=names, file_root=str(folders), **args), 5))
+    assert list(batches(rooted, 5)) == list(
+        batches(reader(files=names, file_root=str(folders), **args), 5)
+    )
 
 
 def test_a_list_of_files_may_be_remote(folders, server, backend):

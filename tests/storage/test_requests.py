@@ -227,6 +227,11 @@ def test_the_longest_key_of_options_counts():
         assert options_for(url)[1] == expected
 
 
+def test_secrets_are_not_shown():
+    storage.configure(options={"s3://a": {"secret_access_key": "hidden"}})
+    assert "hidden" not in repr(storage.options())
+
+
 def test_worker_processes_get_the_options():
     from torchdali._storage import options
 

@@ -250,7 +250,9 @@ def files() -> dict[Path, str]:
     for schema in registry().values():
         result[folder / "fn" / f"{schema.name}.md"] = reference.operator_page(schema)
     result[folder / "types.md"] = reference.types_page().rstrip() + "\n"
-    pages = {module: list(module.__all__) for module in (tensors, errors, profiling, stats, storage)}
+    pages = {
+        module: list(module.__all__) for module in (tensors, errors, profiling, stats, storage)
+    }
     pages[backend] = [name for name in backend.__all__ if name not in tensors.__all__]
     pages[pipeline] = ["pipeline_def", "Pipeline", "DataNode"]
     pages[loop] = list(loop.__all__)

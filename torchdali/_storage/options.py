@@ -32,7 +32,8 @@ class Options:
     """What storage.configure() sets."""
 
     backend: Any = "auto"
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # They hold secrets.
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     cache_dir: str | None = None
     cache_bytes: int = 100 * 10**9
     retries: int = 6

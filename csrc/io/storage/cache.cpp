@@ -98,8 +98,8 @@ DiskCache::~DiskCache() {
 
 void DiskCache::join() {
   static std::atomic<int> counter = 0;
-  const std::string name = str_cat(::getpid(), "-", counter++, "-",
-                                   Clock::now().time_since_epoch().count());
+  const std::string name =
+      str_cat(::getpid(), "-", counter++, "-", Clock::now().time_since_epoch().count());
   // It gets its name when it is locked: an unlocked one is of a process that has ended.
   const fs::path part = folder_ / (name + ".part"), whole = folder_ / "users" / name;
   user_ = open_file(part, O_RDWR | O_CREAT | O_EXCL);

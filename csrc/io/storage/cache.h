@@ -50,12 +50,12 @@ class DiskCache {
   const std::filesystem::path folder_;
   const int64_t quota_;
   bool writable_ = false;
-  int user_ = -1;                        // descriptor of the file that says that we live
+  int user_ = -1;                         // descriptor of the file that says that we live
   std::atomic<int64_t>* used_ = nullptr;  // in memory that is shared with other processes
   std::mutex evicting_;
   std::atomic<Clock::rep> not_before_ = 0;  // when storing is tried again
 
-  std::mutex mutex_;  // protects the rest
+  std::mutex mutex_;                                                        // protects the rest
   std::list<std::pair<std::string, std::shared_ptr<CacheEntry>>> entries_;  // used last: first
   std::unordered_map<std::string_view, decltype(entries_)::iterator> by_url_;
   std::shared_ptr<CacheEntry> kept(const std::string& url);

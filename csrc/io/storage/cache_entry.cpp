@@ -158,8 +158,7 @@ std::shared_ptr<CacheEntry> CacheEntry::create(const std::string& path, const st
       return other;
     }
     if (std::rename(part.c_str(), path.c_str()) == 0)
-      return std::shared_ptr<CacheEntry>(
-          new CacheEntry(file.release(), object, at.table, at.data));
+      return std::shared_ptr<CacheEntry>(new CacheEntry(file.release(), object, at.table, at.data));
   }
   ::unlink(part.c_str());
   struct stat status;
@@ -202,7 +201,7 @@ bool CacheEntry::store(int64_t first, int64_t count, const std::byte* from) {
 }
 
 bool CacheEntry::lock_pages(int64_t first, int64_t count, bool lock) const noexcept {
-  struct flock region {};
+  struct flock region{};
   region.l_type = lock ? F_WRLCK : F_UNLCK;
   region.l_whence = SEEK_SET;
   region.l_start = first;

@@ -55,8 +55,8 @@ SharedBytes CachingStore::read_entry(CacheEntry& entry, const std::string& url, 
                                      int64_t count) {
   constexpr int64_t kPage = CacheEntry::kPage;
   const int64_t first = offset / kPage, end = (offset + count + kPage - 1) / kPage;
-  const auto data =
-      std::make_shared_for_overwrite<std::byte[]>(static_cast<size_t>(entry.run_bytes(first, end - first)));
+  const auto data = std::make_shared_for_overwrite<std::byte[]>(
+      static_cast<size_t>(entry.run_bytes(first, end - first)));
   std::vector<char> missing(static_cast<size_t>(end - first), 1);
   for (;;) {
     entry.load(first, data.get(), missing);
@@ -96,7 +96,8 @@ RemotePart CachingStore::read_whole(const std::string& url, uint64_t known) {
   const Turn turn(*this, url);
   if (turn.waited())
     if (const auto entry = find_current(url, known)) return from_entry(*entry);
-  // What came without an etag may be of a version that was asked for before, but not of a later one.
+  // What came without an etag may be of a version that was asked for before, but not of a later
+  // one.
   if (reads_lack_etags_) {
     const RemoteObject now = store_->stat(url);
     if (const auto entry = cache_->open(url, now)) return from_entry(*entry);

@@ -26,6 +26,7 @@ class CachingStore final : public RemoteStore {
   SharedBytes read(const std::string& url, const RemoteObject& object, int64_t offset,
                    int64_t count) override;
   RemotePart read_whole(const std::string& url, uint64_t known) override;
+  bool has_cache() const override { return true; }
   std::vector<std::string> list(const std::string& folder) override { return store_->list(folder); }
 
  private:

@@ -27,7 +27,8 @@ uint64_t hash_of(std::string_view text) {
 
 class RemoteFile final : public InputFile {
  public:
-  RemoteFile(std::shared_ptr<RemoteStore> store, std::string url, std::shared_ptr<KnownVersions> known)
+  RemoteFile(std::shared_ptr<RemoteStore> store, std::string url,
+             std::shared_ptr<KnownVersions> known)
       : store_(std::move(store)), url_(std::move(url)), known_(std::move(known)) {}
 
   int64_t size_bytes() const override { return object().size; }
@@ -52,8 +53,9 @@ class RemoteFile final : public InputFile {
       const RemoteObject now = object();
       return store_->read(url_, now, offset, std::max<int64_t>(now.size - offset, 0));
     }
-    RemotePart whole = store_->read_whole(url_, known_ == nullptr ? 0 : known_->of(url_));
-    if (known_ != nullptr) known_->set(url_, version_hash(whole.object));
+    if (known_ == nullptr || !store_->has_cache()) return store_->read_whole(url_, 0).bytes;
+    RemotePart whole = store_->read_whole(url_, known_->of(url_));
+    known_->set(url_, version_hash(whole.object));
     return std::move(whole.bytes);
   }
 

@@ -125,15 +125,12 @@ struct ReadAhead::State {
   bool read_group(std::unique_lock<std::mutex>& lock, std::vector<ReadQueue::Item> group,
                   int64_t awaited);
   ReadBytes take(std::unique_lock<std::mutex>& lock, int64_t number);
-  int most_threads() const {
-    return has_remote ? options.max_remote_threads : options.max_threads;
-  }
+  int most_threads() const { return has_remote ? options.max_remote_threads : options.max_threads; }
 };
 
 // Waits until `size` bytes can be held, and reserves them. False if a worker waits for one of the
 // reads, which it can do by itself, or if none is wanted. The caller holds the mutex.
-bool ReadAhead::State::reserve(std::unique_lock<std::mutex>& lock, int64_t size,
-                               const Reads& of) {
+bool ReadAhead::State::reserve(std::unique_lock<std::mutex>& lock, int64_t size, const Reads& of) {
   const auto any = [&](auto state) { return std::any_of(of.begin(), of.end(), state); };
   const auto is_wanted = [](const auto& read) { return read->wanted; };
   const auto is_awaited = [](const auto& read) { return read->awaited; };
@@ -146,8 +143,8 @@ bool ReadAhead::State::reserve(std::unique_lock<std::mutex>& lock, int64_t size,
 }
 
 // Reads the range of a group, which is one file or neighbours in one. Returns its bytes.
-SharedBytes ReadAhead::State::read_range(const std::vector<ReadQueue::Item>& group,
-                                         const Reads& of, int64_t& reserved, bool& waited) {
+SharedBytes ReadAhead::State::read_range(const std::vector<ReadQueue::Item>& group, const Reads& of,
+                                         int64_t& reserved, bool& waited) {
   const ReadRequest& first = group.front().request;
   const WaitProbe opening(true);
   const auto file = files->open(first.path);
@@ -245,8 +242,7 @@ ReadBytes ReadAhead::take(int64_t number) {
   const auto found = s.reads.find(number);
   if (found == s.reads.end()) {
     // A part of a remote file that no thread has come to: its neighbours are worth the way.
-    std::vector<ReadQueue::Item> group =
-        s.queue.pop_part(number, s.options.max_bytes - s.bytes);
+    std::vector<ReadQueue::Item> group = s.queue.pop_part(number, s.options.max_bytes - s.bytes);
     if (group.size() > 1) {
       s.read_group(lock, std::move(group), number);
       return s.take(lock, number);
@@ -327,10 +323,9 @@ bool ReadAhead::State::read_group(std::unique_lock<std::mutex>& lock,
     read.step = Step::kDone;
     if (!read.wanted || range.data == nullptr) continue;
     const ReadRequest& request = group[i].request;
-    read.bytes.bytes_ = request.size < 0
-                            ? range
-                            : range.part(request.offset - group.front().request.offset,
-                                         request.size);
+    read.bytes.bytes_ =
+        request.size < 0 ? range
+                         : range.part(request.offset - group.front().request.offset, request.size);
     read.memory = memory;
     ++memory->reads;
   }

@@ -68,8 +68,8 @@ std::vector<ReadQueue::Item> ReadQueue::pop_group(Entry& entry, int64_t most) {
     };
     for (auto next = std::next(at); next != places_.end() && joins(*next->second); ++next)
       taken.push_back(next->second);
-    for (auto next = std::make_reverse_iterator(at);
-         next != places_.rend() && joins(*next->second); ++next)
+    for (auto next = std::make_reverse_iterator(at); next != places_.rend() && joins(*next->second);
+         ++next)
       taken.push_back(next->second);
   }
   for (Entry* one : taken) remove(*one);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadQueue: parts of files that are to be read ahead. Neighbours in a remote file are read at once.
+// ReadQueue: parts of files that are to be read ahead. Neighbours in a remote file are read at
+// once.
 #pragma once
 
 #include <cstddef>

@@ -27,8 +27,7 @@ StoreOfProcess& store_of_process() {
 
 uint64_t version_hash(const RemoteObject& object) {
   const std::string text = str_cat(object.size, ' ', object.etag);
-  const uint64_t hash =
-      content_hash({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  const uint64_t hash = content_hash({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   return std::max<uint64_t>(hash, 1);
 }
 

@@ -27,6 +27,8 @@ class RemoteStore {
   // The whole object, by one request if it is small. `known`: version_hash() of what the caller has
   // read before. If that is in the cache, the store is not asked whether it has changed since.
   virtual RemotePart read_whole(const std::string& url, uint64_t known) = 0;
+  // Whether `known` makes a difference.
+  virtual bool has_cache() const { return false; }
   // The URLs of the objects in a folder and in the folders in it, sorted by bytes.
   virtual std::vector<std::string> list(const std::string& folder) = 0;
 };

@@ -19,7 +19,8 @@ constexpr double kFirstWait = 0.1, kLongestWait = 20;
 
 std::chrono::milliseconds wait_before(int retry) {
   thread_local std::minstd_rand random(std::random_device{}());
-  const double longest = std::min(kLongestWait, kFirstWait * static_cast<double>(1 << std::min(retry, 20)));
+  const double longest =
+      std::min(kLongestWait, kFirstWait * static_cast<double>(1 << std::min(retry, 20)));
   std::uniform_real_distribution<double> share(0.5, 1);
   return std::chrono::milliseconds(static_cast<int64_t>(1000 * longest * share(random)));
 }
@@ -55,7 +56,9 @@ void RetryingStore::with_retries(std::string_view what, const std::string& url,
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         Error error(ErrorKind::kFile,
                     str_cat("cannot ", what, " \"", url, '"', part, ": ", e.message(),
-                            tries == 1 ? "" : str_cat(" (", tries, " attempts in ", static_cast<int64_t>(seconds * 10) / 10.0, " s)")),
+                            tries == 1 ? ""
+                                       : str_cat(" (", tries, " attempts in ",
+                                                 static_cast<int64_t>(seconds * 10) / 10.0, " s)")),
                     e.fix());
         error.set_cause(e.cause());
         throw error;
@@ -83,11 +86,12 @@ RemotePart RetryingStore::get(const std::string& url, const RemoteObject* object
     if (object != nullptr) check_unchanged(url, *object, now);
     // Bodies that end early are not always noticed by the libraries.
     const int64_t size = now.size >= 0 || object == nullptr ? now.size : object->size;
-    const int64_t expected = size < 0 ? count : std::min(count, std::max<int64_t>(size - offset, 0));
+    const int64_t expected =
+        size < 0 ? count : std::min(count, std::max<int64_t>(size - offset, 0));
     const bool whole = part.bytes.size == expected || (size < 0 && part.bytes.size < count);
     if (!whole)
-      throw RemoteError(
-          str_cat("the store sent ", part.bytes.size, " bytes, expected ", expected), true);
+      throw RemoteError(str_cat("the store sent ", part.bytes.size, " bytes, expected ", expected),
+                        true);
   });
   return part;
 }

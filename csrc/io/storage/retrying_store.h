@@ -33,8 +33,7 @@ class RetryingStore final : public RemoteStore {
   void with_retries(std::string_view what, const std::string& url, const std::string& part,
                     const std::function<void()>& attempt);
   // One request, whose answer is checked. `object` is null for the first part of an object.
-  RemotePart get(const std::string& url, const RemoteObject* object, int64_t offset,
-                 int64_t count);
+  RemotePart get(const std::string& url, const RemoteObject* object, int64_t offset, int64_t count);
 
   const std::shared_ptr<Transport> transport_;
   const int retries_;

@@ -50,9 +50,9 @@ class NameFilter {
   bool case_sensitive_;
 };
 
-// The files directly in the subfolders of `root`, a path or a URL. Folders get the labels 0, 1, ... in the byte
-// order of their names, even if no file in them matches; files are in the same order. Without
-// `dirs`, all folders are used, including hidden ones; links are followed.
+// The files directly in the subfolders of `root`, a path or a URL. Folders get the labels 0, 1, ...
+// in the byte order of their names, even if no file in them matches; files are in the same order.
+// Without `dirs`, all folders are used, including hidden ones; links are followed.
 FileList list_labelled_folders(const std::string& root, const NameFilter& files,
                                const NameFilter* dirs);
 

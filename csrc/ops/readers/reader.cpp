@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kMaxSamplesAhead = 1 << 16;  // each takes a little memory before it is read
 // Of remote files: half of what is held in memory, so that ranges are long and several are read
-// while others are used; and if samples are large, or their sizes unknown, requests for each thread.
+// while others are used; and if samples are large, or their sizes unknown, requests for each
+// thread.
 constexpr int64_t kRemoteBytesAhead = int64_t{128} << 20;
 constexpr int64_t kRequestsAhead = 4;
 
@@ -71,9 +72,9 @@ Reader::Reader(const OpSpec& spec, size_t open_files, io::OpenInput open_file)
                        spec.max_batch_size,
                    kMaxSamplesAhead)),
       files_(std::make_shared<io::OpenFiles>(open_files, open_file)),
-      ahead_({.always = spec.get<bool>("read_ahead"),
-              .max_remote_threads = io::remote_concurrency()},
-             files_) {
+      ahead_(
+          {.always = spec.get<bool>("read_ahead"), .max_remote_threads = io::remote_concurrency()},
+          files_) {
   const auto check_at_least = [&spec](const char* arg, int64_t least) {
     TORCHDALI_CHECK(spec.get<int64_t>(arg) >= least, "`", arg, "` is ", spec.get<int64_t>(arg),
                     ", expected ", least, " or more");

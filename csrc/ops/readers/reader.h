@@ -93,7 +93,7 @@ class Reader : public Source {
   int64_t position_ = 0;     // of the next batch; with the seed, the whole state of the reader
   bool needs_plan_ = false;  // restored to the position of a plan
   const int64_t samples_ahead_;
-  int64_t announced_ = 0;  // positions before it, to ahead_
+  int64_t announced_ = 0;                      // positions before it, to ahead_
   std::vector<io::ReadQueue::Item> upcoming_;  // about to be announced together
   // Of remote files: announced requests, and the bytes of those whose size is known.
   int64_t remote_requests_ = 0, remote_bytes_ = 0;

@@ -48,7 +48,8 @@ void RequestThreads::loop(const std::shared_ptr<State>& state) {
   std::unique_lock lock(s.mutex);
   for (;;) {
     ++s.idle;
-    const bool any = s.called.wait_for(lock, kIdleTime, [&] { return s.closing || !s.calls.empty(); });
+    const bool any =
+        s.called.wait_for(lock, kIdleTime, [&] { return s.closing || !s.calls.empty(); });
     --s.idle;
     if (!any || s.calls.empty()) return;
     const std::shared_ptr<State::Call> call = std::move(s.calls.front());
