@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts errors of the engine to the exceptions of torchdali/errors.py.
-#include "core/interruption.h"
+#include "core/threads/interruption.h"
 #include "executor/graph/operator_error.h"
 #include "python/bind.h"
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/interruption.h"
+#include "core/threads/interruption.h"
 #include "expect.h"
 #include "io/storage/caching_store.h"
 #include "io/storage/open_files.h"

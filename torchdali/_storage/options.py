@@ -71,10 +71,11 @@ class Options:
                     fix='options={"s3://bucket": {"region": "eu-west-1"}}',
                 )
 
-    def engine_values(self) -> tuple[int, int, bytes, int]:
-        """Returns the arguments of _C.set_storage()."""
-        folder = os.fsencode(os.path.abspath(self.cache_dir)) if self.cache_dir else b""
-        return self.retries, self.concurrency, folder, self.cache_bytes
+
+def _engine_values(options: Options) -> tuple[int, int, bytes, int]:
+    """Returns the arguments of _C.set_storage()."""
+    folder = os.fsencode(os.path.abspath(options.cache_dir)) if options.cache_dir else b""
+    return options.retries, options.concurrency, folder, options.cache_bytes
 
 
 def byte_count(value: int | str, name: str) -> int:
@@ -133,7 +134,7 @@ def set_current(options: Options) -> None:
     global _current
     _current = options
     if _set_engine is not None:
-        _set_engine(*options.engine_values())
+        _set_engine(*_engine_values(options))
 
 
 class _Unsendable:
@@ -175,8 +176,8 @@ def connect_engine(
     """Tells the engine the options, now and when they change; called when it is loaded."""
     global _set_engine
     _set_engine = set_storage
-    set_storage(*current().engine_values())
-    os.register_at_fork(after_in_child=lambda: begin_in_child(*current().engine_values()))
+    set_storage(*_engine_values(current()))
+    os.register_at_fork(after_in_child=lambda: begin_in_child(*_engine_values(current())))
 
 
 def options_for(url: str) -> tuple[str, dict[str, Any]]:

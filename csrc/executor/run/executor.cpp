@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/interruption.h"
+#include "core/threads/interruption.h"
 #include "executor/graph/operator_error.h"
 #include "executor/graph/passes.h"
 #include "executor/run/batch_runner.h"

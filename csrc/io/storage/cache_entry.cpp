@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "core/interruption.h"
+#include "core/threads/interruption.h"
 #include "io/content_hash.h"
 
 namespace torchdali::io {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "core/interruption.h"
+#include "core/threads/interruption.h"
 
 namespace torchdali::io {
 namespace {

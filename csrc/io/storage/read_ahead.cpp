@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/interruption.h"
+#include "core/threads/interruption.h"
 
 namespace torchdali::io {
 namespace {

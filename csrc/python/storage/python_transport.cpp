@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/interruption.h"
+#include "core/threads/interruption.h"
 #include "python/dropped_objects.h"
 
 namespace torchdali {
