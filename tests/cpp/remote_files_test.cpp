@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remote files over a transport in memory that fails: retries, checks, joined ranges, the cache
-// with threads and processes, its quota, damaged and half written pages.
+// Remote files over a transport in memory that fails: retries, checks, the cache with threads and
+// processes, its quota, damaged and half written pages.
 // sources: csrc/io/storage/*.cpp csrc/io/content_hash.cpp
 // sanitizers: address thread
 #include <sys/wait.h>
@@ -9,115 +9,24 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "core/error.h"
 #include "core/threads/interruption.h"
-#include "expect.h"
-#include "io/storage/caching_store.h"
-#include "io/storage/open_files.h"
-#include "io/storage/read_ahead.h"
-#include "io/storage/retrying_store.h"
+#include "fake_store.h"
 
 using namespace torchdali::io;  // NOLINT: a program of its own
 namespace fs = std::filesystem;
-using torchdali::Error;
 
 namespace {
 
 constexpr int64_t kPage = CacheEntry::kPage;
-
-std::string content(size_t size, int seed) {
-  std::string text(size, '\0');
-  for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>((i * 31 + i / 251) ^ seed);
-  return text;
-}
-
-// Objects in memory. Counts requests.
-class FakeStore final : public Transport {
- public:
-  RemoteObject stat(const std::string& url) override {
-    ++stats;
-    const std::lock_guard lock(mutex);
-    const auto found = objects.find(url);
-    if (found == objects.end()) throw RemoteError("there is none", false);
-    return {static_cast<int64_t>(found->second.size()), etag(url)};
-  }
-  RemotePart get(const std::string& url, int64_t offset, int64_t count) override {
-    const int number = gets++;
-    if (latency.count() > 0) std::this_thread::sleep_for(latency);
-    const std::lock_guard lock(mutex);
-    ranges.emplace_back(offset, count);
-    const std::string& text = objects.at(url);
-    const auto size = static_cast<int64_t>(text.size());
-    std::string bytes = text.substr(static_cast<size_t>(offset), static_cast<size_t>(count));
-    if (fault) fault(number, bytes);
-    auto data = std::make_shared<std::byte[]>(bytes.size());
-    std::memcpy(data.get(), bytes.data(), bytes.size());
-    return {{size, etag(url)}, {std::move(data), static_cast<int64_t>(bytes.size())}};
-  }
-  std::vector<std::string> list(const std::string&) override { return {"b", "a"}; }
-  void sleep(std::chrono::milliseconds) override { ++sleeps; }
-
-  std::string etag(const std::string& url) const { return tags.contains(url) ? tags.at(url) : "1"; }
-
-  std::mutex mutex;
-  std::map<std::string, std::string> objects, tags;
-  std::function<void(int, std::string&)> fault;
-  std::vector<std::pair<int64_t, int64_t>> ranges;
-  std::chrono::milliseconds latency{0};
-  std::atomic<int> gets = 0, stats = 0, sleeps = 0;
-};
-
-const std::string kUrl = "s3://bucket/a";
-
-struct Scene {
-  Scene() {
-    std::string pattern = (fs::temp_directory_path() / "remote_XXXXXX").string();
-    EXPECT(::mkdtemp(pattern.data()) != nullptr);
-    folder = pattern;
-  }
-  ~Scene() { fs::remove_all(folder); }
-  std::shared_ptr<CachingStore> cached(int64_t quota = 1 << 30) {
-    cache = std::make_shared<DiskCache>(folder.string(), quota);
-    return std::make_shared<CachingStore>(std::make_shared<RetryingStore>(transport, 3), cache);
-  }
-  fs::path entry() const {
-    std::error_code error;
-    for (const auto& file : fs::recursive_directory_iterator(folder / "objects", error))
-      if (file.path().parent_path().filename().string().size() == 2) return file.path();
-    return {};
-  }
-  fs::path folder;
-  std::shared_ptr<FakeStore> transport = std::make_shared<FakeStore>();
-  std::shared_ptr<DiskCache> cache;
-};
-
-std::string text_of(const SharedBytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data.get()), static_cast<size_t>(bytes.size)};
-}
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.message();
-  }
-  return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 void test_retries() {
   Scene scene;
@@ -215,7 +124,7 @@ void test_damaged_pages() {
   change(size - 2 * static_cast<uint64_t>(kPage) + 7);
   EXPECT(read() == whole);
   EXPECT(store.ranges == (std::vector<std::pair<int64_t, int64_t>>{{kPage, kPage}}));
-  EXPECT(read() == whole && store.ranges.size() == 1);        // it was mended
+  EXPECT(read() == whole && store.ranges.size() == 1);        // it was repaired
   for (const uint64_t offset : {0, 9, 17, 25, 33, 45, 56}) {  // header, URL, table
     change(offset);
     EXPECT(read() == whole);
@@ -361,83 +270,6 @@ void test_folder_that_cannot_be_written() {
   EXPECT(cache.find(kUrl) == nullptr && cache.open(kUrl, {1000, "1"}) == nullptr);
 }
 
-// Neighbours become one request; the gaps between them are small, the ranges limited.
-void test_joined_ranges() {
-  ReadQueue queue;
-  const auto push = [&](int64_t number, const std::string& path, int64_t offset, int64_t size) {
-    queue.push(number, {.path = path, .offset = offset, .size = size});
-  };
-  const auto pop = [&](int64_t most = int64_t{1} << 40) {
-    std::vector<int64_t> numbers;
-    for (const auto& item : queue.pop(most)) numbers.push_back(item.number);
-    return numbers;
-  };
-  using Numbers = std::vector<int64_t>;
-  push(0, kUrl, 1000, 100);
-  push(1, kUrl, 900, 50);
-  push(2, "s3://bucket/b", 950, 50);
-  push(3, kUrl, 1100 + ReadQueue::kMaxGap, 10);
-  push(4, kUrl, 1000, 100);  // the same again
-  push(5, kUrl, 1200 + 2 * ReadQueue::kMaxGap, 10);
-  push(6, kUrl, 0, -1);
-  EXPECT(pop() == (Numbers{1, 0, 4, 3}));
-  EXPECT(pop() == Numbers{2} && pop() == Numbers{5} && pop() == Numbers{6} && queue.empty());
-  for (int i = 0; i < 3; ++i) push(7 + i, kUrl, i * (3 << 20), 3 << 20);
-  EXPECT(pop() == (Numbers{7, 8}) && pop() == Numbers{9});
-  for (int i = 0; i < 3; ++i) push(10 + i, kUrl, i * 100, 100);
-  EXPECT(pop(250) == (Numbers{10, 11}));
-  queue.erase(12);
-  EXPECT(queue.empty() && pop().empty());
-  for (int i = 0; i < 3; ++i) push(13 + i, "/local", i * 100, 100);
-  EXPECT(pop() == Numbers{13});
-  queue.erase_before(15);
-  EXPECT(queue.size() == 1 && pop() == Numbers{15});
-}
-
-void test_reading_ahead() {
-  Scene scene;
-  FakeStore& store = *scene.transport;
-  const std::string whole = store.objects[kUrl] = content(3'000'000, 7);
-  store.latency = std::chrono::milliseconds(2);
-  set_remote_store(std::make_shared<RetryingStore>(scene.transport, 0));
-  for (const size_t open_files : {0, 4}) {
-    ReadAhead ahead({.max_bytes = 1 << 20}, std::make_shared<OpenFiles>(open_files));
-    constexpr int64_t kSize = 1000, kReads = 3000;
-    store.gets = 0;
-    std::vector<ReadQueue::Item> items;
-    for (int64_t n = 0; n < kReads; ++n)
-      items.push_back({n, {.path = kUrl, .offset = n * kSize, .size = kSize}});
-    ahead.announce(std::move(items));
-    int missing = 0;
-    for (int64_t n = 0; n < kReads; ++n) {
-      const ReadBytes bytes = ahead.take(n);
-      missing += !bytes;
-      if (bytes)
-        EXPECT(bytes.size() == kSize &&
-               std::memcmp(bytes.data(), whole.data() + n * kSize, kSize) == 0);
-      EXPECT(ahead.held_bytes() <= 1 << 20);
-    }
-    EXPECT(missing < kReads / 10 && store.gets < 100);
-    EXPECT(ahead.active());
-    // Whole files are one request.
-    store.gets = store.stats = 0;
-    for (int64_t n = 0; n < 4; ++n) ahead.announce(kReads + n, {.path = kUrl});
-    for (int64_t n = 0; n < 4; ++n) {
-      const ReadBytes bytes = ahead.take(kReads + n);
-      EXPECT(!bytes || bytes.size() == 3'000'000);
-    }
-    EXPECT(store.stats <= 1);
-  }
-  // take() ends when the pipeline is closed.
-  store.latency = std::chrono::milliseconds(1000);
-  ReadAhead ahead({}, std::make_shared<OpenFiles>(0));
-  ahead.announce(0, {.path = kUrl});
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const std::atomic<bool> closed = true;
-  const torchdali::InterruptionScope scope(closed);
-  EXPECT(has(error_of([&] { (void)ahead.take(0); }), "was closed"));
-}
-
 }  // namespace
 
 int main() {
@@ -449,7 +281,5 @@ int main() {
   test_damaged_pages();
   test_single_flight();
   test_folder_that_cannot_be_written();
-  test_joined_ranges();
-  test_reading_ahead();
   return 0;
 }

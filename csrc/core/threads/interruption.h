@@ -23,7 +23,7 @@ namespace detail {
 inline thread_local const std::atomic<bool>* interruption = nullptr;
 }  // namespace detail
 
-// Set by threads that nobody waits for: they may make calls that cannot be interrupted.
+// Set by threads whose end is not waited for: they may make calls that cannot be interrupted.
 inline thread_local bool may_hang = false;
 
 // Whether what the calling thread works for was cancelled.

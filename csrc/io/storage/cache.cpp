@@ -42,7 +42,7 @@ int64_t disk_bytes(const fs::path& path) {
   return ::stat(path.c_str(), &status) == 0 ? status.st_blocks * 512 : -1;
 }
 
-// A lock of the whole cache, which nobody waits for.
+// A lock of the whole cache. If it is taken, there is no waiting.
 class TryLock {
  public:
   explicit TryLock(const fs::path& path) : descriptor_(open_file(path, O_RDWR | O_CREAT)) {

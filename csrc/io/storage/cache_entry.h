@@ -37,7 +37,7 @@ class CacheEntry {
   int64_t num_pages() const { return (object_.size + kPage - 1) / kPage; }
   // Bytes of a run of pages; the last page of an object may be shorter.
   int64_t run_bytes(int64_t first, int64_t count) const;
-  // Reads pages into `to`; clears missing[i] for those that are there. Looks only at those whose
+  // Reads pages into `to`; clears missing[i] for those that were stored. Looks only at those whose
   // missing[i] is set.
   void load(int64_t first, std::byte* to, std::vector<char>& missing) const;
   // Writes pages. False if the disk refuses.

@@ -142,7 +142,7 @@ bool ReadAhead::State::reserve(std::unique_lock<std::mutex>& lock, int64_t size,
   return true;
 }
 
-// Reads the range of a group, which is one file or neighbours in one. Returns its bytes.
+// Reads the range of a group, which is one file or neighbors in one. Returns its bytes.
 SharedBytes ReadAhead::State::read_range(const std::vector<ReadQueue::Item>& group, const Reads& of,
                                          int64_t& reserved, bool& waited) {
   const ReadRequest& first = group.front().request;
@@ -241,7 +241,7 @@ ReadBytes ReadAhead::take(int64_t number) {
   }
   const auto found = s.reads.find(number);
   if (found == s.reads.end()) {
-    // A part of a remote file that no thread has come to: its neighbours are worth the way.
+    // A part of a remote file that no thread has come to: its neighbors are worth the way.
     std::vector<ReadQueue::Item> group = s.queue.pop_part(number, s.options.max_bytes - s.bytes);
     if (group.size() > 1) {
       s.read_group(lock, std::move(group), number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadQueue: parts of files that are to be read ahead. Neighbours in a remote file are read at
+// ReadQueue: parts of files that are to be read ahead. Neighbors in a remote file are read at
 // once.
 #pragma once
 
@@ -36,7 +36,7 @@ class ReadQueue {
   // `number` is larger than all previous ones since clear().
   void push(int64_t number, ReadRequest request);
   // Returns the first request. If it is for a part of a remote file, it is returned with others,
-  // sorted by offset, as long as all of them lie in a range of `most` bytes, with small gaps.
+  // sorted by offset, as long as all of them are within a range of `most` bytes, with small gaps.
   std::vector<Item> pop(int64_t most);
   // The same for the request of this number; nothing if it is not there, or if it is not for a part
   // of a remote file.

@@ -134,7 +134,7 @@ std::unique_ptr<SourceBatch> Reader::next_batch(int max_size) {
 }
 
 // Samples of the returned batch, from `begin` on, and of the following ones. Of remote files, many
-// are announced together, so that neighbours become one request.
+// are announced together, so that neighbors become one request.
 void Reader::announce_reads(int64_t begin) {
   if (!ahead_.active()) return;
   announced_ = std::max(announced_, begin);
