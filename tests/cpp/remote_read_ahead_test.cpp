@@ -61,8 +61,8 @@ void test_reading_ahead() {
   const std::string whole = store.objects[kUrl] = content(3'000'000, 7);
   store.latency = std::chrono::milliseconds(2);
   set_remote_store(std::make_shared<RetryingStore>(scene.transport, 0));
-  for (const size_t open_files : {0, 4}) {
-    ReadAhead ahead({.max_bytes = 1 << 20}, std::make_shared<OpenFiles>(open_files));
+  for (const int64_t room : {1 << 20, 16 << 20}) {
+    ReadAhead ahead({.max_bytes = room}, std::make_shared<OpenFiles>(4));
     constexpr int64_t kSize = 1000, kReads = 3000;
     store.gets = 0;
     std::vector<ReadQueue::Item> items;
@@ -76,9 +76,10 @@ void test_reading_ahead() {
       if (bytes)
         EXPECT(bytes.size() == kSize &&
                std::memcmp(bytes.data(), whole.data() + n * kSize, kSize) == 0);
-      EXPECT(ahead.held_bytes() <= 1 << 20);
+      EXPECT(ahead.held_bytes() <= room);
     }
-    EXPECT(missing < kReads / 10 && store.gets < 100);
+    // While there is little room, requests are short, and workers read by themselves.
+    if (room > kReads * kSize) EXPECT(missing < kReads / 10 && store.gets < 10);
     EXPECT(ahead.active());
     // Whole files are one request.
     store.gets = store.stats = 0;
