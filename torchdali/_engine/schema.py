@@ -85,7 +85,7 @@ class Argument:
     """One keyword argument of an operator.
 
     `type` is one of bool, int, float, str, DALIDataType, DALIImageType, DALIInterpType, layout,
-    int_list, float_list, str_list, layout_list, bytes, function, code, object.
+    int_list, float_list, str_list, layout_list, DALIDataType_list, bytes, function, code, object.
     """
 
     name: str
