@@ -3,22 +3,18 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "core/error.h"
 #include "io/content_hash.h"
+#include "io/records/parallel_files.h"
 #include "io/records/progress.h"
 #include "io/storage/file.h"
 
@@ -26,8 +22,6 @@ namespace torchdali::io {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t kMaxThreads = 16;
 
 uint64_t hash_of(std::string_view text) {
   return content_hash({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
@@ -100,43 +94,13 @@ void store(const fs::path& entry, const std::string& text) {
   if (error) fs::remove(part, error);
 }
 
-// Calls `work(i)` for 0..count-1 on several threads; raises the first error in order of i.
-void for_each_file(size_t count, const std::function<void(size_t)>& work) {
-  std::atomic<size_t> next = 0;
-  std::atomic<size_t> first_failed = count;
-  std::vector<std::exception_ptr> errors(count);
-  const auto loop = [&] {
-    for (size_t i = next++; i < std::min(count, first_failed.load()); i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        errors[i] = std::current_exception();
-        size_t failed = first_failed;
-        while (i < failed && !first_failed.compare_exchange_weak(failed, i)) {
-        }
-      }
-    }
-  };
-  const size_t threads =
-      std::min({count, kMaxThreads, size_t{std::max(1u, std::thread::hardware_concurrency())}});
-  {
-    std::vector<std::jthread> others;
-    try {
-      for (size_t i = 1; i < threads; ++i) others.emplace_back(loop);
-    } catch (const std::system_error&) {  // fewer threads do it too
-    }
-    loop();
-  }
-  if (first_failed < count) std::rethrow_exception(errors[first_failed]);
-}
-
 std::vector<std::string> indexes(const IndexKind& kind, std::span<const std::string> paths,
                                  bool cached) {
   std::vector<std::string> found(paths.size());
   std::vector<fs::path> entries(paths.size());
   std::vector<char> missing(paths.size(), 1);
   std::atomic<int64_t> bytes = 0, number = 0;
-  for_each_file(paths.size(), [&](size_t i) {
+  for_each_file(paths.size(), [&](size_t i, const std::atomic<bool>&) {
     auto file = open_input(paths[i]);
     if (cached) entries[i] = cached_path(kind, paths[i], *file);
     if (!entries[i].empty())
@@ -151,10 +115,13 @@ std::vector<std::string> indexes(const IndexKind& kind, std::span<const std::str
   if (number == 0) return found;
 
   Progress progress("indexing " + std::string(kind.name) + " files", number, bytes);
-  for_each_file(paths.size(), [&](size_t i) {
+  for_each_file(paths.size(), [&](size_t i, const std::atomic<bool>& cancelled) {
     if (missing[i] == 0) return;
     const auto file = open_input(paths[i]);
-    found[i] = kind.make(*file, paths[i], [&](int64_t done) { progress.add_bytes(done); });
+    found[i] = kind.make(*file, paths[i], [&](int64_t done) {
+      TORCHDALI_CHECK_KIND(kRuntime, !cancelled, "cancelled");
+      progress.add_bytes(done);
+    });
     if (!entries[i].empty()) store(entries[i], found[i]);
     progress.add_file();
   });
