@@ -38,7 +38,17 @@ VOCABULARY = {
 # cycle. A name stands for a module or a package with all that is in it.
 FLOORS: list[set[str]] = [
     {"_build_info", "_common", "_storage", "errors", "pickling", "stats"},
-    {"_C", "_engine", "_shm", "_workers", "info", "profiling", "python_function_plugin", "storage"},
+    {
+        "_C",
+        "_engine",
+        "_shm",
+        "_workers",
+        "index",
+        "info",
+        "profiling",
+        "python_function_plugin",
+        "storage",
+    },
     {"tensors"},
     {"_graph", "data_node", "graph", "math", "types"},
     {"_sources"},

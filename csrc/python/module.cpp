@@ -14,4 +14,5 @@ NB_MODULE(_C, m) {
   torchdali::bind_attempt(m);
   torchdali::bind_tables(m);
   torchdali::bind_storage(m);
+  torchdali::bind_indexes(m);
 }
