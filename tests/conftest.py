@@ -21,6 +21,8 @@ from pathlib import Path
 # without optimization.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_OPT", "0")
+# Indexes that readers make are not kept in the cache of whoever runs the tests.
+os.environ.setdefault("TORCHDALI_CACHE_DIR", "")
 
 import numpy as np
 import pytest

@@ -136,9 +136,7 @@ class TarReader {
     constexpr int64_t kReportPeriod = int64_t{1} << 20;
     int64_t reported = 0;
     while (at_ < window_.file_size()) {
-      check(window_.file_size() - at_ >= kTarBlock, "the archive ends within a header",
-            "it is truncated: make or copy it again");
-      const uint8_t* header = window_.at(at_, kTarBlock);
+      const uint8_t* header = read_header();
       if (is_zero(header)) break;
       read_entry(header, take);
       if (at_ - reported < kReportPeriod) continue;
@@ -157,19 +155,26 @@ class TarReader {
                          message, to_fix(fix));
   }
 
-  void check_header(const uint8_t* header) const {
-    if (has_right_checksum(header)) return;
-    const char* kind = at_ == 0 ? compression(field(header, 0, kTarBlock)) : nullptr;
+  // The header at at_.
+  const uint8_t* read_header() {
+    const int64_t left = window_.file_size() - at_;
+    const uint8_t* header = window_.at(at_, std::min(left, kTarBlock));
+    if (left >= kTarBlock && (is_zero(header) || has_right_checksum(header))) return header;
+    const char* kind =
+        at_ > 0 ? nullptr
+                : compression(field(header, 0, static_cast<size_t>(std::min(left, kTarBlock))));
     TORCHDALI_CHECK_KIND(kData, kind == nullptr, "\"", path_, "\" is compressed (",
                          kind == nullptr ? "" : kind, "), expected a plain tar archive",
                          to_fix("decompress it; samples in the middle of a compressed archive "
                                 "cannot be read"));
+    check(left >= kTarBlock, "the archive ends within a header",
+          "it is truncated: make or copy it again");
     check(false, "wrong checksum", "it is damaged, or not a tar archive: make or copy it again");
+    return header;
   }
 
   // Handles the entry at at_ and goes to the next one. `header` is memory of window_.
   void read_entry(const uint8_t* header, const std::function<void(const TarFile&)>& take) {
-    check_header(header);
     const char type = static_cast<char>(header[kType]);
     const auto number = parse_number(field(header, kSize, kNumberSize));
     check(number.has_value(), "the size of the entry is not a number of 0 or more",

@@ -46,7 +46,9 @@ void append_escaped(std::string& text, std::string_view name) {
   }
 }
 
-// Parses the components of one line.
+// Parses the components of one line. Extensions and names may have spaces, which nothing marks. A
+// component is therefore where its numbers are possible, the name has the extension, and the line
+// ends or another component follows. A line that is not so is split at each space, as DALI does.
 class LineParser {
  public:
   LineParser(std::string_view line, bool has_names) : line_(line), has_names_(has_names) {}
@@ -54,60 +56,67 @@ class LineParser {
   bool at_end() const { return at_ >= line_.size(); }
   // Nothing if there is no component where the line goes on.
   std::optional<WebdatasetComponent> next() {
-    const auto found = component(at_);
-    if (!found) return std::nullopt;
-    WebdatasetComponent result = found->component;
-    size_t end = found->end;
-    if (has_names_) {
-      if (end == line_.size()) return std::nullopt;
-      const size_t begin = end + 1;
-      end = find_name_end(begin, result.extension);
-      result.name = line_.substr(begin, end - begin);
+    size_t from = at_;
+    for (int i = 0; !split_ && i < kMaxWords; ++i) {
+      const Place place = find_numbers(from);
+      if (!place.found) break;
+      from = place.at + 1;
+      if (place.offset < kTarBlock || place.offset % kTarBlock != 0) continue;
+      const size_t end = has_names_ ? find_name_end(place) : place.end;
+      if (end != kNone) return take(place, end);
     }
-    at_ = end + 1;
-    return result;
+    split_ = true;
+    const Place place = find_numbers(at_);
+    if (!place.found || (has_names_ && place.end == line_.size())) return std::nullopt;
+    return take(place,
+                has_names_ ? std::min(line_.find(' ', place.end + 1), line_.size()) : place.end);
   }
 
  private:
-  static constexpr int kMaxWords = 64;  // of an extension
+  static constexpr size_t kNone = std::string_view::npos;
+  // Bounds for the work on hostile lines.
+  static constexpr int kMaxWords = 8;            // of an extension
+  static constexpr size_t kMaxNameBytes = 4096;  // of a name that is searched for its end
 
-  struct Found {
-    WebdatasetComponent component;
-    size_t end;
+  // "OFFSET SIZE" after the space at `at`; the line goes on at `end`.
+  struct Place {
+    bool found = false;
+    size_t at = 0, end = 0;
+    int64_t offset = 0, size = 0;
   };
 
-  // "EXTENSION OFFSET SIZE" at `begin`. The extension may have spaces.
-  std::optional<Found> component(size_t begin) const {
-    size_t space = line_.find(' ', begin);
-    for (int word = 0; word < kMaxWords && space != std::string_view::npos; ++word) {
-      size_t end = space + 1;
-      int64_t offset = 0, size = 0;
-      if (number(end, offset) && end < line_.size() && number(++end, size))
-        return Found{{line_.substr(begin, space - begin), offset, size, {}}, end};
-      space = line_.find(' ', space + 1);
+  Place find_numbers(size_t from) const {
+    Place place;
+    for (int word = 0; word < kMaxWords; ++word) {
+      place.at = line_.find(' ', from);
+      if (place.at == kNone) return {};
+      from = place.at + 1;
+      place.end = from;
+      place.found = parse_number(place.end, place.offset) && place.end < line_.size() &&
+                    parse_number(++place.end, place.size);
+      if (place.found) return place;
     }
-    return std::nullopt;
+    return {};
   }
 
   // Parses a word that is a number, and moves `at` to its end.
-  bool number(size_t& at, int64_t& value) const {
+  bool parse_number(size_t& at, int64_t& value) const {
     const char* const end = line_.data() + line_.size();
     const auto parsed = std::from_chars(line_.data() + at, end, value);
     at = static_cast<size_t>(parsed.ptr - line_.data());
     return parsed.ec == std::errc() && (parsed.ptr == end || *parsed.ptr == ' ');
   }
 
-  // Names may have spaces, too. A name ends where it has its extension and the line ends or another
-  // component follows; or at a space, if its extension is not that of the index.
-  size_t find_name_end(size_t begin, std::string_view extension) const {
-    constexpr size_t kNone = std::string_view::npos;
+  size_t find_name_end(const Place& place) const {
+    const std::string_view extension = line_.substr(at_, place.at - at_);
+    const size_t begin = place.end + 1, last = std::min(line_.size(), begin + kMaxNameBytes);
     size_t dot = kNone;
-    for (size_t i = begin; i <= line_.size(); ++i) {
+    for (size_t i = begin; i <= last; ++i) {
       if (i == line_.size() || line_[i] == ' ') {
         // wds2idx takes the whole name for the extension where there is no dot.
         const size_t from = dot == kNone ? begin : dot + 1;
         if (i - from == extension.size() && line_.substr(from, i - from) == extension &&
-            (i == line_.size() || component(i + 1)))
+            (i == line_.size() || find_numbers(i + 1).found))
           return i;
       } else if (line_[i] == '/') {
         dot = kNone;
@@ -115,11 +124,19 @@ class LineParser {
         dot = i;
       }
     }
-    return std::min(line_.find(' ', begin), line_.size());
+    return kNone;
+  }
+
+  WebdatasetComponent take(const Place& place, size_t end) {
+    WebdatasetComponent component{line_.substr(at_, place.at - at_), place.offset, place.size, {}};
+    if (has_names_) component.name = line_.substr(place.end + 1, end - place.end - 1);
+    at_ = end + 1;
+    return component;
   }
 
   std::string_view line_;
   bool has_names_;
+  bool split_ = false;
   size_t at_ = 0;
 };
 
