@@ -174,6 +174,7 @@ def versions(peer: str) -> dict[str, str]:
         "pillow": ["PIL"],
         "torchvision": ["torch", "torchvision"],
         "spdl": ["spdl"],
+        "webdataset": ["webdataset", "torch", "PIL"],
     }
     for name in names.get(peer.split("-")[0], ["torch", "torchvision", "PIL", "numpy"]):
         with contextlib.suppress(ImportError):

@@ -8,6 +8,7 @@ listed as absent. ``--quick`` takes a minute; its results are only printed.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from benchmarks.pipelines import (
     auto_augment,
     coco,
     cold,
+    container_index,
+    containers,
     external_source,
     imagenet,
     jpeg_index,
@@ -44,6 +47,8 @@ PARTS = (
     "cold",
     "remote",
     "jpeg_index",
+    "containers",
+    "container_index",
     "jpeg_scaled",
     "auto_augment",
     "coco",
@@ -115,6 +120,30 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 rounds=rounds,
                 seconds=seconds,
                 warm_up=warm_up,
+            )
+    if "containers" in options.parts:
+        for container, work, threads in itertools.product(
+            containers.CONTAINERS, containers.PEERS, options.threads
+        ):
+            results += harness.measure(
+                containers.__name__,
+                [p for p in containers.peers(container, work) if p in options.peers],
+                {"container": container, "work": work, "threads": threads, **axes},
+                harness.throughput,
+                rounds=rounds,
+                seconds=seconds,
+                warm_up=4,
+            )
+    if "container_index" in options.parts:
+        for container in container_index.CONTAINERS:
+            results += harness.measure(
+                container_index.__name__,
+                [p for p in container_index.PEERS if p in options.peers],
+                {"container": container},
+                container_index.duration,
+                rounds=min(rounds, 3),
+                seconds=0.1,
+                warm_up=0,
             )
     if "jpeg_scaled" in options.parts:
         for work, size in jpeg_scaled.WORK:
@@ -304,7 +333,7 @@ def main() -> None:
         "--peers",
         nargs="+",
         default=[
-            *("torchdali", "dali", "dataloader", "spdl"),
+            *("torchdali", "dali", "dataloader", "spdl", "webdataset"),
             *("opencv", "pillow", "torchvision", "numpy", "numba"),
         ],
     )

@@ -47,29 +47,40 @@ def _loader(dataset: Any, axes: dict[str, Any]) -> Step:
     return lambda: len(next(batches)[0])
 
 
-def pillow(axes: dict[str, Any]) -> Step:
-    """Torch's DataLoader over a dataset that uses Pillow and NumPy."""
+def pillow_transform(seed: int) -> Callable[[Any], Any]:
+    """Returns the function from an open file, or a path, to a tensor, with Pillow and NumPy."""
     import numpy as np
     import torch
     from PIL import Image
 
+    rng = random.Random(seed)
+    scale = (1 / np.array(STD, np.float32))[:, None, None]
+    offset = (np.array(MEAN, np.float32) / np.array(STD, np.float32))[:, None, None]
+
+    def transform(file: Any) -> Any:
+        image = Image.open(file).convert("RGB")
+        x, y, w, h = random_window(image.width, image.height, rng)
+        box = (x, y, x + w, y + h)
+        small = image.resize((SIZE, SIZE), Image.Resampling.BILINEAR, box=box)
+        if rng.random() < 0.5:
+            small = small.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+        return torch.from_numpy(np.asarray(small).transpose(2, 0, 1) * scale - offset)
+
+    return transform
+
+
+def pillow(axes: dict[str, Any]) -> Step:
+    """Torch's DataLoader over a dataset that uses Pillow and NumPy."""
+    import torch
+
     class Images(torch.utils.data.Dataset[tuple[torch.Tensor, int]]):
         def __init__(self) -> None:
             self.files = find_files(axes["data"])
-            self.rng = random.Random(axes["seed"])
-            self.scale = (1 / np.array(STD, np.float32))[:, None, None]
-            self.offset = (np.array(MEAN, np.float32) / np.array(STD, np.float32))[:, None, None]
+            self.transform = pillow_transform(axes["seed"])
 
         def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
             with open(self.files[index], "rb") as file:
-                image = Image.open(file).convert("RGB")
-            x, y, w, h = random_window(image.width, image.height, self.rng)
-            box = (x, y, x + w, y + h)
-            small = image.resize((SIZE, SIZE), Image.Resampling.BILINEAR, box=box)
-            if self.rng.random() < 0.5:
-                small = small.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
-            planes = np.asarray(small).transpose(2, 0, 1)
-            return torch.from_numpy(planes * self.scale - self.offset), 0
+                return self.transform(file), 0
 
         def __len__(self) -> int:
             return len(self.files)

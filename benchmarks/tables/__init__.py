@@ -17,6 +17,8 @@ SECTIONS = {
     "cold": ("cold", reading.cold_table),
     "remote": ("remote", reading.remote_table),
     "jpeg_index": ("jpeg_index", reading.jpeg_index_table),
+    "containers": ("containers", reading.containers_table),
+    "container_index": ("container_index", reading.container_index_table),
     "jpeg_scaled": ("jpeg_scaled", operators.jpeg_scaled_table),
     "auto_augment": ("auto_augment", pipelines.auto_augment_table),
     "coco": ("coco", reading.coco_table),

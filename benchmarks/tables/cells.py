@@ -21,6 +21,7 @@ TITLES = {
     "dataloader": "torch `DataLoader`",
     "dataloader-torchvision": "torch `DataLoader`",
     "spdl": "SPDL",
+    "webdataset": "webdataset package in torch `DataLoader`, Pillow",
     "torchdali-libjpeg": "libjpeg-turbo (in torchdali)",
     "pillow": "Pillow",
     "torchvision": "torchvision",

@@ -65,3 +65,36 @@ def coco_table(document: dict[str, Any]) -> str:
         if of(part, "coco"):
             parts.append(_by_threads(part, "coco", first, metric, inverse=inverse))
     return "\n\n".join([*parts, "In brackets: torchdali's speed divided by the peer's."])
+
+
+def _containers(document: dict[str, Any], name: str, first: str, metric: str, slow: bool) -> str:
+    results = of(document, name)
+    ours = {_axes_key(r): r for r in results if r["peer"] == "torchdali" and "absent" not in r}
+    rows = []
+    for result in results:
+        axes = result["axes"]
+        row = [title(result), axes["container"], axes.get("work", ""), str(axes.get("threads", ""))]
+        base = ours.get(_axes_key(result))
+        cell = "absent" if "absent" in result else number(result, metric)
+        if "absent" not in result and base is not None and base is not result:
+            ratio = paired_ratio(base, result, metric)
+            cell += f" ({1 / ratio if slow else ratio:.2f})"
+        rows.append([*row, cell])
+    return markdown(["", "container", "work", "threads", first], rows)
+
+
+def _axes_key(result: dict[str, Any]) -> str:
+    return repr(sorted(result["axes"].items()))
+
+
+def containers_table(document: dict[str, Any]) -> str:
+    """Training and reading from containers; the ratio is torchdali / peer."""
+    table = _containers(document, "containers", "images/s", "images_per_s", slow=False)
+    return f"{table}\n\nIn brackets: torchdali's throughput divided by the peer's."
+
+
+def container_index_table(document: dict[str, Any]) -> str:
+    """Making indexes; the ratio is peer / torchdali."""
+    first = "seconds for the index of 10 GB"
+    table = _containers(document, "container_index", first, "s_per_index", slow=True)
+    return f"{table}\n\nIn brackets: the peer's time divided by torchdali's."
