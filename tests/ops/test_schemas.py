@@ -33,6 +33,7 @@ def test_operators_arguments_and_outputs_are_documented(name):
 TYPE_NAMES = {"int_list": "int or list of int", "float_list": "float or list of float"}
 TYPE_NAMES |= {"str_list": "str or list of str", "layout": "layout str", "function": "object"}
 TYPE_NAMES |= {"layout_list": "layout str or list of layout str"}
+TYPE_NAMES |= {"DALIDataType_list": "DALIDataType or list of DALIDataType"}
 # Arguments that DALI does not have: parallel and seeded calls of functions; an index of JPEG files,
 # and decoding at a smaller scale.
 _FUNCTION_ARGS = {"workers", "seed_generators"}
