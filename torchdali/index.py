@@ -2,8 +2,8 @@
 """Makes indexes of container files: ``python -m torchdali.index webdataset train-*.tar``.
 
 An index says where the samples of a container are. Readers need one to read samples in any order.
-They make those that are missing by themselves and keep them in the user's cache; files that are
-made once and lie next to the containers save every new machine that work.
+They make those that are missing by themselves and keep them in the user's cache; files next to the
+containers save every new machine that work.
 
 The kinds of containers, and the tools of DALI that make the same files:
 

@@ -211,7 +211,7 @@ class TarReader {
       name_ = next_.name;
       return;
     }
-    // GNU's magic number ends differently; it has other fields in the place of the prefix.
+    // GNU's magic number ends differently; it has other fields instead of the prefix.
     if (field(header, kMagic, kUstar.size()) == kUstar) {
       name_ = until_nul(field(header, kPrefix, kPrefixSize));
       if (!name_.empty()) name_ += '/';

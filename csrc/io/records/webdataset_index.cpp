@@ -13,7 +13,7 @@
 namespace torchdali::io {
 namespace {
 
-// Where the extension begins: after the first dot behind the last slash. npos: there is none.
+// Where the extension begins: after the first dot that follows the last slash. npos: there is none.
 size_t find_extension(std::string_view name) {
   const size_t slash = name.rfind('/');
   const size_t dot = name.find('.', slash == std::string_view::npos ? 0 : slash + 1);
