@@ -45,7 +45,7 @@ _STUB_TYPES = {
     "object": "Any",
     "layout_list": "str | Sequence[str]",
     "DALIDataType": _DTYPE,
-    "DALIDataType_list": f"{_DTYPE} | Sequence[{_DTYPE}]",
+    "DALIDataType_list": f"{_DTYPE} | Sequence[Any]",
     **{name: f"types.{name}" for name in ENUMS if name != "DALIDataType"},
 }
 
