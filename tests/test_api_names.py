@@ -48,7 +48,6 @@ ABSENT: dict[str, str] = {
     "plugin_manager": _PLUGINS,
     "sysconfig": _PLUGINS,
     "reducers": "an inside of DALI's worker processes",
-    "tfrecord": "belongs to fn.readers.tfrecord, which is not in this version",
 }
 PENDING: dict[str, str] = {}
 # Parameters whose default is another one on purpose: ours, and why.

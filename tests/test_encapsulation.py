@@ -16,7 +16,12 @@ FOREIGN_NAMES = {
     "_common/location.py": {"_getframe"},
     # DALI's own names, which users may use too.
     "_engine/dali_schema.py": {
-        *("_DATA_TYPE_VEC", "_FLOAT_VEC", "_INT32_VEC", "_STRING_VEC", "_TENSOR_LAYOUT_VEC"),
+        "_DATA_TYPE_VEC",
+        "_FEATURE_DICT",
+        "_FLOAT_VEC",
+        "_INT32_VEC",
+        "_STRING_VEC",
+        "_TENSOR_LAYOUT_VEC",
     },
     "pipeline/_pipeline_def.py": {"_is_pipeline_def"},
     "_graph/conditionals/__init__.py": {"_getframe"},

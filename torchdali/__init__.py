@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         stats,
         storage,
         tensors,
+        tfrecord,
         types,
     )
     from torchdali._build_info import VERSION as __version__
@@ -57,6 +58,7 @@ __all__ = [
     "stats",
     "storage",
     "tensors",
+    "tfrecord",
     "types",
 ]
 

@@ -67,6 +67,7 @@ const char* arg_type_name(ArgType type) {
     case ArgType::kDTypeVec: return "DALIDataType_list";
     case ArgType::kExpression: return "expression";
     case ArgType::kObject: return "object";
+    case ArgType::kFeatures: return "features";
   }
   return "";
 }
@@ -198,6 +199,11 @@ Expression arg_cast<Expression>(const ArgValue& value, std::string_view arg) {
   if (const auto* e = std::get_if<Expression>(&value)) return *e;
   wrong_type(arg, "an expression");
 }
+template <>
+Features arg_cast<Features>(const ArgValue& value, std::string_view arg) {
+  if (const auto* f = std::get_if<Features>(&value)) return *f;
+  wrong_type(arg, "features of records");
+}
 
 const std::vector<std::unique_ptr<Schema>>& all_schemas() { return registry(); }
 
@@ -279,6 +285,12 @@ SchemaBuilder& SchemaBuilder::side_effects() {
 SchemaBuilder& SchemaBuilder::expression_arg(std::string name, std::string doc) {
   schema_->graph_role = GraphRole::kExpression;
   return required_arg(std::move(name), ArgType::kExpression, std::move(doc));
+}
+SchemaBuilder& SchemaBuilder::features_arg(std::string name, std::string doc) {
+  schema_->outputs_by = name;
+  num_outputs(
+      [name](const OpSpec& spec) { return static_cast<int>(spec.get<Features>(name).size()); });
+  return required_arg(std::move(name), ArgType::kFeatures, std::move(doc));
 }
 SchemaBuilder& SchemaBuilder::external_source() {
   schema_->external = true;

@@ -45,6 +45,7 @@ enum class ArgType : int8_t {
   kDTypeVec,
   kExpression,
   kObject,
+  kFeatures,
 };
 // The name that torchdali/_engine/schema.py uses: "int_list", ...
 const char* arg_type_name(ArgType type);
@@ -61,10 +62,24 @@ struct Code {
   bool operator==(const Code&) const = default;
 };
 
+// A value of a feature: an integer, a float, or the bytes of a string.
+using FeatureValue = std::variant<int64_t, double, std::string>;
+
+// A field of the records of a data set: torchdali/tfrecord.py makes them.
+struct Feature {
+  std::string name;
+  bool fixed = true;           // the size is that of `shape`; otherwise the record decides
+  std::vector<int64_t> shape;  // of a feature that is not fixed, without its first extent
+  FeatureValue default_value;  // of elements that a record lacks; has the type of the elements
+  bool operator==(const Feature&) const = default;
+};
+
+using Features = std::vector<Feature>;
+
 // Enumerators are stored as numbers, layouts as strings.
-using ArgValue =
-    std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
-                 std::vector<double>, std::vector<std::string>, Bytes, Function, Code, Expression>;
+using ArgValue = std::variant<std::monostate, bool, int64_t, double, std::string,
+                              std::vector<int64_t>, std::vector<double>, std::vector<std::string>,
+                              Bytes, Function, Code, Expression, Features>;
 
 // How an operator's result depends on its input, for an image (layout "HWC"). Operators are fused
 // by their roles; core/image_part.h has the interface of each.
@@ -125,6 +140,9 @@ struct Schema {
   int max_inputs = 0;  // if greater than inputs.size(), the last input may be repeated
   std::vector<OutputSchema> outputs;
   std::vector<ArgSchema> args;
+  // An argument of type kFeatures, whose names are those of the outputs. The user gets a
+  // dictionary.
+  std::string outputs_by = {};
   // Number of outputs of one use; empty: outputs.size().
   std::function<int(const OpSpec&)> num_outputs;
   bool random = false;          // draws random values: `seed` matters
@@ -172,8 +190,8 @@ struct OpSpec {
   // Passed by the user, or has a default.
   bool defined(std::string_view arg) const;
   // The constant that the user passed, else the default. T: bool, int, int64_t, float, double,
-  // std::string, Bytes, Function, Code, Expression, Layout, DType, ImageType, InterpType, or
-  // std::vector of int64_t, float, double, DType, std::string.
+  // std::string, Bytes, Function, Code, Expression, Features, Layout, DType, ImageType, InterpType,
+  // or std::vector of int64_t, float, double, DType, std::string.
   template <class T>
   T get(std::string_view arg) const;
 
@@ -220,6 +238,8 @@ class SchemaBuilder {
                                 std::string renamed_to = "");
   // The steps of an expression; gives the operator GraphRole::kExpression.
   SchemaBuilder& expression_arg(std::string name, std::string doc);
+  // Features of records: the operator has an output for each, under its name.
+  SchemaBuilder& features_arg(std::string name, std::string doc);
   // Adds what several operators have in common: with(resize_args).
   template <class Fn>
   SchemaBuilder& with(Fn&& add) {
@@ -340,6 +360,7 @@ TORCHDALI_ARG_CAST(Bytes);
 TORCHDALI_ARG_CAST(Function);
 TORCHDALI_ARG_CAST(Code);
 TORCHDALI_ARG_CAST(Expression);
+TORCHDALI_ARG_CAST(Features);
 #undef TORCHDALI_ARG_CAST
 
 }  // namespace torchdali

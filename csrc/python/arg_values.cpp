@@ -10,6 +10,8 @@
 namespace torchdali {
 namespace {
 
+constexpr size_t kFeatureFields = 4;  // a step has 2
+
 std::string code_text(nb::handle capsule) {
   const nb::handle context = static_cast<PyObject*>(PyCapsule_GetContext(capsule.ptr()));
   return nb::cast<std::string>(nb::borrow<nb::tuple>(context)[1]);
@@ -45,6 +47,20 @@ ExpressionStep to_step(const nb::tuple& step) {
   return result;
 }
 
+// (name, fixed, shape, default), as Feature.fields() of torchdali/tfrecord.py.
+Feature to_feature(const nb::tuple& fields) {
+  Feature feature;
+  feature.name = encode_text(fields[0]);
+  feature.fixed = nb::cast<bool>(fields[1]);
+  feature.shape = nb::cast<std::vector<int64_t>>(fields[2]);
+  const nb::handle value = fields[3];
+  if (nb::isinstance<nb::bytes>(value))
+    feature.default_value = text_of(nb::borrow<nb::bytes>(value));
+  else if (nb::isinstance<nb::float_>(value)) feature.default_value = nb::cast<double>(value);
+  else feature.default_value = nb::cast<int64_t>(value);
+  return feature;
+}
+
 ArgValue to_list(const nb::sequence& items) {
   bool all_ints = true, all_strings = true, all_tuples = nb::len(items) > 0;
   for (const auto item : items) {
@@ -53,6 +69,11 @@ ArgValue to_list(const nb::sequence& items) {
     all_tuples = all_tuples && nb::isinstance<nb::tuple>(item);
   }
   if (all_ints) return nb::cast<std::vector<int64_t>>(items);
+  if (all_tuples && nb::len(nb::object(items[0])) == kFeatureFields) {
+    Features features;
+    for (const auto item : items) features.push_back(to_feature(nb::cast<nb::tuple>(item)));
+    return features;
+  }
   if (all_tuples) {
     Expression expression;
     for (const auto item : items) expression.push_back(to_step(nb::cast<nb::tuple>(item)));

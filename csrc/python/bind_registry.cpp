@@ -18,7 +18,8 @@ nb::object from_arg_value(const ArgValue& value) {
       []<class T>(const T& v) -> nb::object {
         // No argument of these types has a default.
         if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Function> ||
-                      std::is_same_v<T, Code> || std::is_same_v<T, Expression>)
+                      std::is_same_v<T, Code> || std::is_same_v<T, Expression> ||
+                      std::is_same_v<T, Features>)
           return nb::none();
         else if constexpr (std::is_same_v<T, Bytes>) return nb::bytes(v->data(), v->size());
         else return nb::cast(v);
@@ -76,6 +77,7 @@ nb::dict describe(const Schema& s) {
   d["outputs"] = outputs;
   d["args"] = args;
   d["devices"] = devices;
+  d["outputs_by"] = s.outputs_by;
   d["variable_outputs"] = static_cast<bool>(s.num_outputs);
   d["random"] = s.random;
   d["side_effects"] = s.side_effects;

@@ -179,6 +179,7 @@ def test_a_source_resumes_at_any_batch(op, tmp_path):
         pipe = Pipeline(4, 2, device_id=None, enable_checkpointing=True, checkpoint=checkpoint)
         with pipe:
             made = find(op)(name="source", **arguments)
+            made = list(made.values()) if isinstance(made, dict) else made
             pipe.set_outputs(*(made if isinstance(made, list | tuple) else [made]))
         return pipe
 

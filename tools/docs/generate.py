@@ -44,6 +44,7 @@ _STUB_TYPES = {
     "function": "Callable[..., Any]",
     "object": "Any",
     "layout_list": "str | Sequence[str]",
+    "features": "Mapping[str, Feature]",
     "DALIDataType": _DTYPE,
     "DALIDataType_list": f"{_DTYPE} | Sequence[Any]",
     **{name: f"types.{name}" for name in ENUMS if name != "DALIDataType"},
@@ -99,6 +100,8 @@ def _stub_inputs(schema: OperatorSchema, *, lists: bool) -> list[str]:
 
 
 def _stub_result(schema: OperatorSchema, *, lists: bool) -> str:
+    if schema.outputs_by:
+        return "dict[str, DataNode]"
     if schema.variable_outputs:
         return "Any"
     if not schema.outputs:
@@ -171,7 +174,7 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
     package = ".".join(["torchdali", kind, *path])
     imports = [
         "import os",
-        "from collections.abc import Callable, Sequence",
+        "from collections.abc import Callable, Mapping, Sequence",
         "from typing import Any, overload",
         "",
         "import torch",
@@ -184,6 +187,7 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
                 *python,
                 *(["from torchdali.fn._callables import _Operator"] if kind == "ops" else []),
                 "from torchdali.data_node import DataNode",
+                "from torchdali.tfrecord import Feature",
             ],
             key=lambda line: line.split()[1],
         ),
@@ -195,6 +199,7 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
         "torch.dtype": "import torch",
         "NDArray[": "from numpy.typing import NDArray",
         "types.DALI": "from torchdali import types",
+        ", Feature]": "from torchdali.tfrecord import Feature",
         "_Operator": "from torchdali.fn._callables import _Operator",
         "DataNode": "from torchdali.data_node import DataNode",
     }
@@ -202,7 +207,7 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
         if word not in code and line in imports:
             imports.remove(line)
     for line in (
-        "from collections.abc import Callable, Sequence",
+        "from collections.abc import Callable, Mapping, Sequence",
         "from typing import Any, overload",
     ):
         start, _, words = line.rpartition(" import ")

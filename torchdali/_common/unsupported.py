@@ -52,7 +52,6 @@ _BY_PATH = {
     "plugin_manager": _OPERATORS_IN_PYTHON,
     "sysconfig": _OPERATORS_IN_PYTHON,
     "reducers": "use torchdali.pickling",
-    "tfrecord": _SOURCES,
     "types.tfrec": _SOURCES,
 }
 

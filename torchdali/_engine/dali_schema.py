@@ -37,6 +37,7 @@ _TYPES = {
     "DALIDataType_list": DALIDataType._DATA_TYPE_VEC,
     "function": DALIDataType.PYTHON_OBJECT,
     "object": DALIDataType.PYTHON_OBJECT,
+    "features": DALIDataType._FEATURE_DICT,
 }
 
 

@@ -85,7 +85,8 @@ class Argument:
     """One keyword argument of an operator.
 
     `type` is one of bool, int, float, str, DALIDataType, DALIImageType, DALIInterpType, layout,
-    int_list, float_list, str_list, layout_list, DALIDataType_list, bytes, function, code, object.
+    int_list, float_list, str_list, layout_list, DALIDataType_list, bytes, function, code,
+    expression, object, features.
     """
 
     name: str
@@ -107,6 +108,8 @@ class Argument:
             text = f"{self.type[:-5]} or list of {self.type[:-5]}"
         elif self.type == "layout":
             text = "layout str"
+        elif self.type == "features":
+            text = "dict of str to tfrecord.Feature"
         elif self.type in ENUMS:
             text = f"types.{self.type}"
         else:
@@ -155,6 +158,7 @@ class OperatorSchema:
     outputs: tuple[OutputSpec, ...] = ()
     args: tuple[Argument, ...] = ()
     variable_outputs: bool = False
+    outputs_by: str = ""  # an argument of type features: outputs are a dictionary with its names
     devices: tuple[str, ...] = ("cpu",)
     has_kernel: bool = False  # runs on the GPU; "gpu" without it: runs on the CPU and is copied
     random: bool = False
@@ -268,6 +272,7 @@ def _schema(raw: dict[str, Any]) -> OperatorSchema:
         outputs=tuple(OutputSpec(o["name"], o["doc"]) for o in raw["outputs"]),
         args=args,
         variable_outputs=raw["variable_outputs"],
+        outputs_by=raw["outputs_by"],
         devices=tuple(raw["devices"]),
         has_kernel=raw["has_kernel"],
         random=raw["random"],

@@ -25,6 +25,7 @@ from torchdali._engine.scalar import ScalarConstant
 from torchdali._engine.schema import ENUMS, UNIVERSAL, Argument, OperatorSchema
 from torchdali._graph.expression import Step, parse_step
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.tfrecord import Feature
 
 __all__ = [
     "check_names",
@@ -158,6 +159,21 @@ def _to_expression(value: Any) -> list[Step]:
         raise _Mismatch("a list of steps", by_value=True) from None
 
 
+def _to_features(value: Any) -> list[tuple[Any, ...]]:
+    """Takes a dictionary of features, and the fields that documents have in its place."""
+    expected = "a dictionary of features (torchdali.tfrecord), one or more"
+    if isinstance(value, list):
+        try:
+            value = dict(Feature.from_fields(fields) for fields in value)
+        except (TypeError, ValueError):
+            raise _Mismatch(expected) from None
+    if not isinstance(value, Mapping) or not value:
+        raise _Mismatch(expected)
+    if any(not isinstance(feature, Feature) for feature in value.values()):
+        raise _Mismatch(expected)
+    return [feature.fields(_to_str(name)) for name, feature in value.items()]
+
+
 def _to_layouts(value: Any) -> Any:
     if isinstance(value, str):
         return _to_str(value)
@@ -232,6 +248,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "layout_list": _to_layouts,
     "expression": _to_expression,
     "object": lambda value: value,
+    "features": _to_features,
     "int_list": _to_list(_to_int, "an integer"),
     "float_list": _to_list(_to_float, "a number"),
     "str_list": _to_list(_to_str, "a string"),

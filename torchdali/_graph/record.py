@@ -69,8 +69,9 @@ def create(
         generated_name: name of an operator that the user did not name; by default a new one.
 
     Returns:
-        A DataNode, a list of them for operators with more outputs, None for those with none. Lists
-        of nodes as inputs make one operator for each position, and lists of the above.
+        A DataNode, a list of them for operators with more outputs, None for those with none, a
+        dictionary where an argument names the outputs. Lists of nodes as inputs make one operator
+        for each position, and lists of the above.
 
     Raises:
         ArgumentError, ArgumentTypeError, LayoutError, UnsupportedError: the call is wrong.
@@ -246,6 +247,9 @@ class _Call:
         outputs = self._outputs(node)
         if copied:
             outputs = tuple(transfer(output, "gpu", location) for output in outputs)
+        if schema.outputs_by:
+            names = [feature[0] for feature in self.args[schema.outputs_by]]
+            return dict(zip(names, outputs, strict=True))
         if not outputs:
             return None
         return outputs[0] if len(outputs) == 1 else list(outputs)

@@ -139,7 +139,9 @@ def docstring(schema: OperatorSchema, width: int = 92) -> str:
             text = "deprecated, without effect."
         lines += _entry(arg.name, text, width)
     lines += ["", "Returns:"]
-    if schema.variable_outputs:
+    if schema.outputs_by:
+        lines.append(f"{_INDENT}Dictionary of DataNode, with the names in `{schema.outputs_by}`.")
+    elif schema.variable_outputs:
         lines.append(f"{_INDENT}DataNode, or a list of them; the number depends on the arguments.")
     elif not schema.outputs:
         lines.append(f"{_INDENT}None: the operator has no outputs.")

@@ -69,6 +69,13 @@ class Key {
     add(step.operation);
     add_all(step.operands);
   }
+  void add(const Feature& feature) {
+    add(feature.name);
+    add(feature.fixed);
+    add_all(feature.shape);
+    add(feature.default_value.index());
+    std::visit([this](const auto& value) { add(value); }, feature.default_value);
+  }
   template <class T>
   void add(const std::vector<T>& list) {
     add_all(list);

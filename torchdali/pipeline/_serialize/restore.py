@@ -260,6 +260,8 @@ def _restore_nodes(document: Place, scope: Scope, allowed: Allowed) -> list[OpNo
             location=location or NOWHERE,
             generated_name=own_name,
         )
+        if isinstance(made, dict):
+            made = list(made.values())
         if isinstance(made, list):
             made = made[0]
         recorded = scope.sinks[-1] if made is None else made.source
