@@ -4,6 +4,8 @@
 #include <array>
 
 #include "core/error.h"
+#include "io/records/recordio.h"
+#include "io/records/tfrecord.h"
 #include "io/records/webdataset_index.h"
 
 namespace torchdali::io {
@@ -12,6 +14,8 @@ namespace {
 const auto& index_kinds() {
   static const std::array kinds = {
       IndexKind{.name = "webdataset", .version = 1, .make = make_webdataset_index},
+      tfrecord_index(),
+      recordio_index(),
   };
   return kinds;
 }
