@@ -25,6 +25,7 @@ from benchmarks.ops import (
     python_function,
 )
 from benchmarks.pipelines import (
+    arrays,
     auto_augment,
     coco,
     cold,
@@ -60,6 +61,7 @@ PARTS = (
     "python_function",
     "numba_function",
     "loader",
+    "arrays",
     "memory",
     "workers",
     "scale",
@@ -275,6 +277,18 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                     warm_up=8 if work != "start" else 2,
                 )
             results += memory.measure_loader(peers, {"work": "tensors", **axes_of})
+    if "arrays" in options.parts:
+        for region in arrays.REGIONS:
+            for threads in options.threads:
+                results += harness.measure(
+                    arrays.__name__,
+                    [p for p in arrays.PEERS if p in options.peers],
+                    {"region": region, "threads": threads},
+                    arrays.rate,
+                    rounds=rounds,
+                    seconds=min(seconds, 1.5),
+                    warm_up=8,
+                )
     if "memory" in options.parts:
         results += memory.measure(["torchdali-plain"], {"threads": 2, **axes}, epochs=epochs)
     if "workers" in options.parts:

@@ -28,6 +28,14 @@ BATCH = 4
 EXTENT = {"slices": (0.25, 1.0, 1.0), "block": (1.0, 0.5, 0.5), "random": (1.0, 0.5, 0.5)}
 
 
+def rate(measured: dict[str, float]) -> dict[str, float]:
+    """Metrics: volumes per second, and per second of CPU time of all threads."""
+    return {
+        "volumes_per_s": measured["samples"] / measured["wall_s"],
+        "volumes_per_cpu_s": measured["samples"] / measured["cpu_s"],
+    }
+
+
 def volumes() -> list[str]:
     """Returns the files; makes them if they are not there."""
     folder = Path(tempfile.gettempdir()) / f"torchdali-volumes-{os.getuid()}"

@@ -30,6 +30,7 @@ SECTIONS = {
     "python_function": ("python_function", operators.python_function_table),
     "numba_function": ("numba_function", operators.numba_function_table),
     "loader": ("loader", pipelines.loader_table),
+    "arrays": ("arrays", reading.arrays_table),
     "memory": ("memory", pipelines.memory_table),
     "workers": ("workers", pipelines.workers_table),
     "scale": ("scale", scaling.scale_table),

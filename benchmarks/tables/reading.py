@@ -98,3 +98,29 @@ def container_index_table(document: dict[str, Any]) -> str:
     first = "seconds for the index of 10 GB"
     table = _containers(document, "container_index", first, "s_per_index", slow=True)
     return f"{table}\n\nIn brackets: the peer's time divided by torchdali's."
+
+
+def arrays_table(document: dict[str, Any]) -> str:
+    """Volumes in .npy files, whole and regions of a quarter; the ratio is torchdali / peer."""
+    results = of(document, "arrays")
+    by_key = {(r["peer"], r["axes"]["region"], r["axes"]["threads"]): r for r in results}
+    peers = list(dict.fromkeys(r["peer"] for r in results))
+    cases = list(dict.fromkeys((r["axes"]["region"], r["axes"]["threads"]) for r in results))
+    titles = {p: title(by_key[(p, *cases[0])]) for p in peers}
+    titles["dataloader"] = "torch `DataLoader`, `np.load(mmap_mode)`"
+    header = ["volumes per CPU-second", "threads", *(titles[p] for p in peers)]
+    rows = []
+    for region, threads in cases:
+        base = by_key[peers[0], region, threads]
+        row = [region, str(threads)]
+        for peer in peers:
+            result = by_key[peer, region, threads]
+            if "absent" in result:
+                row.append("absent")
+                continue
+            cell = number(result, "volumes_per_cpu_s")
+            if result is not base and "absent" not in base:
+                cell += f" ({paired_ratio(base, result, 'volumes_per_cpu_s'):.2f})"
+            row.append(cell)
+        rows.append(row)
+    return f"{markdown(header, rows)}\n\nIn brackets: torchdali's throughput divided by the peer's."

@@ -172,7 +172,7 @@ FIRST = unit(primary=True)
         (FIRST.replace(b"END ", b"FIN "), {}, DataError, "has no END within 1 blocks"),
         (FIRST, {}, DataError, "the file has 1 HDUs, `hdu_indices` has 2"),
         (FIRST * 2, {}, DataError, 'HDU 2 at byte 2880 begins with "SIMPLE  = "'),
-        (FIRST + unit(I2)[: BLOCK + 11], {}, DataError, "has 12 bytes of data, but the file has 11"),
+        (FIRST + unit(I2)[: BLOCK + 11], {}, DataError, "12 bytes of data, but the file has 11"),
         (FIRST + unit(), {}, DataError, "HDU 2 has no data"),
         (FIRST + unit(I2, kind="BINTABLE"), {}, DataError, "has the type BINTABLE"),
         (

@@ -58,7 +58,9 @@ def test_paths_differ_from_sample_to_sample(tmp_path):
         names = fn.external_source(source=[[encoded(p) for p in paths]])
         pipe.set_outputs(fn.io.file.read(names))
     pipe.build()
-    assert [s.numpy().tobytes() for s in pipe.run()[0].as_torch_list()] == [p.read_bytes() for p in paths]
+    assert [s.numpy().tobytes() for s in pipe.run()[0].as_torch_list()] == [
+        p.read_bytes() for p in paths
+    ]
 
 
 def test_files_are_read_past_the_page_cache(tmp_path):

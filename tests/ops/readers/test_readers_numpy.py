@@ -207,7 +207,9 @@ def test_regions_are_those_of_dali(dtype, order, save):
     path = save(numbers((10, 12), dtype, order))
 
     def check(args):
-        assert_equal(read(OP, files=[path], **args)[0], read_in_dali(OP, files=[path], **args)[0][0])
+        assert_equal(
+            read(OP, files=[path], **args)[0], read_in_dali(OP, files=[path], **args)[0][0]
+        )
 
     check_each(REGIONS, check)
 
@@ -236,7 +238,7 @@ def test_a_region_per_sample_is_that_of_dali(save):
         ({"roi_start": [3, 4], "roi_axes": [1, 1]}, "axis 1 is given twice"),
         ({"roi_start": [1, 1], "rel_roi_start": [0.1, 0.1]}, "`roi_start` and `rel_roi_start` ex"),
         ({"roi_end": [1, 1], "rel_roi_shape": [1, 1]}, "`roi_end`, `rel_roi_end`, `roi_shape`"),
-        ({"out_of_bounds_policy": "wrap"}, "`out_of_bounds_policy` is \"wrap\""),
+        ({"out_of_bounds_policy": "wrap"}, '`out_of_bounds_policy` is "wrap"'),
         ({"rel_roi_start": [float("nan"), 0]}, "nan"),
     ],
 )

@@ -127,7 +127,7 @@ class SequenceReader final : public Reader {
   }
 
   // A sequence has several files, which the workers read themselves.
-  io::ReadRequest request(int64_t /*index*/) const override { return {}; }
+  void will_read(int64_t /*position*/, int64_t /*index*/) override {}
 
   std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) override {
     auto batch = std::make_unique<SequenceBatch>();

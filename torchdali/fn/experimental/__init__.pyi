@@ -7,14 +7,29 @@ from numpy.typing import NDArray
 
 from torchdali import types
 from torchdali.data_node import DataNode
-from torchdali.fn._callables import _Operator
+from torchdali.fn.experimental import readers as readers
 
 __all__ = [
-    "Remap",
-    "WarpPerspective",
+    "readers",
+    "remap",
+    "warp_perspective",
 ]
 
-class Remap(_Operator):
+@overload
+def remap(
+    input: DataNode,
+    mapx: DataNode,
+    mapy: DataNode,
+    /,
+    *,
+    interp: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
+    pixel_origin: str | os.PathLike[str] | None = "corner",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
     """Takes each pixel of the result from the position in two maps: result(x, y) = input(mapx(x,
     y), mapy(x, y)). What is outside the input, or not a number, is 0.
 
@@ -45,37 +60,40 @@ class Remap(_Operator):
         DataNode: Layout and element type of the input, extents of the maps.
     """
 
-    def __init__(
-        self,
-        *,
-        interp: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
-        pixel_origin: str | os.PathLike[str] | None = "corner",
-        device: str | None = "cpu",
-        name: str | None = None,
-        preserve: bool | None = False,
-        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
-        on_error: str | os.PathLike[str] | None = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        input: DataNode,
-        mapx: DataNode,
-        mapy: DataNode,
-        /,
-        **kwargs: Any,
-    ) -> DataNode: ...
-    @overload
-    def __call__(
-        self,
-        input: list[DataNode],
-        mapx: Any,
-        mapy: Any,
-        /,
-        **kwargs: Any,
-    ) -> list[DataNode]: ...
-
-class WarpPerspective(_Operator):
+@overload
+def remap(
+    input: list[DataNode],
+    mapx: Any,
+    mapy: Any,
+    /,
+    *,
+    interp: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
+    pixel_origin: str | os.PathLike[str] | None = "corner",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
+@overload
+def warp_perspective(
+    input: DataNode,
+    matrix_input: DataNode | None = None,
+    /,
+    *,
+    matrix: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    inverse_map: bool | None = True,
+    size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
+    border_mode: str | os.PathLike[str] | None = "constant",
+    fill_value: float | Sequence[float] | NDArray[Any] | None = ...,
+    pixel_origin: str | os.PathLike[str] | None = "corner",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
     """Warps images by a perspective map: with (x', y', w') = matrix (x, y, 1), result(x, y) =
     input(x' / w', y' / w'). Linear interpolation is computed in float32; for uint8 in fixed
     point, which differs by at most 1.
@@ -117,35 +135,22 @@ class WarpPerspective(_Operator):
         DataNode: Layout and element type of the input, extents `size`.
     """
 
-    def __init__(
-        self,
-        *,
-        matrix: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
-        inverse_map: bool | None = True,
-        size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
-        interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
-        border_mode: str | os.PathLike[str] | None = "constant",
-        fill_value: float | Sequence[float] | NDArray[Any] | None = ...,
-        pixel_origin: str | os.PathLike[str] | None = "corner",
-        device: str | None = "cpu",
-        name: str | None = None,
-        preserve: bool | None = False,
-        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
-        on_error: str | os.PathLike[str] | None = None,
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        input: DataNode,
-        matrix_input: DataNode | None = None,
-        /,
-        **kwargs: Any,
-    ) -> DataNode: ...
-    @overload
-    def __call__(
-        self,
-        input: list[DataNode],
-        matrix_input: Any | None = None,
-        /,
-        **kwargs: Any,
-    ) -> list[DataNode]: ...
+@overload
+def warp_perspective(
+    input: list[DataNode],
+    matrix_input: Any | None = None,
+    /,
+    *,
+    matrix: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    inverse_map: bool | None = True,
+    size: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_LINEAR,
+    border_mode: str | os.PathLike[str] | None = "constant",
+    fill_value: float | Sequence[float] | NDArray[Any] | None = ...,
+    pixel_origin: str | os.PathLike[str] | None = "corner",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...

@@ -1,0 +1,122 @@
+# Made by `make generate` from the engine's registry; do not edit.
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+
+from torchdali import types
+from torchdali.data_node import DataNode
+from torchdali.fn._callables import _Operator
+
+__all__ = [
+    "Fits",
+]
+
+class Fits(_Operator):
+    """Reads images from FITS files: the image HDUs `hdu_indices` of each file, one output for
+    each. Values are scaled by BSCALE and BZERO; their type is the smallest that holds the
+    scaled values of all elements, by the rules of CFITSIO. BLANK has no effect. Compressed
+    images are not supported.
+
+    The files come from `file_root`, a folder; from `file_list`, a text file of paths; or from
+    `files`, paths given here.
+
+    Args:
+        hdu_indices: int or list of int, default [2]. Which HDUs to read; 1 is the primary one.
+            One output for each.
+        dtypes: DALIDataType or list of DALIDataType, optional. Element types of the outputs,
+            one for each; other types are an error. By default those of the files.
+        file_root: str, optional. Folder whose files, and those of its subfolders, are read; or,
+            with `file_list` or `files`, the folder that paths are relative to.
+        file_list: str, optional. Text file with one path per line, relative to `file_root`, or
+            without it to the folder of the list. Blank lines are skipped.
+        files: str or list of str, optional. Paths of the files, relative to `file_root`, or
+            without it to the working directory.
+        file_filter: str, default "*.fits". Glob pattern (`*`, `?`, `[a-z]`, `[!a-z]`,
+            case-sensitive); under `file_root`, files whose names do not match it are ignored,
+            as are hidden ones unless the pattern begins with a dot.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead while
+            threads wait for storage, and not while it is in the system's page cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            data: An image, in C order (NAXIS1 is the last axis), without a layout.
+    """
+
+    def __init__(
+        self,
+        *,
+        hdu_indices: int | Sequence[int] | NDArray[Any] | None = ...,
+        dtypes: types.DALIDataType | torch.dtype | type[Any] | Sequence[types.DALIDataType | torch.dtype | type[Any]] | None = ...,
+        file_root: str | os.PathLike[str] | None = None,
+        file_list: str | os.PathLike[str] | None = None,
+        files: str | Sequence[str] | None = ...,
+        file_filter: str | os.PathLike[str] | None = "*.fits",
+        num_shards: int | None = 1,
+        shard_id: int | None = 0,
+        stick_to_shard: bool | None = False,
+        pad_last_batch: bool | None = False,
+        random_shuffle: bool | None = False,
+        shuffle_after_epoch: bool | None = False,
+        shuffle_after_epoch_seed: int | None = None,
+        initial_fill: int | None = 1024,
+        lazy_init: bool | None = False,
+        read_ahead: bool | None = False,
+        prefetch_queue_depth: int | None = 1,
+        dont_use_mmap: bool | None = False,
+        skip_cached_images: bool | None = False,
+        tensor_init_bytes: int | None = 1048576,
+        device: str | None = "cpu",
+        name: str | None = None,
+        seed: int | None = -1,
+        preserve: bool | None = False,
+        bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+        on_error: str | os.PathLike[str] | None = None,
+    ) -> None: ...
+    def __call__(
+        self,
+        **kwargs: Any,
+    ) -> Any: ...
