@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a box of an array that lies in a file.
+// Reads a box of an array that is in a file.
 #pragma once
 
 #include <cstdint>

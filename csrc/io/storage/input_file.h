@@ -62,4 +62,8 @@ std::unique_ptr<const InputFile> open_input(const std::string& path,
 // The whole text of a path or a URL.
 std::string read_text(const std::string& path);
 
+// A function like open_input().
+using OpenInput = std::unique_ptr<const InputFile> (*)(const std::string& path,
+                                                       std::shared_ptr<KnownVersions> known);
+
 }  // namespace torchdali::io

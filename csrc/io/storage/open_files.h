@@ -14,9 +14,6 @@
 
 namespace torchdali::io {
 
-using OpenInput = std::unique_ptr<const InputFile> (*)(const std::string& path,
-                                                       std::shared_ptr<KnownVersions> known);
-
 // Any thread.
 class OpenFiles {
  public:

@@ -24,12 +24,12 @@ class ReadNamedFile final : public Operator {
     // Paths of different lengths may be padded with zeros.
     const std::string path(begin, std::find(begin, begin + in.volume(), '\0'));
     TORCHDALI_CHECK(!path.empty(), "the path is empty");
-    open_file_(path)->read_rest(
+    open_file_(path, nullptr)->read_rest(
         0, [&ctx](int64_t size) { return ctx.output(0, DType::kUInt8, Shape{size}).data; });
   }
 
  private:
-  std::unique_ptr<const io::InputFile> (*open_file_)(const std::string& path);
+  io::OpenInput open_file_;
 };
 
 TORCHDALI_OPERATOR("io.file.read")
