@@ -44,7 +44,11 @@ def unit(array=None, primary=False, kind="IMAGE", **cards):
 
 def write_images(folder):
     for i in range(10):
-        image = np.arange(i + 6, dtype="i2").reshape(2, -1) if i % 2 else np.arange(i + 1.0)
+        image = (
+            np.arange(2 * i + 6, dtype="i2").reshape(2, -1)
+            if i % 2
+            else np.arange(i + 1, dtype="i2").reshape(1, -1)
+        )
         (folder / f"{i}.fits").write_bytes(unit(primary=True) + unit(image))
     return {"file_root": str(folder), "random_shuffle": True}
 
