@@ -194,6 +194,8 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
         "",
     ]
     code = "\n".join(body)
+    if "Sequence" in names:  # the class of fn.readers.sequence
+        code = code.replace("Sequence[", "_Sequence[")
     used = {
         "os.PathLike": "import os",
         "torch.dtype": "import torch",
@@ -212,6 +214,7 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
     ):
         start, _, words = line.rpartition(" import ")
         names_used = [word for word in words.split(", ") if re.search(rf"\b{word}\b", code)]
+        names_used = [f"{w} as _{w}" if w in names else w for w in names_used]
         position = imports.index(line)
         only_used = [f"{start} import {', '.join(names_used)}"] if names_used else []
         imports[position : position + 1] = only_used
