@@ -205,8 +205,9 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
         "_Operator": "from torchdali.fn._callables import _Operator",
         "DataNode": "from torchdali.data_node import DataNode",
     }
+    undocumented = re.sub(r'""".*?"""', "", code, flags=re.DOTALL)
     for word, line in used.items():
-        if word not in code and line in imports:
+        if word not in undocumented and line in imports:
             imports.remove(line)
     for line in (
         "from collections.abc import Callable, Mapping, Sequence",

@@ -7,7 +7,6 @@ import torch
 from numpy.typing import NDArray
 
 from torchdali import types
-from torchdali.data_node import DataNode
 from torchdali.fn._callables import _Operator
 
 __all__ = [
@@ -90,7 +89,7 @@ class Fits(_Operator):
         self,
         *,
         hdu_indices: int | Sequence[int] | NDArray[Any] | None = ...,
-        dtypes: types.DALIDataType | torch.dtype | type[Any] | Sequence[types.DALIDataType | torch.dtype | type[Any]] | None = ...,
+        dtypes: types.DALIDataType | torch.dtype | type[Any] | Sequence[Any] | None = ...,
         file_root: str | os.PathLike[str] | None = None,
         file_list: str | os.PathLike[str] | None = None,
         files: str | Sequence[str] | None = ...,
