@@ -54,12 +54,13 @@ def test_the_changelog_has_an_unreleased_section():
         "loader.md",
         "augmentation.md",
         "profiling.md",
+        "data.md",
         "remote_files.md",
     ],
 )
 def test_the_code_of_a_page_runs(name, tmp_path):
-    if name == "numba.md":
-        pytest.importorskip("numba")
+    for package in {"numba.md": ["numba"], "data.md": ["pyarrow", "datasets"]}.get(name, []):
+        pytest.importorskip(package)
     if name == "profiling.md":
         (tmp_path / "photos" / "one").mkdir(parents=True)
         Image.new("RGB", (64, 48), "red").save(tmp_path / "photos" / "one" / "red.jpg")

@@ -63,6 +63,7 @@ def become(request: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
+    sys.path.remove(os.path.dirname(os.path.abspath(__file__)))  # not a folder of the program's
     sys.path[:0] = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     kind, *arguments = request["arguments"]
     module = types.ModuleType("__main__")
