@@ -141,7 +141,7 @@ def read(url: str, offset: int = 0, count: int | None = None) -> bytes:
     """
     if offset < 0 or (count is not None and count < 0):
         raise _make(ArgumentError, f"`offset` is {offset} and `count` {count}, expected 0 or more")
-    return _C.storage_read(url, offset, -1 if count is None else count)
+    return _C.InputFile(url).read(offset, -1 if count is None else count)
 
 
 def size(url: str) -> int:
@@ -150,7 +150,7 @@ def size(url: str) -> int:
     Raises:
         FileError: it cannot be found.
     """
-    return _C.storage_size(url)
+    return _C.InputFile(url).size()
 
 
 def list(folder: str) -> Iterable[str]:

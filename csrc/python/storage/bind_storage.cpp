@@ -26,19 +26,31 @@ void begin_storage_in_child(int retries, int concurrency, const nb::bytes& cache
   set_storage(retries, concurrency, cache_dir, cache_bytes);
 }
 
-nb::bytes read(const std::string& path, int64_t offset, int64_t size) {
-  io::SharedBytes bytes;
-  {
+// A file that is open for reading.
+struct PyInputFile {
+  explicit PyInputFile(const std::string& path) {
     const nb::gil_scoped_release release;
-    bytes = io::open_input(path)->read_shared(offset, size);
+    file = io::open_input(path);
   }
-  return nb::bytes(bytes.data.get(), static_cast<size_t>(bytes.size));
-}
+  int64_t size() const {
+    const nb::gil_scoped_release release;
+    return file->size_bytes();
+  }
+  std::string version() const {
+    const nb::gil_scoped_release release;
+    return file->version();
+  }
+  nb::bytes read(int64_t offset, int64_t count) const {
+    io::SharedBytes bytes;
+    {
+      const nb::gil_scoped_release release;
+      bytes = file->read_shared(offset, count);
+    }
+    return nb::bytes(bytes.data.get(), static_cast<size_t>(bytes.size));
+  }
 
-int64_t size_of(const std::string& path) {
-  const nb::gil_scoped_release release;
-  return io::open_input(path)->size_bytes();
-}
+  std::shared_ptr<const io::InputFile> file;
+};
 
 nb::list list(const std::string& folder) {
   std::vector<std::string> urls;
@@ -56,15 +68,12 @@ void bind_storage(nb::module_& m) {
         nb::arg("cache_dir"), nb::arg("cache_bytes"));
   m.def("begin_storage_in_child", &begin_storage_in_child, nb::arg("retries"),
         nb::arg("concurrency"), nb::arg("cache_dir"), nb::arg("cache_bytes"));
-  m.def(
-      "storage_read",
-      [](const nb::str& path, int64_t offset, int64_t size) {
-        return read(encode_text(path), offset, size);
-      },
-      nb::arg("path"), nb::arg("offset"), nb::arg("size"));
-  m.def(
-      "storage_size", [](const nb::str& path) { return size_of(encode_text(path)); },
-      nb::arg("path"));
+  nb::class_<PyInputFile>(m, "InputFile")
+      .def("__init__",
+           [](PyInputFile* self, const nb::str& path) { new (self) PyInputFile(encode_text(path)); })
+      .def("size", &PyInputFile::size)
+      .def("version", &PyInputFile::version)
+      .def("read", &PyInputFile::read, nb::arg("offset"), nb::arg("count"));
   m.def(
       "storage_list", [](const nb::str& folder) { return list(encode_text(folder)); },
       nb::arg("folder"));

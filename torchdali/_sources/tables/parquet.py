@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import warnings
 from collections.abc import Sequence
@@ -12,17 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from torchdali._common.location import user_stack_level
+from torchdali._engine.extension import _C
 from torchdali._sources.tables.columns import Columns
 from torchdali._sources.tables.table import Table, TableError, pyarrow
 
 __all__ = ["parquet_table"]
 
 
+def _is_remote(path: str) -> bool:
+    return "://" in path and not path.startswith("file://")
+
+
 def _files(paths: Sequence[str]) -> list[str]:
     """Returns the files that paths of files and folders mean."""
     files = []
     for path in paths:
-        if "://" in path and not path.startswith("file://"):
+        if _is_remote(path):
             files.append(path)
             continue
         local = Path(path.removeprefix("file://"))
@@ -36,11 +42,45 @@ def _files(paths: Sequence[str]) -> list[str]:
     return files
 
 
+class RemoteFile(io.RawIOBase):
+    """A file in a store, as a Python file."""
+
+    def __init__(self, file: _C.InputFile) -> None:
+        self._file, self._size, self._at = file, file.size(), 0
+
+    def readable(self) -> bool:
+        """Returns True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Returns True."""
+        return True
+
+    def tell(self) -> int:
+        """Returns the position."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Moves the position."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(start + offset, 0)
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """Returns the bytes from the position on."""
+        left = max(self._size - self._at, 0)
+        count = left if size < 0 else min(size, left)
+        data = self._file.read(self._at, count) if count > 0 else b""
+        self._at += count
+        return data
+
+
 class ParquetFile:
     """A file: its metadata, and its row groups when they are asked for."""
 
     def __init__(self, path: str, names: Sequence[str]) -> None:
         self.path = path
+        self._file = _C.InputFile(path) if _is_remote(path) else None
         pa = pyarrow()
         try:
             with pa.parquet.ParquetFile(self._source()) as file:
@@ -56,11 +96,17 @@ class ParquetFile:
     @property
     def version(self) -> str:
         """Differs if the contents differ."""
-        status = os.stat(self.path)
-        return f"{os.path.abspath(self.path)} {status.st_size} {status.st_mtime_ns}"
+        version = (self._file or _C.InputFile(self.path)).version()
+        if not version:
+            raise TableError(
+                f"{self.path!r} has no etag: it would not be known whether rows in the row cache are "
+                "those of an older version",
+                "leave out `row_cache`",
+            )
+        return f"{self.path if self._file else os.path.abspath(self.path)} {version}"
 
     def _source(self) -> Any:
-        return self.path
+        return self.path if self._file is None else RemoteFile(self._file)
 
     def read(self, group: int) -> Any:
         """Returns the columns of a row group as a record batch."""
