@@ -69,7 +69,7 @@ def test_missing_names_say_what_to_use_instead():
         ("from torchdali.plugin.paddle import DALIGenericIterator", "DLPack"),
         ("import torchdali.experimental.dynamic as ndd", "nvidia.dali.experimental .*pipeline_def"),
         ("from torchdali.experimental import eager", "pipeline_def"),
-        ("import torchdali.fn.experimental.readers", "fn.external_source"),
+        ("from torchdali.fn.experimental.readers import video", "fn.external_source"),
         ("from torchdali.fn import spectrogram", "torchaudio in fn.python_function"),
         ("from torchdali.fn.readers import video", "fn.external_source"),
         ("from torchdali.ops.decoders import Audio", "fn.python_function"),

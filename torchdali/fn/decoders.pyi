@@ -55,7 +55,7 @@ def image(
     split_stages: Any = None,  # deprecated
     use_chunk_allocator: Any = None,  # deprecated
 ) -> DataNode:
-    """Decodes images: JPEG, PNG, BMP and PNM.
+    """Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP, JPEG 2000, AVIF and JPEG XL.
 
     Args:
         data: DataNode. The bytes of an image file, uint8, 1-D.

@@ -1,17 +1,27 @@
 # Made by `make generate` from the engine's registry; do not edit.
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from numpy.typing import NDArray
 
+from torchdali import types
 from torchdali.data_node import DataNode
+from torchdali.tfrecord import Feature
 
 __all__ = [
     "arrow",
+    "caffe",
+    "caffe2",
     "coco",
     "file",
+    "mxnet",
+    "numpy",
     "parquet",
+    "sequence",
+    "tfrecord",
+    "webdataset",
 ]
 
 def arrow(
@@ -73,11 +83,14 @@ def arrow(
             of the whole shard is at least as random and needs no buffer.
         lazy_init: bool, default False. Find the samples when they are first needed, not when
             the pipeline is built.
-        read_ahead: bool, default False. Always read ahead. By default, data is read ahead while
-            threads wait for storage, and not while it is in the system's page cache.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
         prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
             to those that are scheduled, into at most 256 MB of memory, and at most 65536
-            samples. More batches help if storage is slow but serves many requests at a time.
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
         dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
             Truncating a mapped file would kill the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
@@ -101,6 +114,202 @@ def arrow(
             values: One output for each column. Bytes, strings, and images of Hugging Face
                 datasets (structs of bytes and path): uint8 [size]. Numbers and booleans: [].
                 Lists of them: [n]; nested lists, if they are rectangular, [n, m, ...].
+    """
+
+def caffe(
+    *,
+    path: str | Sequence[str],
+    image_available: bool | None = True,
+    label_available: bool | None = True,
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Reads images and labels from LMDB databases of Caffe, in the order of the keys.
+
+    Encoded images are returned as they are stored. If a Datum says that its image is not
+    encoded, the output has the shape [height, width, channels], as in DALI. The pixels are as
+    they are stored, though, and Caffe stores one plane for each channel: reshape them to
+    [channels, height, width].
+
+    Args:
+        path: str or list of str, required. Paths or URLs of LMDB databases: folders with a
+            `data.mdb`, or such files. They must not be written to while they are read.
+        image_available: bool, default True. The database has images, and the reader returns
+            them.
+        label_available: bool, default True. The database has labels, and the reader returns
+            them.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            data: The image; uint8 [size], or [height, width, channels]. Missing without
+                `image_available`.
+            label: The label; int32 [1], or [0] of a Datum without one. Missing without
+                `label_available`.
+    """
+
+def caffe2(
+    *,
+    path: str | Sequence[str],
+    image_available: bool | None = True,
+    label_type: int | None = 0,
+    num_labels: int | None = 1,
+    additional_inputs: int | None = 0,
+    bbox: bool | None = False,
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Reads images, labels and tensors from LMDB databases of Caffe2, in the order of the keys.
+
+    A value of the database has the image, the label (of weighted labels, the indices and then
+    the weights), the additional inputs, and the bounding box, as far as there are any.
+
+    Args:
+        path: str or list of str, required. Paths or URLs of LMDB databases: folders with a
+            `data.mdb`, or such files. They must not be written to while they are read.
+        image_available: bool, default True. The database has images, and the reader returns
+            them.
+        label_type: int, default 0. 0: one label. 1: indices of the labels that hold; the output
+            is int32 [num_labels], 0 or 1. 2: a vector. 3: indices and weights; the output is
+            float32 [num_labels]. 4: none.
+        num_labels: int, default 1. Number of classes, for the label types 1 and 3.
+        additional_inputs: int, default 0. Number of additional tensors of a sample.
+        bbox: bool, default False. The database has bounding boxes, and the reader returns them.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            data: The image; uint8 [size], or [height, width, channels] if it is stored as
+                pixels. Missing without `image_available`.
+            label: The label; int32 or float32, [1] or [labels]. Missing with `label_type=4`.
+            additional: The additional inputs, if there are any; float32, int32 or int64 [size].
+            bbox: The bounding box, with `bbox`; int32 [4].
     """
 
 def coco(
@@ -204,11 +413,14 @@ def coco(
             of the whole shard is at least as random and needs no buffer.
         lazy_init: bool, default False. Find the samples when they are first needed, not when
             the pipeline is built.
-        read_ahead: bool, default False. Always read ahead. By default, data is read ahead while
-            threads wait for storage, and not while it is in the system's page cache.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
         prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
             to those that are scheduled, into at most 256 MB of memory, and at most 65536
-            samples. More batches help if storage is slow but serves many requests at a time.
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
         dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
             Truncating a mapped file would kill the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
@@ -278,7 +490,8 @@ def file(
 
     The files come from `file_root`, a folder with one folder for each label (0, 1, ... in the
     order of the folders' names); from `file_list`, a text file of lines "path label"; or from
-    `files`, paths given here.
+    `files`, paths given here. All of them may be URLs (s3://bucket/folder), and the lists may
+    have URLs.
 
     The reader never ends: an epoch (one pass over a shard) is followed by the next one, in the
     same batch unless `pad_last_batch` is given. Worker threads read the files, each into its
@@ -322,11 +535,14 @@ def file(
             of the whole shard is at least as random and needs no buffer.
         lazy_init: bool, default False. Find the samples when they are first needed, not when
             the pipeline is built.
-        read_ahead: bool, default False. Always read ahead. By default, data is read ahead while
-            threads wait for storage, and not while it is in the system's page cache.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
         prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
             to those that are scheduled, into at most 256 MB of memory, and at most 65536
-            samples. More batches help if storage is slow but serves many requests at a time.
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
         dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
             Truncating a mapped file would kill the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
@@ -349,6 +565,228 @@ def file(
         List of DataNode: `data`, `label`.
             data: Contents of the file; uint8 [size].
             label: Label of the file; int32 [1].
+    """
+
+def mxnet(
+    *,
+    path: str | Sequence[str],
+    index_path: str | Sequence[str] | None = ...,
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]:
+    """Reads images and labels from MXNet's RecordIO files, as `im2rec` writes them.
+
+    The samples are in the order of the files.
+
+    Args:
+        path: str or list of str, required. Paths or URLs of the RecordIO files.
+        index_path: str or list of str, optional. Index files of `path`, as DALI's `rec2idx`
+            writes them. By default they are made, which takes one pass over the files, and kept
+            in the user's cache.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        List of DataNode: `data`, `label`.
+            data: The encoded image; uint8 [size].
+            label: The label, or all labels of the image; float32 [labels].
+    """
+
+def numpy(
+    *,
+    roi_start: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_roi_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    roi_end: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_roi_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    roi_shape: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    rel_roi_shape: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    roi_axes: int | Sequence[int] | NDArray[Any] | None = ...,
+    out_of_bounds_policy: str | os.PathLike[str] | None = "error",
+    fill_value: float | None = 0.0,
+    cache_header_information: bool | None = False,
+    use_o_direct: bool | None = False,
+    register_buffers: bool | None = True,
+    file_root: str | os.PathLike[str] | None = None,
+    file_list: str | os.PathLike[str] | None = None,
+    files: str | Sequence[str] | None = ...,
+    file_filter: str | os.PathLike[str] | None = "*.npy",
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Reads arrays from .npy files, as numpy.save writes them, or a region of each array.
+
+    The files come from `file_root`, a folder; from `file_list`, a text file of paths; or from
+    `files`, paths given here. A region is given by `roi_start` with `roi_end` or `roi_shape` or
+    their `rel_` forms, along `roi_axes`. Only its bytes are read, and those between parts of it
+    that are close to each other. Fractional coordinates are rounded to the nearest integer,
+    halves away from zero.
+
+    Args:
+        roi_start: int or list of int or DataNode, optional. First element of the region, one
+            value per axis.
+        rel_roi_start: float or list of float or DataNode, optional. `roi_start` as a fraction
+            of the extent.
+        roi_end: int or list of int or DataNode, optional. Element after the last of the region,
+            one value per axis. Without `roi_end` and `roi_shape`, the region extends to the end
+            of the array.
+        rel_roi_end: float or list of float or DataNode, optional. `roi_end` as a fraction of
+            the extent.
+        roi_shape: int or list of int or DataNode, optional. Extent of the region, one value per
+            axis.
+        rel_roi_shape: float or list of float or DataNode, optional. `roi_shape` as a fraction
+            of the extent.
+        roi_axes: int or list of int, default []. Axes that the coordinates are for; negative
+            ones count from the end. Other axes are kept whole. Empty: all axes.
+        out_of_bounds_policy: str, default "error". What to do if the region extends outside the
+            array: "error", "pad" (fill with `fill_value`) or "trim_to_shape" (make the region
+            smaller).
+        fill_value: float, default 0.0. Value of elements outside the array, with the policy
+            "pad"; converted as fn.cast does.
+        cache_header_information: bool, default False. Remember the header of each file, for
+            files that do not change. Regions that are the same for all samples can then be read
+            ahead.
+        use_o_direct: bool, default False. Read past the system's page cache (O_DIRECT), for
+            data sets that are larger than the memory. An error where the file system does not
+            support it.
+        register_buffers: bool, default True. For DALI's GPU reader. No effect.
+        file_root: str, optional. Folder whose files, and those of its subfolders, are read; or,
+            with `file_list` or `files`, the folder that paths are relative to.
+        file_list: str, optional. Text file with one path per line, relative to `file_root`, or
+            without it to the folder of the list. Blank lines are skipped.
+        files: str or list of str, optional. Paths of the files, relative to `file_root`, or
+            without it to the working directory.
+        file_filter: str, default "*.npy". Glob pattern (`*`, `?`, `[a-z]`, `[!a-z]`,
+            case-sensitive); under `file_root`, files whose names do not match it are ignored,
+            as are hidden ones unless the pattern begins with a dot.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: The array or its region, in C order, without a layout.
     """
 
 def parquet(
@@ -417,11 +855,14 @@ def parquet(
             of the whole shard is at least as random and needs no buffer.
         lazy_init: bool, default False. Find the samples when they are first needed, not when
             the pipeline is built.
-        read_ahead: bool, default False. Always read ahead. By default, data is read ahead while
-            threads wait for storage, and not while it is in the system's page cache.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
         prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
             to those that are scheduled, into at most 256 MB of memory, and at most 65536
-            samples. More batches help if storage is slow but serves many requests at a time.
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
         dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
             Truncating a mapped file would kill the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
@@ -445,4 +886,298 @@ def parquet(
             values: One output for each column. Bytes, strings, and images of Hugging Face
                 datasets (structs of bytes and path): uint8 [size]. Numbers and booleans: [].
                 Lists of them: [n]; nested lists, if they are rectangular, [n, m, ...].
+    """
+
+def sequence(
+    *,
+    file_root: str | os.PathLike[str],
+    sequence_length: int,
+    step: int | None = 1,
+    stride: int | None = 1,
+    image_type: types.DALIImageType | None = types.DALIImageType.RGB,
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Reads sequences of frames: `file_root` has one folder for each video, with one image for
+    each frame, in the order of their names. A sequence does not continue in the next folder,
+    and has `sequence_length` frames. The images of a sequence have one size.
+
+    Args:
+        file_root: str, required. Folder with one folder of images per video.
+        sequence_length: int, required. Frames of a sequence.
+        step: int, default 1. Distance between the first frames of consecutive sequences.
+        stride: int, default 1. Distance between consecutive frames of a sequence.
+        image_type: types.DALIImageType, default types.DALIImageType.RGB. Colors of the output,
+            as `output_type` of decoders.image.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: The frames, uint8, layout "FHWC".
+    """
+
+def tfrecord(
+    *,
+    path: str | Sequence[str],
+    features: Mapping[str, Feature],
+    index_path: str | Sequence[str] | None = ...,
+    use_o_direct: bool | None = False,
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> dict[str, DataNode]:
+    """Reads features of the records in TFRecord files, each a tf.train.Example message.
+
+    The function returns a dictionary with one output for each feature. A string is an output of
+    its bytes; of a list of strings, it is the first one. Elements that a record lacks have the
+    feature's default value; a VarLenFeature is empty instead.
+
+    Checksums of the data are not verified; those of lengths are, when an index is made.
+
+    Args:
+        path: str or list of str, required. Paths or URLs of the TFRecord files.
+        features: dict of str to tfrecord.Feature, required. The features to read, by name:
+            `tfrecord.FixedLenFeature(shape, dtype, default_value)` or
+            `tfrecord.VarLenFeature([shape,] dtype, default_value)`, where the types are those
+            of `torchdali.tfrecord`.
+        index_path: str or list of str, optional. Index files of `path`, as DALI's
+            `tfrecord2idx` writes them. By default they are made, which takes one pass over the
+            files, and kept in the user's cache.
+        use_o_direct: bool, default False. No effect, because files are read through the
+            system's page cache. As in DALI, it needs `dont_use_mmap`.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        Dictionary of DataNode, with the names in `features`.
+            features: One output for each of `features`: int64, float32, or uint8 [bytes].
+    """
+
+def webdataset(
+    *,
+    paths: str | Sequence[str],
+    ext: str | Sequence[str],
+    case_sensitive_extensions: bool | None = True,
+    index_paths: str | Sequence[str] | None = ...,
+    dtypes: types.DALIDataType | torch.dtype | type[Any] | Sequence[Any] | None = ...,
+    missing_component_behavior: str | os.PathLike[str] | None = "",
+    num_shards: int | None = 1,
+    shard_id: int | None = 0,
+    stick_to_shard: bool | None = False,
+    pad_last_batch: bool | None = False,
+    random_shuffle: bool | None = False,
+    shuffle_after_epoch: bool | None = False,
+    shuffle_after_epoch_seed: int | None = None,
+    initial_fill: int | None = 1024,
+    lazy_init: bool | None = False,
+    read_ahead: bool | None = False,
+    prefetch_queue_depth: int | None = 1,
+    dont_use_mmap: bool | None = False,
+    skip_cached_images: bool | None = False,
+    tensor_init_bytes: int | None = 1048576,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Reads samples of tar archives in the format of webdataset.
+
+    A sample is a group of files that follow one another in an archive and have the same key:
+    the name up to the first dot after the last slash. The rest of the name is the extension, by
+    which `ext` selects the component for each output. Directories, links and hidden files are
+    left out. If several files have an extension of the same output, the first is taken.
+
+    Archives may be in ustar, pax or GNU format, but not compressed. The reader never ends: an
+    epoch is followed by the next one.
+
+    Args:
+        paths: str or list of str, required. Paths or URLs of the archives.
+        ext: str or list of str, required. Extensions, one entry for each output. An entry may
+            have alternatives: "jpg;jpeg;png".
+        case_sensitive_extensions: bool, default True. Upper and lower case differ in
+            extensions.
+        index_paths: str or list of str, optional. Paths or URLs of the archives' indexes, one
+            for each, made with `python -m torchdali.index webdataset` or DALI's wds2idx
+            (versions 1.1 and 1.2). By default an index is made and kept in the user's cache.
+        dtypes: DALIDataType or list of DALIDataType, optional. Element types of the outputs,
+            one for each, uint8 by default. The bytes are taken as they are, so their number
+            must be a multiple of the type's size.
+        missing_component_behavior: str, default "". What happens to a sample without a
+            component for each output: "empty" (the default) returns an empty tensor for it,
+            "skip" leaves out the sample, "error" raises an error.
+        num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
+            has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
+        shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.
+        stick_to_shard: bool, default False. Stay with shard `shard_id`. Otherwise each epoch
+            continues with the next shard.
+        pad_last_batch: bool, default False. Fill up each epoch to whole batches, and to as many
+            as the largest shard has, by repeating its last sample. Otherwise a batch may have
+            the end of one epoch and the beginning of the next.
+        random_shuffle: bool, default False. Make a new permutation of the shard's samples in
+            each epoch. All permutations are possible, whatever `initial_fill` is. To make
+            shards similar, the data set is mixed once before it is divided, in the same way for
+            every seed; the shards are DALI's.
+        shuffle_after_epoch: bool, default False. Make a new permutation of the whole data set
+            in each epoch, the same on all ranks, and divide that into shards; the reader takes
+            shard `shard_id` of it. Excludes `random_shuffle` and `stick_to_shard`.
+        shuffle_after_epoch_seed: int, optional. Seed of `shuffle_after_epoch`, the same on all
+            ranks; a constant by default. `seed` has no effect on these permutations.
+        initial_fill: int, default 1024. Size of DALI's shuffle buffer. No effect: a permutation
+            of the whole shard is at least as random and needs no buffer.
+        lazy_init: bool, default False. Find the samples when they are first needed, not when
+            the pipeline is built.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
+        prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
+            to those that are scheduled, into at most 256 MB of memory, and at most 65536
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
+        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
+            Truncating a mapped file would kill the process.
+        skip_cached_images: bool, default False. No effect: it belongs to the image cache of
+            DALI's GPU decoder, which torchdali does not have.
+        tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
+            size.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode, or a list of them; the number depends on the arguments.
+            data: Contents of the components, one output for each entry of `ext`.
     """

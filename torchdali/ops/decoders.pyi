@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 class Image(_Operator):
-    """Decodes images: JPEG, PNG, BMP and PNM.
+    """Decodes images: JPEG, PNG, BMP, PNM, TIFF, WebP, JPEG 2000, AVIF and JPEG XL.
 
     Args:
         data: DataNode. The bytes of an image file, uint8, 1-D.

@@ -57,11 +57,14 @@ class Fits(_Operator):
             of the whole shard is at least as random and needs no buffer.
         lazy_init: bool, default False. Find the samples when they are first needed, not when
             the pipeline is built.
-        read_ahead: bool, default False. Always read ahead. By default, data is read ahead while
-            threads wait for storage, and not while it is in the system's page cache.
+        read_ahead: bool, default False. Always read ahead. By default, data is read ahead if it
+            is remote, and while threads wait for storage, not while it is in the system's page
+            cache.
         prefetch_queue_depth: int, default 1. Number of batches that are read ahead, in addition
             to those that are scheduled, into at most 256 MB of memory, and at most 65536
-            samples. More batches help if storage is slow but serves many requests at a time.
+            samples. More batches help if storage is slow but serves many requests at a time. Of
+            remote files (URLs), as many samples are read ahead as keep the connections busy, if
+            that is more.
         dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
             Truncating a mapped file would kill the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
