@@ -215,10 +215,12 @@ def _stub_module(kind: str, path: tuple[str, ...], families: list[str]) -> str:
     ):
         start, _, words = line.rpartition(" import ")
         names_used = [word for word in words.split(", ") if re.search(rf"\b{word}\b", code)]
-        names_used = [f"{w} as _{w}" if w in names else w for w in names_used]
+        plain = [w for w in names_used if w not in names]
         position = imports.index(line)
-        only_used = [f"{start} import {', '.join(names_used)}"] if names_used else []
-        imports[position : position + 1] = only_used
+        imports[position : position + 1] = [
+            *([f"{start} import {', '.join(plain)}"] if plain else []),
+            *[f"{start} import {w} as _{w}" for w in names_used if w in names],
+        ]
     # Constants before classes, as ruff sorts names.
     ordered = sorted(names, key=lambda name: (not name.isupper(), name))
     exported = "\n".join(f'    "{name}",' for name in ordered)

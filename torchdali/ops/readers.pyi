@@ -1,6 +1,7 @@
 # Made by `make generate` from the engine's registry; do not edit.
 import os
-from collections.abc import Mapping, Sequence as _Sequence
+from collections.abc import Mapping
+from collections.abc import Sequence as _Sequence
 from typing import Any
 
 import torch

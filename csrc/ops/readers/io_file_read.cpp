@@ -24,8 +24,9 @@ class ReadNamedFile final : public Operator {
     // Paths of different lengths may be padded with zeros.
     const std::string path(begin, std::find(begin, begin + in.volume(), '\0'));
     TORCHDALI_CHECK(!path.empty(), "the path is empty");
-    open_file_(path, nullptr)->read_rest(
-        0, [&ctx](int64_t size) { return ctx.output(0, DType::kUInt8, Shape{size}).data; });
+    open_file_(path, nullptr)->read_rest(0, [&ctx](int64_t size) {
+      return ctx.output(0, DType::kUInt8, Shape{size}).data;
+    });
   }
 
  private:

@@ -69,8 +69,8 @@ void bind_storage(nb::module_& m) {
   m.def("begin_storage_in_child", &begin_storage_in_child, nb::arg("retries"),
         nb::arg("concurrency"), nb::arg("cache_dir"), nb::arg("cache_bytes"));
   nb::class_<PyInputFile>(m, "InputFile")
-      .def("__init__",
-           [](PyInputFile* self, const nb::str& path) { new (self) PyInputFile(encode_text(path)); })
+      .def("__init__", [](PyInputFile* self,
+                          const nb::str& path) { new (self) PyInputFile(encode_text(path)); })
       .def("size", &PyInputFile::size)
       .def("version", &PyInputFile::version)
       .def("read", &PyInputFile::read, nb::arg("offset"), nb::arg("count"));

@@ -99,8 +99,8 @@ class ParquetFile:
         version = (self._file or _C.InputFile(self.path)).version()
         if not version:
             raise TableError(
-                f"{self.path!r} has no etag: it would not be known whether rows in the row cache are "
-                "those of an older version",
+                f"{self.path!r} has no etag: the rows in the row cache could be those of an older "
+                "version",
                 "leave out `row_cache`",
             )
         return f"{self.path if self._file else os.path.abspath(self.path)} {version}"
