@@ -175,6 +175,7 @@ def versions(peer: str) -> dict[str, str]:
         "torchvision": ["torch", "torchvision"],
         "spdl": ["spdl"],
         "webdataset": ["webdataset", "torch", "PIL"],
+        "huggingface": ["datasets", "torch", "PIL"],
     }
     for name in names.get(peer.split("-")[0], ["torch", "torchvision", "PIL", "numpy"]):
         with contextlib.suppress(ImportError):

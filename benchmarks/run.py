@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             )
     if "containers" in options.parts:
         for container, work, threads in itertools.product(
-            containers.CONTAINERS, containers.PEERS, options.threads
+            containers.CONTAINERS, containers.WORK, options.threads
         ):
             results += harness.measure(
                 containers.__name__,
@@ -347,7 +347,7 @@ def main() -> None:
         "--peers",
         nargs="+",
         default=[
-            *("torchdali", "dali", "dataloader", "spdl", "webdataset"),
+            *("torchdali", "dali", "dataloader", "spdl", "webdataset", "huggingface"),
             *("opencv", "pillow", "torchvision", "numpy", "numba"),
         ],
     )

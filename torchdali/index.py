@@ -24,13 +24,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from torchdali._engine.extension import _C
+from torchdali._storage.urls import is_remote
 from torchdali.errors import TorchdaliError
 
 __all__ = ["main", "make_indexes"]
-
-
-def _is_url(path: str) -> bool:
-    return "://" in path and not path.startswith("file://")
 
 
 def _index_name(path: str) -> str:
@@ -43,7 +40,7 @@ def _index_name(path: str) -> str:
 def _index_paths(paths: Sequence[str], output: str | None) -> list[Path]:
     """Returns where the index of each container goes."""
     if output is None:
-        if remote := next(filter(_is_url, paths), None):
+        if remote := next(filter(is_remote, paths), None):
             raise ValueError(f"{remote} is remote: say with --output where its index goes")
         found = [Path(path.removeprefix("file://")).parent / _index_name(path) for path in paths]
     elif len(paths) > 1 or output.endswith("/") or Path(output).is_dir():

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 from torchdali._engine.extension import _C
 from torchdali._storage import options as _options
 from torchdali._storage.options import Options
+from torchdali._storage.urls import is_remote
 from torchdali.errors import ArgumentError, _make
 
 __all__ = ["Options", "Store", "configure", "list", "options", "read", "size"]
@@ -160,6 +161,6 @@ def list(folder: str) -> Iterable[str]:
         FileError: it cannot be listed.
         ArgumentError: it is not a URL of a store.
     """
-    if "://" not in folder or folder.startswith("file://"):
+    if not is_remote(folder):
         raise _make(ArgumentError, f'"{folder}" is no URL of a store', fix="use os.walk()")
     return _C.storage_list(folder)

@@ -9,11 +9,11 @@ the label. All peers of a container read the same files. Axes: ``container``, ``
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import itertools
 import os
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,14 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers import api
+from benchmarks.pipelines import container_files
 from benchmarks.pipelines.files import MEAN, SIZE, STD, find_files
 from benchmarks.pipelines.imagenet_peers import pillow_transform
 
 Axes = dict[str, Any]
 Step = Callable[[], int]
-SHARDS = 4
-# Peers that every container has, per work.
-PEERS = {"train": ["torchdali", "dali"], "read": ["torchdali", "dali"]}
+WORK = ("train", "read")
 
 
 @dataclass(frozen=True)
@@ -38,33 +37,100 @@ class Container:
     Attributes:
         write: writes some files, numbered from the second argument on, into a shard at a path.
         suffix: of the shards.
-        read: records the reader; takes ``fn`` and the shards, returns encoded pictures and labels.
+        read: records the reader; takes torchdali or DALI and the shards, returns encoded pictures
+            and labels.
+        shards: how many.
+        in_dali: whether DALI reads it.
         peers: functions that make a peer's step, for work="train".
     """
 
     write: Callable[[Sequence[str], int, Path], None]
     suffix: str
     read: Callable[[Any, list[str]], tuple[Any, Any]]
+    shards: int = 4
+    in_dali: bool = True
     peers: dict[str, Callable[[Axes, list[str]], Step]] = field(default_factory=dict)
 
 
-def write_tar(files: Sequence[str], first: int, path: Path) -> None:
-    """Writes a shard of a webdataset: NUMBER.jpg and NUMBER.cls for each file."""
-    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
-        for number, file in enumerate(files, first):
-            label = str(number).encode()
-            for suffix, data in (("jpg", Path(file).read_bytes()), ("cls", label)):
-                info = tarfile.TarInfo(f"{number:08}.{suffix}")
-                info.size = len(data)
-                archive.addfile(info, io.BytesIO(data))
-
-
-def read_tar(fn: Any, shards: list[str]) -> tuple[Any, Any]:
+def read_tar(dali: Any, shards: list[str]) -> tuple[Any, Any]:
     """Returns the outputs of fn.readers.webdataset."""
-    images, labels = fn.readers.webdataset(
+    images, labels = dali.fn.readers.webdataset(
         paths=shards, ext=["jpg", "cls"], random_shuffle=True, name="Reader"
     )
     return images, labels
+
+
+def _indexes(shards: list[str]) -> list[str]:
+    return [str(Path(shard).with_suffix(".idx")) for shard in shards]
+
+
+def read_tfrecord(dali: Any, shards: list[str]) -> tuple[Any, Any]:
+    """Returns the outputs of fn.readers.tfrecord."""
+    tfrecord = importlib.import_module(f"{dali.__name__}.tfrecord")
+    values = dali.fn.readers.tfrecord(
+        path=shards,
+        index_path=_indexes(shards),
+        features={
+            "image": tfrecord.FixedLenFeature((), tfrecord.string, ""),
+            "label": tfrecord.FixedLenFeature([1], tfrecord.int64, -1),
+        },
+        random_shuffle=True,
+        name="Reader",
+    )
+    return values["image"], values["label"]
+
+
+def read_recordio(dali: Any, shards: list[str]) -> tuple[Any, Any]:
+    """Returns the outputs of fn.readers.mxnet."""
+    images, labels = dali.fn.readers.mxnet(
+        path=shards, index_path=_indexes(shards), random_shuffle=True, name="Reader"
+    )
+    return images, labels
+
+
+def read_lmdb(dali: Any, shards: list[str]) -> tuple[Any, Any]:
+    """Returns the outputs of fn.readers.caffe."""
+    images, labels = dali.fn.readers.caffe(path=shards, random_shuffle=True, name="Reader")
+    return images, labels
+
+
+def read_dataset(dali: Any, shards: list[str]) -> tuple[Any, Any]:
+    """Returns the outputs of fn.readers.arrow."""
+    import datasets
+
+    (path,) = shards
+    images, labels = dali.fn.readers.arrow(
+        table=datasets.load_from_disk(path),
+        columns=["image", "label"],
+        random_shuffle=True,
+        name="Reader",
+    )
+    return images, labels
+
+
+def huggingface_decoding(axes: Axes, shards: list[str]) -> Step:
+    """A Hugging Face dataset that decodes, in torch's DataLoader, as its documentation has it."""
+    import datasets
+    import torch
+
+    transform = pillow_transform(axes["seed"])
+
+    def transformed(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        return {"image": [transform(image) for image in rows["image"]], "label": rows["label"]}
+
+    (path,) = shards
+    dataset = datasets.load_from_disk(path).with_transform(transformed)
+    loader = torch.utils.data.DataLoader(
+        dataset,
+        batch_size=axes["batch"],
+        num_workers=axes["threads"],
+        # An endless epoch, because the start of the workers is not to be measured.
+        sampler=torch.utils.data.RandomSampler(dataset, replacement=True, num_samples=10**9),
+        generator=torch.Generator().manual_seed(axes["seed"]),
+        prefetch_factor=2,
+    )
+    batches = iter(loader)
+    return lambda: len(next(batches)["image"])
 
 
 def webdataset_package(axes: Axes, shards: list[str]) -> Step:
@@ -97,14 +163,28 @@ def webdataset_package(axes: Axes, shards: list[str]) -> Step:
 
 
 CONTAINERS = {
-    "webdataset": Container(write_tar, "tar", read_tar, {"webdataset": webdataset_package}),
+    "webdataset": Container(
+        container_files.write_tar, "tar", read_tar, peers={"webdataset": webdataset_package}
+    ),
+    "tfrecord": Container(container_files.write_tfrecord, "tfrecord", read_tfrecord),
+    "recordio": Container(container_files.write_recordio, "rec", read_recordio, shards=1),
+    "lmdb": Container(container_files.write_lmdb, "lmdb", read_lmdb),
+    "huggingface": Container(
+        container_files.write_dataset,
+        "hf",
+        read_dataset,
+        shards=1,
+        in_dali=False,
+        peers={"huggingface": huggingface_decoding},
+    ),
 }
 
 
 def peers(container: str, work: str) -> list[str]:
     """Returns the peers of a container."""
-    own = CONTAINERS[container].peers if work == "train" else ()
-    return [*PEERS[work], *own]
+    kind = CONTAINERS[container]
+    own = kind.peers if work == "train" else ()
+    return ["torchdali", *(["dali"] if kind.in_dali else []), *own]
 
 
 def shards_of(container: str, data: str) -> list[str]:
@@ -112,18 +192,18 @@ def shards_of(container: str, data: str) -> list[str]:
     files = find_files(data)
     key = hashlib.sha256("\n".join([*files, container]).encode()).hexdigest()[:16]
     folder = Path(tempfile.gettempdir(), f"torchdali-benchmarks-{os.getuid()}", key)
-    suffix = CONTAINERS[container].suffix
+    kind = CONTAINERS[container]
     if not folder.exists():
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         part = Path(tempfile.mkdtemp(dir=folder.parent))
-        bounds = [len(files) * i // SHARDS for i in range(SHARDS + 1)]
+        bounds = [len(files) * i // kind.shards for i in range(kind.shards + 1)]
         for i, (begin, end) in enumerate(itertools.pairwise(bounds)):
-            CONTAINERS[container].write(files[begin:end], begin, part / f"{i}.{suffix}")
+            kind.write(files[begin:end], begin, part / f"{i}.{kind.suffix}")
         try:
             part.rename(folder)
         except OSError:  # another process was faster
             shutil.rmtree(part)
-    return sorted(str(path) for path in folder.glob(f"*.{suffix}"))
+    return sorted(str(path) for path in folder.glob(f"*.{kind.suffix}"))
 
 
 def _pipeline(dali: Any, axes: Axes, shards: list[str]) -> Any:
@@ -137,7 +217,7 @@ def _pipeline(dali: Any, axes: Axes, shards: list[str]) -> Any:
         prefetch_queue_depth=2,
     )
     def reading() -> tuple[Any, Any]:
-        jpegs, labels = CONTAINERS[axes["container"]].read(fn, shards)
+        jpegs, labels = CONTAINERS[axes["container"]].read(dali, shards)
         if axes["work"] == "read":
             return jpegs, labels
         decoded = fn.decoders.image(jpegs, output_type=types.RGB)

@@ -22,6 +22,7 @@ TITLES = {
     "dataloader-torchvision": "torch `DataLoader`",
     "spdl": "SPDL",
     "webdataset": "webdataset package in torch `DataLoader`, Pillow",
+    "huggingface": "`datasets` with its own decoding in torch `DataLoader`, Pillow",
     "torchdali-libjpeg": "libjpeg-turbo (in torchdali)",
     "pillow": "Pillow",
     "torchvision": "torchvision",

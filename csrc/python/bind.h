@@ -40,6 +40,9 @@ std::string encode_text(nb::handle text);
 inline std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 // The exception that an error becomes.
 nb::object to_exception(const Error& error);
+// Raises SignalRaised if a handler of a signal, such as Ctrl-C, raises. They run on Python's main
+// thread only; on other threads nothing happens.
+void check_signals();
 // A reference to `object` that may be dropped by any thread, without the GIL.
 std::shared_ptr<void> keep_alive(nb::handle object);
 // `arg`: an argument of the operator.

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/threads/interruption.h"
+
 namespace torchdali::io {
 namespace {
 
@@ -51,6 +53,7 @@ class FileLoop {
 
  private:
   void loop() {
+    const InterruptionScope scope(cancelled_);
     for (size_t i = next_++; i < std::min(count_, first_failed_.load()) && !cancelled_;
          i = next_++) {
       try {

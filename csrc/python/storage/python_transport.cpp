@@ -40,8 +40,7 @@ void check_interruption() {
   TORCHDALI_CHECK_KIND(kRuntime, !interrupted(), "the pipeline was closed");
   if (shutting_down) throw io::RemoteError("Python is shutting down", false);
   if (::getpid() != ::gettid()) return;  // signals are handled by the main thread
-  const nb::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw SignalRaised(keep_alive(nb::python_error().value()));
+  check_signals();
 }
 
 // The bytes of an object with the buffer protocol, which lives as long as they do. It is released

@@ -16,19 +16,16 @@ from torchdali._common.location import user_stack_level
 from torchdali._engine.extension import _C
 from torchdali._sources.tables.columns import Columns
 from torchdali._sources.tables.table import Table, TableError, pyarrow
+from torchdali._storage.urls import is_remote
 
 __all__ = ["parquet_table"]
-
-
-def _is_remote(path: str) -> bool:
-    return "://" in path and not path.startswith("file://")
 
 
 def _files(paths: Sequence[str]) -> list[str]:
     """Returns the files that paths of files and folders mean."""
     files = []
     for path in paths:
-        if _is_remote(path):
+        if is_remote(path):
             files.append(path)
             continue
         local = Path(path.removeprefix("file://"))
@@ -80,7 +77,7 @@ class ParquetFile:
 
     def __init__(self, path: str, names: Sequence[str]) -> None:
         self.path = path
-        self._file = _C.InputFile(path) if _is_remote(path) else None
+        self._file = _C.InputFile(path) if is_remote(path) else None
         pa = pyarrow()
         try:
             with pa.parquet.ParquetFile(self._source()) as file:
