@@ -48,7 +48,10 @@ def _loader(dataset: Any, axes: dict[str, Any]) -> Step:
 
 
 def pillow_transform(seed: int) -> Callable[[Any], Any]:
-    """Returns the function from an open file, or a path, to a tensor, with Pillow and NumPy."""
+    """Returns the function from a file or an image to a tensor, with Pillow and NumPy.
+
+    A file is a path, or open; an image is Pillow's.
+    """
     import numpy as np
     import torch
     from PIL import Image
@@ -58,7 +61,7 @@ def pillow_transform(seed: int) -> Callable[[Any], Any]:
     offset = (np.array(MEAN, np.float32) / np.array(STD, np.float32))[:, None, None]
 
     def transform(file: Any) -> Any:
-        image = Image.open(file).convert("RGB")
+        image = (file if isinstance(file, Image.Image) else Image.open(file)).convert("RGB")
         x, y, w, h = random_window(image.width, image.height, rng)
         box = (x, y, x + w, y + h)
         small = image.resize((SIZE, SIZE), Image.Resampling.BILINEAR, box=box)

@@ -55,6 +55,7 @@ LIBRARIES = (
             *(f"-D{name}=OFF" for name in ("cxx", "jbig", "lerc", "libdeflate", "lzma")),
             *(f"-D{name}=OFF" for name in ("webp", "zstd", "tiff-contrib", "tiff-docs")),
             *(f"-D{name}=OFF" for name in ("tiff-tests", "tiff-tools")),
+            "-DCMath_HAVE_LIBC_POW=ON",  # CMake does not find libm of another architecture
         ),
     ),
     Library(
