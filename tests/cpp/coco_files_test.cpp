@@ -5,6 +5,7 @@
 // sources: csrc/ops/readers/coco/resolve.cpp csrc/ops/readers/coco/save_preprocessed.cpp
 // sources: csrc/ops/readers/coco/load_preprocessed.cpp csrc/io/json.cpp csrc/io/storage/*.cpp
 // sources: csrc/kernels/masks/*.cpp
+// sources: csrc/io/content_hash.cpp
 // sanitizers: address
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
 // argument names another packed corpus.
 // sources: tests/fuzz/tar_fuzz.cpp csrc/io/records/tar.cpp csrc/io/records/webdataset_index.cpp
 // sources: csrc/io/storage/file.cpp csrc/io/storage/input_file.cpp
+// sources: csrc/io/content_hash.cpp
 #include "replay_corpus.h"
 
 int main(int argc, char** argv) { replay_corpus(argc > 1 ? argv[1] : "tests/fuzz/tar_corpus.bin"); }

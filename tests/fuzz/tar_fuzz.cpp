@@ -4,6 +4,7 @@
 // archive.
 // sources: csrc/io/records/tar.cpp csrc/io/records/webdataset_index.cpp
 // sources: csrc/io/storage/file.cpp csrc/io/storage/input_file.cpp
+// sources: csrc/io/content_hash.cpp
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -154,6 +154,8 @@ class Pool:
         self._processes = []
 
     def __del__(self) -> None:
+        if not self._processes:  # modules may have been cleared
+            return
         with contextlib.suppress(Exception):
             self.close()
 

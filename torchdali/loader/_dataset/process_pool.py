@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
 import multiprocessing
 import pickle
 import random
 import signal
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -188,6 +190,8 @@ class ProcessPool:
         self._pool = Pool(
             [work], num_workers, method, timeout=timeout or None, forks_with_cuda=True
         )
+        self._closed = False
+        _alive.add(self)
         self._pids: list[int] = []
         self._lost_because: str | None = None
 
@@ -277,4 +281,19 @@ class ProcessPool:
 
     def close(self) -> None:
         """See WorkerPool."""
-        self._pool.close()
+        if not self._closed:
+            self._closed = True
+            self._pool.close()
+
+
+_alive: weakref.WeakSet[ProcessPool] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_processes() -> None:
+    """Ends the workers of loaders that are alive when the interpreter exits.
+
+    Later, modules may have been cleared before the iterator of a program's main module is deleted.
+    """
+    for pool in list(_alive):
+        pool.close()
