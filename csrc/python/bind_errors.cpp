@@ -54,6 +54,7 @@ nb::object decode_path(std::string_view text) {
 
 void check_signals() {
   const nb::gil_scoped_acquire gil;
+  // NOLINTNEXTLINE(bugprone-std-exception-baseclass): see there
   if (PyErr_CheckSignals() != 0) throw SignalRaised(keep_alive(nb::python_error().value()));
 }
 

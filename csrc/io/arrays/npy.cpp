@@ -59,9 +59,11 @@ class DictParser {
     }
     check(descr && fortran_order && shape, "all of \"descr\", \"fortran_order\" and \"shape\"");
     NpyHeader header;
+    // NOLINTBEGIN(bugprone-unchecked-optional-access): checked above
     header.fortran_order = *fortran_order;
     header.shape = *shape;
     set_type(*descr, header);
+    // NOLINTEND(bugprone-unchecked-optional-access)
     return header;
   }
 

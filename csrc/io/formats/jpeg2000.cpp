@@ -187,6 +187,7 @@ class Jp2Component {
 template <class T>
 void convert_sycc(T* pixels, int64_t count) {
   constexpr float kFull = std::numeric_limits<T>::max(), kZero = (kFull + 1) / 2;
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings): not negative
   const auto round = [kFull](float v) { return static_cast<T>(std::clamp(v, 0.0f, kFull) + 0.5f); };
   for (int64_t i = 0; i < count; ++i, pixels += 3) {
     const auto y = static_cast<float>(pixels[0]);

@@ -69,7 +69,7 @@ std::optional<std::string> load(const fs::path& entry) {
     std::string text(static_cast<size_t>(size), '\0');
     file.read(text.data(), size, sizeof hash);
     if (hash_of(text) == hash) return text;
-  } catch (const Error&) {  // it is made again
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it is made again
   }
   return std::nullopt;
 }

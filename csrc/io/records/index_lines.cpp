@@ -16,6 +16,7 @@ constexpr size_t kMaxShown = 60;
 bool take_number(std::string_view& line, int64_t& number) {
   line.remove_prefix(std::min(line.find_first_not_of(kSpaces), line.size()));
   const char* end = line.data() + line.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): with its end
   const auto [after, error] = std::from_chars(line.data(), end, number);
   if (error != std::errc() || number < 0) return false;
   if (after != end && kSpaces.find(*after) == std::string_view::npos) return false;

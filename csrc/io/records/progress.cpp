@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -72,7 +73,7 @@ std::string Progress::text(double seconds) const {
   if (done_bytes_ > 0 && done_bytes_ < bytes_) {
     const double left =
         seconds * static_cast<double>(bytes_ - done_bytes_) / static_cast<double>(done_bytes_);
-    line += str_cat(", ", static_cast<int64_t>(left + 0.5), " s left");
+    line += str_cat(", ", std::lround(left), " s left");
   }
   return line;
 }

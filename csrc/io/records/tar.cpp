@@ -47,6 +47,7 @@ std::optional<int64_t> parse_number(Chars text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   int64_t value = 0;
   const char* const end = text.data() + text.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): with its end
   const auto parsed = std::from_chars(text.data(), end, value, 8);
   if (value < 0 || parsed.ec == std::errc::result_out_of_range) return std::nullopt;
   for (const char* at = parsed.ptr; at < end; ++at)
@@ -181,9 +182,8 @@ class TarReader {
           "it is damaged: make or copy it again");
     const bool has_data = type < '1' || type > '6';
     const int64_t data = at_ + kTarBlock;
-    const int64_t size = !has_data            ? 0
-                         : is_extension(type) ? *number
-                                              : next_.size.value_or(*number);
+    const int64_t stored = number.value_or(0);
+    const int64_t size = !has_data ? 0 : is_extension(type) ? stored : next_.size.value_or(stored);
     // The name is copied: reading an extension replaces the window.
     set_name(header);
     const int64_t left = window_.file_size() - data;

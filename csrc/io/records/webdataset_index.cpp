@@ -92,8 +92,11 @@ class LineParser {
       if (place.at == kNone) return {};
       from = place.at + 1;
       place.end = from;
-      place.found = parse_number(place.end, place.offset) && place.end < line_.size() &&
-                    parse_number(++place.end, place.size);
+      place.found = parse_number(place.end, place.offset) && place.end < line_.size();
+      if (place.found) {
+        ++place.end;
+        place.found = parse_number(place.end, place.size);
+      }
       if (place.found) return place;
     }
     return {};
@@ -190,8 +193,10 @@ class IndexParser {
       const auto component = parser.next();
       check(component.has_value(), has_names ? "expected components \"EXTENSION OFFSET SIZE NAME\""
                                              : "expected components \"EXTENSION OFFSET SIZE\"");
+      // NOLINTBEGIN(bugprone-unchecked-optional-access): checked above
       check_place(*component);
       components_.push_back(*component);
+      // NOLINTEND(bugprone-unchecked-optional-access)
     }
     take(components_);
   }

@@ -195,6 +195,7 @@ void CacheEntry::load(int64_t first, std::byte* to, std::vector<char>& missing) 
 bool CacheEntry::store(int64_t first, int64_t count, const std::byte* from) {
   if (!write_at(descriptor_, from, run_bytes(first, count), data_ + first * kPage)) return false;
   std::vector<uint64_t> hashes;
+  hashes.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i)
     hashes.push_back(page_hash(from + i * kPage, run_bytes(first + i, 1)));
   return write_at(descriptor_, hashes.data(), 8 * count, table_ + 8 * first);

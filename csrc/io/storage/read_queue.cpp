@@ -73,6 +73,7 @@ std::vector<ReadQueue::Item> ReadQueue::pop_group(Entry& entry, int64_t most) {
       taken.push_back(next->second);
   }
   for (Entry* one : taken) remove(*one);
+  group.reserve(taken.size());
   for (Entry* one : taken) group.push_back(std::move(one->item));
   std::sort(group.begin(), group.end(),
             [](const Item& a, const Item& b) { return a.request.offset < b.request.offset; });

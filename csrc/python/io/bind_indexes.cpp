@@ -9,12 +9,14 @@ namespace {
 
 std::vector<nb::bytes> make_indexes(const std::string& kind, const std::vector<nb::bytes>& paths) {
   std::vector<std::string> texts;
+  texts.reserve(paths.size());
   for (const nb::bytes& path : paths) texts.push_back(text_of(path));
   {
     const nb::gil_scoped_release release;
     texts = io::make_indexes(io::find_index_kind(kind), texts);
   }
   std::vector<nb::bytes> indexes;
+  indexes.reserve(texts.size());
   for (const std::string& text : texts) indexes.emplace_back(text.data(), text.size());
   return indexes;
 }

@@ -48,7 +48,8 @@ float* ProtoReader::copy_floats(uint32_t field, float* to) const {
   if (is(field, WireType::kFixed32)) *to++ = std::bit_cast<float>(static_cast<uint32_t>(value_));
   if (!is(field, WireType::kBytes) || bytes_.empty()) return to;
   std::memcpy(to, bytes_.data(), bytes_.size());
-  return to + bytes_.size() / sizeof(float);
+  const size_t count = bytes_.size() / sizeof(float);
+  return to + count;
 }
 
 uint64_t ProtoReader::fixed(int bytes) {
