@@ -168,7 +168,7 @@ ArrowValue list_of(const ArrowSchema& schema, const ArrowArray& array, int64_t r
 
 }  // namespace
 
-ArrowChunk::ArrowChunk(ArrowSchema&& schema, ArrowArray&& array, int64_t bytes)
+ArrowChunk::ArrowChunk(ArrowSchema& schema, ArrowArray& array, int64_t bytes)
     : schema_(schema), array_(array), bytes_(bytes) {
   schema.release = nullptr;
   array.release = nullptr;

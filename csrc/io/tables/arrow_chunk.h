@@ -35,7 +35,7 @@ class ArrowChunk {
   // buffers must be as long as their offsets say; the producer has checked that. `bytes`: memory
   // that is freed with the chunk. Raises kUnsupported for a column of another type than those of
   // value().
-  ArrowChunk(ArrowSchema&& schema, ArrowArray&& array, int64_t bytes);
+  ArrowChunk(ArrowSchema& schema, ArrowArray& array, int64_t bytes);
   ~ArrowChunk();
   ArrowChunk(const ArrowChunk&) = delete;
   ArrowChunk& operator=(const ArrowChunk&) = delete;

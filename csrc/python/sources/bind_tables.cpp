@@ -59,7 +59,7 @@ class PyTable final : public io::Table {
       const auto capsules = nb::cast<nb::tuple>(nb::object(loaded[0]));
       auto* schema = from_capsule<io::ArrowSchema>(capsules[0], "arrow_schema");
       auto* array = from_capsule<io::ArrowArray>(capsules[1], "arrow_array");
-      return std::make_shared<const io::ArrowChunk>(std::move(*schema), std::move(*array),
+      return std::make_shared<const io::ArrowChunk>(*schema, *array,
                                                     nb::cast<int64_t>(nb::object(loaded[1])));
     });
   }
