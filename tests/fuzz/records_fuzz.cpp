@@ -21,6 +21,7 @@
 #include "io/records/messages/tf_example.h"
 #include "io/records/recordio.h"
 #include "io/records/tfrecord.h"
+#include "memory_file.h"
 
 namespace torchdali::io {
 namespace {
@@ -31,20 +32,6 @@ bool within(Input part, Input whole) {
   return part.empty() ||
          (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
-
-class MemoryFile final : public InputFile {
- public:
-  explicit MemoryFile(Input bytes) : bytes_(bytes) {}
-  int64_t size_bytes() const override { return static_cast<int64_t>(bytes_.size()); }
-  std::string version() const override { return {}; }
-  void read(void* to, int64_t count, int64_t offset) const override {
-    EXPECT(offset >= 0 && count >= 0 && count <= size_bytes() - offset);
-    if (count > 0) std::memcpy(to, bytes_.data() + offset, static_cast<size_t>(count));
-  }
-
- private:
-  Input bytes_;
-};
 
 void run_example(Input input) {
   const std::vector<std::string> names = {"i", "f", "s", ""};

@@ -15,23 +15,10 @@
 #include "core/error.h"
 #include "io/records/tar.h"
 #include "io/records/webdataset_index.h"
+#include "memory_file.h"
 
 namespace torchdali::io {
 namespace {
-
-class MemoryArchive final : public InputFile {
- public:
-  explicit MemoryArchive(std::vector<uint8_t> bytes) : bytes_(std::move(bytes)) {}
-  int64_t size_bytes() const override { return static_cast<int64_t>(bytes_.size()); }
-  std::string version() const override { return {}; }
-  void read(void* to, int64_t count, int64_t offset) const override {
-    EXPECT(offset >= 0 && count >= 0 && count <= size_bytes() - offset);
-    if (count > 0) std::memcpy(to, bytes_.data() + offset, static_cast<size_t>(count));
-  }
-
- private:
-  std::vector<uint8_t> bytes_;
-};
 
 // A fuzzer cannot guess checksums.
 void set_checksums(std::vector<uint8_t>& bytes) {
@@ -59,7 +46,7 @@ void parse_index(std::string_view text, int64_t archive_size) {
 }
 
 void read_archive(std::vector<uint8_t> bytes) {
-  const MemoryArchive archive(std::move(bytes));
+  const MemoryFile archive(std::move(bytes));
   int64_t last = 0, looked_at = 0;
   bool whole = true;
   try {

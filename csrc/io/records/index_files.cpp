@@ -23,10 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-uint64_t hash_of(std::string_view text) {
-  return content_hash({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-}
-
 std::string hex(uint64_t number) {
   std::array<char, 16> digits;
   const auto end = std::to_chars(digits.begin(), digits.end(), number, 16).ptr;
@@ -55,7 +51,7 @@ fs::path cached_path(const IndexKind& kind, const std::string& path, const Input
   std::error_code error;
   const std::string whole =
       is_remote(path) ? path : fs::absolute(local_path(path), error).lexically_normal().string();
-  return folder / hex(hash_of(str_cat(kind.version, '\n', whole, '\n', version)));
+  return folder / hex(content_hash(str_cat(kind.version, '\n', whole, '\n', version)));
 }
 
 // An entry is the hash of the index and the index. Nothing if it is missing or damaged.
@@ -68,7 +64,7 @@ std::optional<std::string> load(const fs::path& entry) {
     file.read(&hash, sizeof hash);
     std::string text(static_cast<size_t>(size), '\0');
     file.read(text.data(), size, sizeof hash);
-    if (hash_of(text) == hash) return text;
+    if (content_hash(text) == hash) return text;
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it is made again
   }
   return std::nullopt;
@@ -81,7 +77,7 @@ void store(const fs::path& entry, const std::string& text) {
   const fs::path part = entry.string() + "." + std::to_string(::getpid()) + ".part";
   {
     std::ofstream out(part, std::ios::binary);
-    const uint64_t hash = hash_of(text);
+    const uint64_t hash = content_hash(text);
     out.write(reinterpret_cast<const char*>(&hash), sizeof hash);
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
     if (!out.flush()) {

@@ -126,7 +126,7 @@ void DiskCache::join() {
 }
 
 fs::path DiskCache::path_of(const std::string& url) const {
-  const uint64_t hash = content_hash({reinterpret_cast<const uint8_t*>(url.data()), url.size()});
+  const uint64_t hash = content_hash(url);
   std::array<char, 20> digits;
   std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
   const std::string_view text(digits.data(), 16);

@@ -21,10 +21,6 @@ bool has(std::string_view letters, char letter) {
   return letters.find(letter) != std::string_view::npos;
 }
 
-uint64_t hash_of(std::string_view text) {
-  return content_hash({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-}
-
 class RemoteFile final : public InputFile {
  public:
   RemoteFile(std::shared_ptr<RemoteStore> store, std::string url,
@@ -124,14 +120,14 @@ std::unique_ptr<const InputFile> open_input(const std::string& path,
 }
 
 uint64_t KnownVersions::of(const std::string& url) const {
-  const uint64_t hash = hash_of(url);
+  const uint64_t hash = content_hash(url);
   const std::lock_guard lock(mutex_);
   const auto found = by_hash_.find(hash);
   return found == by_hash_.end() ? 0 : found->second;
 }
 
 void KnownVersions::set(const std::string& url, uint64_t version) {
-  const uint64_t hash = hash_of(url);
+  const uint64_t hash = content_hash(url);
   const std::lock_guard lock(mutex_);
   by_hash_[hash] = version;
 }
