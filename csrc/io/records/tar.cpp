@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "io/records/window_reader.h"
 
 namespace torchdali::io {
 namespace {
@@ -85,40 +86,6 @@ const char* compression(Chars begin) {
   return nullptr;
 }
 
-// Reads parts of a file in increasing order, in blocks. A block is small where most of the file is
-// skipped, so that the contents of large files are not read, and grows where little is. Of a remote
-// file, a request costs more than the bytes between headers.
-class Window {
- public:
-  Window(const InputFile& file, bool remote)
-      : file_(file), size_(file.size_bytes()), remote_(remote) {}
-
-  int64_t file_size() const { return size_; }
-  // The bytes [offset, offset + count) of the file, which are inside it. Valid until the next call.
-  const uint8_t* at(int64_t offset, int64_t count) {
-    const int64_t end = begin_ + static_cast<int64_t>(bytes_.size());
-    if (offset < begin_ || offset + count > end) load(offset, count, offset - end);
-    return bytes_.data() + (offset - begin_);
-  }
-
- private:
-  static constexpr int64_t kLeast = 4096, kMost = int64_t{1} << 18, kRemote = int64_t{8} << 20;
-
-  void load(int64_t offset, int64_t count, int64_t skipped) {
-    block_ = skipped < block_ ? std::min(2 * block_, kMost) : kLeast;
-    bytes_.resize(
-        static_cast<size_t>(std::min(std::max(remote_ ? kRemote : block_, count), size_ - offset)));
-    begin_ = offset;
-    file_.read(bytes_.data(), static_cast<int64_t>(bytes_.size()), offset);
-  }
-
-  const InputFile& file_;
-  const int64_t size_;
-  const bool remote_;
-  int64_t begin_ = 0, block_ = kLeast;
-  std::vector<uint8_t> bytes_;
-};
-
 // What the headers before the one of a file say about it.
 struct Extension {
   std::string name;
@@ -130,13 +97,13 @@ struct Extension {
 class TarReader {
  public:
   TarReader(const InputFile& archive, const std::string& path)
-      : path_(path), window_(archive, is_remote(path)) {}
+      : path_(path), window_(archive, path, WindowReader::kWholeFile) {}
 
   void run(const std::function<void(const TarFile&)>& take,
            const std::function<void(int64_t)>& done) {
     constexpr int64_t kReportPeriod = int64_t{1} << 20;
     int64_t reported = 0;
-    while (at_ < window_.file_size()) {
+    while (at_ < window_.size()) {
       const uint8_t* header = read_header();
       if (is_zero(header)) break;
       read_entry(header, take);
@@ -146,7 +113,7 @@ class TarReader {
     }
     check(!next_.given, "the archive ends before the file of the extended header",
           "it is truncated: make or copy it again");
-    done(window_.file_size() - reported);
+    done(window_.size() - reported);
   }
 
  private:
@@ -158,8 +125,8 @@ class TarReader {
 
   // The header at at_.
   const uint8_t* read_header() {
-    const int64_t left = window_.file_size() - at_;
-    const uint8_t* header = window_.at(at_, std::min(left, kTarBlock));
+    const int64_t left = window_.size() - at_;
+    const uint8_t* header = window_.read(at_, std::min(left, kTarBlock)).data();
     if (left >= kTarBlock && (is_zero(header) || has_right_checksum(header))) return header;
     const char* kind =
         at_ > 0 ? nullptr
@@ -186,7 +153,7 @@ class TarReader {
     const int64_t size = !has_data ? 0 : is_extension(type) ? stored : next_.size.value_or(stored);
     // The name is copied: reading an extension replaces the window.
     set_name(header);
-    const int64_t left = window_.file_size() - data;
+    const int64_t left = window_.size() - data;
     check(size <= left,
           str_cat("\"", name_, "\" has ", size, " bytes, but the archive ends after ", left),
           "it is truncated or damaged: make or copy it again");
@@ -224,7 +191,7 @@ class TarReader {
     check(size <= kMaxExtension,
           str_cat("an extended header of ", size, " bytes, expected at most ", kMaxExtension),
           "it is damaged: make or copy it again");
-    const auto* bytes = reinterpret_cast<const char*>(window_.at(data, size));
+    const auto* bytes = reinterpret_cast<const char*>(window_.read(data, size).data());
     const Chars text(bytes, static_cast<size_t>(size));
     if (type == 'L') next_.name = until_nul(text);
     else read_records(text, type == 'g');
@@ -265,7 +232,7 @@ class TarReader {
   }
 
   const std::string& path_;
-  Window window_;
+  WindowReader window_;
   int64_t at_ = 0;  // the header that is read
   Extension next_;
   std::string name_;
