@@ -15,9 +15,8 @@ const std::vector<std::string> kDefaultFilters = {"*.jpg",  "*.jpeg", "*.png",  
                                                   "*.jp2",  "*.webp", "*.flac", "*.ogg", "*.wav"};
 
 // The names of its samples are the paths.
-struct FileBatch final : SourceBatch {
+struct FileBatch final : ReaderBatch {
   std::vector<int32_t> labels;
-  std::vector<int64_t> indices;  // of the files
 };
 
 class FileReader final : public Reader {
@@ -36,7 +35,7 @@ class FileReader final : public Reader {
     const SampleBytes bytes = sample_bytes(ctx, {.path = (*batch.names)[i]});
     const int64_t size = bytes.copy_all(
         [&ctx](int64_t count) { return ctx.output(0, DType::kUInt8, Shape{count}).data; });
-    known_sizes_[static_cast<size_t>(batch.indices[place])].store(
+    known_sizes_[static_cast<size_t>(index_of(ctx))].store(
         static_cast<uint32_t>(std::min<int64_t>(size, UINT32_MAX)), std::memory_order_relaxed);
     *ctx.output(1, DType::kInt32, Shape{1}).as<int32_t>() = batch.labels[place];
   }
@@ -55,7 +54,7 @@ class FileReader final : public Reader {
     return request;
   }
 
-  std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) override {
+  std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) override {
     auto batch = std::make_unique<FileBatch>();
     batch->labels.reserve(indices.size());
     auto paths = std::make_shared<SampleNames>(files_.root());
@@ -64,7 +63,6 @@ class FileReader final : public Reader {
       paths->add([&](std::string& text) { files_.append_path(index, text); });
     }
     batch->names = std::move(paths);
-    batch->indices.assign(indices.begin(), indices.end());
     for (const int64_t index : indices)
       batch->sizes.push_back(
           known_sizes_[static_cast<size_t>(index)].load(std::memory_order_relaxed));

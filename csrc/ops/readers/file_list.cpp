@@ -101,11 +101,7 @@ void for_each_line(std::string_view text, Visit&& visit) {
 
 // An empty list of files that a list file names, and the text of that file.
 std::string open_list(const std::string& path, const std::string& root, FileList& list) {
-  std::string text;
-  io::open_input(path)->read_rest(0, [&](int64_t size) {
-    text.resize(static_cast<size_t>(size));
-    return text.data();
-  });
+  std::string text = io::read_text(path);
   const size_t slash = path.rfind('/');
   const std::string own_folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   list.set_root(root.empty() ? own_folder : root);

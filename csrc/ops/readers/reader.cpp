@@ -126,6 +126,7 @@ std::unique_ptr<SourceBatch> Reader::next_batch(int max_size) {
   auto batch = make_batch(indices);
   if (plan_)
     for (int i = 0; i < size; ++i) batch->sample_ids.push_back(plan_->sample_id(position_ + i));
+  batch->indices = std::move(indices);
   batch->size = size;
   position_ += size;
   batch->end = position_;

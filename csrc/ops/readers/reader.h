@@ -42,6 +42,11 @@ class SampleBytes {
   int64_t size_ = -1;
 };
 
+// A batch of a reader.
+struct ReaderBatch : SourceBatch {
+  std::vector<int64_t> indices;  // of its samples in the data set
+};
+
 // Upcoming samples are read ahead: docs/design/reading.md.
 class Reader : public Source {
  public:
@@ -58,14 +63,18 @@ class Reader : public Source {
                   io::OpenInput open_file = io::open_input);
   // Lists the samples; returns their number, at least 1. Called once.
   virtual int64_t find_samples() = 0;
-  // Returns a batch of these samples; the caller sets its size and position.
-  virtual std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) = 0;
+  // Returns a batch of these samples; the caller sets its indices, size and position.
+  virtual std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) = 0;
 
   // Called for samples that are needed soon, in their order. Reads request(index) ahead.
   virtual void will_read(int64_t position, int64_t index);
   // The part of a file that run() will read for a sample. Not called if will_read() is overridden.
   // Without a path: not known yet, so that it is not read ahead.
   virtual io::ReadRequest request(int64_t index) const;
+  // For run(): the index of the current sample in the data set.
+  static int64_t index_of(const SampleContext& ctx) {
+    return ctx.source_batch<ReaderBatch>().indices[static_cast<size_t>(ctx.index_in_batch())];
+  }
   // For run(): the bytes of the current sample. `request` is what request() returns for it.
   SampleBytes sample_bytes(const SampleContext& ctx, const io::ReadRequest& request) const;
   // Opens a file as the reader does for samples; any thread.

@@ -25,9 +25,8 @@ void RecordReader::append_name(int64_t index, std::string& text) const {
   text += ", record " + std::to_string(record.number) + " at byte " + std::to_string(record.offset);
 }
 
-std::unique_ptr<SourceBatch> RecordReader::make_batch(std::span<const int64_t> indices) {
-  auto batch = std::make_unique<RecordBatch>();
-  batch->indices.assign(indices.begin(), indices.end());
+std::unique_ptr<ReaderBatch> RecordReader::make_batch(std::span<const int64_t> indices) {
+  auto batch = std::make_unique<ReaderBatch>();
   auto names = std::make_shared<SampleNames>();
   for (const int64_t index : indices) {
     constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();

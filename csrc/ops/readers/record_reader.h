@@ -7,18 +7,15 @@
 
 namespace torchdali {
 
-// The samples of one batch, as positions in the data set.
-struct RecordBatch : SourceBatch {
-  std::vector<int64_t> indices;
-};
-
 // A derived class says where the records are, and what it makes of one in run(). The name of a
 // sample is "PATH, record N at byte OFFSET".
 class RecordReader : public Reader {
  protected:
   static constexpr size_t kOpenFiles = 128;
 
-  explicit RecordReader(const OpSpec& spec) : Reader(spec, kOpenFiles) {}
+  // `open_file` opens a path or a URL.
+  explicit RecordReader(const OpSpec& spec, io::OpenInput open_file = io::open_input)
+      : Reader(spec, kOpenFiles, open_file) {}
 
   // Lists the records; called once. `files` are opened by the reader's open().
   virtual io::RecordIndex find_records() = 0;
@@ -27,9 +24,6 @@ class RecordReader : public Reader {
 
   const io::RecordIndex& records() const { return records_; }
   // For run().
-  static int64_t index_of(const SampleContext& ctx) {
-    return ctx.source_batch<RecordBatch>().indices[static_cast<size_t>(ctx.index_in_batch())];
-  }
   SampleBytes record_bytes(const SampleContext& ctx) const {
     return sample_bytes(ctx, request(index_of(ctx)));
   }
@@ -38,7 +32,7 @@ class RecordReader : public Reader {
 
  private:
   int64_t find_samples() final;
-  std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) final;
+  std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) final;
 
   io::RecordIndex records_;
 };

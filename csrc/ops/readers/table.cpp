@@ -10,7 +10,7 @@
 namespace torchdali {
 namespace {
 
-struct TableBatch final : SourceBatch {
+struct TableBatch final : ReaderBatch {
   std::vector<io::TableChunks::Chunk> chunks;  // of each sample
   std::vector<int64_t> rows;                   // in their chunks
 };
@@ -86,7 +86,7 @@ class TableReader : public Reader {
     chunks_->want(static_cast<int64_t>(row_at(index).chunk));
   }
 
-  std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) final {
+  std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) final {
     auto batch = std::make_unique<TableBatch>();
     auto names = std::make_shared<SampleNames>();
     for (const int64_t index : indices) {

@@ -54,9 +54,8 @@ int64_t ArrayReader::find_samples() {
   return files_.size();
 }
 
-std::unique_ptr<SourceBatch> ArrayReader::make_batch(std::span<const int64_t> indices) {
-  auto batch = std::make_unique<ArrayBatch>();
-  batch->indices.assign(indices.begin(), indices.end());
+std::unique_ptr<ReaderBatch> ArrayReader::make_batch(std::span<const int64_t> indices) {
+  auto batch = std::make_unique<ReaderBatch>();
   auto names = std::make_shared<SampleNames>(files_.root());
   for (const int64_t index : indices)
     names->add([&](std::string& text) { files_.append_path(index, text); });

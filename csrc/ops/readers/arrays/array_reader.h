@@ -12,28 +12,21 @@
 namespace torchdali {
 
 // The names of its samples are the paths.
-struct ArrayBatch final : SourceBatch {
-  std::vector<int64_t> indices;  // of the files
-};
-
 class ArrayReader : public Reader {
  protected:
   // The schema has array_reader_args. `open_file` opens a path or a URL.
   explicit ArrayReader(const OpSpec& spec, io::OpenInput open_file = io::open_input);
 
-  // For run(): the index and the path of the file of the current sample.
-  static int64_t file_of(const SampleContext& ctx) {
-    return ctx.source_batch<ArrayBatch>().indices[static_cast<size_t>(ctx.index_in_batch())];
-  }
+  // For run(): the path of the file of the current sample.
   static const char* path_of(const SampleContext& ctx) {
-    return (*ctx.source_batch<ArrayBatch>().names)[ctx.index_in_batch()];
+    return (*ctx.source_batch<ReaderBatch>().names)[ctx.index_in_batch()];
   }
   std::string path(int64_t file) const;
   int64_t find_samples() override;
   io::ReadRequest request(int64_t index) const override { return {.path = path(index)}; }
 
  private:
-  std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) final;
+  std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) final;
 
   std::function<FileList()> list_files_;  // until the files are listed
   FileList files_;

@@ -45,7 +45,7 @@ class NumpyReader final : public ArrayReader {
   }
 
   void run(SampleContext& ctx) const override {
-    const int64_t file = file_of(ctx);
+    const int64_t file = index_of(ctx);
     const io::NpyHeader* stored = caches_headers_ ? headers_.find(file) : nullptr;
     io::ReadRequest part = part_of(file, stored);
     if (part.path.empty()) part.path = path_of(ctx);

@@ -36,10 +36,6 @@ class FrameScratch final : public io::ScratchMemory {
   size_t next_ = 0;
 };
 
-struct SequenceBatch final : SourceBatch {
-  std::vector<int64_t> first_frames;
-};
-
 class SequenceReader final : public Reader {
  public:
   explicit SequenceReader(const OpSpec& spec)
@@ -53,8 +49,7 @@ class SequenceReader final : public Reader {
   }
 
   void run(SampleContext& ctx) const override {
-    const auto place = static_cast<size_t>(ctx.index_in_batch());
-    const int64_t first = ctx.source_batch<SequenceBatch>().first_frames[place];
+    const int64_t first = firsts_[static_cast<size_t>(index_of(ctx))];
     FrameScratch scratch(ctx);
     const SampleView* out = nullptr;
     for (int64_t frame = 0; frame < length_; ++frame) {
@@ -129,13 +124,13 @@ class SequenceReader final : public Reader {
   // A sequence has several files, which the workers read themselves.
   void will_read(int64_t /*position*/, int64_t /*index*/) override {}
 
-  std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) override {
-    auto batch = std::make_unique<SequenceBatch>();
+  std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) override {
+    auto batch = std::make_unique<ReaderBatch>();
     auto names = std::make_shared<SampleNames>(frames_.root());
-    for (const int64_t index : indices) {
-      batch->first_frames.push_back(firsts_[static_cast<size_t>(index)]);
-      names->add([&](std::string& text) { frames_.append_path(batch->first_frames.back(), text); });
-    }
+    for (const int64_t index : indices)
+      names->add([&](std::string& text) {
+        frames_.append_path(firsts_[static_cast<size_t>(index)], text);
+      });
     batch->names = std::move(names);
     return batch;
   }

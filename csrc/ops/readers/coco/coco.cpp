@@ -12,10 +12,6 @@
 namespace torchdali {
 namespace {
 
-struct CocoBatch final : SourceBatch {
-  std::vector<int64_t> indices;
-};
-
 class CocoReader final : public Reader {
  public:
   explicit CocoReader(const OpSpec& spec)
@@ -43,10 +39,8 @@ class CocoReader final : public Reader {
   }
 
   void run(SampleContext& ctx) const override {
-    const auto& batch = ctx.source_batch<CocoBatch>();
-    const int i = ctx.index_in_batch();
-    const uint32_t image = annotations_.image(batch.indices[static_cast<size_t>(i)]);
-    sample_bytes(ctx, {.path = (*batch.names)[i]}).copy_all([&ctx](int64_t bytes) {
+    const uint32_t image = annotations_.image(index_of(ctx));
+    sample_bytes(ctx, request(index_of(ctx))).copy_all([&ctx](int64_t bytes) {
       return ctx.output(0, DType::kUInt8, Shape{bytes}).data;
     });
     write_boxes(ctx, image);
@@ -115,9 +109,8 @@ class CocoReader final : public Reader {
     return request;
   }
 
-  std::unique_ptr<SourceBatch> make_batch(std::span<const int64_t> indices) override {
-    auto batch = std::make_unique<CocoBatch>();
-    batch->indices.assign(indices.begin(), indices.end());
+  std::unique_ptr<ReaderBatch> make_batch(std::span<const int64_t> indices) override {
+    auto batch = std::make_unique<ReaderBatch>();
     auto names = std::make_shared<SampleNames>(root_);
     for (const int64_t index : indices) {
       const uint32_t image = annotations_.image(index);

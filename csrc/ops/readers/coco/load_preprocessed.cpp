@@ -43,14 +43,7 @@ class PreprocessedLoader {
  private:
   std::string path(const char* name) const { return folder_ + "/" + name; }
 
-  std::string load_bytes(const char* name) const {
-    std::string bytes;
-    io::open_input(path(name))->read_rest(0, [&bytes](int64_t size) {
-      bytes.resize(static_cast<size_t>(size));
-      return bytes.data();
-    });
-    return bytes;
-  }
+  std::string load_bytes(const char* name) const { return io::read_text(path(name)); }
 
   uint32_t stored_count(const char* name, std::string_view bytes) const {
     uint32_t count = 0;
