@@ -1061,8 +1061,9 @@ class TFRecord(_Operator):
         index_path: str or list of str, optional. Index files of `path`, as DALI's
             `tfrecord2idx` writes them. By default they are made, which takes one pass over the
             files, and kept in the user's cache.
-        use_o_direct: bool, default False. No effect, because files are read through the
-            system's page cache. As in DALI, it needs `dont_use_mmap`.
+        use_o_direct: bool, default False. Read past the system's page cache (O_DIRECT), for
+            data sets that are larger than the memory. An error where the file system does not
+            support it. As in DALI, it needs `dont_use_mmap`.
         num_shards: int, default 1. Number of parts that the data set is divided into. Shard i
             has samples floor(i * size / num_shards) to floor((i + 1) * size / num_shards) - 1.
         shard_id: int, default 0. The shard to start with, 0 to `num_shards` - 1.

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/readers/index_texts.h"
 
+#include <atomic>
+
 #include "core/error.h"
+#include "io/records/parallel_files.h"
 #include "io/storage/input_file.h"
 
 namespace torchdali {
 
-IndexedFiles::IndexedFiles(const OpSpec& spec) : paths(spec.get<std::vector<std::string>>("path")) {
-  if (spec.has("index_path")) index_paths = spec.get<std::vector<std::string>>("index_path");
-  TORCHDALI_CHECK(!paths.empty(), "`path` is an empty list, expected one path or more");
-  TORCHDALI_CHECK(!spec.has("index_path") || !index_paths.empty(),
-                  "`index_path` is an empty list, expected one path or more",
+IndexedFiles::IndexedFiles(const OpSpec& spec, const char* path_arg, const char* index_arg)
+    : paths(spec.get<std::vector<std::string>>(path_arg)) {
+  if (spec.has(index_arg)) index_paths = spec.get<std::vector<std::string>>(index_arg);
+  TORCHDALI_CHECK(!paths.empty(), "`", path_arg, "` is an empty list, expected one path or more");
+  TORCHDALI_CHECK(!spec.has(index_arg) || !index_paths.empty(), "`", index_arg,
+                  "` is an empty list, expected one path or more",
                   to_fix("leave it out: indexes that are missing are made"));
 }
 
@@ -18,16 +22,20 @@ std::string IndexedFiles::index_name(size_t i) const {
   return index_paths.empty() ? "of " + paths[i] : index_paths[i];
 }
 
+std::vector<int64_t> IndexedFiles::sizes() const {
+  std::vector<int64_t> found(paths.size());
+  io::for_each_file(paths.size(), [&](size_t i, const std::atomic<bool>&) {
+    found[i] = io::open_input(paths[i])->size_bytes();
+  });
+  return found;
+}
+
 std::vector<std::string> index_texts(const IndexedFiles& files, const io::IndexKind& kind) {
   if (files.index_paths.empty()) return io::find_indexes(kind, files.paths);
-  std::vector<std::string> texts;
-  for (const std::string& path : files.index_paths) {
-    std::string& text = texts.emplace_back();
-    io::open_input(path)->read_rest(0, [&text](int64_t size) {
-      text.resize(static_cast<size_t>(size));
-      return text.data();
-    });
-  }
+  std::vector<std::string> texts(files.index_paths.size());
+  io::for_each_file(texts.size(), [&](size_t i, const std::atomic<bool>&) {
+    texts[i] = io::read_text(files.index_paths[i]);
+  });
   return texts;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments `path` and `index_path` of readers of containers.
+// The arguments of readers of containers that name the files and their indexes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,13 @@ namespace torchdali {
 struct IndexedFiles {
   std::vector<std::string> paths, index_paths;
 
-  // Raises kValue if there is no path.
-  explicit IndexedFiles(const OpSpec& spec);
+  // From the arguments of these names. Raises kValue if there is no path.
+  explicit IndexedFiles(const OpSpec& spec, const char* path_arg = "path",
+                        const char* index_arg = "index_path");
   // For messages.
   std::string index_name(size_t i) const;
+  // The sizes of the containers. Several files are asked for at a time.
+  std::vector<int64_t> sizes() const;
 };
 
 // Reads the files that `index_paths` names or, if there are none, finds or makes the indexes of

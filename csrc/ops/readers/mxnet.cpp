@@ -74,9 +74,7 @@ class MxnetReader final : public RecordReader {
   // A record ends where the next one of the index begins.
   io::RecordIndex find_records() override {
     const std::vector<std::string> texts = index_texts(files_, io::recordio_index());
-    std::vector<int64_t> sizes;
-    sizes.reserve(files_.paths.size());
-    for (const std::string& path : files_.paths) sizes.push_back(open(path)->size_bytes());
+    const std::vector<int64_t> sizes = files_.sizes();
     io::RecordIndex index;
     if (texts.size() == files_.paths.size()) {
       for (size_t i = 0; i < texts.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "io/records/index_lines.h"
 #include "io/records/messages/tf_example.h"
+#include "io/storage/direct_file.h"
 #include "ops/readers/index_texts.h"
 #include "ops/readers/record_reader.h"
 
@@ -96,7 +97,9 @@ class FeatureOutput {
 
 class TfRecordReader final : public RecordReader {
  public:
-  explicit TfRecordReader(const OpSpec& spec) : RecordReader(spec), files_(spec) {
+  explicit TfRecordReader(const OpSpec& spec)
+      : RecordReader(spec, spec.get<bool>("use_o_direct") ? io::open_direct : io::open_input),
+        files_(spec) {
     TORCHDALI_CHECK(files_.index_paths.empty() || files_.index_paths.size() == files_.paths.size(),
                     "`path` has ", files_.paths.size(), " files and `index_path` has ",
                     files_.index_paths.size(), to_fix("give one index for each file, or none"));
@@ -120,9 +123,10 @@ class TfRecordReader final : public RecordReader {
  private:
   io::RecordIndex find_records() override {
     const std::vector<std::string> texts = index_texts(files_, io::tfrecord_index());
+    const std::vector<int64_t> sizes = files_.sizes();
     io::RecordIndex index;
     for (size_t i = 0; i < texts.size(); ++i) {
-      const int64_t file_size = open(files_.paths[i])->size_bytes();
+      const int64_t file_size = sizes[i];
       index.add_shard(files_.paths[i]);
       const std::string name = files_.index_name(i);
       io::read_index_lines(texts[i], name, [&](int64_t offset, int64_t size, int64_t line) {
@@ -156,7 +160,8 @@ TORCHDALI_OPERATOR("readers.tfrecord")
                   "default_value)` or `tfrecord.VarLenFeature([shape,] dtype, default_value)`, "
                   "where the types are those of `torchdali.tfrecord`.")
     .arg("use_o_direct", false,
-         "No effect, because files are read through the system's page cache. As in DALI, it needs "
+         "Read past the system's page cache (O_DIRECT), for data sets that are larger than the "
+         "memory. An error where the file system does not support it. As in DALI, it needs "
          "`dont_use_mmap`.")
     .with(reader_args)
     .cpu<TfRecordReader>();

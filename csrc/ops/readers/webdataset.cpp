@@ -7,6 +7,7 @@
 #include "io/records/parallel_files.h"
 #include "io/records/tar.h"
 #include "io/records/webdataset_index.h"
+#include "ops/readers/index_texts.h"
 #include "ops/readers/record_reader.h"
 
 namespace torchdali {
@@ -76,16 +77,14 @@ class WebdatasetReader final : public RecordReader {
  public:
   explicit WebdatasetReader(const OpSpec& spec)
       : RecordReader(spec),
-        paths_(spec.get<Strings>("paths")),
+        files_(spec, "paths", "index_paths"),
         extensions_(spec.get<Strings>("ext"), spec.get<bool>("case_sensitive_extensions")),
         types_(extensions_.size(), DType::kUInt8),
         missing_(missing_component(spec.get<std::string>("missing_component_behavior"))) {
-    TORCHDALI_CHECK(!paths_.empty(), "`paths` is an empty list, expected one archive or more");
     TORCHDALI_CHECK(extensions_.size() > 0, "`ext` is an empty list, expected one output or more");
-    if (spec.has("index_paths")) index_paths_ = spec.get<Strings>("index_paths");
-    TORCHDALI_CHECK(index_paths_.empty() || index_paths_.size() == paths_.size(),
-                    "`index_paths` has ", index_paths_.size(), " files, expected one for each of ",
-                    paths_.size(), " archives");
+    TORCHDALI_CHECK(files_.index_paths.empty() || files_.index_paths.size() == files_.paths.size(),
+                    "`index_paths` has ", files_.index_paths.size(),
+                    " files, expected one for each of ", files_.paths.size(), " archives");
     if (spec.has("dtypes")) types_ = spec.get<std::vector<DType>>("dtypes");
     TORCHDALI_CHECK(types_.size() == extensions_.size(), "`dtypes` has ", types_.size(),
                     " types, expected one for each of ", extensions_.size(), " outputs of `ext`");
@@ -124,7 +123,7 @@ class WebdatasetReader final : public RecordReader {
                          extensions_[output].front(), "\" has ", component.size,
                          " bytes, which are not a multiple of ", itemsize(type), ", the size of ",
                          dtype_name(type), to_fix("give another type in `dtypes`"));
-    if (index_paths_.empty()) return;  // the index was made from the headers
+    if (files_.index_paths.empty()) return;  // the index was made from the headers
     io::TarHeader header;
     bytes.copy(header.data(), io::kTarBlock, component.offset - io::kTarBlock);
     const std::string problem = io::tar_header_problem(header, component.size);
@@ -136,39 +135,23 @@ class WebdatasetReader final : public RecordReader {
   }
 
   io::RecordIndex find_records() override {
-    Strings indexes;
-    if (index_paths_.empty()) indexes = find_indexes(io::find_index_kind("webdataset"), paths_);
-    std::vector<ArchiveSamples> archives(paths_.size());
-    io::for_each_file(paths_.size(), [&](size_t i, const std::atomic<bool>&) {
-      if (index_paths_.empty()) {
-        const std::string text = std::move(indexes[i]);
-        archives[i] = find_samples_of(paths_[i], text, "made of " + paths_[i]);
-        return;
-      }
-      std::string text;
-      io::open_input(index_paths_[i])->read_rest(0, [&text](int64_t size) {
-        text.resize(static_cast<size_t>(size));
-        return text.data();
-      });
-      archives[i] = find_samples_of(paths_[i], text, index_paths_[i]);
+    Strings texts = index_texts(files_, io::find_index_kind("webdataset"));
+    const std::vector<int64_t> sizes = files_.sizes();
+    std::vector<ArchiveSamples> archives(texts.size());
+    io::for_each_file(texts.size(), [&](size_t i, const std::atomic<bool>&) {
+      const std::string text = std::move(texts[i]);
+      io::parse_webdataset_index(text, files_.index_name(i), sizes[i],
+                                 [&](std::span<const io::WebdatasetComponent> components) {
+                                   add_sample(files_.paths[i], components, archives[i]);
+                                 });
     });
     io::RecordIndex index;
-    for (size_t i = 0; i < paths_.size(); ++i) {
-      index.add_shard(paths_[i]);
+    for (size_t i = 0; i < archives.size(); ++i) {
+      index.add_shard(files_.paths[i]);
       add_archive(archives[i], index);
       archives[i] = {};
     }
     return index;
-  }
-
-  ArchiveSamples find_samples_of(const std::string& path, const std::string& text,
-                                 const std::string& source) const {
-    ArchiveSamples samples;
-    const int64_t size = io::open_input(path)->size_bytes();
-    io::parse_webdataset_index(
-        text, source, size,
-        [&](std::span<const io::WebdatasetComponent> files) { add_sample(path, files, samples); });
-    return samples;
   }
 
   void add_sample(const std::string& path, std::span<const io::WebdatasetComponent> files,
@@ -224,8 +207,7 @@ class WebdatasetReader final : public RecordReader {
     text += std::string_view(names_).substr(begin, name_ends_[i] - begin);
   }
 
-  const Strings paths_;
-  Strings index_paths_;
+  const IndexedFiles files_;
   const ExtensionGroups extensions_;
   std::vector<DType> types_;  // of the outputs
   const MissingComponent missing_;
