@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training and reading from container files with the pictures of a folder.
 
-``work="train"`` is the preprocessing of imagenet.py; ``work="read"`` returns the encoded bytes and
-the label. All peers of a container read the same files. Axes: ``container``, ``work``, ``threads``
-(or worker processes), ``batch``, ``data`` (folder), ``seed``.
+``work="train"`` is the preprocessing of imagenet.py; ``work="read"`` takes the encoded bytes and
+the label of each sample as NumPy arrays. All peers of a container read the same files. Axes:
+``container``, ``work``, ``threads`` (or worker processes), ``batch``, ``data`` (folder), ``seed``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from typing import Any
 
 from benchmarks.peers import api
 from benchmarks.pipelines import container_files
-from benchmarks.pipelines.files import MEAN, SIZE, STD, find_files
-from benchmarks.pipelines.imagenet_peers import pillow_transform
+from benchmarks.pipelines.files import SIZE, find_files
+from benchmarks.pipelines.imagenet import decode_and_crop, flip_and_normalize
+from benchmarks.pipelines.imagenet_peers import endless_batches, pillow_transform
 
 Axes = dict[str, Any]
 Step = Callable[[], int]
@@ -111,7 +112,6 @@ def read_dataset(dali: Any, shards: list[str]) -> tuple[Any, Any]:
 def huggingface_decoding(axes: Axes, shards: list[str]) -> Step:
     """A Hugging Face dataset that decodes, in torch's DataLoader, as its documentation has it."""
     import datasets
-    import torch
 
     transform = pillow_transform(axes["seed"])
 
@@ -120,16 +120,7 @@ def huggingface_decoding(axes: Axes, shards: list[str]) -> Step:
 
     (path,) = shards
     dataset = datasets.load_from_disk(path).with_transform(transformed)
-    loader = torch.utils.data.DataLoader(
-        dataset,
-        batch_size=axes["batch"],
-        num_workers=axes["threads"],
-        # An endless epoch, because the start of the workers is not to be measured.
-        sampler=torch.utils.data.RandomSampler(dataset, replacement=True, num_samples=10**9),
-        generator=torch.Generator().manual_seed(axes["seed"]),
-        prefetch_factor=2,
-    )
-    batches = iter(loader)
+    batches = endless_batches(dataset, axes)
     return lambda: len(next(batches)["image"])
 
 
@@ -207,7 +198,6 @@ def shards_of(container: str, data: str) -> list[str]:
 
 
 def _pipeline(dali: Any, axes: Axes, shards: list[str]) -> Any:
-    fn, types = dali.fn, dali.types
 
     @dali.pipeline_def(
         batch_size=axes["batch"],
@@ -220,19 +210,7 @@ def _pipeline(dali: Any, axes: Axes, shards: list[str]) -> Any:
         jpegs, labels = CONTAINERS[axes["container"]].read(dali, shards)
         if axes["work"] == "read":
             return jpegs, labels
-        decoded = fn.decoders.image(jpegs, output_type=types.RGB)
-        images = fn.random_resized_crop(
-            decoded, size=[SIZE, SIZE], interp_type=types.INTERP_TRIANGULAR
-        )
-        normalized = fn.crop_mirror_normalize(
-            images,
-            dtype=types.FLOAT,
-            output_layout="CHW",
-            mirror=fn.random.coin_flip(),
-            mean=MEAN,
-            std=STD,
-        )
-        return normalized, labels
+        return flip_and_normalize(dali, decode_and_crop(dali, jpegs)), labels
 
     pipeline = reading()
     pipeline.build()
@@ -249,8 +227,10 @@ def make(peer: str, axes: Axes) -> Step:
     counter = itertools.count()
 
     def step() -> int:
-        images, _ = pipeline.run()
-        if axes["work"] == "train" and next(counter) == 0:
+        images, labels = pipeline.run()
+        if axes["work"] == "read":  # into arrays, as a user of the bytes needs them
+            return len([(images.at(i), labels.at(i)) for i in range(len(images))])
+        if next(counter) == 0:
             assert tuple(images.at(0).shape) == (3, SIZE, SIZE), images.at(0).shape
         return len(images)
 

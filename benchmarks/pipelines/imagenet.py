@@ -22,6 +22,26 @@ from benchmarks.pipelines.files import MEAN, SIZE, STD, find_files
 PEERS = ["torchdali-plain", "torchdali-fused", "dali-plain", "dali-fused", *imagenet_peers.MAKERS]
 
 
+def decode_and_crop(dali: Any, jpegs: Any, **decoding: Any) -> Any:
+    """Returns random crops of pictures, resized."""
+    fn, types = dali.fn, dali.types
+    decoded = fn.decoders.image(jpegs, output_type=types.RGB, **decoding)
+    return fn.random_resized_crop(decoded, size=[SIZE, SIZE], interp_type=types.INTERP_TRIANGULAR)
+
+
+def flip_and_normalize(dali: Any, images: Any) -> Any:
+    """Returns images as a training step takes them."""
+    fn, types = dali.fn, dali.types
+    return fn.crop_mirror_normalize(
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mirror=fn.random.coin_flip(),
+        mean=MEAN,
+        std=STD,
+    )
+
+
 def _augmentation(dali: Any, scheme: str) -> Callable[[Any], Any]:
     """Returns the augmentation of a scheme; imported here because DALI rewrites definitions."""
     family = importlib.import_module(f"{dali.__name__}.auto_aug.{scheme}_augment")
@@ -48,24 +68,14 @@ def _pipeline(dali: Any, axes: dict[str, Any], fused: bool) -> Any:
         jpegs, labels = fn.readers.file(
             files=find_files(axes["data"]), random_shuffle=True, name="Reader"
         )
-        resampling = types.INTERP_TRIANGULAR
         if fused:
             crops = fn.decoders.image_random_crop(jpegs, output_type=types.RGB)
-            images = fn.resize(crops, size=[SIZE, SIZE], interp_type=resampling)
+            images = fn.resize(crops, size=[SIZE, SIZE], interp_type=types.INTERP_TRIANGULAR)
         else:
-            decoded = fn.decoders.image(jpegs, output_type=types.RGB, **index)
-            images = fn.random_resized_crop(decoded, size=[SIZE, SIZE], interp_type=resampling)
+            images = decode_and_crop(dali, jpegs, **index)
         if augmented is not None:
             images = augmented(images)
-        normalized = fn.crop_mirror_normalize(
-            images,
-            dtype=types.FLOAT,
-            output_layout="CHW",
-            mirror=fn.random.coin_flip(),
-            mean=MEAN,
-            std=STD,
-        )
-        return normalized, labels
+        return flip_and_normalize(dali, images), labels
 
     pipeline = training()
     pipeline.build()

@@ -31,7 +31,8 @@ def random_window(width: int, height: int, rng: random.Random) -> tuple[int, int
     return 0, 0, width, height
 
 
-def _loader(dataset: Any, axes: dict[str, Any]) -> Step:
+def endless_batches(dataset: Any, axes: dict[str, Any]) -> Iterator[Any]:
+    """Returns the batches of torch's DataLoader over a dataset, shuffled, without an end."""
     import torch
 
     loader = torch.utils.data.DataLoader(
@@ -43,7 +44,11 @@ def _loader(dataset: Any, axes: dict[str, Any]) -> Step:
         generator=torch.Generator().manual_seed(axes["seed"]),
         prefetch_factor=2,
     )
-    batches = iter(loader)
+    return iter(loader)
+
+
+def _loader(dataset: Any, axes: dict[str, Any]) -> Step:
+    batches = endless_batches(dataset, axes)
     return lambda: len(next(batches)[0])
 
 

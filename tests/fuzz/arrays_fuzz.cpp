@@ -43,10 +43,20 @@ void run_npy(Input settings, Input file) {
     from[i] = pick(shape[i]);
     extent[i] = 1 + pick(shape[i] - from[i]);
   }
-  std::vector<uint8_t> box(static_cast<size_t>(extent.volume() * size));
+  std::vector<uint8_t> box(static_cast<size_t>(extent.volume() * size)), copied(box.size());
   std::vector<uint8_t> block(settings[kMaxDims]);
+  ArrayBox part{.itemsize = size,
+                .in = shape,
+                .from = from,
+                .memory = box.data(),
+                .out = extent,
+                .to = zero,
+                .extent = extent};
   read_box(reading(file), {.request_bytes = settings[kMaxDims + 1], .block = block},
-           header.data_offset, size, shape, from, box.data(), extent, zero, extent);
+           header.data_offset, part);
+  part.memory = copied.data();
+  copy_box(file, header.data_offset, part);
+  EXPECT(box == copied);
   for (int64_t i = 0; i < extent.volume(); ++i) {
     int64_t rest = i, at = 0, stride = 1;
     for (int axis = shape.ndim() - 1; axis >= 0; --axis) {

@@ -91,8 +91,10 @@ def arrow(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -185,8 +187,10 @@ def caffe(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -285,8 +289,10 @@ def caffe2(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -421,8 +427,10 @@ def coco(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -543,8 +551,10 @@ def file(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -630,8 +640,10 @@ def mxnet(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -767,8 +779,10 @@ def numpy(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -863,8 +877,10 @@ def parquet(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -956,8 +972,10 @@ def sequence(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -1054,8 +1072,10 @@ def tfrecord(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -1160,8 +1180,10 @@ def webdataset(
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its

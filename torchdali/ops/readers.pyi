@@ -69,8 +69,10 @@ class Arrow(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -169,8 +171,10 @@ class Caffe(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -273,8 +277,10 @@ class Caffe2(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -402,8 +408,10 @@ class COCO(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -544,8 +552,10 @@ class File(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -643,8 +653,10 @@ class MXNet(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -773,8 +785,10 @@ class Numpy(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -888,8 +902,10 @@ class Parquet(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -987,8 +1003,10 @@ class Sequence(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -1093,8 +1111,10 @@ class TFRecord(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its
@@ -1204,8 +1224,10 @@ class Webdataset(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its

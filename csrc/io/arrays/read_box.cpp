@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/error.h"
 #include "kernels/window/window.h"
 
 namespace torchdali::io {
@@ -53,19 +54,31 @@ class RunGroup {
   int64_t end_ = 0;
 };
 
+template <class Run>
+void for_each_run(const ArrayBox& box, int64_t offset, const Run& run) {
+  kernels::for_each_run(
+      box.in, box.from, box.out, box.to, box.extent,
+      [&](int64_t in_offset, int64_t out_offset, int64_t count) {
+        run(BoxRun{.at = offset + in_offset * box.itemsize,
+                   .count = count * box.itemsize,
+                   .to = static_cast<char*>(box.memory) + out_offset * box.itemsize});
+      });
+}
+
 }  // namespace
 
-void read_box(const ReadAt& read, const BoxReading& how, int64_t offset, int64_t itemsize,
-              const Shape& in, const Shape& from, void* memory, const Shape& out, const Shape& to,
-              const Shape& extent) {
+void read_box(const ReadAt& read, const BoxReading& how, int64_t offset, const ArrayBox& box) {
   RunGroup group(read, how);
-  kernels::for_each_run(in, from, out, to, extent,
-                        [&](int64_t in_offset, int64_t out_offset, int64_t count) {
-                          group.add({.at = offset + in_offset * itemsize,
-                                     .count = count * itemsize,
-                                     .to = static_cast<char*>(memory) + out_offset * itemsize});
-                        });
+  for_each_run(box, offset, [&group](const BoxRun& run) { group.add(run); });
   group.flush();
+}
+
+void copy_box(std::span<const uint8_t> file, int64_t offset, const ArrayBox& box) {
+  for_each_run(box, offset, [file](const BoxRun& run) {
+    TORCHDALI_ASSERT(run.at >= 0 && run.count <= std::ssize(file) - run.at,
+                     "a part beyond the end of an array");
+    std::memcpy(run.to, file.data() + run.at, static_cast<size_t>(run.count));
+  });
 }
 
 }  // namespace torchdali::io

@@ -19,11 +19,19 @@ struct BoxReading {
   std::span<uint8_t> block;
 };
 
-// Reads the box of `extent` elements at `from`, of an array of shape `in` whose elements of
-// `itemsize` bytes begin at `offset` of the file, to the box at `to` of an array of shape `out` in
-// memory. Both have the last axis fastest. No extent is 0.
-void read_box(const ReadAt& read, const BoxReading& how, int64_t offset, int64_t itemsize,
-              const Shape& in, const Shape& from, void* memory, const Shape& out, const Shape& to,
-              const Shape& extent);
+// The box of `extent` elements at `from`, of an array of shape `in` with elements of `itemsize`
+// bytes in a file, which goes to the box at `to` of an array of shape `out` in memory. Both have
+// the last axis fastest. No extent is 0.
+struct ArrayBox {
+  int64_t itemsize = 1;
+  Shape in, from;
+  void* memory = nullptr;
+  Shape out, to, extent;
+};
+
+// The array begins at `offset` of the file.
+void read_box(const ReadAt& read, const BoxReading& how, int64_t offset, const ArrayBox& box);
+// The same for a file that is in memory; the array is in it as a whole, or at least the box.
+void copy_box(std::span<const uint8_t> file, int64_t offset, const ArrayBox& box);
 
 }  // namespace torchdali::io

@@ -82,4 +82,9 @@ void File::read(void* to, int64_t count, int64_t offset) const {
   }
 }
 
+const Mapping* File::mapping() const {
+  std::call_once(mapped_, [this] { mapping_ = Mapping::of(descriptor_, size_bytes_); });
+  return mapping_.get();
+}
+
 }  // namespace torchdali::io

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading local files with open/fstat/pread. Not mapped: a file that is truncated while it is
-// mapped kills the process (SIGBUS), whereas a short read is an ordinary error.
+// Reading local files with open/fstat/pread, or in memory.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 
 #include "io/storage/input_file.h"
+#include "io/storage/mapping.h"
 
 namespace torchdali::io {
 
@@ -22,12 +24,15 @@ class File final : public InputFile {
   std::string version() const override;
   // Raises kFile if the file has become shorter.
   void read(void* to, int64_t count, int64_t offset = 0) const override;
+  const Mapping* mapping() const override;
 
  private:
   std::string path_;
   int descriptor_ = -1;
   int64_t size_bytes_ = 0, changed_ = 0;  // changed: nanoseconds since 1970
   uint64_t inode_ = 0;
+  mutable std::once_flag mapped_;
+  mutable std::unique_ptr<const Mapping> mapping_;
 };
 
 }  // namespace torchdali::io

@@ -15,6 +15,8 @@
 
 namespace torchdali::io {
 
+class Mapping;
+
 // Immutable; any thread.
 class InputFile {
  public:
@@ -34,6 +36,8 @@ class InputFile {
   virtual int64_t read_rest(int64_t offset, const std::function<void*(int64_t)>& allocate) const;
   // The bytes from `offset` on, without a copy where that is possible. A `count` of -1: to the end.
   virtual SharedBytes read_shared(int64_t offset, int64_t count) const;
+  // The file in memory; null if that is not possible. It lives as long as the file.
+  virtual const Mapping* mapping() const { return nullptr; }
 };
 
 // Whether `path` is a URL of a remote file: "s3://bucket/key". "file:///a/b" is the local file

@@ -23,12 +23,13 @@ class CaffeReader final : public LmdbReader {
   }
 
   void run(SampleContext& ctx) const override {
-    const SampleBytes bytes = record_bytes(ctx);
-    const io::CaffeDatum datum = io::parse_caffe_datum(bytes.view(ctx));
-    if (image_) copy_image(ctx, datum);
-    if (!label_) return;
-    const SampleView& label = ctx.output(image_, DType::kInt32, Shape{datum.label.has_value()});
-    if (datum.label) *label.as<int32_t>() = *datum.label;
+    record_bytes(ctx).view(ctx, [&](std::span<const uint8_t> record) {
+      const io::CaffeDatum datum = io::parse_caffe_datum(record);
+      if (image_) copy_image(ctx, datum);
+      if (!label_) return;
+      const SampleView& label = ctx.output(image_, DType::kInt32, Shape{datum.label.has_value()});
+      if (datum.label) *label.as<int32_t>() = *datum.label;
+    });
   }
 
  private:

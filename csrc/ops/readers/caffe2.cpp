@@ -61,9 +61,14 @@ class Caffe2Reader final : public LmdbReader {
   }
 
   void run(SampleContext& ctx) const override {
-    const SampleBytes bytes = record_bytes(ctx);
     const auto spans = ctx.scratch<std::span<const uint8_t>>(num_tensors_);
-    TensorQueue tensors(spans.first(io::find_caffe2_tensors(bytes.view(ctx), spans)));
+    record_bytes(ctx).view(ctx, [&](std::span<const uint8_t> record) {
+      make_outputs(ctx, TensorQueue(spans.first(io::find_caffe2_tensors(record, spans))));
+    });
+  }
+
+ private:
+  void make_outputs(SampleContext& ctx, TensorQueue tensors) const {
     int output = 0;
     if (image_) copy_image(ctx, output++, tensors.take("the image"));
     if (label_ != LabelType::kNone) copy_label(ctx, output++, tensors);
@@ -80,7 +85,6 @@ class Caffe2Reader final : public LmdbReader {
     copy_all<int32_t>(ctx, output, box);
   }
 
- private:
   static void copy_image(SampleContext& ctx, int i, const io::Caffe2Tensor& image) {
     const auto size = static_cast<int64_t>(image.bytes().size());
     Shape shape{size};

@@ -32,43 +32,35 @@ class MxnetReader final : public RecordReader {
   }
 
   void run(SampleContext& ctx) const override {
-    const SampleBytes bytes = record_bytes(ctx);
-    uint8_t head[io::RecordIoHeader::kBytes];
-    bytes.copy(head, std::min<int64_t>(sizeof head, bytes.size()));
-    const auto header = io::read_recordio_header(head, bytes.size() - io::RecordIoHeader::kBytes);
-    if (header.part == io::RecordIoPart::kWhole) {
-      read_image(ctx, header.size, [&bytes](void* to, int64_t count, int64_t offset) {
-        bytes.copy(to, count, io::RecordIoHeader::kBytes + offset);
-      });
-      return;
-    }
-    const auto record = bytes.view(ctx);
-    const auto data = io::join_recordio(record, ctx.scratch<uint8_t>(record.size()));
-    read_image(ctx, static_cast<int64_t>(data.size()),
-               [data](void* to, int64_t count, int64_t offset) {
-                 if (count > 0) std::memcpy(to, data.data() + offset, static_cast<size_t>(count));
-               });
+    record_bytes(ctx).view(ctx, [&](std::span<const uint8_t> record) {
+      const auto header = io::read_recordio_header(
+          record, static_cast<int64_t>(record.size()) - io::RecordIoHeader::kBytes);
+      if (header.part == io::RecordIoPart::kWhole)
+        read_image(ctx,
+                   record.subspan(io::RecordIoHeader::kBytes, static_cast<size_t>(header.size)));
+      else read_image(ctx, io::join_recordio(record, ctx.scratch<uint8_t>(record.size())));
+    });
   }
 
  private:
-  // `copy(to, count, offset)` copies from a record of `size` bytes.
-  template <class Copy>
-  static void read_image(SampleContext& ctx, int64_t size, const Copy& copy) {
+  static void read_image(SampleContext& ctx, std::span<const uint8_t> data) {
+    const auto size = static_cast<int64_t>(data.size());
     TORCHDALI_CHECK_KIND(kData, size >= kImageHeaderBytes, "the record has ", size,
                          " bytes, expected the header of an image, ", kImageHeaderBytes, " bytes");
     ImageHeader header;
-    copy(&header, kImageHeaderBytes, 0);
+    std::memcpy(&header, data.data(), sizeof header);
     const int64_t label_bytes = int64_t{sizeof(float)} * header.num_labels;
     const int64_t image_bytes = size - kImageHeaderBytes - label_bytes;
     TORCHDALI_CHECK_KIND(kData, image_bytes >= 0, "the record has ", header.num_labels,
                          " labels, and ", size - kImageHeaderBytes,
                          " bytes for them and the image");
-    const int64_t num_labels = std::max<int64_t>(header.num_labels, 1);
-    auto* labels = ctx.output(1, DType::kFloat, Shape{num_labels}).as<float>();
-    if (header.num_labels == 0) *labels = header.label;
-    else copy(labels, label_bytes, kImageHeaderBytes);
-    copy(ctx.output(0, DType::kUInt8, Shape{image_bytes}).data, image_bytes,
-         kImageHeaderBytes + label_bytes);
+    const auto copy = [&ctx, &data](int output, DType dtype, int64_t count, int64_t offset) {
+      const SampleView& out = ctx.output(output, dtype, Shape{count});
+      ctx.copy_to_output(output, out.data, data.data() + offset, out.size_bytes());
+    };
+    copy(0, DType::kUInt8, image_bytes, kImageHeaderBytes + label_bytes);
+    if (header.num_labels > 0) copy(1, DType::kFloat, header.num_labels, kImageHeaderBytes);
+    else *ctx.output(1, DType::kFloat, Shape{1}).as<float>() = header.label;
   }
 
   // A record ends where the next one of the index begins.

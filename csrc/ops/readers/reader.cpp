@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "io/storage/mapping.h"
 #include "io/storage/remote_store.h"
 
 namespace torchdali {
@@ -57,9 +58,11 @@ SchemaBuilder& reader_args(SchemaBuilder& schema) {
            "at most 256 MB of memory, and at most 65536 samples. More batches help if storage is "
            "slow but serves many requests at a time. Of remote files (URLs), as many samples are "
            "read ahead as keep the connections busy, if that is more.")
-      .arg("dont_use_mmap", false,
-           "No effect: files are always read, never mapped. Truncating a mapped file would kill "
-           "the process.")
+      .arg(
+          "dont_use_mmap", false,
+          "Do not map files into memory. By default, containers, and files of which regions are "
+          "read, are mapped unless reading waits for a disk. Truncating a mapped file is an error, "
+          "as it is otherwise, and does not end the process.")
       .arg("skip_cached_images", false,
            "No effect: it belongs to the image cache of DALI's GPU decoder, which torchdali does "
            "not have.")
@@ -71,6 +74,7 @@ Reader::Reader(const OpSpec& spec, size_t open_files, io::OpenInput open_file)
           std::min(std::min(spec.get<int64_t>("prefetch_queue_depth"), kMaxSamplesAhead) *
                        spec.max_batch_size,
                    kMaxSamplesAhead)),
+      maps_(open_files > 0 && !spec.get<bool>("dont_use_mmap")),
       files_(std::make_shared<io::OpenFiles>(open_files, open_file)),
       ahead_(
           {.always = spec.get<bool>("read_ahead"), .max_remote_threads = io::remote_concurrency()},
@@ -194,6 +198,8 @@ SampleBytes Reader::sample_bytes(const SampleContext& ctx, const io::ReadRequest
   bytes.reports_ = &ahead_;
   bytes.offset_ = request.offset;
   bytes.size_ = request.size;
+  // While reads wait for a disk, larger ones than those of page faults are better.
+  if (maps_ && !ahead_.active()) bytes.mapping_ = bytes.file_->mapping();
   return bytes;
 }
 
@@ -206,6 +212,10 @@ void SampleBytes::copy(void* to, int64_t count, int64_t offset) const {
     std::memcpy(to, ahead_.data() + offset, static_cast<size_t>(count));
     return;
   }
+  if (mapping_ != nullptr && use_mapped(offset, count, [to](std::span<const uint8_t> bytes) {
+        std::memcpy(to, bytes.data(), bytes.size());
+      }))
+    return;
   const io::WaitProbe probe;
   file_->read(to, count, offset_ + offset);
   reports_->report(waited_ || probe.waited());
@@ -222,15 +232,44 @@ int64_t SampleBytes::copy_all(const std::function<void*(int64_t)>& allocate) con
   return count;
 }
 
-std::span<const uint8_t> SampleBytes::view(SampleContext& ctx) const {
-  if (ahead_)
-    return {reinterpret_cast<const uint8_t*>(ahead_.data()), static_cast<size_t>(ahead_.size())};
+void SampleBytes::view(SampleContext& ctx, const Use& use) const {
+  if (ahead_) {
+    use({reinterpret_cast<const uint8_t*>(ahead_.data()), static_cast<size_t>(ahead_.size())});
+    return;
+  }
+  if (mapping_ != nullptr && use_mapped(0, size(), use)) return;
   std::span<uint8_t> memory;
   copy_all([&](int64_t count) {
     memory = ctx.scratch<uint8_t>(static_cast<size_t>(count));
     return memory.data();
   });
-  return memory;
+  use(memory);
+}
+
+void SampleBytes::parts(SampleContext& ctx, bool at_once, const UseParts& use) const {
+  if (!at_once) {
+    use({.size = size(), .memory = {}, .copy = [this](void* to, int64_t count, int64_t offset) {
+           copy(to, count, offset);
+         }});
+    return;
+  }
+  view(ctx, [&use](std::span<const uint8_t> all) {
+    use({.size = std::ssize(all),
+         .memory = all,
+         .copy = [all](void* to, int64_t count, int64_t offset) {
+           TORCHDALI_ASSERT(offset >= 0 && count >= 0 && count <= std::ssize(all) - offset,
+                            "a part beyond the end of a sample");
+           if (count > 0) std::memcpy(to, all.data() + offset, static_cast<size_t>(count));
+         }});
+  });
+}
+
+// Returns false if the bytes are to be read.
+bool SampleBytes::use_mapped(int64_t offset, int64_t count, const Use& use) const {
+  const io::WaitProbe probe;
+  const bool used = mapping_->read(offset_ + offset, count, use);
+  if (used) reports_->report(waited_ || probe.waited());
+  return used;
 }
 
 std::optional<int64_t> Reader::index_at(int64_t position) const {

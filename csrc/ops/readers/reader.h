@@ -17,25 +17,41 @@
 
 namespace torchdali {
 
+// How run() reads parts of a sample.
+struct SampleParts {
+  int64_t size;                     // of the sample
+  std::span<const uint8_t> memory;  // the sample, if it is in memory
+  // Copies `count` bytes from `offset` on, within the sample.
+  std::function<void(void* to, int64_t count, int64_t offset)> copy;
+};
+
 // The bytes of one sample in run(): read ahead, or read when they are asked for.
 class SampleBytes {
  public:
   // Their number. Of a sample that reaches to the end of its file: the rest of the file, which
   // takes a request if the file is remote.
   int64_t size() const { return size_ >= 0 ? size_ : file_->size_bytes() - offset_; }
-  // Whether they were read ahead, so that copies are cheap.
-  bool in_memory() const { return static_cast<bool>(ahead_); }
   // Copies `count` bytes from `offset` on, within the sample, to `to`.
   void copy(void* to, int64_t count, int64_t offset = 0) const;
   // Copies all bytes into allocate(size); returns their number.
   int64_t copy_all(const std::function<void*(int64_t)>& allocate) const;
-  // All bytes, in memory that is valid until run() returns, as long as this object exists.
-  std::span<const uint8_t> view(SampleContext& ctx) const;
+  // Calls use(bytes) with all bytes, which are valid during the call. If they become unreadable
+  // meanwhile (the file is truncated), it is called again with what can be read, or that raises.
+  using Use = std::function<void(std::span<const uint8_t>)>;
+  void view(SampleContext& ctx, const Use& use) const;
+  // Whether view() copies nothing.
+  bool in_memory() const { return ahead_ || mapping_ != nullptr; }
+  // Calls use(parts), as view() does. `at_once`: from one view of all bytes, which is best if they
+  // are in memory or remote.
+  using UseParts = std::function<void(const SampleParts& parts)>;
+  void parts(SampleContext& ctx, bool at_once, const UseParts& use) const;
 
  private:
   friend class Reader;
+  bool use_mapped(int64_t offset, int64_t count, const Use& use) const;
   io::ReadBytes ahead_;
   std::shared_ptr<const io::InputFile> file_;  // if the bytes were not read ahead
+  const io::Mapping* mapping_ = nullptr;       // of the file, if it is to be used
   io::ReadAhead* reports_ = nullptr;
   bool waited_ = false;  // for opening the file
   int64_t offset_ = 0;
@@ -57,8 +73,10 @@ class Reader : public Source {
   std::optional<ReaderMeta> meta() final;
 
  protected:
-  // The schema has reader_args. `open_files`: how many files stay open; 0 if each file is one
-  // sample. `open_file` opens a path or a URL.
+  static constexpr size_t kOpenFiles = 128;
+
+  // The schema has reader_args. `open_files`: how many files stay open, and mapped into memory; 0
+  // if each file is one sample. `open_file` opens a path or a URL.
   explicit Reader(const OpSpec& spec, size_t open_files = 0,
                   io::OpenInput open_file = io::open_input);
   // Lists the samples; returns their number, at least 1. Called once.
@@ -102,6 +120,7 @@ class Reader : public Source {
   int64_t position_ = 0;     // of the next batch; with the seed, the whole state of the reader
   bool needs_plan_ = false;  // restored to the position of a plan
   const int64_t samples_ahead_;
+  const bool maps_;                            // files that stay open, unless `dont_use_mmap`
   int64_t announced_ = 0;                      // positions before it, to ahead_
   std::vector<io::ReadQueue::Item> upcoming_;  // about to be announced together
   // Of remote files: announced requests, and the bytes of those whose size is known.

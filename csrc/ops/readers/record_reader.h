@@ -11,8 +11,6 @@ namespace torchdali {
 // sample is "PATH, record N at byte OFFSET".
 class RecordReader : public Reader {
  protected:
-  static constexpr size_t kOpenFiles = 128;
-
   // `open_file` opens a path or a URL.
   explicit RecordReader(const OpSpec& spec, io::OpenInput open_file = io::open_input)
       : Reader(spec, kOpenFiles, open_file) {}

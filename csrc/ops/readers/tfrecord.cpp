@@ -113,11 +113,12 @@ class TfRecordReader final : public RecordReader {
   }
 
   void run(SampleContext& ctx) const override {
-    const SampleBytes bytes = record_bytes(ctx);
     const auto entries = ctx.scratch<std::span<const uint8_t>>(names_.size());
-    io::find_features(io::tfrecord_data(bytes.view(ctx)), names_, entries);
-    for (size_t i = 0; i < names_.size(); ++i)
-      outputs_[i].run(ctx, static_cast<int>(i), entries[i]);
+    record_bytes(ctx).view(ctx, [&](std::span<const uint8_t> record) {
+      io::find_features(io::tfrecord_data(record), names_, entries);
+      for (size_t i = 0; i < names_.size(); ++i)
+        outputs_[i].run(ctx, static_cast<int>(i), entries[i]);
+    });
   }
 
  private:

@@ -97,14 +97,16 @@ class WebdatasetReader final : public RecordReader {
   void run(SampleContext& ctx) const override {
     const auto first = static_cast<size_t>(index_of(ctx)) * types_.size();
     const SampleBytes bytes = record_bytes(ctx);
-    for (size_t i = 0; i < types_.size(); ++i) {
-      const Component& component = components_[first + i];
-      if (component.size >= 0) check(component, i, bytes);
-      const int64_t size = std::max<int64_t>(component.size, 0);
-      const SampleView& out =
-          ctx.output(static_cast<int>(i), types_[i], Shape{size / itemsize(types_[i])});
-      bytes.copy(out.data, size, component.offset);
-    }
+    bytes.parts(ctx, bytes.in_memory(), [&](const SampleParts& parts) {
+      for (size_t i = 0; i < types_.size(); ++i) {
+        const Component& component = components_[first + i];
+        if (component.size >= 0) check(component, i, parts);
+        const int64_t size = std::max<int64_t>(component.size, 0);
+        const SampleView& out =
+            ctx.output(static_cast<int>(i), types_[i], Shape{size / itemsize(types_[i])});
+        parts.copy(out.data, size, component.offset);
+      }
+    });
   }
 
  private:
@@ -117,7 +119,7 @@ class WebdatasetReader final : public RecordReader {
     return MissingComponent::kError;
   }
 
-  void check(const Component& component, size_t output, const SampleBytes& bytes) const {
+  void check(const Component& component, size_t output, const SampleParts& parts) const {
     const DType type = types_[output];
     TORCHDALI_CHECK_KIND(kData, component.size % itemsize(type) == 0, "the component for \"",
                          extensions_[output].front(), "\" has ", component.size,
@@ -125,7 +127,7 @@ class WebdatasetReader final : public RecordReader {
                          dtype_name(type), to_fix("give another type in `dtypes`"));
     if (files_.index_paths.empty()) return;  // the index was made from the headers
     io::TarHeader header;
-    bytes.copy(header.data(), io::kTarBlock, component.offset - io::kTarBlock);
+    parts.copy(header.data(), io::kTarBlock, component.offset - io::kTarBlock);
     const std::string problem = io::tar_header_problem(header, component.size);
     TORCHDALI_CHECK_KIND(
         kData, problem.empty(), "the index does not fit the archive: it has ", component.size,

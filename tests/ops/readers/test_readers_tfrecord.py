@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from helpers.record_files import (
 )
 
 from torchdali import Pipeline, fn, ops, tfrecord
-from torchdali.errors import DataError, UnsupportedError
+from torchdali.errors import DataError, FileError, UnsupportedError
 
 INT, FLOAT, STRING = tfrecord.int64, tfrecord.float32, tfrecord.string
 IMAGE = tfrecord.FixedLenFeature([], STRING, "")
@@ -262,6 +263,20 @@ def test_readers_of_other_features_are_not_merged(tmp_path):
 def test_wrong_features_are_refused(make, error, text):
     with pytest.raises(error, match=text):
         make()
+
+
+def test_files_can_be_read_past_the_page_cache(tmp_path):
+    args = write_twelve(tmp_path)
+    try:
+        os.close(os.open(args["path"][0], os.O_RDONLY | os.O_DIRECT))
+    except OSError:
+        with pytest.raises(FileError, match="no O_DIRECT; leave out `use_o_direct`"):
+            samples("tfrecord", **args, use_o_direct=True, dont_use_mmap=True)
+        return
+    expected = samples("tfrecord", **args)
+    for more in ({}, {"read_ahead": True}):
+        direct = {"use_o_direct": True, "dont_use_mmap": True, **more}
+        assert samples("tfrecord", **args, **direct) == expected
 
 
 @for_each(

@@ -65,8 +65,10 @@ class Fits(_Operator):
             samples. More batches help if storage is slow but serves many requests at a time. Of
             remote files (URLs), as many samples are read ahead as keep the connections busy, if
             that is more.
-        dont_use_mmap: bool, default False. No effect: files are always read, never mapped.
-            Truncating a mapped file would kill the process.
+        dont_use_mmap: bool, default False. Do not map files into memory. By default,
+            containers, and files of which regions are read, are mapped unless reading waits for
+            a disk. Truncating a mapped file is an error, as it is otherwise, and does not end
+            the process.
         skip_cached_images: bool, default False. No effect: it belongs to the image cache of
             DALI's GPU decoder, which torchdali does not have.
         tensor_init_bytes: int, default 1048576. No effect: each sample is allocated at its

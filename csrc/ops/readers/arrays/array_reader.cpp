@@ -39,8 +39,8 @@ std::function<FileList()> listing_of_arrays(const OpSpec& spec) {
 
 }  // namespace
 
-ArrayReader::ArrayReader(const OpSpec& spec, io::OpenInput open_file)
-    : Reader(spec, 0, open_file), list_files_(listing_of_arrays(spec)) {}
+ArrayReader::ArrayReader(const OpSpec& spec, size_t open_files, io::OpenInput open_file)
+    : Reader(spec, open_files, open_file), list_files_(listing_of_arrays(spec)) {}
 
 std::string ArrayReader::path(int64_t file) const {
   std::string text;

@@ -14,8 +14,9 @@ namespace torchdali {
 // The names of its samples are the paths.
 class ArrayReader : public Reader {
  protected:
-  // The schema has array_reader_args. `open_file` opens a path or a URL.
-  explicit ArrayReader(const OpSpec& spec, io::OpenInput open_file = io::open_input);
+  // The schema has array_reader_args. `open_files`, `open_file`: as for Reader.
+  explicit ArrayReader(const OpSpec& spec, size_t open_files = 0,
+                       io::OpenInput open_file = io::open_input);
 
   // For run(): the path of the file of the current sample.
   static const char* path_of(const SampleContext& ctx) {

@@ -27,15 +27,12 @@ class FitsReader final : public ArrayReader {
   void run(SampleContext& ctx) const override {
     const std::string path = path_of(ctx);
     const SampleBytes bytes = sample_bytes(ctx, {.path = path});
-    std::span<const uint8_t> whole;
-    if (io::is_remote(path)) whole = bytes.view(ctx);  // one request instead of several
-    const io::ReadAt read = [&](void* to, int64_t count, int64_t offset) {
-      if (whole.empty()) bytes.copy(to, count, offset);
-      else std::memcpy(to, whole.data() + offset, static_cast<size_t>(count));
-    };
-    const int64_t size = whole.empty() ? bytes.size() : static_cast<int64_t>(whole.size());
-    for (size_t i = 0; i < units_.size(); ++i)
-      read_image(ctx, static_cast<int>(i), io::find_fits_unit(size, read, units_[i]), read);
+    const bool at_once = io::is_remote(path);  // one request instead of several
+    bytes.parts(ctx, at_once, [&](const SampleParts& parts) {
+      for (size_t i = 0; i < units_.size(); ++i)
+        read_image(ctx, static_cast<int>(i), io::find_fits_unit(parts.size, parts.copy, units_[i]),
+                   parts.copy);
+    });
   }
 
  private:

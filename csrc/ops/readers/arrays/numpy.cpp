@@ -34,7 +34,8 @@ bool has_one_order(const Shape& shape) {
 class NumpyReader final : public ArrayReader {
  public:
   explicit NumpyReader(const OpSpec& spec)
-      : ArrayReader(spec, spec.get<bool>("use_o_direct") ? io::open_direct : io::open_input),
+      : ArrayReader(spec, files_to_keep(spec),
+                    spec.get<bool>("use_o_direct") ? io::open_direct : io::open_input),
         coordinates_(region_spec(spec), "roi_"),
         axes_(spec.get<std::vector<int64_t>>("roi_axes")),
         policy_(spec),
@@ -49,27 +50,31 @@ class NumpyReader final : public ArrayReader {
     const io::NpyHeader* stored = caches_headers_ ? headers_.find(file) : nullptr;
     io::ReadRequest part = part_of(file, stored);
     if (part.path.empty()) part.path = path_of(ctx);
+    const bool region = coordinates_.given();
     const SampleBytes bytes = sample_bytes(ctx, part);
-    std::span<const uint8_t> whole;
-    // One request instead of one for the size, one for the header and one for the array.
-    if (!coordinates_.given() && io::is_remote(part.path)) whole = bytes.view(ctx);
-    const io::ReadAt read = [&](void* to, int64_t count, int64_t offset) {
-      if (whole.empty()) bytes.copy(to, count, offset - part.offset);
-      else std::memcpy(to, whole.data() + offset, static_cast<size_t>(count));
-    };
-    io::NpyHeader header;
-    if (stored != nullptr) {
-      header = *stored;
-    } else {
-      header = io::read_npy_header(
-          whole.empty() ? bytes.size() : static_cast<int64_t>(whole.size()), read);
-      if (caches_headers_) headers_.store(file, header);
-    }
-    const bool cheap = bytes.in_memory() || !whole.empty();
-    read_region(ctx, header, read, reading(ctx, part.path, cheap));
+    // Of a remote file, one request instead of one for the size, the header and the array.
+    const bool at_once = region ? bytes.in_memory() : io::is_remote(part.path);
+    bytes.parts(ctx, at_once, [&](const SampleParts& parts) {
+      io::NpyHeader header;
+      if (stored != nullptr) {
+        header = *stored;
+      } else {
+        header = io::read_npy_header(parts.size, parts.copy);
+        if (caches_headers_) headers_.store(file, header);
+      }
+      const int64_t data_offset = header.data_offset - part.offset;
+      read_region(ctx, header, [&](const io::ArrayBox& box) {
+        if (at_once) io::copy_box(parts.memory, data_offset, box);
+        else io::read_box(parts.copy, reading(ctx, part.path), data_offset, box);
+      });
+    });
   }
 
  private:
+  // A file stays open if only parts of it are read.
+  static size_t files_to_keep(const OpSpec& spec) {
+    return SliceCoordinates(region_spec(spec), "roi_").given() ? kOpenFiles : 0;
+  }
   static OpSpec region_spec(const OpSpec& spec) {
     return without_empty_lists(spec, {"roi_start", "roi_end", "roi_shape", "rel_roi_start",
                                       "rel_roi_end", "rel_roi_shape"});
@@ -127,16 +132,17 @@ class NumpyReader final : public ArrayReader {
 
   // Memory is copied at 10 GB/s or more. A read from the page cache takes about 0.5 us, one from a
   // disk 100 us, and one from a store more than 10 ms.
-  io::BoxReading reading(SampleContext& ctx, const std::string& path, bool in_memory) const {
-    if (in_memory || !coordinates_.given()) return {};
+  io::BoxReading reading(SampleContext& ctx, const std::string& path) const {
+    if (!coordinates_.given()) return {};
     const bool remote = io::is_remote(path);
     const int64_t request = remote ? 1 << 22 : direct_ ? 1 << 18 : 1 << 13;
     const size_t block = remote ? 1 << 24 : direct_ ? 1 << 20 : 1 << 18;
     return {.request_bytes = request, .block = ctx.scratch<uint8_t>(block)};
   }
 
-  void read_region(SampleContext& ctx, const io::NpyHeader& header, const io::ReadAt& read,
-                   const io::BoxReading& how) const {
+  // `read(box)` reads a box of the file.
+  template <class Read>
+  void read_region(SampleContext& ctx, const io::NpyHeader& header, const Read& read) const {
     const Window window = region(ctx, header.shape);
     const SampleView& out = ctx.output(0, header.dtype, window.shape);
     const int64_t count = out.volume(), size = itemsize(out.dtype);
@@ -150,8 +156,13 @@ class NumpyReader final : public ArrayReader {
     void* to = out.data;
     if (reverse) to = ctx.scratch<uint8_t>(static_cast<size_t>(count * size)).data();
     if (!overlap.empty) {
-      io::read_box(read, how, header.data_offset, size, header.file_shape(), ordered(overlap.from),
-                   to, shape, ordered(overlap.to), ordered(overlap.shape));
+      read({.itemsize = size,
+            .in = header.file_shape(),
+            .from = ordered(overlap.from),
+            .memory = to,
+            .out = shape,
+            .to = ordered(overlap.to),
+            .extent = ordered(overlap.shape)});
       io::decode_npy_elements(header, to, count);
     }
     if (!inside) {

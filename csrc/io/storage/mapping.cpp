@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/storage/mapping.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace torchdali::io {
+namespace {
+
+// Of the mapping that the thread reads. Not thread_local, because the first access of a thread to
+// such a variable may allocate memory, which a signal handler must not.
+pthread_key_t read_now;
+
+struct sigaction handler_before;
+
+const uintptr_t kPage = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+
+// Leaves the signal to the handler that was there before, or to the system.
+void pass_on(int signal, siginfo_t* info, void* context) {
+  if ((handler_before.sa_flags & SA_SIGINFO) != 0) {
+    handler_before.sa_sigaction(signal, info, context);
+  } else if (handler_before.sa_handler == SIG_DFL || handler_before.sa_handler == SIG_IGN) {
+    ::sigaction(signal, &handler_before, nullptr);
+    if (info->si_code <= 0) ::raise(signal);  // sent by a process; a faulty access is repeated
+  } else {
+    handler_before.sa_handler(signal);
+  }
+}
+
+void on_bus_error(int signal, siginfo_t* info, void* context) {
+  const int error = errno;
+  const auto* mapping = static_cast<const Mapping*>(::pthread_getspecific(read_now));
+  if (mapping == nullptr || !mapping->replace_page(info->si_addr)) pass_on(signal, info, context);
+  errno = error;
+}
+
+// False if the system has no more keys.
+bool install_handler() {
+  if (::pthread_key_create(&read_now, nullptr) != 0) return false;
+  struct sigaction action{};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigemptyset(&action.sa_mask);
+  return ::sigaction(SIGBUS, &action, &handler_before) == 0;
+}
+
+// False if another library or the user has set a handler since: then a truncated file would end
+// the process.
+bool has_handler() {
+  struct sigaction action;
+  return ::sigaction(SIGBUS, nullptr, &action) == 0 && (action.sa_flags & SA_SIGINFO) != 0 &&
+         action.sa_sigaction == on_bus_error;
+}
+
+// While it exists, the thread reads a mapping.
+class MappedAccess {
+ public:
+  explicit MappedAccess(const Mapping* mapping) : outer_(::pthread_getspecific(read_now)) {
+    ::pthread_setspecific(read_now, mapping);
+  }
+  ~MappedAccess() { ::pthread_setspecific(read_now, outer_); }
+  MappedAccess(const MappedAccess&) = delete;
+  MappedAccess& operator=(const MappedAccess&) = delete;
+
+ private:
+  const void* const outer_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Mapping> Mapping::of(int descriptor, int64_t size) {
+  static const bool installed = install_handler();
+  if (!installed || size <= 0) return nullptr;
+  void* data = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_SHARED, descriptor, 0);
+  if (data == MAP_FAILED) return nullptr;
+  return std::unique_ptr<const Mapping>(new Mapping(descriptor, static_cast<uint8_t*>(data), size));
+}
+
+Mapping::~Mapping() { ::munmap(data_, static_cast<size_t>(size_)); }
+
+// Zeros instead of the page that cannot be read, so that the thread goes on; read() returns false.
+bool Mapping::replace_page(const void* address) const {
+  const auto at = reinterpret_cast<uintptr_t>(address), begin = reinterpret_cast<uintptr_t>(data_);
+  if (at < begin || at - begin >= static_cast<uintptr_t>(size_)) return false;
+  intact_ = false;
+  void* page = reinterpret_cast<void*>(at / kPage * kPage);
+  return ::mmap(page, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page;
+}
+
+bool Mapping::read(int64_t offset, int64_t count,
+                   const std::function<void(std::span<const uint8_t>)>& use) const {
+  if (!intact_ || !has_handler()) return false;
+  // The rest of a page after the end of a truncated file reads as zeros, without a signal.
+  const auto still_there = [this, end = offset + count] {
+    struct stat status;
+    return intact_ && ::fstat(descriptor_, &status) == 0 && status.st_size >= end;
+  };
+  try {
+    const MappedAccess access(this);
+    use({data_ + offset, static_cast<size_t>(count)});
+  } catch (...) {
+    if (still_there()) throw;
+    return false;
+  }
+  return still_there();
+}
+
+}  // namespace torchdali::io
