@@ -88,7 +88,7 @@ bool Mapping::replace_page(const void* address) const {
   const auto at = reinterpret_cast<uintptr_t>(address), begin = reinterpret_cast<uintptr_t>(data_);
   if (at < begin || at - begin >= static_cast<uintptr_t>(size_)) return false;
   intact_ = false;
-  void* page = reinterpret_cast<void*>(at / kPage * kPage);
+  uint8_t* page = data_ + (at - begin) / kPage * kPage;
   return ::mmap(page, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page;
 }
 
