@@ -16,8 +16,9 @@ from . import coco, tars
 from . import protobuf as pb
 from .record_files import image_record, write_lmdb, write_recordio, write_tfrecord
 
-# Takes the path or the URL of what a function of CONTAINERS has written; returns the outputs.
-Read = Callable[[str], Sequence[Any]]
+# Takes the path or the URL of what a function of CONTAINERS has written, and arguments of the
+# reader; returns the outputs.
+Read = Callable[..., Sequence[Any]]
 _COUNT = 40
 _SHUFFLED = {"random_shuffle": True, "name": "reader"}
 
@@ -27,8 +28,8 @@ def _tar(folder: Path) -> tuple[str, Read]:
     for i in range(_COUNT):
         files |= {f"{i:03}.jpg": os.urandom(200 * i), f"{i:03}.cls": b"%03d" % i}
     tars.write_tar(folder / "a.tar", files)
-    return "a.tar", lambda path: fn.readers.webdataset(
-        paths=[path], ext=["jpg", "cls"], **_SHUFFLED
+    return "a.tar", lambda path, **args: fn.readers.webdataset(
+        paths=[path], ext=["jpg", "cls"], **_SHUFFLED, **args
     )
 
 
@@ -43,8 +44,8 @@ def _tfrecord(folder: Path) -> tuple[str, Read]:
         "label": tfrecord.FixedLenFeature([1], tfrecord.int64, -1),
     }
 
-    def read(path: str) -> Sequence[Any]:
-        made = fn.readers.tfrecord(path=[path], features=features, **_SHUFFLED)
+    def read(path: str, **args: Any) -> Sequence[Any]:
+        made = fn.readers.tfrecord(path=[path], features=features, **_SHUFFLED, **args)
         return list(made.values())
 
     return "a.tfrecord", read
@@ -54,12 +55,12 @@ def _recordio(folder: Path) -> tuple[str, Read]:
     write_recordio(
         folder / "a.rec", [image_record(os.urandom(200 * i), float(i)) for i in range(_COUNT)]
     )
-    return "a.rec", lambda path: fn.readers.mxnet(path=[path], **_SHUFFLED)
+    return "a.rec", lambda path, **args: fn.readers.mxnet(path=[path], **_SHUFFLED, **args)
 
 
 def _lmdb(folder: Path) -> tuple[str, Read]:
     write_lmdb(folder / "db", [pb.datum(os.urandom(200 * i), i) for i in range(_COUNT)])
-    return "db/data.mdb", lambda path: fn.readers.caffe(path=[path], **_SHUFFLED)
+    return "db/data.mdb", lambda path, **args: fn.readers.caffe(path=[path], **_SHUFFLED, **args)
 
 
 def _parquet(folder: Path) -> tuple[str, Read]:
@@ -69,15 +70,15 @@ def _parquet(folder: Path) -> tuple[str, Read]:
     parquet = pytest.importorskip("pyarrow.parquet")
     columns = {"data": [os.urandom(300 * i) for i in range(_COUNT)], "label": list(range(_COUNT))}
     parquet.write_table(pa.table(columns), folder / "a.parquet", row_group_size=7)
-    return "a.parquet", lambda path: fn.readers.parquet(
-        paths=[path], columns=list(columns), **_SHUFFLED
+    return "a.parquet", lambda path, **args: fn.readers.parquet(
+        paths=[path], columns=list(columns), **_SHUFFLED, **args
     )
 
 
 def _numpy(folder: Path) -> tuple[str, Read]:
     np.save(folder / "a.npy", np.arange(24000, dtype=np.int32).reshape(40, 30, 20))
-    return "a.npy", lambda path: [
-        fn.readers.numpy(files=[path], name="reader"),
+    return "a.npy", lambda path, **args: [
+        fn.readers.numpy(files=[path], name="reader", **args),
         fn.readers.numpy(files=[path], roi_start=[3, 4, 5], roi_end=[9, 20, 7]),
     ]
 
@@ -85,10 +86,10 @@ def _numpy(folder: Path) -> tuple[str, Read]:
 def _coco(folder: Path) -> tuple[str, Read]:
     coco.write(folder, *coco.make(3, images=_COUNT))
 
-    def read(path: str) -> Sequence[Any]:
+    def read(path: str, **args: Any) -> Sequence[Any]:
         annotations = f"{path.rpartition('/')[0]}/annotations.json"
         return fn.readers.coco(
-            file_root=path, annotations_file=annotations, image_ids=True, **_SHUFFLED
+            file_root=path, annotations_file=annotations, image_ids=True, **_SHUFFLED, **args
         )
 
     return "images", read

@@ -6,10 +6,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from helpers.file_readers import one_epoch
+from PIL import Image
 
-from torchdali import storage
+from torchdali import fn, pipeline_def, storage
 from torchdali.errors import FileError
 
 moto_server = pytest.importorskip("moto.server")
@@ -75,6 +77,47 @@ def test_a_bucket_is_a_file_root(bucket, tmp_path):
         file_root=str(tmp_path / "train"), **filters
     )
     assert storage.list("s3://data/training") == ["s3://data/training/x/4.jpg"]
+
+
+def test_arrays_and_frames_of_a_bucket_are_found(bucket, tmp_path):
+    for name in (
+        "c.npy",
+        "b/2.npy",
+        "b/1.npy",
+        "a/.hidden.npy",
+        "a/3.npy",
+        "a/deeper/4.npy",
+        "a/x",
+    ):
+        path = tmp_path / "arrays" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.save(file, np.full(3, len(name)))
+        bucket(f"arrays/{name}", path.read_bytes())
+    for name in ("v/1.png", "v/0.png", "w/0.png", "w/notes.txt"):
+        path = tmp_path / "frames" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((2, 3, 3), ord(name[0]) + ord(name[2]), np.uint8)).save(
+            path, format="png"
+        )
+        bucket(f"frames/{name}", path.read_bytes())
+
+    def epoch(root):
+        @pipeline_def(batch_size=1, num_threads=1, device_id=None)
+        def define():
+            return (
+                fn.readers.numpy(file_root=f"{root}/arrays", name="arrays"),
+                fn.readers.sequence(file_root=f"{root}/frames", sequence_length=1),
+            )
+
+        pipe = define()
+        pipe.build()
+        batches = [pipe.run() for _ in range(pipe.reader_meta("arrays")["epoch_size"])]
+        return [[(out[0].source_info(), out.at(0).tolist()) for out in batch] for batch in batches]
+
+    local = epoch(tmp_path)
+    assert [sample[0][0] for sample in local] == ["c.npy", "a/3.npy", "b/1.npy", "b/2.npy"]
+    assert epoch("s3://data") == local
 
 
 def test_objects_of_any_size(bucket):

@@ -170,31 +170,38 @@ bool NameFilter::matches(const char* name, size_t length) const {
 
 namespace {
 
-// Of a store, which has no folders but in the names of its objects.
-FileList list_remote_folders(const std::string& root, const NameFilter& files,
-                             const NameFilter* dirs) {
+// The names of the objects right in a folder of a store, under ".", and in its folders. A store has
+// no folders but in the names of its objects.
+std::map<std::string, std::vector<std::string>> list_store(const std::string& root) {
   const auto store = io::remote_store();
   TORCHDALI_CHECK_KIND(kFile, store != nullptr, "cannot list \"", root,
                        "\": this program has no access to remote files");
   const std::string begin = with_slash(root);
   std::map<std::string, std::vector<std::string>> folders;
   for (const std::string& url : store->list(root)) {
+    if (!url.starts_with(begin)) continue;
     const size_t slash = url.find('/', begin.size());
-    if (!url.starts_with(begin) || slash == std::string::npos) continue;
-    const std::string folder = url.substr(begin.size(), slash - begin.size());
-    if (dirs != nullptr && !dirs->matches(folder.c_str(), folder.size())) continue;
+    const bool in_folder = slash != std::string::npos;
+    const size_t name = in_folder ? slash + 1 : begin.size();
+    const std::string folder = in_folder ? url.substr(begin.size(), slash - begin.size()) : ".";
     std::vector<std::string>& names = folders[folder];
-    const std::string name = url.substr(slash + 1);
-    if (!name.empty() && name.find('/') == std::string::npos &&
-        files.matches(name.c_str(), name.size()))
-      names.push_back(name);
+    if (name < url.size() && url.find('/', name) == std::string::npos)
+      names.push_back(url.substr(name));
   }
+  for (auto& [folder, names] : folders) std::sort(names.begin(), names.end());
+  return folders;
+}
+
+FileList list_remote_folders(const std::string& root, const NameFilter& files,
+                             const NameFilter* dirs) {
   FileList list;
   list.set_root(root);
-  for (auto& [folder, names] : folders) {
-    std::sort(names.begin(), names.end());
-    const int32_t label = list.add_folder(begin + folder);
-    for (const std::string& name : names) list.add(label, name, label);
+  for (const auto& [folder, names] : list_store(root)) {
+    if (folder == "." || (dirs != nullptr && !dirs->matches(folder.c_str(), folder.size())))
+      continue;
+    const int32_t label = list.add_folder(with_slash(root) + folder);
+    for (const std::string& name : names)
+      if (files.matches(name.c_str(), name.size())) list.add(label, name, label);
   }
   return list;
 }
@@ -214,6 +221,39 @@ FileList list_local_folders(const std::string& root, const NameFilter& files,
   return list;
 }
 
+FileList list_remote_files(const std::string& root, const NameFilter& filter, bool hidden) {
+  FileList list;
+  list.set_root(root);
+  int32_t number = 0;
+  for (const auto& [folder, names] : list_store(root)) {
+    const int32_t place = list.add_folder(folder == "." ? root : with_slash(root) + folder);
+    for (const std::string& name : names)
+      if (filter.matches(name.c_str(), name.size()) && (name[0] != '.' || hidden))
+        list.add(place, name, number++);
+  }
+  return list;
+}
+
+FileList list_local_files(const std::string& root, const NameFilter& filter, bool hidden) {
+  FileList list;
+  list.set_root(root);
+  Names folders, names;
+  list_folder(root, Entry::kFolder, nullptr, folders);
+  folders.begins.push_back(folders.text.size());
+  folders.text.append(".").push_back('\0');
+  folders.sort();
+  int32_t number = 0;
+  for (const size_t begin : folders.begins) {
+    const std::string_view name = folders.view(begin);
+    const std::string path = name == "." ? root : with_slash(root) + std::string(name);
+    const int32_t folder = list.add_folder(path);
+    list_folder(path, Entry::kFile, &filter, names);
+    for (const size_t file : names.begins)
+      if (names.view(file)[0] != '.' || hidden) list.add(folder, names.view(file), number++);
+  }
+  return list;
+}
+
 }  // namespace
 
 FileList list_labelled_folders(const std::string& root, const NameFilter& files,
@@ -223,25 +263,10 @@ FileList list_labelled_folders(const std::string& root, const NameFilter& files,
 }
 
 FileList list_files(const std::string& root, const std::string& pattern) {
-  FileList list;
-  list.set_root(root);
-  Names folders, names;
-  list_folder(root, Entry::kFolder, nullptr, folders);
-  folders.begins.push_back(folders.text.size());
-  folders.text.append(".").push_back('\0');
-  folders.sort();
   const NameFilter filter({pattern}, true);
-  int32_t number = 0;
-  for (const size_t begin : folders.begins) {
-    const std::string_view name = folders.view(begin);
-    const std::string path = name == "." ? root : with_slash(root) + std::string(name);
-    const int32_t folder = list.add_folder(path);
-    list_folder(path, Entry::kFile, &filter, names);
-    for (const size_t file : names.begins)
-      if (names.view(file)[0] != '.' || pattern[0] == '.')
-        list.add(folder, names.view(file), number++);
-  }
-  return list;
+  const bool hidden = pattern[0] == '.';
+  if (io::is_remote(root)) return list_remote_files(root, filter, hidden);
+  return list_local_files(std::string(io::local_path(root)), filter, hidden);
 }
 
 FileList read_list_file(const std::string& path, const std::string& root) {

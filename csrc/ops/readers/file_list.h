@@ -61,8 +61,9 @@ FileList list_labelled_folders(const std::string& root, const NameFilter& files,
 // `root`, or if that is empty, to the folder of the list.
 FileList read_list_file(const std::string& path, const std::string& root);
 
-// The files directly in `root` and in its subfolders, the folders in the byte order of their names
-// (that of `root` is "."). As for a shell, `*` does not match a leading dot of a file.
+// The files directly in `root`, a path or a URL, and in its subfolders, the folders in the byte
+// order of their names (that of `root` is "."). As for a shell, `*` does not match a leading dot of
+// a file.
 FileList list_files(const std::string& root, const std::string& pattern);
 
 // A text file with one path per line. Blank lines are skipped. Paths are relative to `root`, or if
