@@ -110,7 +110,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             )
     for part, module, metrics, warm_up in (
         ("cold", cold, cold.rate, 0),
-        ("remote", remote, harness.throughput, 8),
         ("jpeg_index", jpeg_index, harness.throughput, 4),
     ):
         for threads in options.threads if part in options.parts else ():
@@ -122,6 +121,17 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 rounds=rounds,
                 seconds=seconds,
                 warm_up=warm_up,
+            )
+    if "remote" in options.parts:
+        for container, threads in itertools.product(remote.CONTAINERS, options.threads):
+            results += harness.measure(
+                remote.__name__,
+                [p for p in remote.PEERS if p.startswith(tuple(options.peers))],
+                {"container": container, "threads": threads, **axes},
+                harness.throughput,
+                rounds=rounds,
+                seconds=seconds,
+                warm_up=8,
             )
     if "containers" in options.parts:
         for container, work, threads in itertools.product(

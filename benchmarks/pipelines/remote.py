@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipeline of imagenet.py over files of a web server that takes 20 ms to answer a request.
+"""The pipeline of imagenet.py over data of a web server that takes 20 ms to answer a request.
 
 The server is tests/helpers/range_server.py, on this machine. ``torchdali`` reads the same files
 from the local disk, ``torchdali-remote`` from the server, ``torchdali-cached`` from the server in
 epochs after the first, with a cache. images_per_cpu_s does not count the server. Axes: those of
-imagenet.py.
+imagenet.py, and ``container``: "files", or "webdataset" for shards.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.pipelines.files import MEAN, SIZE, STD, find_files
+from benchmarks.pipelines import containers
+from benchmarks.pipelines.files import find_files
+from benchmarks.pipelines.imagenet import decode_and_crop, flip_and_normalize
 
 PEERS = ["torchdali", "torchdali-remote", "torchdali-cached"]
+CONTAINERS = ["files", "webdataset"]
 LATENCY_S = 0.02
 
 _SERVER = Path(__file__).resolve().parents[2] / "tests" / "helpers" / "range_server.py"
@@ -45,26 +48,30 @@ def _serve(folder: Path, latency: float) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def _files(peer: str, axes: dict[str, Any]) -> list[str]:
-    files = find_files(axes["data"])
+def _paths(peer: str, axes: dict[str, Any]) -> list[str]:
+    """Returns the paths or the URLs of what is read."""
+    shards = axes["container"] == "webdataset"
+    data = axes["data"]
+    paths = containers.shards_of("webdataset", data) if shards else find_files(data)
     if peer == "torchdali":
-        return files
+        return paths
     from torchdali import storage
 
     if peer == "torchdali-cached":
         folder = tempfile.TemporaryDirectory(prefix="torchdali-cache-")
         atexit.register(folder.cleanup)
         storage.configure(cache_dir=folder.name)
-    root = Path(axes["data"]).resolve()
+    root = (Path(paths[0]).parent if shards else Path(data)).resolve()
     url = _serve(root, LATENCY_S)
-    return [f"{url}/{Path(path).resolve().relative_to(root)}" for path in files]
+    return [f"{url}/{Path(path).resolve().relative_to(root)}" for path in paths]
 
 
 def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
     """Returns a function that makes one batch and returns its size."""
-    from torchdali import fn, pipeline_def, types
+    import torchdali
+    from torchdali import fn, pipeline_def
 
-    files = _files(peer, axes)
+    paths = _paths(peer, axes)
 
     @pipeline_def(
         batch_size=axes["batch"],
@@ -74,21 +81,11 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
         prefetch_queue_depth=2,
     )
     def training() -> tuple[Any, Any]:
-        jpegs, labels = fn.readers.file(files=files, random_shuffle=True, name="Reader")
-        images = fn.random_resized_crop(
-            fn.decoders.image(jpegs, output_type=types.RGB),
-            size=[SIZE, SIZE],
-            interp_type=types.INTERP_TRIANGULAR,
-        )
-        mirrored = fn.crop_mirror_normalize(
-            images,
-            dtype=types.FLOAT,
-            output_layout="CHW",
-            mean=MEAN,
-            std=STD,
-            mirror=fn.random.coin_flip(),
-        )
-        return mirrored, labels
+        if axes["container"] == "webdataset":
+            jpegs, labels = containers.read_tar(torchdali, paths)
+        else:
+            jpegs, labels = fn.readers.file(files=paths, random_shuffle=True, name="Reader")
+        return flip_and_normalize(torchdali, decode_and_crop(torchdali, jpegs)), labels
 
     pipeline = training()
     pipeline.build()
@@ -98,6 +95,6 @@ def make(peer: str, axes: dict[str, Any]) -> Callable[[], int]:
         return len(images)
 
     if peer == "torchdali-cached":
-        for _ in range(len(files) // axes["batch"] + 1):
+        for _ in range(len(find_files(axes["data"])) // axes["batch"] + 1):
             step()
     return step

@@ -38,10 +38,14 @@ def cold_table(document: dict[str, Any]) -> str:
 
 
 def remote_table(document: dict[str, Any]) -> str:
-    """Files of a web server; the ratio is remote / local."""
-    first = "images/s, files on a server that takes 20 ms to answer"
-    table = _by_threads(document, "remote", first, "images_per_s", inverse=True)
-    return f"{table}\n\nIn brackets: the throughput divided by that of files on the local disk."
+    """Data of a web server; the ratio is remote / local."""
+    parts = []
+    for container, what in (("files", "files"), ("webdataset", "tar shards")):
+        results = [r for r in document["results"] if r["axes"].get("container") == container]
+        first = f"images/s, {what} on a server that takes 20 ms to answer"
+        part = {**document, "results": results}
+        parts.append(_by_threads(part, "remote", first, "images_per_s", inverse=True))
+    return "\n\n".join([*parts, "In brackets: the throughput divided by that of the local disk."])
 
 
 def jpeg_index_table(document: dict[str, Any]) -> str:
