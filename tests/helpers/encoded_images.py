@@ -18,6 +18,8 @@ from PIL import Image
 
 from torchdali import fn, pipeline_def, types
 
+from .dali_oracle import run_graph
+
 PNG_GRAY, PNG_RGB, PNG_PALETTE, PNG_GRAY_ALPHA, PNG_RGBA = 0, 2, 3, 4, 6
 
 
@@ -56,6 +58,26 @@ def decode(
         pipe.feed_input(f"argument_{name}", values)
     (output,) = pipe.run()
     return [np.array(output.at(i)) for i in range(len(files))]
+
+
+def decode_one(data: bytes, **args: Any) -> np.ndarray:
+    """Returns what ``fn.decoders.image`` makes of one file."""
+    return decode("decoders.image", [data], **args)[0]
+
+
+def decode_in_dali(
+    files: Sequence[bytes], op: str = "experimental.decoders.image", **args: Any
+) -> list[np.ndarray]:
+    """Does what `decode` does in real DALI."""
+    node = {"op": op, "inputs": ["files"], "args": args, "outputs": ["images"]}
+    batch = [np.frombuffer(f, np.uint8) for f in files]
+    result = run_graph([node], ["images"], {"files": {"batches": [batch]}}, batch_size=len(files))
+    return [np.asarray(sample) for sample in result[0][0].samples]
+
+
+def decode_with_pillow(data: bytes) -> np.ndarray:
+    """Returns the RGB image."""
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
 
 
 def ramp(height: int, width: int, channels: int, seed: int = 0, peak: int = 255) -> np.ndarray:

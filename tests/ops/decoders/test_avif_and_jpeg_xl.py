@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.cases import for_each
-from helpers.encoded_images import decode, ramp
+from helpers.encoded_images import decode, decode_one, ramp
 from helpers.library_images import with_orientation
 from PIL import Image, ImageOps, features
 
@@ -40,21 +40,17 @@ def avif(pixels: np.ndarray, **options) -> bytes:
     return out.getvalue()
 
 
-def one(data: bytes, **args) -> np.ndarray:
-    return decode("decoders.image", [data], **args)[0]
-
-
 @needs_avif
 @for_each("channels", [1, 3, 4])
 def test_avif_is_decoded(channels):
     samples = PIXELS[..., :channels]
     args = {"output_type": types.ANY_DATA}
     # YCbCr of 8 bits does not have all colors.
-    difference = np.abs(one(avif(samples), **args).astype(int) - samples)
+    difference = np.abs(decode_one(avif(samples), **args).astype(int) - samples)
     assert difference.max() <= 3
     if channels == 4:
-        assert np.array_equal(one(avif(samples), **args)[..., 3], samples[..., 3])
-        assert np.abs(one(avif(samples)).astype(int) - samples[..., :3]).max() <= 3
+        assert np.array_equal(decode_one(avif(samples), **args)[..., 3], samples[..., 3])
+        assert np.abs(decode_one(avif(samples)).astype(int) - samples[..., :3]).max() <= 3
 
 
 @needs_avif
@@ -63,7 +59,7 @@ def test_first_frame_of_an_avif_sequence_is_decoded():
     out = io.BytesIO()
     options = {"quality": 100, "subsampling": "4:4:4"}
     frames[0].save(out, "AVIF", save_all=True, append_images=frames[1:], **options)
-    assert np.abs(one(out.getvalue()).astype(int) - PIXELS[..., :3]).max() <= 3
+    assert np.abs(decode_one(out.getvalue()).astype(int) - PIXELS[..., :3]).max() <= 3
 
 
 @needs_avif
@@ -71,12 +67,12 @@ def test_first_frame_of_an_avif_sequence_is_decoded():
 def test_orientation_of_an_avif_is_applied(orientation):
     data = avif(PIXELS[..., :3], exif=with_orientation(orientation))
     upright = Image.open(io.BytesIO(data))
-    flat = one(data, adjust_orientation=False)
+    flat = decode_one(data, adjust_orientation=False)
     assert flat.shape == (37, 51, 3)
     turned = Image.fromarray(flat)
     turned.getexif()[0x0112] = orientation
-    assert np.array_equal(one(data), np.asarray(ImageOps.exif_transpose(turned)))
-    assert one(data).shape[:2] == (np.asarray(ImageOps.exif_transpose(upright)).shape[:2])
+    assert np.array_equal(decode_one(data), np.asarray(ImageOps.exif_transpose(turned)))
+    assert decode_one(data).shape[:2] == (np.asarray(ImageOps.exif_transpose(upright)).shape[:2])
 
 
 @needs_jxl
@@ -92,14 +88,14 @@ def test_orientation_of_an_avif_is_applied(orientation):
 def test_lossless_jpeg_xl_is_exact(name, channels, dtype):
     samples = ramp(9, 12, channels, peak=65535 if dtype == types.UINT16 else 255)
     data = (FILES / f"{name}.jxl").read_bytes()
-    assert np.array_equal(one(data, output_type=types.ANY_DATA, dtype=dtype), samples)
+    assert np.array_equal(decode_one(data, output_type=types.ANY_DATA, dtype=dtype), samples)
 
 
 @needs_jxl
 def test_orientation_of_a_jpeg_xl_is_applied():
     data = (FILES / "rgb8_turned.jxl").read_bytes()
-    assert np.array_equal(one(data), np.rot90(ramp(9, 12, 3), -1))
-    assert np.array_equal(one(data, adjust_orientation=False), ramp(9, 12, 3))
+    assert np.array_equal(decode_one(data), np.rot90(ramp(9, 12, 3), -1))
+    assert np.array_equal(decode_one(data, adjust_orientation=False), ramp(9, 12, 3))
 
 
 def files() -> dict[str, bytes]:
@@ -112,7 +108,7 @@ def files() -> dict[str, bytes]:
 def test_regions_equal_the_crop_of_the_whole_image():
     for name, data in files().items():
         args = {"output_type": types.ANY_DATA, "dtype": types.UINT16}
-        whole = one(data, **args)
+        whole = decode_one(data, **args)
         box = {"start": [2, 3], "end": [7, 8], "axes": [0, 1]}
         part = decode("decoders.image_slice", [data], **box, **args)[0]
         assert np.array_equal(part, whole[2:7, 3:8]), name
@@ -122,13 +118,13 @@ def test_a_file_that_is_cut_is_an_error():
     for data in files().values():
         for size in range(12, len(data) - 1, 7):
             with pytest.raises(DataError):
-                one(data[:size])
+                decode_one(data[:size])
 
 
 def test_sizes_are_limited_before_decoding():
     for data in files().values():
         with pytest.raises(DataError, match="`max_pixels` is 107"):
-            one(data, max_pixels=107)
+            decode_one(data, max_pixels=107)
 
 
 @for_each("name", ["rgba8.avif", "rgb8.jxl"])
@@ -137,4 +133,4 @@ def test_without_the_library_the_error_names_the_package(name):
         pytest.skip("the build has the library")
     package = "libavif-dev" if name.endswith("avif") else "libjxl-dev"
     with pytest.raises(UnsupportedError, match=package):
-        one((FILES / name).read_bytes())
+        decode_one((FILES / name).read_bytes())

@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 import pytest
 from helpers.cases import for_each
-from helpers.dali_oracle import DaliError, run_graph
+from helpers.dali_oracle import DaliError
 from helpers.encoded_images import (
     IMAGE_TYPES,
     PNG_GRAY,
@@ -20,6 +20,9 @@ from helpers.encoded_images import (
     as_tensor,
     bmp,
     decode,
+    decode_in_dali,
+    decode_one,
+    decode_with_pillow,
     jpeg,
     png,
     png_chunk,
@@ -89,23 +92,8 @@ ANY_DATA_BROKEN_IN_DALI = {
 }
 
 
-def one(data: bytes, **args) -> np.ndarray:
-    return decode("decoders.image", [data], **args)[0]
-
-
-def pillow(data: bytes) -> np.ndarray:
-    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
-
-
 def full_scale(dtype: np.dtype) -> float:
     return float(np.iinfo(dtype).max) if dtype.kind in "iu" else 1.0
-
-
-def in_dali(files: list[bytes], op: str = "experimental.decoders.image", **args) -> list:
-    node = {"op": op, "inputs": ["files"], "args": args, "outputs": ["images"]}
-    batch = [np.frombuffer(f, np.uint8) for f in files]
-    result = run_graph([node], ["images"], {"files": {"batches": [batch]}}, batch_size=len(files))
-    return [np.asarray(s) for s in result[0][0].samples]
 
 
 @pytest.mark.dali
@@ -116,7 +104,7 @@ def test_results_equal_dali(image_type, dtype):
     args = {"output_type": IMAGE_TYPES[image_type], "dtype": DTYPES[dtype]}
     files = [FILES[n] for n in names]
     for name, actual, expected in zip(
-        names, decode("decoders.image", files, **args), in_dali(files, **args), strict=True
+        names, decode("decoders.image", files, **args), decode_in_dali(files, **args), strict=True
     ):
         assert actual.dtype == expected.dtype, name
         assert actual.shape == expected.shape, name
@@ -135,10 +123,10 @@ def test_results_equal_dali(image_type, dtype):
 @pytest.mark.parametrize("name", ["jpeg_444", "jpeg_422", "jpeg_420"])
 def test_fast_idct_equals_the_older_decoder_of_dali(name):
     # The newer CPU decoder of DALI 1.35 ignores the argument.
-    expected = in_dali([FILES[name]], op="decoders.image", use_fast_idct=True)[0]
-    fast = one(FILES[name], use_fast_idct=True)
+    expected = decode_in_dali([FILES[name]], op="decoders.image", use_fast_idct=True)[0]
+    fast = decode_one(FILES[name], use_fast_idct=True)
     assert np.array_equal(fast, expected)
-    assert not np.array_equal(fast, one(FILES[name]))
+    assert not np.array_equal(fast, decode_one(FILES[name]))
 
 
 @pytest.mark.dali
@@ -151,7 +139,7 @@ def test_real_files_equal_dali(real_data):
     assert files
     data = [path.read_bytes() for path in files]
     for path, actual, expected in zip(
-        files, decode("decoders.image", data), in_dali(data), strict=True
+        files, decode("decoders.image", data), decode_in_dali(data), strict=True
     ):
         assert np.array_equal(actual, expected), path
 
@@ -163,15 +151,15 @@ def test_imagenet_files_equal_dali(real_data):
     assert len(files) == 500
     for path in files:
         try:
-            expected = in_dali([path.read_bytes()])[0]
+            expected = decode_in_dali([path.read_bytes()])[0]
         except DaliError:  # one file has an EXIF orientation of 0, which is invalid and ignored
-            expected = in_dali([path.read_bytes()], op="decoders.image")[0]
-        assert np.array_equal(one(path.read_bytes()), expected), path
+            expected = decode_in_dali([path.read_bytes()], op="decoders.image")[0]
+        assert np.array_equal(decode_one(path.read_bytes()), expected), path
 
 
 @pytest.mark.parametrize("name", [n for n in FILES if n.startswith("jpeg") and "cmyk" not in n])
 def test_jpeg_equals_pillow(name):
-    assert np.array_equal(one(FILES[name]), pillow(FILES[name]))
+    assert np.array_equal(decode_one(FILES[name]), decode_with_pillow(FILES[name]))
 
 
 @for_each("orientation", range(1, 9))
@@ -179,8 +167,8 @@ def test_jpeg_equals_pillow(name):
 def test_exif_orientation_of_a_jpeg_is_applied(orientation, channels):
     data = jpeg(ramp(21, 34, channels), orientation=orientation)
     upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
-    assert np.array_equal(one(data), np.asarray(upright))
-    assert np.array_equal(one(data, adjust_orientation=False), pillow(data))
+    assert np.array_equal(decode_one(data), np.asarray(upright))
+    assert np.array_equal(decode_one(data, adjust_orientation=False), decode_with_pillow(data))
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -189,7 +177,7 @@ def test_exif_orientation_may_be_a_number_of_32_bits(order):
     tiff = signature + struct.pack(order + "HIHHHIII", 42, 8, 1, 0x0112, 4, 1, 6, 0)
     pixels = ramp(13, 22, 3)
     data = png(pixels, 8, PNG_RGB, extra=[png_chunk(b"eXIf", tiff)])
-    assert np.array_equal(one(data), np.rot90(pixels, -1))
+    assert np.array_equal(decode_one(data), np.rot90(pixels, -1))
 
 
 def test_a_jfif_marker_outweighs_the_color_space_of_an_adobe_marker():
@@ -198,7 +186,7 @@ def test_a_jfif_marker_outweighs_the_color_space_of_an_adobe_marker():
     adobe = b"\xff\xee" + struct.pack(">H5sHHHB", 14, b"Adobe", 100, 0, 0, 0)
     assert data[6:11] == b"JFIF\0"
     marked = data[:after_jfif] + adobe + data[after_jfif:]
-    assert np.array_equal(one(marked), one(data))
+    assert np.array_equal(decode_one(marked), decode_one(data))
 
 
 @for_each("orientation", range(1, 9))
@@ -221,14 +209,16 @@ def test_exif_orientation_of_a_png_is_applied(orientation, dtype):
         8: lambda a: np.rot90(a),
     }[orientation]
     args = {"output_type": types.ANY_DATA, "dtype": dtype}
-    assert np.array_equal(one(data, **args), turn(one(flat, **args)))
-    assert np.array_equal(one(data, adjust_orientation=False, **args), one(flat, **args))
+    assert np.array_equal(decode_one(data, **args), turn(decode_one(flat, **args)))
+    assert np.array_equal(
+        decode_one(data, adjust_orientation=False, **args), decode_one(flat, **args)
+    )
 
 
 @pytest.mark.parametrize("value", [0, 9, 65535])
 def test_nonsense_exif_orientation_is_ignored(value):
     data = jpeg(ramp(21, 34, 3), orientation=value)
-    assert np.array_equal(one(data), pillow(data))
+    assert np.array_equal(decode_one(data), decode_with_pillow(data))
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4, 8, 16])
@@ -237,11 +227,11 @@ def test_gray_png_spans_the_range_of_the_type(depth):
     data = png(samples, depth, PNG_GRAY)
     peak = 2**depth - 1
     expected = samples >> 8 if depth == 16 else samples * 255 // peak
-    assert np.array_equal(one(data, output_type=types.GRAY), expected)
-    assert np.array_equal(one(data), np.repeat(expected, 3, axis=2))
-    wide = one(data, output_type=types.GRAY, dtype=types.UINT16)
+    assert np.array_equal(decode_one(data, output_type=types.GRAY), expected)
+    assert np.array_equal(decode_one(data), np.repeat(expected, 3, axis=2))
+    wide = decode_one(data, output_type=types.GRAY, dtype=types.UINT16)
     assert np.array_equal(wide, samples * (65535 // peak))
-    exact = one(data, output_type=types.GRAY, dtype=types.FLOAT)
+    exact = decode_one(data, output_type=types.GRAY, dtype=types.FLOAT)
     np.testing.assert_allclose(exact, samples / peak, rtol=0, atol=1e-7)
 
 
@@ -249,10 +239,10 @@ def test_gray_png_spans_the_range_of_the_type(depth):
 def test_alpha_is_kept_by_any_data_only(color_type, channels):
     samples = ramp(9, 14, channels)
     data = png(samples, 8, color_type)
-    assert np.array_equal(one(data, output_type=types.ANY_DATA), samples)
+    assert np.array_equal(decode_one(data, output_type=types.ANY_DATA), samples)
     opaque = samples[..., :3] if channels == 4 else np.repeat(samples[..., :1], 3, axis=2)
-    assert np.array_equal(one(data), opaque)
-    assert np.array_equal(one(data, output_type=types.BGR), opaque[..., ::-1])
+    assert np.array_equal(decode_one(data), opaque)
+    assert np.array_equal(decode_one(data, output_type=types.BGR), opaque[..., ::-1])
 
 
 @for_each("mode", ["1", "L", "P", "RGB", "RGBA", "LA", "I;16"])
@@ -265,7 +255,7 @@ def test_png_files_of_pillow_are_decoded(mode):
         image = image.convert(mode)
     out = io.BytesIO()
     image.save(out, "PNG")
-    actual = one(out.getvalue())
+    actual = decode_one(out.getvalue())
     if mode == "I;16":
         assert np.array_equal(actual[..., 0], samples >> 8)
     else:
@@ -288,7 +278,7 @@ def test_interlaced_png_equals_the_plain_one():
         + png_chunk(b"IDAT", zlib.compress(raw))
         + png_chunk(b"IEND", b"")
     )
-    assert np.array_equal(one(data, output_type=types.GRAY)[..., 0], samples)
+    assert np.array_equal(decode_one(data, output_type=types.GRAY)[..., 0], samples)
     part = decode("decoders.image_slice", [data], start=[3, 2], end=[9, 12])[0]
     assert np.array_equal(part[..., 0], samples[2:12, 3:9])
 
@@ -297,26 +287,28 @@ def test_cmyk_jpeg_is_inverted_with_an_adobe_marker():
     ink = ramp(21, 34, 4)
     data = jpeg(ink, quality=100, subsampling=0)
     stored = np.asarray(Image.open(io.BytesIO(data))).astype(np.int64)  # 0: no ink
-    assert np.array_equal(one(data, output_type=types.ANY_DATA), stored)
+    assert np.array_equal(decode_one(data, output_type=types.ANY_DATA), stored)
     left = 255 - stored
-    assert np.array_equal(one(data), left[..., :3] * left[..., 3:] // 255)
+    assert np.array_equal(decode_one(data), left[..., :3] * left[..., 3:] // 255)
     # Without the marker 255 is full ink, so the same bytes are the negative.
     plain = without_segment(data, 0xEE)
-    assert np.array_equal(one(plain, output_type=types.ANY_DATA), left)
-    assert np.array_equal(one(plain), stored[..., :3] * stored[..., 3:] // 255)
+    assert np.array_equal(decode_one(plain, output_type=types.ANY_DATA), left)
+    assert np.array_equal(decode_one(plain), stored[..., :3] * stored[..., 3:] // 255)
 
 
 def test_gray_jpeg_has_one_channel_with_any_data():
     data = FILES["jpeg_gray"]
-    assert one(data, output_type=types.ANY_DATA).shape[2] == 1
-    assert np.array_equal(one(data), np.repeat(one(data, output_type=types.GRAY), 3, axis=2))
+    assert decode_one(data, output_type=types.ANY_DATA).shape[2] == 1
+    assert np.array_equal(
+        decode_one(data), np.repeat(decode_one(data, output_type=types.GRAY), 3, axis=2)
+    )
 
 
 def test_ycbcr_has_limited_range():
     # ITU-R BT.601: black, white, red.
     pixels = np.array([[[0, 0, 0], [255, 255, 255], [255, 0, 0]]])
     expected = [[[16, 128, 128], [235, 128, 128], [81, 90, 240]]]
-    assert np.array_equal(one(png(pixels, 8, PNG_RGB), output_type=types.YCbCr), expected)
+    assert np.array_equal(decode_one(png(pixels, 8, PNG_RGB), output_type=types.YCbCr), expected)
 
 
 @for_each("kind", [1, 2, 3, 4, 5, 6])
@@ -326,19 +318,19 @@ def test_pnm_scales_its_maximum_to_full_intensity(kind, peak):
     if kind in (1, 4):
         bits = ramp(9, 14, 1) % 2
         expected = np.repeat(255 * (1 - bits), 3, axis=2)
-        assert np.array_equal(one(pnm(kind, bits, comment=True)), expected)
+        assert np.array_equal(decode_one(pnm(kind, bits, comment=True)), expected)
         return
     samples = ramp(9, 14, channels, peak=peak)
     data = pnm(kind, samples, peak, comment=True)
-    actual = one(data, output_type=types.ANY_DATA, dtype=types.FLOAT)
+    actual = decode_one(data, output_type=types.ANY_DATA, dtype=types.FLOAT)
     np.testing.assert_allclose(actual, samples / peak, rtol=0, atol=0.51 / min(peak, 255))
     if peak == 65535:
         eight_bit = np.broadcast_to(samples >> 8, (9, 14, 3))
-        assert np.array_equal(one(data), eight_bit)
+        assert np.array_equal(decode_one(data), eight_bit)
 
 
 def test_plain_pbm_needs_no_blanks_between_pixels():
-    assert one(b"P1 3 2\n010111", output_type=types.GRAY)[..., 0].tolist() == [
+    assert decode_one(b"P1 3 2\n010111", output_type=types.GRAY)[..., 0].tolist() == [
         [255, 0, 255],
         [0, 0, 0],
     ]
@@ -353,10 +345,10 @@ def test_bmp_palettes_are_applied(bits, top_down):
     shifts = np.arange(bits - 1, -1, -1)
     rows = [np.packbits((r >> shifts) & 1).tobytes() for r in indices]
     data = bmp(rows, 13, bits, palette=palette, top_down=top_down)
-    assert np.array_equal(one(data), palette[indices[..., 0]])
-    assert np.array_equal(one(data, output_type=types.ANY_DATA), palette[indices[..., 0]])
+    assert np.array_equal(decode_one(data), palette[indices[..., 0]])
+    assert np.array_equal(decode_one(data, output_type=types.ANY_DATA), palette[indices[..., 0]])
     grays = np.repeat(palette[:, :1], 3, axis=1)
-    gray = one(bmp(rows, 13, bits, palette=grays), output_type=types.ANY_DATA)
+    gray = decode_one(bmp(rows, 13, bits, palette=grays), output_type=types.ANY_DATA)
     assert np.array_equal(gray, grays[indices[..., 0], :1])
 
 
@@ -364,9 +356,9 @@ def test_bmp_bit_fields_may_have_any_order():
     rgba = ramp(5, 7, 4)
     rows = [r.astype(np.uint8).tobytes() for r in rgba]  # red first, unlike BGRA
     data = bmp(rows, 7, 32, compression=3, masks=(0xFF, 0xFF00, 0xFF0000))
-    assert np.array_equal(one(data), rgba[..., :3])
+    assert np.array_equal(decode_one(data), rgba[..., :3])
     with_alpha = bmp(rows, 7, 32, compression=6, masks=(0xFF, 0xFF00, 0xFF0000, 0xFF000000))
-    assert np.array_equal(one(with_alpha, output_type=types.ANY_DATA), rgba)
+    assert np.array_equal(decode_one(with_alpha, output_type=types.ANY_DATA), rgba)
 
 
 def test_bmp_run_lengths_may_have_four_bits_and_steps():
@@ -375,4 +367,4 @@ def test_bmp_run_lengths_may_have_four_bits_and_steps():
     stored += bytes([0, 2, 2, 0, 0, 3, 0x45, 0x60, 0, 1])  # two to the right, then 4 5 6; the end
     data = bmp([b""] * 3, 5, 4, compression=2, palette=palette, stored=stored)
     expected = np.array([[0, 0, 0, 0, 0], [0, 0, 4, 5, 6], [1, 2, 1, 2, 1]])
-    assert np.array_equal(one(data), palette[expected])
+    assert np.array_equal(decode_one(data), palette[expected])

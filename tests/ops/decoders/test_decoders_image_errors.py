@@ -13,6 +13,7 @@ from helpers.encoded_images import (
     PNG_RGB,
     bmp,
     decode,
+    decode_one,
     jpeg,
     png,
     png_chunk,
@@ -23,10 +24,6 @@ from helpers.encoded_images import (
 from torchdali import fn, pipeline_def, types
 
 OPERATORS = ["decoders.image"]
-
-
-def one(data: bytes, **args) -> np.ndarray:
-    return decode("decoders.image", [data], **args)[0]
 
 
 def huge(data: bytes, offset: int, form: str) -> bytes:
@@ -102,16 +99,16 @@ def test_flat_pictures_of_extreme_compression_are_decoded():
     flat = np.full((3000, 3000, 1), 7)
     for data in (png(flat, 8, PNG_GRAY), png(flat * 0, 1, PNG_GRAY), jpeg(flat, progressive=True)):
         assert len(data) * 60 < flat.size
-        assert one(data).shape == (3000, 3000, 3)
+        assert decode_one(data).shape == (3000, 3000, 3)
 
 
 def test_missing_end_marker_is_tolerated_if_all_pixels_are_present():
-    assert np.array_equal(one(SMALL_JPEG[:-2]), one(SMALL_JPEG))
+    assert np.array_equal(decode_one(SMALL_JPEG[:-2]), decode_one(SMALL_JPEG))
 
 
 def test_trailing_bytes_are_tolerated():
     for data in (SMALL_JPEG, SMALL_PNG, SMALL_BMP):
-        assert np.array_equal(one(data + b"more" * 9), one(data))
+        assert np.array_equal(decode_one(data + b"more" * 9), decode_one(data))
 
 
 def test_formats_are_detected_by_content_and_may_be_mixed():
@@ -122,7 +119,7 @@ def test_formats_are_detected_by_content_and_may_be_mixed():
 @pytest.mark.parametrize("dtype", [types.INT64, types.FLOAT16, types.BOOL])
 def test_unsupported_dtypes_are_errors_of_the_build(dtype):
     with pytest.raises(TypeError, match="images cannot be decoded to"):
-        one(SMALL_PNG, dtype=dtype)
+        decode_one(SMALL_PNG, dtype=dtype)
 
 
 def test_inputs_that_are_no_bytes_are_errors():
@@ -155,4 +152,4 @@ def test_arguments_of_the_gpu_are_accepted():
         "preallocate_height_hint": 1,
         "preallocate_width_hint": 1,
     }
-    assert np.array_equal(one(SMALL_JPEG, **args), one(SMALL_JPEG))
+    assert np.array_equal(decode_one(SMALL_JPEG, **args), decode_one(SMALL_JPEG))

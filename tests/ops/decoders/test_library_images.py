@@ -9,8 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.cases import for_each
-from helpers.dali_oracle import run_graph
-from helpers.encoded_images import IMAGE_TYPES, PNG_RGB, as_tensor, decode, png, pnm, ramp
+from helpers.encoded_images import (
+    IMAGE_TYPES,
+    PNG_RGB,
+    as_tensor,
+    decode,
+    decode_in_dali,
+    decode_one,
+    decode_with_pillow,
+    png,
+    pnm,
+    ramp,
+)
 from helpers.library_images import (
     EXTRA_SAMPLES,
     ORIENTATION,
@@ -74,22 +84,6 @@ ANY_DATA_BROKEN_IN_DALI = {
 }
 
 
-def one(data: bytes, **args) -> np.ndarray:
-    return decode("decoders.image", [data], **args)[0]
-
-
-def pillow(data: bytes) -> np.ndarray:
-    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
-
-
-def in_dali(files: list[bytes], **args) -> list[np.ndarray]:
-    op = "experimental.decoders.image"
-    node = {"op": op, "inputs": ["files"], "args": args, "outputs": ["images"]}
-    batch = [np.frombuffer(f, np.uint8) for f in files]
-    result = run_graph([node], ["images"], {"files": {"batches": [batch]}}, batch_size=len(files))
-    return [np.asarray(s) for s in result[0][0].samples]
-
-
 @pytest.mark.dali
 @for_each("dtype", DTYPES)
 @for_each("image_type", ["RGB", "BGR", "GRAY", "ANY_DATA"])
@@ -99,7 +93,7 @@ def test_results_equal_dali(image_type, dtype):
     args = {"output_type": IMAGE_TYPES[image_type], "dtype": DTYPES[dtype]}
     files = [FILES[n] for n in names]
     for name, actual, expected in zip(
-        names, decode("decoders.image", files, **args), in_dali(files, **args), strict=True
+        names, decode("decoders.image", files, **args), decode_in_dali(files, **args), strict=True
     ):
         assert np.array_equal(actual, expected), name
 
@@ -114,7 +108,7 @@ def test_real_files_equal_dali(real_data):
     assert files
     data = [path.read_bytes() for path in files]
     for path, actual, expected in zip(
-        files, decode("decoders.image", data), in_dali(data), strict=True
+        files, decode("decoders.image", data), decode_in_dali(data), strict=True
     ):
         assert np.array_equal(actual, expected), path
 
@@ -127,13 +121,13 @@ RGB_SAMPLES = ramp(37, 51, 3)
     [n for n in FILES if n.startswith(("tiff_rgb8", "jp2_tiles", "jp2_offset", "jp2_codestream"))],
 )
 def test_lossless_files_are_exact(name):
-    expected = pillow(FILES[name]) if name == "tiff_rgb8_jpeg" else RGB_SAMPLES
-    assert np.array_equal(one(FILES[name]), expected)
+    expected = decode_with_pillow(FILES[name]) if name == "tiff_rgb8_jpeg" else RGB_SAMPLES
+    assert np.array_equal(decode_one(FILES[name]), expected)
 
 
 @pytest.mark.parametrize("name", ["webp_lossy", "webp_lossy_alpha", "jp2_rgb8_lossy"])
 def test_lossy_files_equal_pillow(name):
-    assert np.array_equal(one(FILES[name]), pillow(FILES[name]))
+    assert np.array_equal(decode_one(FILES[name]), decode_with_pillow(FILES[name]))
 
 
 SAMPLES_16 = ramp(37, 51, 3, peak=65535)
@@ -153,14 +147,14 @@ def test_16_bits_are_kept_by_uint16(name, channels):
         "tiff_separate": lambda: tiff(samples, 16, separate=True),
         "jp2": lambda: saved(samples, "JPEG2000"),
     }[name]()
-    assert np.array_equal(one(data, dtype=types.UINT16, output_type=types.ANY_DATA), samples)
+    assert np.array_equal(decode_one(data, dtype=types.UINT16, output_type=types.ANY_DATA), samples)
 
 
 def test_uint8_of_16_bit_tiff_is_rounded_for_colors_and_truncated_for_gray():
     # As in DALI, where libtiff does it.
-    assert np.array_equal(one(tiff(SAMPLES_16, 16)), (SAMPLES_16 + 128) // 257)
+    assert np.array_equal(decode_one(tiff(SAMPLES_16, 16)), (SAMPLES_16 + 128) // 257)
     gray = SAMPLES_16[..., :1]
-    actual = one(tiff(gray, 16, TIFF_BLACK), output_type=types.GRAY)
+    actual = decode_one(tiff(gray, 16, TIFF_BLACK), output_type=types.GRAY)
     assert np.array_equal(actual, gray >> 8)
 
 
@@ -171,7 +165,7 @@ def test_gray_tiff_spans_the_range_of_the_type(depth, photometric):
     samples = SAMPLES_16[..., :1] % (peak + 1)
     light = samples if photometric == TIFF_BLACK else peak - samples
     data = tiff(samples, depth, photometric)
-    wide = one(data, output_type=types.GRAY, dtype=types.UINT16)
+    wide = decode_one(data, output_type=types.GRAY, dtype=types.UINT16)
     if depth <= 8:  # from bytes
         assert np.array_equal(wide, (light * 255 * 2 + peak) // (2 * peak) * 257)
     else:
@@ -184,15 +178,15 @@ def test_palette_of_a_tiff_is_applied(depth):
     palette = rng.integers(0, 65536, (2**depth, 3))
     indices = rng.integers(0, 2**depth, (21, 34, 1))
     data = tiff(indices, depth, TIFF_PALETTE, palette=palette)
-    assert np.array_equal(one(data), palette[indices[..., 0]] >> 8)
+    assert np.array_equal(decode_one(data), palette[indices[..., 0]] >> 8)
     small = tiff(indices, depth, TIFF_PALETTE, palette=palette >> 8)  # as some writers do
-    assert np.array_equal(one(small), one(data))
+    assert np.array_equal(decode_one(small), decode_one(data))
 
 
 def test_palette_of_a_jp2_is_applied():
     palette = np.random.default_rng(1).integers(0, 256, (256, 3))
     indices = RGB_SAMPLES[..., :1]
-    assert np.array_equal(one(jp2_palette(indices, palette)), palette[indices[..., 0]])
+    assert np.array_equal(decode_one(jp2_palette(indices, palette)), palette[indices[..., 0]])
 
 
 @for_each("extra", [0, 1, 2])  # unspecified, premultiplied, not premultiplied
@@ -201,24 +195,24 @@ def test_alpha_is_kept_by_any_data_only(extra):
     files = [tiff(samples, tags={EXTRA_SAMPLES: extra})]
     files += [saved(samples, "WEBP", lossless=True, exact=True), saved(samples, "JPEG2000")]
     for data in files:
-        assert np.array_equal(one(data, output_type=types.ANY_DATA), samples)
-        assert np.array_equal(one(data), samples[..., :3])
+        assert np.array_equal(decode_one(data, output_type=types.ANY_DATA), samples)
+        assert np.array_equal(decode_one(data), samples[..., :3])
 
 
 @for_each("name", ["tiff_cmyk8", "jp2_cmyk"])
 def test_inks_are_mixed(name):
     inks = ramp(37, 51, 4)  # 0: no ink
     light = 255 - inks
-    assert np.array_equal(one(FILES[name], output_type=types.ANY_DATA), inks)
-    assert np.array_equal(one(FILES[name]), light[..., :3] * light[..., 3:] // 255)
+    assert np.array_equal(decode_one(FILES[name], output_type=types.ANY_DATA), inks)
+    assert np.array_equal(decode_one(FILES[name]), light[..., :3] * light[..., 3:] // 255)
 
 
 def test_sycc_is_converted_to_rgb_and_its_luma_is_gray():
     y, cb, cr = (RGB_SAMPLES.astype(np.float64) - [0, 128, 128]).transpose(2, 0, 1)
     rgb = np.stack([y + 1.402 * cr, y - 0.344136 * cb - 0.714136 * cr, y + 1.772 * cb], axis=2)
-    difference = np.abs(one(FILES["jp2_sycc"]) - rgb.clip(0, 255))
+    difference = np.abs(decode_one(FILES["jp2_sycc"]) - rgb.clip(0, 255))
     assert difference.max() < 0.51
-    gray = one(FILES["jp2_sycc"], output_type=types.GRAY)
+    gray = decode_one(FILES["jp2_sycc"], output_type=types.GRAY)
     assert np.array_equal(gray, RGB_SAMPLES[..., :1])
 
 
@@ -236,7 +230,7 @@ def test_subsampled_chroma_is_repeated():
     y, cb, cr = (stored(c, *((15, 19) if c else (29, 37)), 8) for c in range(3))
     cb, cr = (np.repeat(np.repeat(c, 2, 0), 2, 1)[:29, :37] - 128.0 for c in (cb, cr))
     rgb = np.stack([y + 1.402 * cr, y - 0.344136 * cb - 0.714136 * cr, y + 1.772 * cb], axis=2)
-    whole = one(data)
+    whole = decode_one(data)
     assert np.abs(whole - rgb.clip(0, 255)).max() < 0.51
     for top, bottom, left, right in regions(29, 37):
         box = {"start": [top, left], "end": [bottom, right], "axes": [0, 1]}
@@ -247,15 +241,15 @@ def test_subsampled_chroma_is_repeated():
 def test_jp2_of_12_bits_spans_the_range_of_the_type():
     data = (IMAGES / "rgb12.jp2").read_bytes()
     samples = np.stack([stored(c, 29, 37, 12) for c in range(3)], axis=2)
-    assert np.array_equal(one(data, dtype=types.UINT16), (samples * 65535 + 2047) // 4095)
-    assert np.array_equal(one(data), samples >> 4)  # as in DALI
+    assert np.array_equal(decode_one(data, dtype=types.UINT16), (samples * 65535 + 2047) // 4095)
+    assert np.array_equal(decode_one(data), samples >> 4)  # as in DALI
 
 
 def test_first_page_of_several_is_decoded():
     pages = [Image.fromarray(p.astype(np.uint8)) for p in (RGB_SAMPLES, 255 - RGB_SAMPLES)]
     out = io.BytesIO()
     pages[0].save(out, "TIFF", save_all=True, append_images=pages[1:])
-    assert np.array_equal(one(out.getvalue()), RGB_SAMPLES)
+    assert np.array_equal(decode_one(out.getvalue()), RGB_SAMPLES)
 
 
 TURNS = {
@@ -277,8 +271,8 @@ def test_orientation_is_applied(orientation):
         tiff(RGB_SAMPLES, tile=16, tags={ORIENTATION: orientation}),
         saved(RGB_SAMPLES, "WEBP", lossless=True, exif=with_orientation(orientation)),
     ):
-        assert np.array_equal(one(data), TURNS[orientation](RGB_SAMPLES))
-        assert np.array_equal(one(data, adjust_orientation=False), RGB_SAMPLES)
+        assert np.array_equal(decode_one(data), TURNS[orientation](RGB_SAMPLES))
+        assert np.array_equal(decode_one(data, adjust_orientation=False), RGB_SAMPLES)
 
 
 def regions(height: int, width: int) -> list[tuple[int, int, int, int]]:
@@ -299,7 +293,7 @@ def regions(height: int, width: int) -> list[tuple[int, int, int, int]]:
 @for_each("name", FILES)
 @for_each("args", [{}, {"output_type": types.ANY_DATA, "dtype": types.UINT16}])
 def test_regions_equal_the_crop_of_the_whole_image(name, args):
-    whole = one(FILES[name], **args)
+    whole = decode_one(FILES[name], **args)
     for top, bottom, left, right in regions(*whole.shape[:2]):
         part = decode(
             "decoders.image_slice",
@@ -320,7 +314,7 @@ def test_regions_are_those_of_the_upright_image(orientation):
         tiff(RGB_SAMPLES, tags={ORIENTATION: orientation}),
         saved(RGB_SAMPLES, "WEBP", quality=70, exif=exif),
     ):
-        whole = one(data)
+        whole = decode_one(data)
         part = decode("decoders.image_slice", [data], start=[5, 8], end=[30, 33], axes=[0, 1])[0]
         assert np.array_equal(part, whole[5:30, 8:33])
 
@@ -339,11 +333,11 @@ def test_colors_of_a_tiff_become_gray_as_in_bmp():
     weights = [4899, 9617, 1868]
     expected = (RGB_SAMPLES @ weights + (1 << 13)) >> 14
     data = tiff(RGB_SAMPLES, 8, TIFF_RGB)
-    assert np.array_equal(one(data, output_type=types.GRAY)[..., 0], expected)
+    assert np.array_equal(decode_one(data, output_type=types.GRAY)[..., 0], expected)
 
 
 def test_inks_of_16_bits_are_mixed():
     inks = ramp(21, 34, 4, peak=65535)
     light = 65535 - inks
-    actual = one(tiff(inks, 16, TIFF_CMYK), dtype=types.UINT16)
+    actual = decode_one(tiff(inks, 16, TIFF_CMYK), dtype=types.UINT16)
     assert np.array_equal(actual, light[..., :3] * light[..., 3:] // 65535)
