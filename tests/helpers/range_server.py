@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import hashlib
 import re
 import socket
@@ -22,6 +23,16 @@ from pathlib import Path
 from urllib.parse import unquote
 
 _REASONS = {200: "OK", 206: "Partial Content", 403: "Forbidden", 404: "Not Found"}
+
+
+def _etag(content: bytes) -> str:
+    return f'"{hashlib.md5(content).hexdigest()}"'
+
+
+@functools.lru_cache(maxsize=1000)
+def _read(path: Path, changed: int) -> tuple[bytes, str]:  # part of the key
+    content = path.read_bytes()
+    return content, _etag(content)
 
 
 @dataclass
@@ -121,11 +132,15 @@ class RangeServer:
         finally:
             writer.close()
 
-    def _content(self, name: str) -> bytes | None:
+    def _content(self, name: str) -> tuple[bytes | None, str]:
+        """Returns the bytes of an object, and its etag."""
         if name in self.objects:
-            return self.objects[name]
+            content = self.objects[name]
+            return content, _etag(content)
         path = self.folder / name if self.folder and ".." not in name else None
-        return path.read_bytes() if path is not None and path.is_file() else None
+        if path is None or not path.is_file():
+            return None, ""
+        return _read(path, path.stat().st_mtime_ns)
 
     async def _answer(
         self, writer: asyncio.StreamWriter, method: str, name: str, headers: dict[str, str]
@@ -142,7 +157,7 @@ class RangeServer:
             await asyncio.sleep(self.latency + fault.wait)
         if fault.reset and fault.keep < 0:
             return _reset(writer)
-        content = self._content(name)
+        content, etag_of_content = self._content(name)
         status = fault.status or (200 if content is not None else 404)
         if status != 200 or content is None:
             reason = _REASONS.get(status, "Fault")
@@ -165,7 +180,7 @@ class RangeServer:
             begin, end = begin + fault.shift, end + fault.shift
             status = 206
             lines.append(f"Content-Range: bytes {begin}-{end - 1}/{len(content)}")
-        etag = self.etags.get(name, f'"{hashlib.md5(content).hexdigest()}"')
+        etag = self.etags.get(name, etag_of_content)
         if etag is not None:
             lines.append(f"ETag: {etag}")
             lines.append(f"Last-Modified: {formatdate(1_700_000_000, usegmt=True)}")
@@ -175,9 +190,9 @@ class RangeServer:
         if method == "HEAD":
             await writer.drain()
             return True
-        return await self._send(writer, content[begin:end], fault)
+        return await self._send(writer, memoryview(content)[begin:end], fault)
 
-    async def _send(self, writer: asyncio.StreamWriter, body: bytes, fault: Fault) -> bool:
+    async def _send(self, writer: asyncio.StreamWriter, body: memoryview, fault: Fault) -> bool:
         if fault.pause:
             for i in range(0, len(body), 1 << 10):
                 writer.write(body[i : i + (1 << 10)])
