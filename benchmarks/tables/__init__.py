@@ -18,6 +18,7 @@ SECTIONS = {
     "remote": ("remote", reading.remote_table),
     "jpeg_index": ("jpeg_index", reading.jpeg_index_table),
     "containers": ("containers", reading.containers_table),
+    "container_choice": ("containers", reading.container_choice_table),
     "container_index": ("container_index", reading.container_index_table),
     "jpeg_scaled": ("jpeg_scaled", operators.jpeg_scaled_table),
     "auto_augment": ("auto_augment", pipelines.auto_augment_table),

@@ -117,6 +117,29 @@ def containers_table(document: dict[str, Any]) -> str:
     )
 
 
+def container_choice_table(document: dict[str, Any]) -> str:
+    """A row for each container, 1 thread; the ratio is torchdali / peer."""
+    metric = "images_per_cpu_s"
+    results = [r for r in of(document, "containers") if r["axes"]["threads"] == 1]
+    rows = []
+    for container in dict.fromkeys(r["axes"]["container"] for r in results):
+        row = [container]
+        for work in ("train", "read"):
+            here = [
+                r
+                for r in results
+                if r["axes"] | {"container": container, "work": work} == r["axes"]
+            ]
+            base = next(r for r in here if r["peer"] == "torchdali")
+            row.append(number(base, metric))
+            if work == "train":
+                ratios = {title(r): paired_ratio(base, r, metric) for r in here if r is not base}
+                against = "; ".join(f"{ratio:.1f} x {name}" for name, ratio in ratios.items())
+        rows.append([*row, against])
+    header = ["images per CPU-second", "training", "reading alone", "training, against"]
+    return markdown(header, rows)
+
+
 def container_index_table(document: dict[str, Any]) -> str:
     """Making indexes; the ratio is peer / torchdali."""
     metrics = {"seconds for the index of 10 GB": "s_per_index"}
