@@ -117,7 +117,7 @@ class TileDecoder {
   }
 
   // Reads the table and compares the sizes of the tiles with those that their pixels need. So the
-  // image is at most about a thousand times as large as the file.
+  // image is at most some thousand times as large as the file.
   void find_tiles() {
     table_.resize(static_cast<size_t>(count_ * t_.row_bytes));  // is inside the file
     if (count_ > 0) read_(table_.data(), std::ssize(table_), t_.table_offset);

@@ -22,7 +22,16 @@ class DeflateBits {
 
   // The next bits, of which at least 56 are valid unless the data ends before; the rest are 0.
   uint64_t peek() {
-    while (count_ <= 56 && at_ < in_.size()) {
+    if (in_.size() - at_ >= sizeof bits_) {
+      uint64_t next = 0;
+      std::memcpy(&next, in_.data() + at_, sizeof next);
+      bits_ |= next << count_;  // what exceeds whole bytes comes again
+      const int bytes = (63 - count_) / 8;
+      at_ += static_cast<size_t>(bytes);
+      count_ += 8 * bytes;
+      return bits_;
+    }
+    while (count_ < 56 && at_ < in_.size()) {
       bits_ |= uint64_t{in_[at_++]} << count_;
       count_ += 8;
     }
@@ -233,23 +242,36 @@ class Inflation {
   size_t made_ = 0;
 };
 
-uint32_t crc32_of(std::span<const uint8_t> bytes) {
-  static const auto kTable = [] {
-    std::array<uint32_t, 256> table;
-    for (uint32_t i = 0; i < table.size(); ++i) {
-      table[i] = i;
-      for (int bit = 0; bit < 8; ++bit)
-        table[i] = table[i] >> 1 ^ ((table[i] & 1) != 0 ? 0xedb88320U : 0);
-    }
-    return table;
-  }();
-  uint32_t crc = ~uint32_t{0};
-  for (const uint8_t byte : bytes) crc = crc >> 8 ^ kTable[(crc ^ byte) & 255];
-  return ~crc;
-}
-
 uint32_t little_endian(std::span<const uint8_t> bytes) {
   return bytes[0] | uint32_t{bytes[1]} << 8 | uint32_t{bytes[2]} << 16 | uint32_t{bytes[3]} << 24;
+}
+
+// Eight bytes at a time: tables[i] has what a byte contributes that i others follow.
+uint32_t crc32_of(std::span<const uint8_t> bytes) {
+  constexpr size_t kStep = 8;
+  static const auto kTables = [] {
+    std::array<std::array<uint32_t, 256>, kStep> tables;
+    for (uint32_t i = 0; i < tables[0].size(); ++i) {
+      tables[0][i] = i;
+      for (int bit = 0; bit < 8; ++bit)
+        tables[0][i] = tables[0][i] >> 1 ^ ((tables[0][i] & 1) != 0 ? 0xedb88320U : 0);
+    }
+    for (size_t i = 1; i < kStep; ++i)
+      for (size_t j = 0; j < tables[i].size(); ++j)
+        tables[i][j] = tables[i - 1][j] >> 8 ^ tables[0][tables[i - 1][j] & 255];
+    return tables;
+  }();
+  uint32_t crc = ~uint32_t{0};
+  for (; bytes.size() >= kStep; bytes = bytes.subspan(kStep)) {
+    const uint32_t first = crc ^ little_endian(bytes), second = little_endian(bytes.subspan(4));
+    crc = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      crc ^= kTables[kStep - 1 - i][first >> 8 * i & 255];
+      crc ^= kTables[3 - i][second >> 8 * i & 255];
+    }
+  }
+  for (const uint8_t byte : bytes) crc = crc >> 8 ^ kTables[0][(crc ^ byte) & 255];
+  return ~crc;
 }
 
 // Returns what follows the header of a member.

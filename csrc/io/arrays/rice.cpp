@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "core/error.h"
 #include "io/arrays/fits_header.h"
@@ -49,7 +50,19 @@ class RiceBits {
   static void check(bool has_bits) {
     TORCHDALI_CHECK_KIND(kData, has_bits, "the Rice data has too few values");
   }
+  // At least 32 bits are valid then, unless the data ends before.
   void fill() {
+    if (count_ >= 32) return;
+    if (in_.size() - at_ >= sizeof bits_) {
+      uint64_t next = 0;
+      std::memcpy(&next, in_.data() + at_, sizeof next);
+      const int bytes = (64 - count_) / 8;
+      count_ += 8 * bytes;
+      bits_ |= __builtin_bswap64(next) >> (count_ - 8 * bytes);
+      bits_ = bits_ >> (64 - count_) << (64 - count_);
+      at_ += static_cast<size_t>(bytes);
+      return;
+    }
     while (count_ <= 56 && at_ < in_.size()) {
       bits_ |= uint64_t{in_[at_++]} << (56 - count_);
       count_ += 8;

@@ -22,6 +22,7 @@ from helpers.fits_tiles import (
 from torchdali import types
 from torchdali.errors import DataError, UnsupportedError
 
+OPERATORS = ["experimental.readers.fits"]
 OP = "experimental.readers.fits"
 METHODS = ["RICE_1", "GZIP_1", "GZIP_2", "NOCOMPRESS"]
 PRIMARY = header({"SIMPLE": True, "BITPIX": 8, "NAXIS": 0})
