@@ -71,7 +71,7 @@ def rice(values: Sequence[int], width: int, block: int = 32) -> bytes:
 def encode(method: str, elements: np.ndarray, **rice_args: int) -> bytes:
     """Compresses a tile."""
     if method == "RICE_1":
-        return rice(elements.ravel(), **{"width": elements.itemsize, **rice_args})
+        return rice(elements.ravel().tolist(), **{"width": elements.itemsize, **rice_args})
     data = big_endian(elements)
     if method == "GZIP_2":
         data = np.frombuffer(data, "u1").reshape(-1, elements.itemsize).T.tobytes()
