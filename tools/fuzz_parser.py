@@ -19,7 +19,7 @@ from pathlib import Path
 import fuzz_jpeg
 from sanitize import ENVIRONMENT, FLAGS
 
-CORPUS_BYTES = 100_000
+CORPUS_BYTES = 120_000
 
 
 def names() -> list[str]:

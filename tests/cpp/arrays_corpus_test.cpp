@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays what a fuzzer found to cover the parsers of .npy and FITS files and of LZ4 blocks.
+// Replays what a fuzzer found to cover the parsers of .npy and FITS files, LZ4 blocks and tiles.
 // sources: tests/fuzz/arrays_fuzz.cpp csrc/io/arrays/*.cpp
 // sanitizers: address
 #include "replay_corpus.h"

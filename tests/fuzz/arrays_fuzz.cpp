@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // One input of a fuzzer, through a parser of arrays that the first byte chooses: .npy files, of
-// which a region is then read, LZ4 blocks, or FITS files. Whatever the bytes, it returns.
+// which a region is then read, LZ4 blocks, FITS files, compressed tiles of their images. Whatever
+// the bytes, it returns.
 // sources: csrc/io/arrays/*.cpp
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "../cpp/expect.h"
 #include "core/error.h"
 #include "io/arrays/fits.h"
+#include "io/arrays/gzip.h"
 #include "io/arrays/lz4.h"
 #include "io/arrays/npy.h"
 #include "io/arrays/read_box.h"
+#include "io/arrays/rice.h"
 
 namespace torchdali::io {
 namespace {
@@ -78,14 +82,54 @@ void run_lz4(Input settings, Input block) {
   EXPECT(made >= 0 && made <= std::ssize(out));
 }
 
-void run_fits(Input settings, Input file) {
+// `settings`: the size that the data has, the method, its block and width.
+void run_tile(Input settings, Input tile) {
+  const auto count = static_cast<size_t>(settings[0] << 8 | settings[1]);
+  if (settings[2] % 2 == 0) {
+    std::vector<uint8_t> out(count);
+    decompress_gzip(tile, out);
+    EXPECT(std::ssize(out) <= kMaxGzipRatio * std::ssize(tile));
+  } else {
+    const int64_t block = 1 + settings[3], width = int64_t{1} << settings[4] % 3;
+    std::vector<int32_t> out(count);
+    decompress_rice(tile, block, width, out);
+    EXPECT(std::ssize(out) <= most_rice_integers(std::ssize(tile), block, width));
+  }
+}
+
+// `settings`: the unit to read, and whether an empty primary unit precedes the input. Compressed
+// images come after one.
+void run_fits(Input settings, Input input) {
+  constexpr std::string_view kPrimary[] = {"SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0", "END"};
+  std::vector<uint8_t> file;
+  if (settings[1] % 2 == 1) {
+    file.assign(kFitsBlock, ' ');
+    for (size_t i = 0; i < std::size(kPrimary); ++i)
+      std::copy(kPrimary[i].begin(), kPrimary[i].end(),
+                file.begin() + static_cast<std::ptrdiff_t>(80 * i));
+  }
+  file.insert(file.end(), input.begin(), input.end());
   const FitsUnit unit = find_fits_unit(std::ssize(file), reading(file), 1 + settings[0] % 4);
   EXPECT(unit.data_bytes >= 0 && unit.data_bytes <= std::ssize(file) - unit.data_offset);
   if (!unit.is_image() || unit.shape.ndim() == 0) return;
+  if (std::find(unit.shape.begin(), unit.shape.end(), 0) != unit.shape.end()) return;
+  if (unit.tiles) {
+    std::vector<uint8_t> image, scaled;
+    read_fits_tiles(*unit.tiles, reading(file), [&] {
+      const int64_t bytes = unit.shape.volume() * itemsize(unit.stored);
+      // A pixel of 8 bytes takes at least 3 bits of 256 pixels.
+      EXPECT(bytes >= 0 && bytes <= 256 * 8 * 8 / 3 * std::ssize(file));
+      image.resize(static_cast<size_t>(bytes));
+      return image.data();
+    });
+    scaled.resize(static_cast<size_t>(unit.shape.volume() * itemsize(unit.dtype())));
+    if (unit.is_scaled() && !image.empty())
+      scale_fits_elements(unit, scaled.data(), image.data(), unit.shape.volume());
+    return;
+  }
   const int64_t count = unit.shape.volume();
   EXPECT(count >= 0 && count * itemsize(unit.stored) <= unit.data_bytes);
   std::vector<uint64_t> stored(static_cast<size_t>(count)), values(static_cast<size_t>(count));
-  if (count == 0) return;
   std::memcpy(stored.data(), file.data() + unit.data_offset,
               static_cast<size_t>(count * itemsize(unit.stored)));
   decode_fits_elements(unit, unit.is_scaled() ? values.data() : stored.data(), stored.data(),
@@ -103,10 +147,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Input settings = {data + 1, kSettings - 1};
   const Input file = {data + kSettings, size - kSettings};
   try {
-    switch (data[0] % 3) {
+    switch (data[0] % 4) {
       case 0: run_npy(settings, file); break;
       case 1: run_lz4(settings, file); break;
-      default: run_fits(settings, file);
+      case 2: run_fits(settings, file); break;
+      default: run_tile(settings, file);
     }
   } catch (const Error& e) {
     EXPECT(e.kind() == ErrorKind::kData || e.kind() == ErrorKind::kUnsupported);

@@ -7,23 +7,12 @@ import numpy as np
 import pytest
 from helpers.array_readers import assert_equal, read, read_in_dali
 from helpers.cases import check_each, for_each
+from helpers.fits_tiles import BITPIX, BLOCK, big_endian, card, header, pad
 
 from torchdali import types
 from torchdali.errors import DataError, UnsupportedError
 
 OP = "experimental.readers.fits"
-BITPIX = {"u1": 8, "i2": 16, "i4": 32, "i8": 64, "f4": -32, "f8": -64}
-BLOCK = 2880
-
-
-def card(keyword, value):
-    text = {True: "T", False: "F"}.get(value, value) if isinstance(value, bool) else value
-    text = f"'{text:<8}'" if isinstance(value, str) else f"{text:>20}"
-    return f"{keyword:<8}= {text}".ljust(80).encode()
-
-
-def pad(data, filler=b"\0"):
-    return data + filler * (-len(data) % BLOCK)
 
 
 def unit(array=None, primary=False, kind="IMAGE", **cards):
@@ -36,10 +25,7 @@ def unit(array=None, primary=False, kind="IMAGE", **cards):
     if not primary:
         first |= {"PCOUNT": 0, "GCOUNT": 1}
     cards = {**first, **cards}
-    header = b"".join(card(k, v) for k, v in cards.items() if v is not None)
-    header += b"COMMENT = 'no value'".ljust(80) + b"END".ljust(80)
-    data = b"" if array is None else array.astype(array.dtype.newbyteorder(">")).tobytes()
-    return pad(header, b" ") + pad(data)
+    return header(cards) + pad(b"" if array is None else big_endian(array))
 
 
 def write_images(folder):
@@ -180,8 +166,8 @@ FIRST = unit(primary=True)
         (FIRST + unit(), {}, DataError, "HDU 2 has no data"),
         (FIRST + unit(I2, kind="BINTABLE"), {}, DataError, "has the type BINTABLE"),
         (
-            FIRST + unit(I2, kind="BINTABLE", ZIMAGE=True, ZCMPTYPE="RICE_1"),
-            {}, UnsupportedError, "image compressed by RICE_1",
+            FIRST + unit(I2, kind="BINTABLE", ZIMAGE=True, ZCMPTYPE="PLIO_1"),
+            {}, UnsupportedError, "image compressed by PLIO_1",
         ),
         (FIRST + unit(I2, BITPIX=12), {}, DataError, "BITPIX of HDU 2 is 12"),
         (FIRST + unit(I2, BITPIX=None), {}, DataError, 'BITPIX of HDU 2 is ""'),

@@ -40,9 +40,6 @@ class FitsReader final : public ArrayReader {
                   const io::ReadAt& read) const {
     const auto place = static_cast<size_t>(output);
     const int64_t number = units_[place];
-    TORCHDALI_CHECK_KIND(kUnsupported, unit.compression.empty(), "HDU ", number,
-                         " is an image compressed by ", unit.compression,
-                         ", which is not supported", to_fix("decompress the files with funpack"));
     TORCHDALI_CHECK_KIND(kData, unit.is_image(), "HDU ", number, " has the type ", unit.kind,
                          ", expected an image", to_fix("choose another with `hdu_indices`"));
     TORCHDALI_CHECK_KIND(kData, unit.shape.ndim() > 0, "HDU ", number, " has no data",
@@ -52,14 +49,26 @@ class FitsReader final : public ArrayReader {
                          " has elements of ", dtype_name(dtype), ", `dtypes` has ",
                          dtypes_.empty() ? "" : dtype_name(dtypes_[place]),
                          to_fix("leave out `dtypes`, and use fn.cast"));
+    if (unit.tiles) {
+      void *values = nullptr, *elements = nullptr;
+      io::read_fits_tiles(*unit.tiles, read, [&] {
+        values = ctx.output(output, dtype, unit.shape).data;
+        return elements = unit.is_scaled() ? scratch_for(ctx, unit) : values;
+      });
+      io::scale_fits_elements(unit, values, elements, unit.shape.volume());
+      return;
+    }
     const SampleView& out = ctx.output(output, dtype, unit.shape);
-    const int64_t count = out.volume(), stored = itemsize(unit.stored);
+    const int64_t count = out.volume();
     if (count == 0) return;
-    void* elements = out.data;
-    if (unit.is_scaled())
-      elements = ctx.scratch<uint8_t>(static_cast<size_t>(count * stored)).data();
-    read(elements, count * stored, unit.data_offset);
+    void* elements = unit.is_scaled() ? scratch_for(ctx, unit) : out.data;
+    read(elements, count * itemsize(unit.stored), unit.data_offset);
     io::decode_fits_elements(unit, out.data, elements, count);
+  }
+  // Memory for the elements of an image before they are scaled.
+  static void* scratch_for(SampleContext& ctx, const io::FitsUnit& unit) {
+    const int64_t bytes = unit.shape.volume() * itemsize(unit.stored);
+    return ctx.scratch<uint8_t>(static_cast<size_t>(bytes)).data();
   }
 
   std::vector<int64_t> units_;
@@ -70,8 +79,9 @@ TORCHDALI_OPERATOR("experimental.readers.fits")
     .doc(
         "Reads images from FITS files: the image HDUs `hdu_indices` of each file, one output for "
         "each. Values are scaled by BSCALE and BZERO; their type is the smallest that holds the "
-        "scaled values of all elements, by the rules of CFITSIO. BLANK has no effect. Compressed "
-        "images are not supported.\n\n"
+        "scaled values of all elements, by the rules of CFITSIO. BLANK has no effect. Tables "
+        "with an image that is compressed by RICE_1, GZIP_1, GZIP_2 or NOCOMPRESS count as images; "
+        "what ZBLANK marks is NaN.\n\n"
         "The files come from `file_root`, a folder; from `file_list`, a text file of paths; or "
         "from `files`, paths given here.")
     .output("data", "An image, in C order (NAXIS1 is the last axis), without a layout.")
@@ -83,7 +93,7 @@ TORCHDALI_OPERATOR("experimental.readers.fits")
     .optional_arg("dtypes", ArgType::kDTypeVec,
                   "Element types of the outputs, one for each; other types are an error. By "
                   "default those of the files.")
-    .lacks("compressed images")
+    .lacks("images compressed by HCOMPRESS_1 and PLIO_1")
     .with([](SchemaBuilder& schema) { array_reader_args(schema, "*.fits"); })
     .cpu<FitsReader>();
 
