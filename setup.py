@@ -83,6 +83,7 @@ class Codec(NamedTuple):
 CODECS = (
     Codec("libjpeg", "TORCHDALI_HAVE_JPEG", "libjpeg-dev (libjpeg-turbo)"),
     Codec("libpng", "TORCHDALI_HAVE_PNG", "libpng-dev"),
+    Codec("zlib", "TORCHDALI_HAVE_ZLIB", "zlib1g-dev"),
     # From 4.5 on, errors can be told apart by image.
     Codec("libtiff-4 >= 4.5", "TORCHDALI_HAVE_TIFF", "libtiff-dev (4.5 or newer)"),
     Codec("libwebp", "TORCHDALI_HAVE_WEBP", "libwebp-dev"),

@@ -189,6 +189,7 @@ def test_without_codecs_the_engine_builds_and_reports_the_missing_package(tmp_pa
     assert f"built in; {rest}: install libjpeg-dev, rebuild" in report.stdout
     for name, package in [
         ("PNG", "libpng-dev"),
+        ("gzip in FITS", "zlib1g-dev"),
         ("TIFF", "libtiff-dev (4.5 or newer)"),
         ("WebP", "libwebp-dev"),
         ("JPEG 2000", "libopenjp2-7-dev (2.5 or newer)"),

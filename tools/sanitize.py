@@ -51,6 +51,7 @@ LIBRARIES = {
     "jpeg": "TORCHDALI_HAVE_JPEG",
     "libpng": "TORCHDALI_HAVE_PNG",
     "png": "TORCHDALI_HAVE_PNG",
+    "zlib": "TORCHDALI_HAVE_ZLIB",
     "libtiff-4": "TORCHDALI_HAVE_TIFF",
     "libwebp": "TORCHDALI_HAVE_WEBP",
     "libopenjp2": "TORCHDALI_HAVE_OPENJPEG",

@@ -10,6 +10,9 @@
 #ifdef TORCHDALI_HAVE_PNG
 #include <png.h>
 #endif
+#ifdef TORCHDALI_HAVE_ZLIB
+#include <zlib.h>
+#endif
 #ifdef TORCHDALI_HAVE_TIFF
 #include <tiffvers.h>
 #endif
@@ -50,6 +53,11 @@ constexpr Codec kCodecs[] = {
 #endif
     {"BMP", "built in", "", ""},
     {"PNM", "built in", "", ""},
+#ifdef TORCHDALI_HAVE_ZLIB
+    {"gzip in FITS", "zlib " ZLIB_VERSION, "", ""},
+#else
+    {"gzip in FITS", "", "", "zlib1g-dev"},
+#endif
 #ifdef TORCHDALI_HAVE_TIFF
     {"TIFF", first_line(TIFFLIB_VERSION_STR), "", ""},
 #else

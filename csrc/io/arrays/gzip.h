@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gzip files in memory whose size is known. Formats: RFC 1951 (DEFLATE) and RFC 1952 (gzip).
+// Gzip files in memory whose size is known, through zlib.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace torchdali::io {
 inline constexpr int64_t kMaxGzipRatio = 1032;
 
 // Decompresses the first member of `in`, which must fill `out`. Raises kData if it is damaged or
-// has another size. What follows it is ignored.
+// has another size, kUnsupported without zlib. What follows it is ignored.
 void decompress_gzip(std::span<const uint8_t> in, std::span<uint8_t> out);
 
 }  // namespace torchdali::io

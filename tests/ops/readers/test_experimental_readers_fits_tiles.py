@@ -108,8 +108,8 @@ def test_gzip_headers_are_passed_over(tmp_path):
 
     def change(_, data):
         flags = 2 | 4 | 8 | 16  # checksum, extra field, name, comment
-        begin = data[:3] + bytes([flags]) + data[4:10]
-        return begin + b"\4\0extr" + b"a name\0" + b"\0" + b"\1\2" + data[10:] + b"more"
+        head = data[:3] + bytes([flags]) + data[4:10] + b"\4\0extr" + b"a name\0" + b"\0"
+        return head + zlib.crc32(head).to_bytes(4, "little")[:2] + data[10:] + b"more"
 
     unit = compressed_unit(image, "GZIP_1", change=change)
     assert_equal(read(OP, **save(tmp_path, unit))[0], [image])
