@@ -76,24 +76,21 @@ def find(tool: str) -> str:
     raise SystemExit(f"fuzz_jpeg.py: needs {tool} (Debian, Ubuntu: apt install clang llvm)")
 
 
-def sources_of(target: Target) -> list[str]:
-    """Returns the source files of a target."""
-    return [str(path) for path in programs(target.source, "address")[0].sources]
-
-
 def build(compiler: str, target: Target, name: str, flags: Iterable[str]) -> Path:
     """Compiles a fuzz target; returns the program."""
     name = f"{target.source.stem.removesuffix('_fuzz')}_{name}"
     # -O2, because the number of inputs per second matters here.
-    command = [compiler, *COMMON, "-O2", *flags, *sources_of(target), "-o", str(BUILD / name)]
-    subprocess.run(command, cwd=ROOT, check=True)
+    program = programs(target.source, "address")[0]
+    sources = [str(path) for path in program.sources]
+    command = [compiler, *COMMON, "-O2", *flags, *program.cflags, *sources, *program.libs]
+    subprocess.run([*command, "-o", str(BUILD / name)], cwd=ROOT, check=True)
     return BUILD / name
 
 
 def make_seeds(folder: Path) -> None:
     """Writes files of every kind that the decoder supports."""
     program = BUILD / "jpeg_seeds"
-    cflags, libs = pkg_config("--cflags", "jpeg"), pkg_config("--libs", "jpeg")
+    cflags, libs = pkg_config("--cflags", "libjpeg"), pkg_config("--libs", "libjpeg")
     compiler = os.environ.get("CXX", "g++")
     command = [compiler, *COMMON, *cflags, str(SEEDS), *libs, "-o", str(program)]
     subprocess.run(command, cwd=ROOT, check=True)
@@ -146,7 +143,10 @@ def report_coverage(compiler: str, target: Target, folder: Path) -> None:
     merge = [find("llvm-profdata"), "merge", "-sparse", str(raw), "-o", str(data)]
     subprocess.run(merge, check=True)
     # The headers with code are not in the list of sources.
-    files = [*sources_of(target), *map(str, (ROOT / "csrc/kernels/jpeg").glob("jpeg_gpu.h"))]
+    files = [
+        *map(str, programs(target.source, "address")[0].sources),
+        *map(str, (ROOT / "csrc/kernels/jpeg").glob("jpeg_gpu.h")),
+    ]
     measured = [p for p in files if str(Path(p).relative_to(ROOT)).startswith(target.measured)]
     measured = [p for p in measured if not p.endswith("choice.cpp")]  # not part of the target
     report = [find("llvm-cov"), "report", str(program), f"-instr-profile={data}", *measured]

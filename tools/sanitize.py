@@ -48,9 +48,7 @@ COMMON += ["-isystem", str(TORCH / "include")]
 # The same macros as in setup.py.
 LIBRARIES = {
     "libjpeg": "TORCHDALI_HAVE_JPEG",
-    "jpeg": "TORCHDALI_HAVE_JPEG",
     "libpng": "TORCHDALI_HAVE_PNG",
-    "png": "TORCHDALI_HAVE_PNG",
     "zlib": "TORCHDALI_HAVE_ZLIB",
     "libtiff-4": "TORCHDALI_HAVE_TIFF",
     "libwebp": "TORCHDALI_HAVE_WEBP",
@@ -80,7 +78,6 @@ class Program:
 
 def pkg_config(option: str, name: str) -> list[str]:
     """Returns the flags of a library that the program needs."""
-    name = name if name.startswith("lib") else f"lib{name}"
     program = os.environ.get("PKG_CONFIG", "pkg-config")
     found = subprocess.run([program, option, name], capture_output=True, text=True, check=True)
     return found.stdout.split()

@@ -3,7 +3,7 @@
 // which a region is then read, LZ4 blocks, FITS files, compressed tiles of their images. Whatever
 // the bytes, it returns.
 // sources: csrc/io/arrays/*.cpp
-// libs: zlib
+// optional: zlib
 #include <algorithm>
 #include <cstring>
 #include <string_view>

@@ -29,8 +29,8 @@ class GzipStream {
   GzipStream(const GzipStream&) = delete;
   GzipStream& operator=(const GzipStream&) = delete;
 
-  // Returns zlib's last answer; `out` becomes what was not filled.
-  int run(std::span<const uint8_t> in, std::span<uint8_t>& out) {
+  // Returns zlib's last answer; `in` and `out` become what was not used.
+  int run(std::span<const uint8_t>& in, std::span<uint8_t>& out) {
     for (;;) {
       stream_.next_in = in.data();
       stream_.avail_in = limited(in.size());
@@ -42,7 +42,7 @@ class GzipStream {
       if (answer != Z_OK) return answer;
     }
   }
-  const char* message() const { return stream_.msg == nullptr ? "it is truncated" : stream_.msg; }
+  const char* message() const { return stream_.msg == nullptr ? "" : stream_.msg; }
 
  private:
   static uInt limited(size_t size) {
@@ -60,9 +60,10 @@ void decompress_gzip(std::span<const uint8_t> in, std::span<uint8_t> out) {
   if (out.empty()) out = {&more, 0};
   const int answer = stream.run(in, out);
   TORCHDALI_CHECK_KIND(kRuntime, answer != Z_MEM_ERROR, "zlib is out of memory");
-  TORCHDALI_CHECK_KIND(kData, answer == Z_STREAM_END || !out.empty() || answer != Z_BUF_ERROR,
-                       "the gzip data has more than the expected ", expected,
-                       " bytes, or is truncated");
+  if (answer == Z_BUF_ERROR) {
+    TORCHDALI_CHECK_KIND(kData, !in.empty(), "the gzip data is truncated");
+    raise(ErrorKind::kData, "the gzip data has more than the expected ", expected, " bytes");
+  }
   TORCHDALI_CHECK_KIND(kData, answer == Z_STREAM_END,
                        "the gzip data is damaged: ", stream.message());
   TORCHDALI_CHECK_KIND(kData, out.empty(), "the gzip data has ", expected - out.size(),
