@@ -94,6 +94,8 @@ bool Mapping::replace_page(const void* address) const {
 
 bool Mapping::read(int64_t offset, int64_t count,
                    const std::function<void(std::span<const uint8_t>)>& use) const {
+  // The file may have become shorter before it was opened.
+  if (offset < 0 || count < 0 || count > size_ - offset) return false;
   if (!intact_ || !has_handler()) return false;
   // The rest of a page after the end of a truncated file reads as zeros, without a signal.
   const auto still_there = [this, end = offset + count] {

@@ -21,9 +21,10 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  // Calls use(bytes) with the bytes [offset, offset + count), which are within `size`. They are
-  // valid during the call. Returns false if it was not called, or if not all bytes could be read:
-  // then whatever it did is worthless, including an exception, and the file is to be read.
+  // Calls use(bytes) with the bytes [offset, offset + count), which are valid during the call.
+  // Returns false if it was not called, because they are not all in the mapping, or if they could
+  // not be read: then whatever it did is worthless, including an exception, and the file is to be
+  // read.
   bool read(int64_t offset, int64_t count,
             const std::function<void(std::span<const uint8_t>)>& use) const;
 
