@@ -167,6 +167,17 @@ void test_without_the_handler_nothing_is_read(const fs::path& folder) {
   EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+void test_a_thread_that_blocks_the_signal_reads_nothing(const fs::path& folder) {
+  const File file(write(folder / "blocked"));
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // threads inherit it
+  bool used = true;
+  std::thread([&] { used = file.mapping()->read(0, 10, sum); }).join();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT(!used);
+}
+
 void test_an_empty_file_is_not_mapped(const fs::path& folder) {
   std::ofstream(folder / "empty").flush();
   EXPECT(File(folder / "empty").mapping() == nullptr);
@@ -187,6 +198,7 @@ int main() {
   test_a_truncated_file_is_not_read(folder);
   test_exceptions_about_missing_bytes_do_not_pass(folder);
   test_threads_lose_a_file_together(folder);
+  test_a_thread_that_blocks_the_signal_reads_nothing(folder);
   test_an_empty_file_is_not_mapped(folder);
   fs::remove_all(folder);
   return 0;

@@ -57,6 +57,17 @@ bool has_handler() {
          action.sa_sigaction == on_bus_error;
 }
 
+// False if the thread has blocked the signal, as threads of some servers have: its handler would
+// not be called. Threads of the engine inherit that when they are made.
+bool takes_signal() {
+  static thread_local const bool takes = [] {
+    sigset_t blocked;
+    return ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 &&
+           ::sigismember(&blocked, SIGBUS) == 0;
+  }();
+  return takes;
+}
+
 // While it exists, the thread reads a mapping.
 class MappedAccess {
  public:
@@ -96,7 +107,7 @@ bool Mapping::read(int64_t offset, int64_t count,
                    const std::function<void(std::span<const uint8_t>)>& use) const {
   // The file may have become shorter before it was opened.
   if (offset < 0 || count < 0 || count > size_ - offset) return false;
-  if (!intact_ || !has_handler()) return false;
+  if (!intact_ || !takes_signal() || !has_handler()) return false;
   // The rest of a page after the end of a truncated file reads as zeros, without a signal.
   const auto still_there = [this, end = offset + count] {
     struct stat status;
