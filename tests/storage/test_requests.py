@@ -127,16 +127,16 @@ class Shelf:
     """A store of the user."""
 
     def __init__(self):
-        self.calls = 0
+        self.urls = []  # others than those of the test, if a reader of an earlier one still retries
 
     def size(self, url):
         return len(DATA)
 
     def read(self, url, start, end):
-        self.calls += 1
+        self.urls.append(url)
         if url.endswith("missing"):
             raise FileNotFoundError(url)
-        if self.calls == 1:
+        if self.urls.count(url) == 1:
             raise ConnectionResetError("lost")
         return memoryview(DATA)[start:end]
 
@@ -149,7 +149,7 @@ def test_objects_of_the_user_are_stores():
     storage.configure(backend=shelf, retries=1)
     assert storage.read("shelf://x") == DATA
     assert storage.read("shelf://x", 7, 9) == DATA[7:16]
-    assert shelf.calls == 3
+    assert shelf.urls.count("shelf://x") == 3
     assert storage.list("shelf://x") == ["shelf://x/a", "shelf://x/b"]
     with pytest.raises(FileError, match="no such object"):
         storage.read("shelf://missing")
