@@ -69,6 +69,7 @@ have_compiler || die "${CXX:-c++} is not a C++20 compiler (Debian: g++)"
 have_library libjpeg || say "libjpeg not found: this build will lack some JPEG formats (Debian: libjpeg-dev)"
 lacks() { say "$1 not found: this build will not decode $2 (Debian: $3)"; }
 have_library libpng || lacks libpng PNG libpng-dev
+have_library zlib || lacks zlib "FITS images compressed by gzip" zlib1g-dev
 have_library "libtiff-4 >= 4.5" || lacks "libtiff 4.5" TIFF libtiff-dev
 have_library libwebp || lacks libwebp WebP libwebp-dev
 have_library "libopenjp2 >= 2.5" || lacks "OpenJPEG 2.5" "JPEG 2000" libopenjp2-7-dev

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +39,10 @@ def run_until_mapped(read, path, **options):
 
     pipe = define()
     pipe.build()
-    run(pipe, 100)
+    for _ in range(100):  # reads may wait for other processes
+        run(pipe, 100)
+        if is_mapped(Path(path)):
+            break
     return pipe
 
 
@@ -56,6 +61,10 @@ def test_files_are_mapped_while_their_reader_exists(container, tmp_path):
     pipe = run_until_mapped(read, tmp_path / name)
     assert is_mapped(tmp_path / name)
     del pipe
+    gc.collect()
+    end = time.monotonic() + 10  # threads that read ahead end on their own
+    while is_mapped(tmp_path / name) and time.monotonic() < end:
+        time.sleep(0.01)
     assert not is_mapped(tmp_path / name)
 
 
@@ -111,9 +120,12 @@ def define():
     return fn.readers.webdataset(paths=[{path!r}], ext=["x"])
 
 pipe = define()
-for _ in range(100):
+for _ in range(10_000):
     pipe.run()
-assert {path!r} in open("/proc/self/maps").read()
+    if {path!r} in open("/proc/self/maps").read():
+        break
+else:
+    raise AssertionError("not mapped")
 faulthandler.enable()
 os.truncate({path!r}, 1000)
 try:

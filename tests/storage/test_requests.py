@@ -127,7 +127,7 @@ class Shelf:
     """A store of the user."""
 
     def __init__(self):
-        self.urls = []  # others than those of the test, if a reader of an earlier one still retries
+        self.urls = []  # a reader of an earlier test may still retry
 
     def size(self, url):
         return len(DATA)

@@ -56,7 +56,7 @@ class GzipStream {
 void decompress_gzip(std::span<const uint8_t> in, std::span<uint8_t> out) {
   const size_t expected = out.size();
   GzipStream stream;
-  uint8_t more = 0;  // zlib wants a pointer, also to nothing
+  uint8_t more = 0;  // zlib refuses a null pointer, even for no bytes
   if (out.empty()) out = {&more, 0};
   const int answer = stream.run(in, out);
   TORCHDALI_CHECK_KIND(kRuntime, answer != Z_MEM_ERROR, "zlib is out of memory");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading local files with open/fstat/pread, or in memory.
+// Reading local files with open/fstat/pread, or mapped into memory.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 namespace torchdali::io {
 namespace {
 
-// Of the mapping that the thread reads. Not thread_local, because the first access of a thread to
-// such a variable may allocate memory, which a signal handler must not.
+// Key of the mapping that a thread is reading. Not a thread_local variable: a thread's first access
+// to one may allocate memory, which is not allowed in a signal handler.
 pthread_key_t read_now;
 
 struct sigaction handler_before;
@@ -103,11 +103,13 @@ bool Mapping::replace_page(const void* address) const {
   return ::mmap(page, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page;
 }
 
+bool Mapping::usable() const { return intact_ && takes_signal() && has_handler(); }
+
 bool Mapping::read(int64_t offset, int64_t count,
                    const std::function<void(std::span<const uint8_t>)>& use) const {
   // The file may have become shorter before it was opened.
   if (offset < 0 || count < 0 || count > size_ - offset) return false;
-  if (!intact_ || !takes_signal() || !has_handler()) return false;
+  if (!usable()) return false;
   // The rest of a page after the end of a truncated file reads as zeros, without a signal.
   const auto still_there = [this, end = offset + count] {
     struct stat status;

@@ -21,6 +21,8 @@ class Mapping {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
+  // Whether the calling thread may read the mapping. Otherwise parts of the file are to be read.
+  bool usable() const;
   // Calls use(bytes) with the bytes [offset, offset + count), which are valid during the call.
   // Returns false if it was not called, because they are not all in the mapping, or if they could
   // not be read: then whatever it did is worthless, including an exception, and the file is to be

@@ -199,7 +199,9 @@ SampleBytes Reader::sample_bytes(const SampleContext& ctx, const io::ReadRequest
   bytes.offset_ = request.offset;
   bytes.size_ = request.size;
   // While reads wait for a disk, larger ones than those of page faults are better.
-  if (maps_ && !ahead_.active()) bytes.mapping_ = bytes.file_->mapping();
+  const io::Mapping* mapping = maps_ && !ahead_.active() ? bytes.file_->mapping() : nullptr;
+  // Otherwise a region of an array would be cut out of a copy of the whole file.
+  if (mapping != nullptr && mapping->usable()) bytes.mapping_ = mapping;
   return bytes;
 }
 
