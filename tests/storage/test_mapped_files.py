@@ -69,9 +69,10 @@ def test_files_are_mapped_while_their_reader_exists(container, tmp_path):
 
 
 def test_files_need_not_be_mapped(tmp_path):
-    path = write_tar(tmp_path / "a.tar", {f"{i}.x": bytes([i]) * 5000 for i in range(8)})
     outputs = []
     for dont_use_mmap in (False, True):
+        path = tmp_path / f"{dont_use_mmap}.tar"
+        write_tar(path, {f"{i}.x": bytes([i]) * 5000 for i in range(8)})
         pipe = run_until_mapped(
             lambda path, value=dont_use_mmap: fn.readers.webdataset(
                 paths=[path], ext=["x"], dont_use_mmap=value
@@ -79,7 +80,7 @@ def test_files_need_not_be_mapped(tmp_path):
             path,
         )
         outputs.append([sample.tolist() for sample in pipe.run()[0].as_torch_list()])
-        assert is_mapped(Path(path)) != dont_use_mmap
+        assert is_mapped(path) != dont_use_mmap
     assert outputs[0] == outputs[1]
 
 
