@@ -72,12 +72,14 @@ class BatchContext {
   virtual gpu::Device& device() const = 0;
   // Whether the outputs are no longer wanted: prepare_batch() may throw to end early.
   virtual bool cancelled() const = 0;
-  uint64_t seed() const { return seed_; }
+  uint64_t seed() const { return seed_of_run(seeds_, seed_); }
+  std::span<const uint64_t> seeds() const { return seeds_; }
 
  protected:
   std::vector<std::span<const SampleView>> inputs_;  // [input][index in the batch]
   std::vector<int> samples_;
   uint64_t seed_ = 0;
+  std::span<const uint64_t> seeds_;  // of the run
   int batch_size_ = 0;
 };
 

@@ -24,6 +24,11 @@ inline void check_layout(const Layout& layout, const Shape& shape) {
                        " does not fit a tensor of ", shape.ndim(), " dimensions, ", shape);
 }
 
+// The seed of an operator in a run: its own, or, if the run brings seeds, the one with that index.
+inline uint64_t seed_of_run(std::span<const uint64_t> seeds, uint64_t seed) {
+  return seeds.empty() ? seed : seeds[seed];
+}
+
 // Allocates memory for the current sample. Implemented by the executor.
 class SampleMemory {
  public:
@@ -104,7 +109,7 @@ class SampleContext {
   uint64_t sample_id() const { return sample_id_; }
   // The random values of this sample. Every call starts from the first one; operators with equal
   // seeds draw equal values.
-  RandomStream random() const { return {seed_, sample_id_}; }
+  RandomStream random() const { return {seed_of_run(seeds_, seed_), sample_id_}; }
 
   // The origin of the sample (a path, a key) for errors; "" if unknown.
   std::string_view source_name() const {
@@ -138,6 +143,7 @@ class SampleContext {
   BatchState* state_ = nullptr;
   uint64_t sample_id_ = 0;
   uint64_t seed_ = 0;
+  std::span<const uint64_t> seeds_;  // of the run
   int index_in_batch_ = 0;
   int batch_size_ = 0;
 };

@@ -78,6 +78,12 @@ nb::tuple to_output(const Executor& executor, const IterationData& iteration, in
   return nb::make_tuple(select_rows(to_object(external), rows), layout.str(), names);
 }
 
+nb::list list_of(const nb::object& one) {
+  nb::list list;
+  list.append(one);
+  return list;
+}
+
 std::map<int, Error> to_errors(const PyExecutor::Failed& failed) {
   std::map<int, Error> errors;
   for (const auto& [sample, failure] : failed) {
@@ -112,11 +118,14 @@ class PyExecutor::WithoutGil {
 PyExecutor::PyExecutor(const nb::list& nodes, const nb::list& outputs, int batch_size,
                        int num_threads, bool set_affinity, bool memory_stats, bool fuse,
                        const PyExecutor* workers, const PyDevice* device, int gpu_depth,
-                       bool guess_layouts, const std::string& on_error) {
+                       bool guess_layouts, const std::string& on_error, bool inline_only,
+                       int kept_storages) {
   Graph graph = to_graph(nodes, outputs);
   for (Node& node : graph.nodes) node.guesses_layouts = guess_layouts;
   const ExecutorOptions options{.max_batch_size = batch_size,
                                 .num_threads = num_threads,
+                                .inline_only = inline_only,
+                                .kept_storages = kept_storages,
                                 .set_affinity = set_affinity,
                                 .fuse = fuse && fusion_enabled(),
                                 .memory_stats = memory_stats,
@@ -172,20 +181,62 @@ void PyExecutor::skip() {
   if (!more) throw nb::stop_iteration();
 }
 
-nb::list PyExecutor::wait() {
+std::shared_ptr<const IterationData> PyExecutor::next_iteration() {
   TORCHDALI_CHECK_KIND(kRuntime, executor().pending() > 0, "no iteration is scheduled");
-  const std::shared_ptr<Executor> kept = executor_;
-  Executor& e = *kept;
-  std::shared_ptr<const IterationData> iteration;
-  while (iteration == nullptr) {
+  const std::shared_ptr<Executor> e = executor_;
+  while (true) {
+    std::shared_ptr<const IterationData> iteration;
     {
       const WithoutGil without_gil(*this);
-      iteration = e.wait(kSignalPeriod);
+      iteration = e->wait(kSignalPeriod);
     }
-    if (iteration != nullptr) break;
+    if (iteration != nullptr) return iteration;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     (void)executor();  // another thread or a signal handler may have closed it
   }
+}
+
+nb::list PyExecutor::run(const std::vector<Input>& inputs, int batch_size,
+                         std::vector<uint64_t> seeds, bool single) {
+  Executor& e = executor();
+  const std::shared_ptr<Executor> kept = executor_;
+  std::vector<FedBatch> batches;
+  batches.reserve(inputs.size());
+  for (const auto& [name, data, layout] : inputs)
+    batches.push_back(
+        {name,
+         to_external_batch(nb::isinstance<nb::list>(data) ? data : list_of(data), layout, {}),
+         {}});
+  std::shared_ptr<const IterationData> iteration;
+  {
+    const WithoutGil without_gil(*this);
+    iteration = e.run(std::move(batches), batch_size, std::move(seeds));
+  }
+  if (iteration == nullptr) {
+    try {
+      iteration = next_iteration();
+    } catch (nb::python_error&) {  // Ctrl-C
+      e.cancel();
+      throw;
+    }
+    e.settle();
+  }
+  release_dropped();
+  e.hand_over(*iteration);
+  nb::list outputs;
+  for (int i = 0; i < e.num_outputs(); ++i) {
+    const Batch* batch = e.output(*iteration, i);
+    const std::optional<BatchTensor> dense = single ? batch->tensor(0) : batch->dense();
+    const nb::object data = dense ? to_tensor(*dense) : nb::object(to_tensors(*batch));
+    outputs.append(nb::make_tuple(data, batch->layout().str()));
+  }
+  return outputs;
+}
+
+nb::list PyExecutor::wait() {
+  const std::shared_ptr<const IterationData> iteration = next_iteration();
+  const std::shared_ptr<Executor> kept = executor_;
+  Executor& e = *kept;
   release_dropped();
   e.hand_over(*iteration);
   bad_samples_ = nb::none();

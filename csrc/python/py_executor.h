@@ -32,8 +32,8 @@ class PyExecutor {
  public:
   PyExecutor(const nb::list& nodes, const nb::list& outputs, int batch_size, int num_threads,
              bool set_affinity, bool memory_stats, bool fuse, const PyExecutor* workers,
-             const PyDevice* device, int gpu_depth, bool guess_layouts,
-             const std::string& on_error);
+             const PyDevice* device, int gpu_depth, bool guess_layouts, const std::string& on_error,
+             bool inline_only, int kept_storages);
   PyExecutor(const PyExecutor&) = delete;
   PyExecutor& operator=(const PyExecutor&) = delete;
   ~PyExecutor();
@@ -46,6 +46,12 @@ class PyExecutor {
   // Raises StopIteration at the end of the data. As Executor::schedule(), it takes the data of all
   // sources or of none.
   void schedule(const std::vector<Fed>& fed, std::vector<uint64_t> sample_ids);
+  // The name of an external source, its data and layout. The data is a list, or a sample.
+  using Input = std::tuple<std::string, nb::object, std::string>;
+  // Executor::run(). Returns a list with (data, layout) of each output. The data is a tensor whose
+  // first axis is the samples, or a list of tensors; for `single`, the tensor of the sample.
+  nb::list run(const std::vector<Input>& inputs, int batch_size, std::vector<uint64_t> seeds,
+               bool single);
   // Raises StopIteration at the end of the data.
   void skip();
   int64_t begun() { return executor().begun(); }
@@ -85,6 +91,8 @@ class PyExecutor {
 
  private:
   class WithoutGil;
+  // Waits for the oldest iteration that is scheduled.
+  std::shared_ptr<const IterationData> next_iteration();
   // Raises if the executor cannot be used: closed, in a forked child, or on one of its workers.
   Executor& executor() const;
 

@@ -21,6 +21,7 @@ class UnfusedChain::Stage final : public BatchContext, private SampleMemory {
         positions_(chain.samples_),
         is_last_(&member == &chain.members_.back()) {
     seed_ = member.seed;
+    seeds_ = whole_.seeds();
     batch_size_ = whole_.batch_size();
     made.resize(taken_.size());
     for (const int k : chain.samples_) samples_.push_back(whole_.index_in_batch(k));

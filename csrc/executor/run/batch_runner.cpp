@@ -18,6 +18,7 @@ class StepContext final : public BatchContext, private SampleMemory {
               gpu::Device* device)
       : plan_(plan), step_(step), iteration_(iteration), device_(device) {
     seed_ = step.seed;
+    seeds_ = iteration.seeds;
     batch_size_ = iteration.batch_size;
     for (int slot : step.inputs) inputs_.emplace_back(kept(slot));
     for (int sample = 0; sample < batch_size_; ++sample)
@@ -125,6 +126,7 @@ class StepContext final : public BatchContext, private SampleMemory {
     ctx_.batch_size_ = batch_size_;
     ctx_.sample_id_ = iteration_.sample_id(sample);
     ctx_.seed_ = step_.seed;
+    ctx_.seeds_ = iteration_.seeds;
     ctx_.sources_ = step_.sources;
     ctx_.source_batches_ = iteration_.source_batches;
     ctx_.state_ = &state;

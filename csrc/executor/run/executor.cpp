@@ -23,9 +23,6 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-// Storages that are pooled per batch: enough for the iterations in flight and a few more.
-constexpr size_t kKeptStorages = 6;
-
 ExecutionPlan prepare(Graph graph, const ExecutorOptions& options) {
   TORCHDALI_CHECK(options.max_batch_size > 0, "`batch_size` must be positive, got ",
                   options.max_batch_size);
@@ -85,7 +82,8 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
   TORCHDALI_CHECK_KIND(kUnsupported, plan_.last_device_stage < 0 || options.device != nullptr,
                        "the pipeline has operators on the GPU, and there is none");
   for (const MemoryKind kind : plan_.memory_kinds)
-    pools_.push_back(std::make_shared<StoragePool>(kKeptStorages, kind, options.device.get()));
+    pools_.push_back(std::make_shared<StoragePool>(static_cast<size_t>(options.kept_storages), kind,
+                                                   options.device.get()));
   for (int i = 0; i < options.num_threads; ++i)
     runners_.push_back(std::make_unique<SampleRunner>(plan_, meters_, i));
   std::vector<StageTraits> stages(1);
@@ -99,14 +97,18 @@ Executor::Executor(Graph graph, const ExecutorOptions& options, const Executor* 
   if (workers != nullptr) {
     TORCHDALI_ASSERT(workers->options_.num_threads == options.num_threads, "");
     scheduler_ = workers->scheduler_;
+    shares_scheduler_ = true;
     return;
   }
-  scheduler_ = std::make_shared<Scheduler>(
-      options.num_threads, options.set_affinity ? allowed_cpus() : std::vector<int>{});
+  scheduler_ =
+      std::make_shared<Scheduler>(options.inline_only ? 0 : options.num_threads,
+                                  options.set_affinity ? allowed_cpus() : std::vector<int>{});
 }
 
 // Other executors may share the scheduler, so its end cannot be relied on.
-Executor::~Executor() { scheduler_->cancel(); }
+Executor::~Executor() {
+  if (!has_no_jobs()) scheduler_->cancel();
+}
 
 std::vector<int> Executor::accept(const std::vector<FedBatch>& fed) {
   std::vector<int> nodes;
@@ -191,35 +193,69 @@ bool Executor::schedule(std::vector<FedBatch> fed, std::vector<uint64_t> sample_
   if (!get_source_batches(true)) return false;
   const std::shared_ptr<Iteration> iteration = std::move(next_);
   iteration->turn = begun_++;
-  iteration->batch_size =
-      sample_ids.empty() ? options_.max_batch_size : static_cast<int>(sample_ids.size());
-  set_batch_size(*iteration, nodes, fed);
-  for (size_t i = 0; i < nodes.size(); ++i)
-    add_failed(fed[i], plan_.graph.nodes[nodes[i]], iteration->batch_size, iteration->bad);
-  for (int n : plan_.sources)
-    if (sample_ids.empty()) sample_ids = std::move(iteration->source_batches[n]->sample_ids);
-  TORCHDALI_ASSERT(
-      sample_ids.empty() || static_cast<int>(sample_ids.size()) >= iteration->batch_size, "");
-  iteration->sample_ids = std::move(sample_ids);
+  begin(*iteration, nodes, fed, std::move(sample_ids));
   for (int n : plan_.sources) {
     const std::vector<uint32_t>& sizes = iteration->source_batches[n]->sizes;
     if (sizes.empty()) continue;
     iteration->start_largest_first(sizes);
     break;
   }
-  iteration->first_sample_id = next_sample_id_;
   iteration->number = scheduled_++;
   next_sample_id_ += iteration->batch_size;
-  for (const auto& pool : pools_)
-    iteration->batches.push_back(std::make_shared<Batch>(iteration->batch_size, pool));
-  if (!plan_.batch_stages.empty()) iteration->states.resize(plan_.graph.nodes.size());
-  iteration->kept.resize(plan_.kept_in.size());
-  for (auto& views : iteration->kept) views.resize(static_cast<size_t>(iteration->batch_size));
-  if (options_.memory_stats)
-    iteration->memory = std::vector<IterationMemory>(static_cast<size_t>(plan_.num_slots));
-  in_flight_.push_back(iteration);
-  scheduler_->submit(iteration, stages_, meters_.owner);
+  submit(iteration);
   return true;
+}
+
+void Executor::begin(Iteration& iteration, const std::vector<int>& nodes,
+                     const std::vector<FedBatch>& fed, std::vector<uint64_t> sample_ids) {
+  iteration.batch_size =
+      sample_ids.empty() ? options_.max_batch_size : static_cast<int>(sample_ids.size());
+  set_batch_size(iteration, nodes, fed);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    add_failed(fed[i], plan_.graph.nodes[nodes[i]], iteration.batch_size, iteration.bad);
+  for (int n : plan_.sources)
+    if (sample_ids.empty()) sample_ids = std::move(iteration.source_batches[n]->sample_ids);
+  TORCHDALI_ASSERT(
+      sample_ids.empty() || static_cast<int>(sample_ids.size()) >= iteration.batch_size, "");
+  iteration.sample_ids = std::move(sample_ids);
+  iteration.first_sample_id = next_sample_id_;
+  for (const auto& pool : pools_)
+    iteration.batches.push_back(std::make_shared<Batch>(iteration.batch_size, pool));
+  if (!plan_.batch_stages.empty()) iteration.states.resize(plan_.graph.nodes.size());
+  iteration.kept.resize(plan_.kept_in.size());
+  for (auto& views : iteration.kept) views.resize(static_cast<size_t>(iteration.batch_size));
+  if (options_.memory_stats)
+    iteration.memory = std::vector<IterationMemory>(static_cast<size_t>(plan_.num_slots));
+}
+
+void Executor::submit(std::shared_ptr<Iteration> iteration) {
+  in_flight_.push_back(iteration);
+  scheduler_->submit(std::move(iteration), stages_, meters_.owner);
+}
+
+std::shared_ptr<const IterationData> Executor::run(std::vector<FedBatch> fed, int batch_size,
+                                                   std::vector<uint64_t> seeds) {
+  const std::vector<int> nodes = accept(fed);
+  for (const int n : plan_.sources)
+    TORCHDALI_ASSERT(std::find(nodes.begin(), nodes.end(), n) != nodes.end(), n);
+  const auto iteration = std::make_shared<Iteration>(*this);
+  iteration->source_batches.resize(plan_.graph.nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i)
+    iteration->source_batches[nodes[i]] = std::move(fed[i].batch);
+  std::vector<uint64_t> sample_ids(static_cast<size_t>(batch_size));
+  std::iota(sample_ids.begin(), sample_ids.end(), 0);
+  begin(*iteration, nodes, fed, std::move(sample_ids));
+  iteration->seeds = std::move(seeds);
+  if (iteration->batch_size > 1 && scheduler_->num_threads() > 0) {
+    submit(iteration);
+    return nullptr;
+  }
+  for (int stage = 0; stage < stages_->size(); ++stage)
+    for (int task = 0, tasks = iteration->num_tasks(stage); task < tasks; ++task)
+      iteration->run(stage, task, 0);
+  for (const auto& batch : iteration->batches)
+    if (batch != nullptr) batch->finish();
+  return iteration;
 }
 
 bool Executor::skip() {
@@ -272,6 +308,7 @@ void Executor::settle() {
 int64_t Executor::oldest() const { return in_flight_.empty() ? -1 : in_flight_.front()->turn; }
 
 void Executor::cancel() {
+  if (has_no_jobs()) return;
   scheduler_->cancel();
   in_flight_.clear();
   held_ = nullptr;
@@ -313,44 +350,6 @@ void Executor::restore(const ExecutorState& state) {
   }
   taken_.iterations = state.iterations;
   taken_.samples = next_sample_id_ = state.samples;
-}
-
-void Executor::add_memory(const IterationData& iteration) {
-  for (int slot = 0; slot < plan_.num_slots; ++slot)
-    memory_[slot].raise_real(iteration.memory[slot].total, iteration.memory[slot].largest);
-  for (const Step& step : plan_.steps) {
-    for (size_t i = 0; i < step.outputs.size(); ++i) {
-      if (step.batches[i] < 0 || iteration.batches[step.batches[i]] == nullptr) continue;
-      const auto [total, largest] = iteration.batches[step.batches[i]]->reserved_bytes();
-      memory_[step.outputs[i]].raise_reserved(total, largest);
-    }
-  }
-}
-
-std::vector<OperatorMemory> Executor::memory_statistics() const {
-  std::vector<OperatorMemory> result;
-  if (!options_.memory_stats) return result;
-  for (const Step& step : plan_.steps) {
-    const Node& node = plan_.graph.nodes[step.node];
-    for (const auto& producer : node.producers) {
-      const OpSpec spec = make_spec(*producer, 1, 1, nullptr);
-      result.push_back(
-          {producer->name, std::vector<OutputMemory>(static_cast<size_t>(count_outputs(spec)))});
-    }
-    OperatorMemory& of_node = result.emplace_back(OperatorMemory{node.name, {}});
-    for (int slot : step.outputs) {
-      OutputMemory& memory = of_node.outputs.emplace_back(memory_[slot]);
-      for (const auto& runner : runners_) {  // 0 for values in a batch
-        memory.reserved += runner->largest_block(slot);
-        memory.max_reserved = std::max(memory.max_reserved, runner->largest_block(slot));
-      }
-    }
-  }
-  return result;
-}
-
-void Executor::release_unused_memory() {
-  for (const auto& pool : pools_) pool->release_unused();
 }
 
 void Executor::reset() {

@@ -23,6 +23,9 @@ namespace torchdali {
 struct ExecutorOptions {
   int max_batch_size = 1;
   int num_threads = 1;
+  bool inline_only = false;  // run() only, in the thread that calls it
+  // Storages of a batch that the user has let go, which are kept for the next ones.
+  int kept_storages = 6;               // for the iterations in flight and a few more
   bool set_affinity = false;           // bind workers to the CPUs that this process may use
   bool fuse = true;                    // docs/design/fusion.md
   bool memory_stats = false;           // collect memory_statistics()
@@ -58,6 +61,11 @@ class Executor {
   // the batch, for random values; without sources they also give its size. Empty: the ids continue
   // those of the iteration before.
   bool schedule(std::vector<FedBatch> fed = {}, std::vector<uint64_t> sample_ids = {});
+  // Runs one iteration of a plan whose sources are all external, which stands by itself: its
+  // samples have the ids 0, 1, ..., and `seeds` are IterationData::seeds. Returns null if the
+  // workers run it: wait() gets it then. Everything else runs in this thread.
+  std::shared_ptr<const IterationData> run(std::vector<FedBatch> fed, int batch_size,
+                                           std::vector<uint64_t> seeds);
   // Drops the next batch of all sources but external ones, because the data of an external source
   // could not be made. Returns false at the end of the data.
   bool skip();
@@ -96,7 +104,9 @@ class Executor {
   int pending() const { return scheduler_->pending() + static_cast<int>(holds_.load()); }
   void cancel();
   // As Scheduler::cancel(timeout).
-  bool cancel(std::chrono::milliseconds timeout) { return scheduler_->cancel(timeout); }
+  bool cancel(std::chrono::milliseconds timeout) {
+    return has_no_jobs() || scheduler_->cancel(timeout);
+  }
   bool on_worker() const { return scheduler_->on_worker(); }
   std::vector<std::thread::native_handle_type> threads() { return scheduler_->handles(); }
   void close() { scheduler_->close(); }
@@ -143,6 +153,13 @@ class Executor {
   // all samples of their batches in `fed` have failed.
   void set_batch_size(Iteration& iteration, const std::vector<int>& nodes,
                       const std::vector<FedBatch>& fed) const;
+  // Gives an iteration, which has its source batches, what it needs to run.
+  void begin(Iteration& iteration, const std::vector<int>& nodes, const std::vector<FedBatch>& fed,
+             std::vector<uint64_t> sample_ids);
+  void submit(std::shared_ptr<Iteration> iteration);
+  // Whether all jobs of the scheduler are those of other executors, which must not be cancelled:
+  // another thread may be running them.
+  bool has_no_jobs() const { return shares_scheduler_ && in_flight_.empty(); }
   // The oldest iteration in flight was taken.
   void mark_taken();
   void add_memory(const IterationData& iteration);
@@ -165,6 +182,7 @@ class Executor {
   int64_t epoch_position_ = 0;           // of the next batch
   std::vector<OutputMemory> memory_;     // per slot; empty without memory statistics
   std::shared_ptr<JobStages> stages_;
+  bool shares_scheduler_ = false;
   std::shared_ptr<Scheduler> scheduler_;  // last, so that its threads end first
 };
 

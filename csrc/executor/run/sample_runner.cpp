@@ -34,6 +34,7 @@ void SampleRunner::run_stage(int stage_index, int sample) {
   ctx_.index_in_batch_ = sample;
   ctx_.batch_size_ = iteration.batch_size;
   ctx_.sample_id_ = iteration.sample_id(sample);
+  ctx_.seeds_ = iteration.seeds;
   ctx_.source_batches_ = iteration.source_batches;
   for (const int slot : stage.loads) values_[slot] = iteration.kept[plan_.kept[slot]][sample];
   SampleStageMeter& meter = meter_.stages[stage_index];

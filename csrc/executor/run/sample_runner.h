@@ -27,6 +27,9 @@ struct IterationData {
   int batch_size = 0;
   uint64_t first_sample_id = 0;
   std::vector<uint64_t> sample_ids;  // empty: consecutive, from first_sample_id
+  // If there are any, the seed of a node is an index in them: plans for operators on tensors take
+  // the seeds of each run.
+  std::vector<uint64_t> seeds;
   std::vector<std::unique_ptr<SourceBatch>> source_batches;  // per node; null if not a Source
   std::vector<std::unique_ptr<BatchState>> states;           // per node; empty without batch stages
   std::vector<std::shared_ptr<Batch>> batches;               // per batch of the plan

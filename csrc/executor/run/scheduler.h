@@ -45,9 +45,10 @@ class JobStages {
  public:
   explicit JobStages(std::vector<StageTraits> traits);
 
+  int size() const { return static_cast<int>(traits_.size()); }
+
  private:
   friend class Scheduler;  // under its lock
-  int size() const { return static_cast<int>(traits_.size()); }
 
   const std::vector<StageTraits> traits_;
   int last_ordered_ = -1;
@@ -59,7 +60,8 @@ class JobStages {
 // cancel() may also be called by another thread, which ends a wait().
 class Scheduler {
  public:
-  // `cpus`: worker i is bound to cpus[i % size]; empty: not bound.
+  // `cpus`: worker i is bound to cpus[i % size]; empty: not bound. Without threads, no job can be
+  // submitted.
   explicit Scheduler(int num_threads, const std::vector<int>& cpus = {});
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -78,6 +80,7 @@ class Scheduler {
   // Cancels, then ends and joins the workers. May be called twice.
   void close();
   int pending() const;
+  int num_threads() const { return static_cast<int>(workers_.size()); }
   // Since the start. Any thread.
   SchedulerMeasure measure() const;
   // Maxima start over. Any thread.
