@@ -97,7 +97,8 @@ void run(int threads, int batch, int depth, double task_ns, double sigma, bool s
     samples += batch;
   }
   const auto after = sum();
-  const auto claims = static_cast<double>(after.claims - before.claims);
+  // On a busy machine, all tasks may belong to one claim that has begun before.
+  const auto claims = std::max(static_cast<double>(after.claims - before.claims), 1.0);
   const auto wall = static_cast<double>(after.wall_ns - before.wall_ns);
   const auto part = [&](int64_t torchdali::WorkerMeasure::* ns) {
     return static_cast<double>(after.*ns - before.*ns);
