@@ -108,7 +108,12 @@ class PlaneResampler {
     buffer_ = arena.take<Mid>(w_.out * channels_ + kRowPadding);
     in_rows_ = arena.take<const In*>(max_taps(job.axes[kH]));
     mid_rows_ = arena.take<const Mid*>(max_taps(job.axes[kH]));
-    vertical_first_ = h_.identity || is_vertical_first(job.axes[kH], job.axes[kW]);
+    const bool may_exceed =
+        !is_positive(axis_filter(job.axes[kH])) || !is_positive(axis_filter(job.axes[kW]));
+    rounds_between_ = std::is_same_v<In, uint8_t> && std::is_same_v<Out, uint8_t> && may_exceed &&
+                      job.axes[kH].cut && job.axes[kW].cut;
+    vertical_first_ =
+        h_.identity || (!rounds_between_ && is_vertical_first(job.axes[kH], job.axes[kW]));
   }
 
   int64_t height() const { return h_.out; }
@@ -137,6 +142,7 @@ class PlaneResampler {
           mid_rows_[k] = ring_.get(h_.start[y] + k, [&](Mid* place) {
             kernels_.to_mid(first + k * in_stride, in_width, row_);
             horizontal_.to_mid(row_, table_, channels_, place);
+            if (rounds_between_) round_to_bytes(place, out_width);
           });
         }
         kernels_.blend_mid(mid_rows_, weights, h_.taps, start, out_width, buffer_, out);
@@ -156,6 +162,14 @@ class PlaneResampler {
     const double vertical = max_taps(h), horizontal = kHorizontalCost * max_taps(w);
     return out_h * (in_w * vertical + out_w * horizontal) <=
            out_w * (in_h * horizontal + out_h * vertical);
+  }
+  // Like a byte; halves to even.
+  static void round_to_bytes(Mid* row, int64_t n) {
+    if constexpr (std::is_same_v<Mid, float>) {
+      constexpr float kWhole = 0x1p23f;  // floats from here on are whole numbers
+      for (int64_t i = 0; i < n; ++i)
+        row[i] = (std::min(std::max(row[i], 0.0f), 255.0f) + kWhole) - kWhole;
+    }
   }
   static double whole_source(const ResampleAxis& axis) {
     return std::abs(static_cast<double>(axis.high) - axis.low);
@@ -183,6 +197,9 @@ class PlaneResampler {
   const In** in_rows_;
   const Mid** mid_rows_;
   bool vertical_first_ = true;
+  // With `cut` and filters with negative weights, rows are bytes between the passes, as Pillow's,
+  // which loses what exceeds them.
+  bool rounds_between_ = false;
 };
 
 }  // namespace torchdali::kernels

@@ -87,9 +87,6 @@ void run_volumes(const ResampleJob& job, const void* in, void* out, ScratchArena
   }
 }
 
-bool is_positive(ResampleFilter filter) {
-  return filter != ResampleFilter::kCubic && filter != ResampleFilter::kLanczos3;
-}
 bool fits_fixed_point(const ResampleJob& job) {
   const auto fits = [](const ResampleAxis& axis) {
     return is_positive(axis_filter(axis)) && max_taps(axis) <= kMaxFixedTaps;

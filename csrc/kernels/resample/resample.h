@@ -26,6 +26,9 @@ struct ResampleAxis {
   ResampleFilter min_filter = ResampleFilter::kLinear;  // for an axis that shrinks
   ResampleFilter mag_filter = ResampleFilter::kLinear;  // otherwise
   bool antialias = true;  // min_filter, other than kNearest, is widened by the scale
+  // Pixels outside [low, high] have no weight, as if the region had been cut out before. Those that
+  // it contains partly count.
+  bool cut = false;
   // A window of the result: [low, high] becomes `full` pixels (0: `out`), of which `out` pixels
   // from `begin` on are computed; `mirror` then reverses them. Bit-identical to a crop and a flip
   // of the whole result. The window may reach outside [0, full).

@@ -70,6 +70,17 @@ Region region_of(const ResampleAxis& axis) {
   return {center - half, center + half};
 }
 
+// The pixels that may have weight: at least one.
+ResampleRange pixels_of(const ResampleAxis& axis) {
+  if (!axis.cut) return {0, axis.in};
+  const Region region = region_of(axis);
+  const auto index = [](float x) { return static_cast<int64_t>(std::clamp(x, -0x1p40f, 0x1p40f)); };
+  const int64_t begin =
+      std::clamp<int64_t>(index(std::floor(std::min(region.low, region.high))), 0, axis.in - 1);
+  return {begin, std::clamp<int64_t>(index(std::ceil(std::max(region.low, region.high))), begin + 1,
+                                     axis.in)};
+}
+
 float support_radius(ResampleFilter filter) {
   switch (filter) {
     case ResampleFilter::kCubic: return 2;
@@ -108,12 +119,25 @@ void fill_nearest(const ResampleAxis& axis, bool add_up, AxisTable& table) {
   const float origin = 0.5f * step + region_of(axis).low;
   const int64_t end = axis.begin + axis.out;
   float sum = origin;
+  const ResampleRange pixels = pixels_of(axis);
+  if (axis.cut && axis.begin >= 0) {  // as Pillow: repeated addition in double, from the region on
+    const double exact = (double{axis.high} - axis.low) / static_cast<double>(full_extent(axis));
+    const int64_t base = to_index(std::floor(axis.low));
+    double at = axis.low - static_cast<double>(base) + exact * 0.5;
+    for (int64_t i = 0; i < end; ++i, at += exact)
+      if (i >= axis.begin)
+        table.start[place_of(axis, i)] = static_cast<int32_t>(
+            std::clamp(base + static_cast<int64_t>(std::clamp(std::floor(at), -0x1p40, 0x1p40)),
+                       pixels.begin, pixels.end - 1));
+    std::fill(table.weights, table.weights + axis.out, 1.0f);
+    return;
+  }
   for (int64_t i = std::min<int64_t>(axis.begin, 0); i < end; ++i) {
     const float x = add_up && i >= 0 ? sum : static_cast<float>(i) * step + origin;
     if (i >= 0) sum += step;
     if (i < axis.begin) continue;
     const int64_t at = to_index(std::floor(x)), place = place_of(axis, i);
-    table.start[place] = static_cast<int32_t>(std::clamp<int64_t>(at, 0, axis.in - 1));
+    table.start[place] = static_cast<int32_t>(std::clamp(at, pixels.begin, pixels.end - 1));
     table.weights[place] = 1;
   }
 }
@@ -145,13 +169,14 @@ void fill_table(const ResampleAxis& axis, float bias, Filter filter, AxisTable& 
   const float origin = 0.5f * step + (region.low - static_cast<float>(base)) - 0.5f - radius + bias;
   const int64_t count = static_cast<int64_t>(std::ceil(2 * radius));
   const int taps = table.taps;
-  const int64_t last_start = axis.in - taps;
+  const ResampleRange pixels = pixels_of(axis);
+  const int64_t last_start = pixels.end - taps;
   for (int64_t i = axis.begin; i < axis.begin + axis.out; ++i) {
     const int64_t place = place_of(axis, i);
     const float left = static_cast<float>(i) * step + origin;
     const float first_position = std::abs(left) < 0x1p30f ? ceiling(left) : left;
     const int64_t first = to_index(first_position) + base;
-    const int64_t start = std::clamp<int64_t>(first, 0, last_start);
+    const int64_t start = std::clamp(first, pixels.begin, last_start);
     float* weights = table.weights + place * taps;
     table.start[place] = static_cast<int32_t>(start);
     const float distance = first_position - left;
@@ -162,12 +187,17 @@ void fill_table(const ResampleAxis& axis, float bias, Filter filter, AxisTable& 
         weights[k] = w;
         sum += w;
       }
-    } else {  // at a border: pixels outside are the border pixel
+    } else {  // at a border: pixels outside are the border pixel, or have no weight
       std::fill(weights, weights + taps, 0.0f);
       for (int64_t k = 0; k < count; ++k) {
+        const int64_t at = std::clamp(first + k, pixels.begin, pixels.end - 1);
+        if (axis.cut && at != first + k) continue;
         const float w = filter(distance + static_cast<float>(k));
-        weights[std::clamp<int64_t>(first + k, 0, axis.in - 1) - start] += w;
+        weights[at - start] += w;
         sum += w;
+      }
+      if (sum == 0) {  // a region outside the source, of which only the border pixel counts
+        weights[first < pixels.begin ? 0 : taps - 1] = sum = 1;
       }
     }
     const float scale = 1.0f / sum;
@@ -210,7 +240,8 @@ ResampleFilter axis_filter(const ResampleAxis& axis) {
 int max_taps(const ResampleAxis& axis) {
   if (axis_filter(axis) == ResampleFilter::kNearest) return 1;
   const int64_t count = static_cast<int64_t>(std::ceil(2 * axis_radius(axis)));
-  return static_cast<int>(std::min(count, axis.in));
+  const ResampleRange pixels = pixels_of(axis);
+  return static_cast<int>(std::min(count, pixels.end - pixels.begin));
 }
 
 void check_axis(const ResampleAxis& axis) {
@@ -249,7 +280,15 @@ AxisTable build_table(const ResampleAxis& axis, bool add_up, ScratchArena& arena
           axis, 0, [=](float d) { return std::max(0.0f, 1 - std::abs(d * slope - 1)); }, table);
       break;
     }
-    case ResampleFilter::kCubic: fill_sampled(SampledFilter<2, cubic>::get(), 0); break;
+    case ResampleFilter::kCubic:
+      if (axis.cut) {  // as Pillow: not from a table
+        const double slope = 2.0 / radius;
+        fill_table(
+            axis, 0, [=](float d) { return static_cast<float>(cubic(d * slope - 2)); }, table);
+      } else {
+        fill_sampled(SampledFilter<2, cubic>::get(), 0);
+      }
+      break;
     case ResampleFilter::kLanczos3: fill_sampled(SampledFilter<3, lanczos3>::get(), 0); break;
     // The Gaussian is cut off at exp(-4), so a tap exactly on the edge is visible. DALI's radius is
     // slightly too small, which drops that tap in the first pixels, as far as a float resolves it.
@@ -283,8 +322,14 @@ ResampleRange resample_source_range(const ResampleAxis& axis) {
   const float reach = axis_filter(axis) == ResampleFilter::kNearest ? 1 : axis_radius(axis) + 1;
   const float left = std::floor(std::min(first, last) - reach);
   const float right = std::ceil(std::max(first, last) + reach);
-  const int64_t begin = std::clamp<int64_t>(to_index(left), 0, axis.in - 1);
-  return {begin, std::clamp<int64_t>(to_index(right), begin + 1, axis.in)};
+  const ResampleRange pixels = pixels_of(axis);
+  int64_t begin = std::clamp<int64_t>(to_index(left), pixels.begin, pixels.end - 1);
+  int64_t end = std::clamp<int64_t>(to_index(right), begin + 1, pixels.end);
+  if (axis.cut) {  // tables move whole filters into the region
+    begin = std::min(begin, std::max(pixels.begin, pixels.end - max_taps(axis)));
+    end = std::max(end, std::min(pixels.end, pixels.begin + max_taps(axis)));
+  }
+  return {begin, end};
 }
 
 float resample_reduction(const ResampleAxis& axis) {

@@ -48,6 +48,10 @@ int64_t full_extent(const ResampleAxis& axis);
 float axis_scale(const ResampleAxis& axis);
 // The filter in use: min_filter or mag_filter.
 ResampleFilter axis_filter(const ResampleAxis& axis);
+// Whether no weight of a filter is negative.
+inline bool is_positive(ResampleFilter filter) {
+  return filter != ResampleFilter::kCubic && filter != ResampleFilter::kLanczos3;
+}
 // Upper bound of AxisTable::taps, known without the table.
 int max_taps(const ResampleAxis& axis);
 // Raises a value error unless the axis can be resampled.

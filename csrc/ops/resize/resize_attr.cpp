@@ -59,6 +59,12 @@ SchemaBuilder& add_resize_args(SchemaBuilder& schema) {
            "Fractional sizes are rounded. True: the region of interest grows or shrinks "
            "accordingly, so that the scale is exact. False: the region is kept and the scale "
            "changes.")
+      .arg(
+          "size_rounding", "round",
+          "How extents that follow from `resize_shorter` or `resize_longer` are rounded: \"round\" "
+          "(to the nearest), or \"truncate\": as torchvision does, which also keeps the region, "
+          "whatever `subpixel_scale` is, and applies `max_size`, one number, to the rounded "
+          "extents. torchdali only.")
       .optional_arg("roi_start", ArgType::kFloatVec,
                     "First corner of the region of interest, one value per spatial axis or one for "
                     "all; requires `roi_end`. Pixel i covers [i, i + 1). If the start exceeds the "
@@ -100,6 +106,14 @@ ResizeArgs::ResizeArgs(const OpSpec& spec)
                   "`mode` excludes `resize_shorter` and `resize_longer`, which imply one");
   TORCHDALI_CHECK(roi_start_.given() == roi_end_.given(),
                   "`roi_start` and `roi_end` must be given together");
+  const auto rounding = spec.get<std::string>("size_rounding");
+  truncate_ = rounding == "truncate";
+  TORCHDALI_CHECK(truncate_ || rounding == "round", "`size_rounding` is \"", rounding,
+                  "\", expected \"round\" or \"truncate\"");
+  TORCHDALI_CHECK(
+      !truncate_ || ((shorter_.given() || longer_.given()) && !roi_start_.given()),
+      "`size_rounding` is for `resize_shorter` and `resize_longer`, without a region of "
+      "interest");
   if (shorter_.given()) mode_ = Mode::kNotSmaller;
   if (longer_.given()) mode_ = Mode::kNotLarger;
 }
@@ -132,6 +146,34 @@ ResizeArgs::Values ResizeArgs::requested_size(const SampleContext& ctx, int ndim
   return size;
 }
 
+// Source: torchvision 0.29, transforms/functional.py, _compute_resized_output_size().
+void ResizeArgs::truncated_size(const SampleContext& ctx, std::span<const int64_t> extents,
+                                const Values& size, ResizeGeometry& g) const {
+  const int64_t asked = std::llround(size[0]);
+  TORCHDALI_CHECK(g.ndim == 2 && asked > 0, "`size_rounding` is for images, and sizes from 1, got ",
+                  g.ndim, " axes and a size of ", size[0]);
+  const int64_t shorter = std::min(extents[0], extents[1]);
+  const int64_t longer = std::max(extents[0], extents[1]);
+  int64_t new_shorter = asked, new_longer = asked;
+  if (longer_.given()) {
+    new_shorter = asked * shorter / longer;
+  } else {
+    new_longer = asked * longer / shorter;
+    Values limit{};
+    if (max_size_.given()) read(ctx, max_size_, "max_size", 1, limit);
+    const int64_t most = std::llround(limit[0]);
+    if (most > 0 && new_longer > most) {
+      new_shorter = most * new_shorter / new_longer;
+      new_longer = most;
+    }
+  }
+  for (int a = 0; a < 2; ++a) {
+    g.high[a] = static_cast<float>(extents[a]);
+
+    g.out[a] = std::max<int64_t>(1, extents[a] == shorter ? new_shorter : new_longer);
+  }
+}
+
 ResizeGeometry ResizeArgs::operator()(const SampleContext& ctx,
                                       std::span<const int64_t> extents) const {
   ResizeGeometry g{.ndim = static_cast<int>(extents.size())};
@@ -146,6 +188,10 @@ ResizeGeometry ResizeArgs::operator()(const SampleContext& ctx,
     return g;
   }
 
+  if (truncate_) {
+    truncated_size(ctx, extents, size, g);
+    return g;
+  }
   if (roi_start_.given()) {
     read(ctx, roi_start_, "roi_start", n, g.low);
     read(ctx, roi_end_, "roi_end", n, g.high);

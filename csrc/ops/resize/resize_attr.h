@@ -38,12 +38,15 @@ class ResizeArgs {
   static Mode parse_mode(const std::string& name);
   void read(const SampleContext& ctx, const ListArg<float>& arg, const char* name, int ndim,
             Values& values) const;
+  // Size of an image with `size_rounding` "truncate".
+  void truncated_size(const SampleContext& ctx, std::span<const int64_t> extents,
+                      const Values& size, ResizeGeometry& geometry) const;
   Values requested_size(const SampleContext& ctx, int ndim) const;
 
   ListArg<float> size_, max_size_, roi_start_, roi_end_;
   Arg<float> x_, y_, z_, shorter_, longer_;
   Mode mode_;
-  bool subpixel_scale_, roi_relative_;
+  bool subpixel_scale_, roi_relative_, truncate_ = false;
 };
 
 }  // namespace torchdali

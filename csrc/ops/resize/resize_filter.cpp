@@ -222,6 +222,10 @@ SchemaBuilder& add_resample_args(SchemaBuilder& schema) {
       .arg("antialias", true,
            "Widen the filter by the scale along axes that shrink, so that every input pixel "
            "counts. Nearest neighbor is never widened.")
+      .arg("filter_edges", "extend",
+           "What filters read beyond the edges of the region. \"extend\": the input's pixels, "
+           "or its border pixel. \"cut\": nothing, as if the region had been cut out "
+           "before, and outside the input; this is what Pillow and torchvision do. torchdali only.")
       .optional_arg("dtype", ArgType::kDType,
                     "Element type of the result: that of the input (the default) or float. "
                     "Integers are rounded and saturate.")
@@ -235,6 +239,10 @@ ResampleArgs::ResampleArgs(const OpSpec& spec)
       mag_filter_(spec, "mag_filter"),
       antialias_(spec.get<bool>("antialias")) {
   if (spec.defined("dtype")) dtype_ = spec.get<DType>("dtype");
+  const auto edges = spec.get<std::string>("filter_edges");
+  cut_ = edges == "cut";
+  TORCHDALI_CHECK(cut_ || edges == "extend", "`filter_edges` is \"", edges,
+                  "\", expected \"extend\" or \"cut\"");
 }
 
 ResampleArgs::Task ResampleArgs::plan(const SampleContext& ctx, const SampleView& in,
@@ -271,6 +279,7 @@ ResampleArgs::Task ResampleArgs::plan(const SampleContext& ctx, const SampleView
                                    .min_filter = min_filter,
                                    .mag_filter = mag_filter,
                                    .antialias = antialias_,
+                                   .cut = cut_,
                                    .full = geometry.out[a],
                                    .begin = window.begin[a],
                                    .mirror = window.mirror[a]};

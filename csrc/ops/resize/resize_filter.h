@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a sample is resampled: the arguments `interp_type`, `min_filter`, `mag_filter`, `antialias`
-// and `dtype`, and the resampling job of a sample.
+// How a sample is resampled: the arguments `interp_type`, `min_filter`, `mag_filter`, `antialias`,
+// `filter_edges` and `dtype`, and the resampling job of a sample.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ class ResampleArgs {
 
  private:
   Arg<InterpType> interp_type_, min_filter_, mag_filter_;
-  bool antialias_;
+  bool antialias_, cut_;
   DType dtype_ = DType::kNone;
 };
 

@@ -69,7 +69,8 @@ inline SchemaBuilder& add_crop_args(SchemaBuilder& schema) {
            kPerSample)
       .arg("rounding", "round",
            "How the position of the first pixel is rounded: \"round\" (to the nearest, "
-           "halves away from zero) or \"truncate\".");
+           "halves away from zero), \"truncate\" or, torchdali only, \"torchvision\": as "
+           "its CenterCrop, halves to even, and toward zero if the window exceeds the sample.");
 }
 
 // Reads the arguments of add_crop_args() and places the window. Immutable; any thread.
@@ -92,9 +93,11 @@ class CropArgs {
     if (crop_.given() && !crop_.is_tensor())
       check_size(spec.get<std::vector<float>>("crop").size());
     const auto rounding = spec.get<std::string>("rounding");
-    TORCHDALI_CHECK(rounding == "round" || rounding == "truncate", "`rounding` is \"", rounding,
-                    "\", expected \"round\" or \"truncate\"");
-    truncate_ = rounding == "truncate";
+    if (rounding == "truncate") rounding_ = Rounding::kTruncate;
+    else if (rounding == "torchvision") rounding_ = Rounding::kTorchvision;
+    else
+      TORCHDALI_CHECK(rounding == "round", "`rounding` is \"", rounding,
+                      "\", expected \"round\", \"truncate\" or \"torchvision\"");
   }
 
   // Whether a size was given; without one, the window is the whole sample.
@@ -125,6 +128,7 @@ class CropArgs {
   }
 
  private:
+  enum class Rounding : int8_t { kRound, kTruncate, kTorchvision };
   static void check_size(size_t size) {
     TORCHDALI_CHECK(size == 2 || size == 3,
                     "`crop` takes (height, width) or (depth, height, width), got ", size,
@@ -142,12 +146,19 @@ class CropArgs {
     const int64_t extent = window.shape[axis];
     if (size >= 1) window.shape[axis] = static_cast<int64_t>(size);
     const double start = double{pos} * static_cast<double>(extent - window.shape[axis]);
-    window.anchor[axis] = static_cast<int64_t>(truncate_ ? start : std::round(start));
+    window.anchor[axis] = static_cast<int64_t>(rounded(start));
+  }
+  double rounded(double start) const {
+    switch (rounding_) {
+      case Rounding::kTruncate: return start;
+      case Rounding::kTorchvision: return start < 0 ? start : std::nearbyint(start);
+      default: return std::round(start);
+    }
   }
 
   ListArg<float> crop_;
   Arg<float> d_, h_, w_, x_, y_, z_;
-  bool truncate_ = false;
+  Rounding rounding_ = Rounding::kRound;
 };
 
 }  // namespace torchdali

@@ -24,13 +24,16 @@ struct FloatRange {
   double low = 0, high = 0;
 };
 
+enum class WindowRule : int8_t { kDali, kTorchvision };
+
 // Immutable; any thread.
 class RandomCropGenerator {
  public:
   // `area`: fraction of the image that the window covers, 0 <= low <= high. `aspect_ratio`: width
   // over height, 0 < low <= high. `num_attempts`: draws of area and aspect ratio before giving up.
-  RandomCropGenerator(FloatRange area, FloatRange aspect_ratio, int num_attempts)
-      : area_(area), ratio_(aspect_ratio), num_attempts_(num_attempts) {
+  RandomCropGenerator(FloatRange area, FloatRange aspect_ratio, int num_attempts,
+                      WindowRule rule = WindowRule::kDali)
+      : area_(area), ratio_(aspect_ratio), num_attempts_(num_attempts), rule_(rule) {
     TORCHDALI_CHECK(area.low >= 0 && area.low <= area.high && std::isfinite(area.high),
                     "`random_area` must be a range of numbers from 0, got [", area.low, ", ",
                     area.high, "]");
@@ -46,6 +49,7 @@ class RandomCropGenerator {
   // A window in an image of h rows and w columns; empty if the image is.
   CropWindow generate(int64_t h, int64_t w, RandomStream& rng) const {
     if (h <= 0 || w <= 0) return {};
+    if (rule_ == WindowRule::kTorchvision) return generate_as_torchvision(h, w, rng);
     const CropWindow size = draw_size(h, w, rng);
     const int64_t y = rng.uniform_int(0, h - size.h);
     const int64_t x = rng.uniform_int(0, w - size.w);
@@ -56,6 +60,29 @@ class RandomCropGenerator {
   // A range that no window of an image satisfies must not take forever.
   static constexpr int kMostAttempts = 1000000;
 
+  // Source: torchvision 0.29, transforms/v2/_geometry.py, RandomResizedCrop.make_params().
+  CropWindow generate_as_torchvision(int64_t h, int64_t w, RandomStream& rng) const {
+    const double rows = static_cast<double>(h), columns = static_cast<double>(w);
+    for (int attempt = 0; attempt < num_attempts_; ++attempt) {
+      const double area = rows * columns * between(area_.low, area_.high, rng);
+      const double ratio = std::exp(between(log_low_, log_high_, rng));
+      const double width = std::nearbyint(std::sqrt(area * ratio));
+      const double height = std::nearbyint(std::sqrt(area / ratio));
+      if (!(width > 0 && width <= columns && height > 0 && height <= rows)) continue;
+      CropWindow window{.h = static_cast<int64_t>(height), .w = static_cast<int64_t>(width)};
+      window.y = rng.uniform_int(0, h - window.h);
+      window.x = rng.uniform_int(0, w - window.w);
+      return window;
+    }
+    CropWindow window{.h = h, .w = w};
+    if (columns / rows < ratio_.low)
+      window.h = static_cast<int64_t>(std::nearbyint(columns / ratio_.low));
+    else if (columns / rows > ratio_.high)
+      window.w = static_cast<int64_t>(std::nearbyint(rows * ratio_.high));
+    window.y = (h - window.h) / 2;
+    window.x = (w - window.w) / 2;
+    return window;
+  }
   CropWindow draw_size(int64_t h, int64_t w, RandomStream& rng) const {
     const double image_area = static_cast<double>(h) * static_cast<double>(w);
     // The widest window of full height and the tallest one of full width.
@@ -99,6 +126,7 @@ class RandomCropGenerator {
   FloatRange area_, ratio_;
   double log_low_, log_high_;
   int num_attempts_;
+  WindowRule rule_;
 };
 
 }  // namespace torchdali

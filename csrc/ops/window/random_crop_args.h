@@ -16,7 +16,11 @@ inline SchemaBuilder& add_random_crop_args(SchemaBuilder& schema) {
            "Range of the window's width over its height; drawn uniformly on a logarithmic scale.")
       .arg("num_attempts", 10,
            "Draws of area and aspect ratio, a million at most, before the largest window with a "
-           "permitted ratio is used, at a random position.");
+           "permitted ratio is used, at a random position.")
+      .arg("window_rule", "dali",
+           "How windows are drawn: \"dali\", or \"torchvision\": as its RandomResizedCrop does, "
+           "which also takes windows whose ratio leaves the range by rounding, and in the end the "
+           "largest one with a permitted ratio, in the center. torchdali only.");
 }
 
 inline RandomCropGenerator make_random_crop_generator(const OpSpec& spec) {
@@ -27,7 +31,11 @@ inline RandomCropGenerator make_random_crop_generator(const OpSpec& spec) {
                     " values, expected the two ends of a range");
     return FloatRange{.low = values.front(), .high = values.back()};
   };
-  return {range("random_area"), range("random_aspect_ratio"), spec.get<int>("num_attempts")};
+  const auto rule = spec.get<std::string>("window_rule");
+  TORCHDALI_CHECK(rule == "dali" || rule == "torchvision", "`window_rule` is \"", rule,
+                  "\", expected \"dali\" or \"torchvision\"");
+  return {range("random_area"), range("random_aspect_ratio"), spec.get<int>("num_attempts"),
+          rule == "dali" ? WindowRule::kDali : WindowRule::kTorchvision};
 }
 
 }  // namespace torchdali

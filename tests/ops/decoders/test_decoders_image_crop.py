@@ -159,7 +159,7 @@ def test_sizes_and_positions_may_be_per_sample():
         ({"crop": [5]}, "takes .height, width.*, got 1 value"),
         ({"crop": [4, 5], "crop_h": 3, "crop_w": 3}, "`crop` excludes"),
         ({"crop_h": 3}, "must be given together"),
-        ({"crop": [4, 5], "rounding": "up"}, 'expected "round" or "truncate"'),
+        ({"crop": [4, 5], "rounding": "up"}, 'expected "round", "truncate" or "torchvision"'),
     ],
 )
 def test_wrong_windows_are_errors(args, message):
