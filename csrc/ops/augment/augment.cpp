@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.augment: a list of the operations that torchvision's random augmentations are made of.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "core/argument.h"
+#include "kernels/augment/color_adjust.h"
+#include "kernels/augment/map_pixels.h"
+#include "kernels/color/byte_table.h"
+#include "ops/augment/image_args.h"
+#include "ops/augment/steps.h"
+#include "ops/augment/value_tables.h"
+
+namespace torchdali {
+namespace {
+
+using kernels::ByteTable;
+using kernels::ImageArithmetic;
+using kernels::ImageExtents;
+
+class Augment final : public Operator {
+ public:
+  explicit Augment(const OpSpec& spec) : args_(spec), steps_(spec), fill_(spec, "fill_value") {
+    const auto type = spec.get<InterpType>("interp_type");
+    TORCHDALI_CHECK(type == InterpType::kNN || type == InterpType::kLinear,
+                    "`interp_type` is number ", static_cast<int>(type),
+                    " of DALIInterpType, expected INTERP_NN or INTERP_LINEAR");
+    linear_ = type == InterpType::kLinear;
+  }
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = args_.layout(in);
+    const ImageExtents image = args_.extents(in, layout);
+    const SampleView& out = ctx.output(0, in.dtype, in.shape, layout);
+    if (out.volume() == 0) return;
+    Step steps[StepArgs::kMost];
+    const int count = steps_.read(ctx, image, steps);
+    dispatch(in.dtype, [&]<class T>() {
+      run_steps(ctx, out.as<T>(), in.as<const T>(), image, steps, count);
+    });
+  }
+
+ private:
+  template <class Fn>
+  static void dispatch(DType dtype, Fn&& fn) {
+    if (dtype == DType::kUInt8) fn.template operator()<uint8_t>();
+    else fn.template operator()<float>();
+  }
+
+  template <class T>
+  void run_steps(SampleContext& ctx, T* out, const T* in, const ImageExtents& image,
+                 const Step* steps, int count) const {
+    const auto bytes = static_cast<size_t>(image.volume()) * sizeof(T);
+    if (count == 0) {
+      std::memcpy(out, in, bytes);
+      return;
+    }
+    T* other = count > 1 ? ctx.scratch<T>(static_cast<size_t>(image.volume())).data() : nullptr;
+    const T* from = in;
+    for (int i = 0; i < count; ++i) {
+      T* to = (count - 1 - i) % 2 == 0 ? out : other;
+      run_step(ctx, to, from, image, steps[i]);
+      from = to;
+    }
+  }
+
+  // -- colors
+
+  void run_step(const SampleContext& ctx, uint8_t* out, const uint8_t* in,
+                const ImageExtents& image, const Step& step) const {
+    const ImageArithmetic arithmetic = args_.arithmetic;
+    switch (step.operation) {
+      case Operation::kColor:
+        return kernels::adjust_saturation(out, in, image, step.magnitude, arithmetic);
+      case Operation::kHue: return kernels::adjust_hue(out, in, image, step.magnitude, arithmetic);
+      case Operation::kGray: return kernels::gray_channels(out, in, image, arithmetic);
+      case Operation::kSharpness:
+        return kernels::adjust_sharpness(out, in, image, step.magnitude, arithmetic);
+      case Operation::kAutoContrast:
+      case Operation::kEqualize: return map_channels(out, in, image, step.operation);
+      default: break;
+    }
+    if (is_geometric(step.operation)) return move(ctx, out, in, image, step);
+    if (step.operation == Operation::kInvert || step.operation == Operation::kPosterize) {
+      // Bits that are flipped, and bits that are kept; as fast as a copy.
+      const bool inverts = step.operation == Operation::kInvert;
+      const auto flip = static_cast<uint8_t>(inverts ? 255 : 0);
+      const auto keep = static_cast<uint8_t>(inverts ? 255 : posterize_mask(step.magnitude));
+      std::transform(in, in + image.volume(), out,
+                     [flip, keep](uint8_t x) { return static_cast<uint8_t>((x ^ flip) & keep); });
+      return;
+    }
+    ByteTable table;
+    make_table(table, in, image, step);
+    kernels::look_up_bytes(out, in, image.volume(), &table, 1);
+  }
+  // Of brightness, contrast and solarize.
+  void make_table(ByteTable& table, const uint8_t* in, const ImageExtents& image,
+                  const Step& step) const {
+    const float by = step.magnitude;
+    float other = 0;
+    if (step.operation == Operation::kContrast) other = contrast_center(in, image);
+    for (int v = 0; v < 256; ++v) {
+      const auto x = static_cast<uint8_t>(v);
+      if (step.operation == Operation::kSolarize)
+        table[v] = static_cast<uint8_t>(v >= 255.0 * static_cast<double>(by) ? 255 - v : v);
+      else table[v] = kernels::blend_byte(x, other, by, args_.arithmetic);
+    }
+  }
+  static int posterize_mask(float bits) {
+    TORCHDALI_CHECK(bits >= 0 && bits <= 8, "posterizing keeps ", bits, " bits, expected 0 to 8");
+    return 256 - (1 << (8 - static_cast<int>(bits)));
+  }
+  float contrast_center(const uint8_t* in, const ImageExtents& image) const {
+    double mean;
+    if (image.channels == 3) {
+      mean = kernels::mean_gray(in, image, args_.arithmetic);
+    } else {
+      uint64_t sum = 0;
+      for (int64_t i = 0; i < image.pixels(); ++i) sum += in[i];
+      mean = static_cast<double>(sum) / static_cast<double>(image.pixels());
+    }
+    return static_cast<float>(args_.arithmetic == ImageArithmetic::kPillow ? std::floor(mean + 0.5)
+                                                                           : mean);
+  }
+  void map_channels(uint8_t* out, const uint8_t* in, const ImageExtents& image,
+                    Operation operation) const {
+    const int channels = image.planar ? 1 : static_cast<int>(image.channels);
+    const int64_t size = image.pixels() * channels;
+    for (int64_t at = 0; at < image.volume(); at += size) {
+      uint32_t counts[3][256] = {};
+      ByteTable tables[3];
+      kernels::count_bytes(counts, in + at, size, channels);
+      for (int c = 0; c < channels; ++c) {
+        if (operation == Operation::kEqualize) equalize_values(tables[c], counts[c]);
+        else spread_values(tables[c], counts[c], args_.arithmetic);
+      }
+      kernels::look_up_bytes(out + at, in + at, size, tables, channels);
+    }
+  }
+
+  void run_step(const SampleContext& ctx, float* out, const float* in, const ImageExtents& image,
+                const Step& step) const {
+    const float by = step.magnitude;
+    const auto each = [&](auto&& fn) { std::transform(in, in + image.volume(), out, fn); };
+    switch (step.operation) {
+      case Operation::kColor: return kernels::adjust_saturation(out, in, image, by);
+      case Operation::kHue: return kernels::adjust_hue(out, in, image, by);
+      case Operation::kGray: return kernels::gray_channels(out, in, image);
+      case Operation::kSharpness: return kernels::adjust_sharpness(out, in, image, by);
+      case Operation::kAutoContrast: return spread_floats(out, in, image);
+      case Operation::kEqualize: return equalize_floats(out, in, image);
+      case Operation::kBrightness:
+        return each([by](float x) { return std::clamp(x * by, 0.0f, 1.0f); });
+      case Operation::kContrast: {
+        const float rest = (1.0f - by) * float_center(in, image);
+        return each([by, rest](float x) { return std::clamp(x * by + rest, 0.0f, 1.0f); });
+      }
+      case Operation::kPosterize: {
+        const int count = 256 / (256 - posterize_mask(by));
+        const auto levels = static_cast<float>(count);
+        return each([levels](float x) {
+          return std::clamp(std::floor(x * levels), 0.0f, levels - 1) * (1.0f / levels);
+        });
+      }
+      case Operation::kSolarize: return each([by](float x) { return x >= by ? 1.0f - x : x; });
+      case Operation::kInvert: return each([](float x) { return 1.0f - x; });
+      default: return move(ctx, out, in, image, step);
+    }
+  }
+  static float float_center(const float* in, const ImageExtents& image) {
+    if (image.channels == 3) return static_cast<float>(kernels::mean_gray(in, image));
+    double sum = 0;
+    for (int64_t i = 0; i < image.pixels(); ++i) sum += in[i];
+    return static_cast<float>(sum / static_cast<double>(image.pixels()));
+  }
+  static void spread_floats(float* out, const float* in, const ImageExtents& image) {
+    const int64_t step = image.planar ? 1 : image.channels;
+    for (int64_t c = 0; c < image.channels; ++c) {
+      const int64_t first = image.planar ? c * image.pixels() : c;
+      float low = in[first], high = low;
+      for (int64_t i = 0; i < image.pixels(); ++i) {
+        low = std::min(low, in[first + i * step]);
+        high = std::max(high, in[first + i * step]);
+      }
+      const float range = high == low ? 1.0f : high - low, from = high == low ? 0.0f : low;
+      for (int64_t i = 0; i < image.pixels(); ++i)
+        out[first + i * step] = std::clamp((in[first + i * step] - from) / range, 0.0f, 1.0f);
+    }
+  }
+  // By way of bytes, as torchvision does.
+  void equalize_floats(float* out, const float* in, const ImageExtents& image) const {
+    const auto n = static_cast<size_t>(image.volume());
+    thread_local std::vector<uint8_t> buffer;
+    if (buffer.size() < 2 * n) buffer.resize(2 * n);
+    uint8_t *bytes = buffer.data(), *equal = bytes + n;
+    std::transform(in, in + n, bytes, [](float x) {
+      return static_cast<uint8_t>(std::clamp(x * static_cast<float>(256 - 1e-3), 0.0f, 255.0f));
+    });
+    map_channels(equal, bytes, image, Operation::kEqualize);
+    std::transform(equal, equal + n, out, [](uint8_t x) { return static_cast<float>(x) / 255.0f; });
+  }
+
+  // -- geometry
+
+  static bool is_geometric(Operation operation) {
+    return (operation >= Operation::kShearX && operation <= Operation::kRotate) ||
+           operation >= Operation::kTranslateXPart;
+  }
+  template <class T>
+  void move(const SampleContext& ctx, T* out, const T* in, const ImageExtents& image,
+            const Step& step) const {
+    thread_local std::vector<float> buffer;
+    const auto fill = fill_(ctx, buffer);
+    TORCHDALI_CHECK(fill.size() <= 1 || static_cast<int64_t>(fill.size()) == image.channels,
+                    "`fill_value` has ", fill.size(), " values, expected 1 or ", image.channels);
+    kernels::AffineArguments to;
+    const auto width = static_cast<double>(image.width), height = static_cast<double>(image.height);
+    const auto by = static_cast<double>(step.magnitude);
+    const bool shears =
+        step.operation == Operation::kShearX || step.operation == Operation::kShearY;
+    if (!shears) to.center = {width * 0.5, height * 0.5};
+    // A part of an extent that should be whole pixels and is not, by rounding, is whole.
+    const auto whole = [](double x) { return std::trunc(x + std::copysign(1e-4, x)); };
+    const double degrees = std::atan(by) * (180 / std::numbers::pi);
+    switch (step.operation) {
+      case Operation::kShearX: to.shear = {degrees, 0}; break;
+      case Operation::kShearY: to.shear = {0, degrees}; break;
+      case Operation::kTranslateX: to.translate = {std::trunc(by), 0}; break;
+      case Operation::kTranslateY: to.translate = {0, std::trunc(by)}; break;
+      case Operation::kTranslateXPart: to.translate = {whole(by * width), 0}; break;
+      case Operation::kTranslateYPart: to.translate = {0, whole(by * height)}; break;
+      default: to.angle = -by;
+    }
+    kernels::MapOptions options;
+    options.linear = linear_;
+    options.arithmetic = args_.arithmetic;
+    options.fill = fill;
+    const bool turns = step.operation == Operation::kRotate;
+    kernels::map_pixels(out, image.height, image.width, in, image,
+                        turns && args_.arithmetic == ImageArithmetic::kPillow
+                            ? kernels::pillow_rotation(by, to.center)
+                            : kernels::inverse_affine(to),
+                        options);
+  }
+
+  AugmentArgs args_;
+  StepArgs steps_;
+  ListArg<float> fill_;
+  bool linear_ = false;
+};
+
+TORCHDALI_OPERATOR("augment")
+    .doc(
+        "Applies operations to an image, one after the other, with the results of torchvision's "
+        "functions. Each sample may have its own operations, by number: 0 identity; 1 and 2 shears "
+        "along x and y, by a tangent, about the first pixel; 3 and 4 moves along x and y, by whole "
+        "pixels; 5 rotation about the center, counterclockwise, in degrees; 6 brightness, 7 color "
+        "(saturation), 8 contrast and 9 sharpness, by a factor; 10 posterize, to a number of bits; "
+        "11 solarize, from a part of full intensity on; 12 autocontrast; 13 equalize; 14 invert; "
+        "15 hue, in turns from -0.5 to 0.5; 16 gray; 17 and 18 moves along x and y, by a part of "
+        "width and height that is rounded towards 0. DALI has no such operator; its "
+        "color operators use other color spaces and other rounding.")
+    .with(add_augment_image)
+    .output("augmented", "Shape, element type and layout of the input.")
+    .required_arg("operations", ArgType::kIntVec, "Numbers of operations, at most 16.",
+                  Arity::kPerSample)
+    .arg("magnitudes", std::vector<float>{0.0f},
+         "A magnitude for each operation, or one for all. Operations without one ignore it.",
+         Arity::kPerSample)
+    .arg("order", 0,
+         "The number of the permutation, in lexicographic order, in which the operations run.",
+         Arity::kPerSample)
+    .arg("interp_type", InterpType::kNN,
+         "Interpolation of shears, moves and rotations: INTERP_NN or INTERP_LINEAR.")
+    .arg("fill_value", std::vector<float>{},
+         "Values outside the input: one, or one for each channel. None: 0, to which "
+         "linear interpolation blends.",
+         Arity::kPerSample)
+    .with(add_arithmetic)
+    .each_frame()
+    .cpu<Augment>();
+
+}  // namespace
+}  // namespace torchdali

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// fn.pad_crop: pads images by pixels, and cuts a window out of what that gives; in one copy.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/argument.h"
+#include "kernels/convert.h"
+#include "ops/input_layout.h"
+
+namespace torchdali {
+namespace {
+
+enum class PadMode : int8_t { kConstant, kEdge, kReflect, kSymmetric };
+
+PadMode pad_mode(const std::string& name) {
+  constexpr const char* kNames[] = {"constant", "edge", "reflect", "symmetric"};
+  for (int i = 0; i < 4; ++i)
+    if (name == kNames[i]) return static_cast<PadMode>(i);
+  raise(ErrorKind::kValue, "`mode` is \"", name,
+        "\", expected \"constant\", \"edge\", \"reflect\" or \"symmetric\"");
+}
+
+// The source of element `at` of an axis of `n` elements, n > 0; -1 outside.
+int64_t padded_source(int64_t at, int64_t n, PadMode mode) {
+  if (at >= 0 && at < n) return at;
+  if (mode == PadMode::kConstant) return -1;
+  if (mode == PadMode::kEdge) return at < 0 ? 0 : n - 1;
+  // Mirrored at the last element, or between it and its copy.
+  const int64_t repeat = mode == PadMode::kReflect ? 1 : 0;
+  if (n == repeat) return 0;
+  const int64_t period = 2 * (n - repeat);
+  int64_t k = at % period;
+  if (k < 0) k += period;
+  return k < n ? k : period - 1 + repeat - k;
+}
+
+class PadCrop final : public Operator {
+ public:
+  explicit PadCrop(const OpSpec& spec)
+      : layout_(spec, 0),
+        padding_(spec, "padding"),
+        size_(spec, "size"),
+        position_(spec, "position"),
+        fill_(spec, "fill_value"),
+        pad_if_needed_(spec.get<bool>("pad_if_needed")),
+        mode_(pad_mode(spec.get<std::string>("mode"))) {}
+
+  void run(SampleContext& ctx) const override {
+    const SampleView& in = ctx.input(0);
+    const Layout layout = layout_(in);
+    std::array<int64_t, 4> pads;
+    read_padding(ctx, pads);
+    const int axis_of[2] = {layout.find('H'), layout.find('W')};
+    Shape shape = in.shape;
+    std::array<int64_t, 2> first;  // of the window, in the input
+    thread_local std::vector<int64_t> sizes;
+    thread_local std::vector<float> positions;
+    const auto size = size_.given() ? size_(ctx, sizes) : std::span<const int64_t>{};
+    const auto position = position_(ctx, positions);
+    TORCHDALI_CHECK(!size_.given() || size.size() == 2, "`size` has ", size.size(),
+                    " values, expected height and width");
+    TORCHDALI_CHECK(position.size() == 2, "`position` has ", position.size(),
+                    " values, expected two, along y and x");
+    for (size_t i = 0; i < 2; ++i) {
+      const int64_t extent = in.shape[axis_of[i]];
+      int64_t before = pads[1 - i], padded = extent + before + pads[3 - i];
+      const int64_t wanted = size_.given() ? size[i] : padded;
+      TORCHDALI_CHECK(wanted >= 0, "`size` has ", wanted, ", expected at least 0");
+      if (pad_if_needed_ && padded < wanted) {
+        before += wanted - padded;
+        padded += 2 * (wanted - padded);
+      }
+      TORCHDALI_CHECK(wanted <= padded, "`size` has ", wanted, ", and the padded image has ",
+                      padded, i == 0 ? " rows" : " columns",
+                      to_fix("use a smaller size, more padding, or pad_if_needed=True"));
+      TORCHDALI_CHECK(mode_ == PadMode::kConstant || extent > 0 || wanted == 0,
+                      "input `data` has no pixels to repeat");
+      TORCHDALI_CHECK(position[i] >= 0 && position[i] < 1, "`position` has ", position[i],
+                      ", expected at least 0 and less than 1");
+      const auto places = static_cast<double>(padded - wanted + 1);
+      first[i] = static_cast<int64_t>(static_cast<double>(position[i]) * places) - before;
+      shape[axis_of[i]] = wanted;
+    }
+    const SampleView& out = ctx.output(0, in.dtype, shape, layout);
+    if (out.volume() == 0) return;
+    copy(ctx, in, out, layout, first);
+  }
+
+ private:
+  // Left, top, right, bottom.
+  void read_padding(const SampleContext& ctx, std::array<int64_t, 4>& pads) const {
+    thread_local std::vector<int64_t> buffer;
+    const auto given = padding_(ctx, buffer);
+    TORCHDALI_CHECK(given.size() == 1 || given.size() == 2 || given.size() == 4, "`padding` has ",
+                    given.size(), " values, expected 1, 2 or 4");
+    for (size_t i = 0; i < 4; ++i) {
+      pads[i] = given[i % given.size()];
+      constexpr int64_t kMost = 1 << 30;
+      TORCHDALI_CHECK(pads[i] >= 0 && pads[i] <= kMost, "`padding` has ", pads[i],
+                      ", expected 0 to ", kMost);
+    }
+  }
+
+  void copy(SampleContext& ctx, const SampleView& in, const SampleView& out, const Layout& layout,
+            const std::array<int64_t, 2>& first) const {
+    const int h = layout.find('H'), w = layout.find('W'), c = layout.find('C');
+    const bool planar = c >= 0 && c < h;
+    const int64_t channels = c < 0 ? 1 : in.shape[c], planes = planar ? channels : 1;
+    const int64_t height = out.shape[h], width = out.shape[w];
+    const int64_t pixel = itemsize(in.dtype) * (planar ? 1 : channels);
+    const int64_t in_row = in.shape[w] * pixel, out_row = width * pixel;
+    std::vector<char> fill(static_cast<size_t>(channels * itemsize(in.dtype)));
+    make_fill(ctx, in.dtype, channels, fill.data());
+    // Columns that are copied as they are.
+    const int64_t left = std::clamp<int64_t>(-first[1], 0, width);
+    const int64_t right = std::clamp<int64_t>(in.shape[w] - first[1], left, width);
+    for (int64_t plane = 0; plane < planes; ++plane) {
+      const char* from = in.as<const char>() + plane * in.shape[h] * in_row;
+      char* to = out.as<char>() + plane * height * out_row;
+      const char* value = fill.data() + plane * itemsize(in.dtype);
+      for (int64_t y = 0; y < height; ++y, to += out_row) {
+        const int64_t row = padded_source(y + first[0], in.shape[h], mode_);
+        const char* line = row < 0 ? nullptr : from + row * in_row;
+        const auto pixel_at = [&](int64_t x) {
+          const int64_t at = line == nullptr ? -1 : padded_source(x + first[1], in.shape[w], mode_);
+          std::memcpy(to + x * pixel, at < 0 ? value : line + at * pixel,
+                      static_cast<size_t>(pixel));
+        };
+        const int64_t begin = line == nullptr ? width : left, end = line == nullptr ? width : right;
+        for (int64_t x = 0; x < begin; ++x) pixel_at(x);
+        if (begin < end)
+          std::memcpy(to + begin * pixel, line + (begin + first[1]) * pixel,
+                      static_cast<size_t>((end - begin) * pixel));
+        for (int64_t x = end; x < width; ++x) pixel_at(x);
+      }
+    }
+  }
+  void make_fill(const SampleContext& ctx, DType dtype, int64_t channels, char* to) const {
+    thread_local std::vector<float> buffer;
+    const auto given = fill_(ctx, buffer);
+    TORCHDALI_CHECK(given.size() == 1 || static_cast<int64_t>(given.size()) == channels,
+                    "`fill_value` has ", given.size(), " values, expected 1 or ", channels);
+    dispatch_dtype(dtype, [&]<class T>() {
+      for (int64_t c = 0; c < channels; ++c) {
+        const T value = kernels::convert<T>(given[given.size() == 1 ? 0 : static_cast<size_t>(c)]);
+        std::memcpy(to + c * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+      }
+    });
+  }
+
+  InputLayout layout_;
+  ListArg<int64_t> padding_, size_;
+  ListArg<float> position_, fill_;
+  bool pad_if_needed_;
+  PadMode mode_;
+};
+
+TORCHDALI_OPERATOR("pad_crop")
+    .doc(
+        "Pads an image by numbers of pixels, and cuts a window out of the padded image, as "
+        "torchvision's Pad and RandomCrop do. Beyond DALI, whose fn.pad pads to a shape with a "
+        "constant.")
+    .input("data", "Images of any element type.", {"HWC", "CHW", "HW"})
+    .output("padded", "Element type and layout of the input.")
+    .arg("padding", std::vector<int64_t>{0},
+         "Pixels that are added: left, top, right, bottom; two: left and right, top and bottom; or "
+         "one for all.",
+         Arity::kPerSample)
+    .optional_arg("size", ArgType::kIntVec,
+                  "Height and width of the window. Default: the padded image.", Arity::kPerSample)
+    .arg("pad_if_needed", false,
+         "Pads images that are too small, on both sides by what is missing.")
+    .arg("position", std::vector<float>{0.0f, 0.0f},
+         "Where the window is, along y and x: 0 to 1, exclusive; all its places are equally long "
+         "parts of this range.",
+         Arity::kPerSample)
+    .arg("mode", "constant",
+         "Values of added pixels: \"constant\", \"edge\" (the nearest pixel), \"reflect\" "
+         "(mirrored at the last pixel) or \"symmetric\" (that repeats it).")
+    .arg("fill_value", std::vector<float>{0.0f},
+         "The constant: one, or one for each channel. Integers are rounded and saturate.",
+         Arity::kPerSample)
+    .cpu<PadCrop>();
+
+}  // namespace
+}  // namespace torchdali
