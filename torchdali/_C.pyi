@@ -1,6 +1,6 @@
 """The compiled engine; see docs/design/engine.md."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -78,7 +78,17 @@ class Executor:
         gpu_depth: int = 0,
         guess_layouts: bool = True,
         on_error: str = "raise",
+        inline_only: bool = False,
+        kept_storages: int = 6,
     ) -> None: ...
+    def run(
+        self,
+        inputs: list[tuple[str, torch.Tensor | list[torch.Tensor], str]],
+        *,
+        batch_size: int = 1,
+        seeds: Sequence[int] = (),
+        single: bool = False,
+    ) -> list[tuple[torch.Tensor | list[torch.Tensor], str]]: ...
     def schedule(
         self,
         fed: list[

@@ -163,6 +163,7 @@ def _make(
     operator: str | None = None,
     sample: int | None = None,
     batch_size: int | None = None,
+    source: str | None = None,
     location: object = None,
     fix: str | None = None,
 ) -> TorchdaliError:
@@ -174,12 +175,14 @@ def _make(
             operator=operator,
             sample=sample,
             batch_size=batch_size,
+            source=source,
             location=where,
             fix=fix,
         )
     )
     error.operator, error.location = operator, where
     error.sample, error.batch_size, error.fix = sample, batch_size, fix
+    error.source = source
     error._message = message
     return error
 
@@ -190,10 +193,26 @@ def _with_context(error: TorchdaliError, **context: Any) -> TorchdaliError:
         "operator": error.operator,
         "sample": error.sample,
         "batch_size": error.batch_size,
+        "source": error.source,
         "location": error.location,
         "fix": error.fix,
     }
     return _make(type(error), error._message, **{**known, **context})
+
+
+def _renamed(error: TorchdaliError, operator: str, location: object) -> TorchdaliError:
+    """Returns an error like `error` about an operator under another name."""
+    message = error._message.removeprefix(f"{error.operator}: ")
+    return _make(
+        type(error),
+        message,
+        operator=operator,
+        sample=error.sample,
+        batch_size=error.batch_size,
+        source=error.source,
+        location=location,
+        fix=error.fix,
+    )
 
 
 def _from_engine(kind: str, message: str, details: Mapping[str, Any]) -> TorchdaliError:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torchdali._common.notebook import preformatted
+
 __all__ = [
     "LoaderStats",
     "OperatorPart",
@@ -33,6 +35,10 @@ class _Figures:
         """Returns dicts, lists, strings and numbers, as JSON has them."""
         plain: dict[str, Any] = _plain(self)
         return plain
+
+    def _repr_html_(self) -> str:
+        """Returns the text of print(), which notebooks show."""
+        return preformatted(str(self))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import threading
 import warnings
 
 __all__ = ["DALIDataType", "DALIImageType", "DALIInterpType", "EvalMode", "PipelineAPIType"]
@@ -104,7 +105,11 @@ class PipelineAPIType(enum.Enum):
 
 
 class EvalMode(enum.Enum):
-    """When DALI's dynamic mode evaluates a call; nothing in this version takes it."""
+    """When DALI's dynamic mode evaluates a call: as a context manager, for the current thread.
+
+    The modes `deferred` and `eager` wait until a result is read; the others do not. Results are
+    the same.
+    """
 
     __module__ = "torchdali.types"
 
@@ -113,3 +118,23 @@ class EvalMode(enum.Enum):
     sync_cpu = 3
     sync_full = 4
     default = 2
+
+    def __enter__(self) -> EvalMode:
+        _modes.entered.append(self)
+        return self
+
+    def __exit__(self, exception_type: object, exception: object, traceback: object) -> None:
+        _modes.entered.pop()
+
+    @staticmethod
+    def current() -> EvalMode:
+        """Returns the mode of the current thread."""
+        return _modes.entered[-1] if _modes.entered else EvalMode.default
+
+
+class _Modes(threading.local):
+    def __init__(self) -> None:
+        self.entered: list[EvalMode] = []
+
+
+_modes = _Modes()

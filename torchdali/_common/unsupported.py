@@ -47,7 +47,6 @@ _BY_PATH = {
     "plugin.jax": _DLPACK,
     "plugin.paddle": _DLPACK,
     "plugin.mxnet": _DLPACK,
-    "plugin.pytorch.experimental": "use torchdali.DataLoader, whose `pipeline=` processes batches",
     "plugin.pytorch.loader_evaluator": "use stats() of the loader or torchdali.profile",
     "plugin_manager": _OPERATORS_IN_PYTHON,
     "sysconfig": _OPERATORS_IN_PYTHON,

@@ -16,7 +16,7 @@ from torchdali._graph.expression import Operand, Step, constant_operand, input_o
 from torchdali.data_node import DataNode, language
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 
-__all__ = ["apply", "apply_numpy"]
+__all__ = ["apply", "apply_numpy", "number"]
 
 # Python's operators on arrays call these functions of NumPy: `array + node` is np.add(array, node).
 _OPERATORS: dict[Any, str] = {
@@ -53,10 +53,12 @@ _MATH = {
 }
 
 
-def _operand(value: Any, location: SourceLocation | None) -> DataNode | Operand:
-    """Returns an operand: a data node, or a number with its type."""
-    if isinstance(value, DataNode):
-        return value
+def number(value: Any, location: SourceLocation | None) -> Operand | None:
+    """Returns a number with its type as an operand; None for other values.
+
+    Raises:
+        ArgumentError: an integer does not fit 64 bits.
+    """
     is_array = isinstance(value, (np.generic, np.ndarray, torch.Tensor))
     if isinstance(value, (bool, int, float, ScalarConstant)) or (is_array and value.ndim == 0):
         constant = ScalarConstant(value)
@@ -64,6 +66,16 @@ def _operand(value: Any, location: SourceLocation | None) -> DataNode | Operand:
             return constant_operand(constant.value, constant.element_type)
         except ValueError as error:
             raise _make(ArgumentError, str(error), location=location) from None
+    return None
+
+
+def _operand(value: Any, location: SourceLocation | None) -> DataNode | Operand:
+    """Returns an operand: a data node, or a number with its type."""
+    if isinstance(value, DataNode):
+        return value
+    constant = number(value, location)
+    if constant is not None:
+        return constant
     node = language.constant(value)
     if node is None:
         raise _make(

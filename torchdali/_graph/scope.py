@@ -49,7 +49,7 @@ class Scope:
     __slots__ = ("guards", "names", "runner", "sinks", "token")
 
     def __init__(self) -> None:
-        self.token = object()
+        self.token: object | None = object()  # None: its operators may be used anywhere
         self.names = itertools.count()
         self.sinks: list[OpNode] = []
         self.guards: Guards = ()  # of the operators made now

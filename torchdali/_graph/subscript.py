@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import EllipsisType
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from torchdali._graph.check import check_device
 from torchdali.data_node import DataNode, NewAxis
 from torchdali.errors import ArgumentError, ArgumentTypeError, OutOfRangeError, _make
 
-__all__ = ["get_property", "shape", "subscript"]
+__all__ = ["get_property", "operators_of", "shape", "subscript"]
+
+Data: TypeAlias = type[Any] | tuple[type[Any], ...]
 
 _SLICE = {"lo": "start", "hi": "stop", "step": "step"}
 _OPERATOR = "fn.tensor_subscript"
@@ -34,13 +37,16 @@ class _Subscripts:
         ends_in_new_axis: whether the last subscript adds an axis.
     """
 
-    def __init__(self, items: tuple[Any, ...], location: SourceLocation | None) -> None:
+    def __init__(
+        self, items: tuple[Any, ...], location: SourceLocation | None, data: Data = DataNode
+    ) -> None:
         self.args: dict[str, Any] = {}
         self.count = 0
         self.ellipsis: int | None = None
         self.names = ""
         self.ends_in_new_axis = bool(items) and isinstance(items[-1], NewAxis)
         self._location = location
+        self._data = data
         new_axes: list[tuple[bool, int]] = []  # (after the ellipsis, number of axes since it)
         axes = 0  # of the output, since the beginning or the ellipsis
         for item in items:
@@ -78,9 +84,13 @@ class _Subscripts:
                 if bound is not None:
                     self.args[f"{prefix}_{number}"] = bound
             return True
-        if not isinstance(item, (int, DataNode)) and (
-            isinstance(item, (type(None), float, np.floating, str, bytes, list, tuple))
-            or np.ndim(item) > 0
+        if (
+            not isinstance(item, int)
+            and not isinstance(item, self._data)
+            and (
+                isinstance(item, (type(None), float, np.floating, str, bytes, list, tuple))
+                or np.ndim(item) > 0
+            )
         ):
             raise _make(
                 ArgumentTypeError,
@@ -96,23 +106,34 @@ class _Subscripts:
         return False
 
 
-def subscript(node: DataNode, key: Any) -> DataNode:
-    """Returns the node of `node[key]`."""
-    location = find_user_location()
-    found = _Subscripts(key if isinstance(key, tuple) else (key,), location)
-    result = node
+def operators_of(
+    key: Any, location: SourceLocation | None, data: Data = DataNode
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields name and arguments of the operators that are `x[key]`, one after the other.
+
+    Args:
+        key: what is between the brackets.
+        location: the user's line, for errors.
+        data: the types of what has one integer for each sample.
+    """
+    found = _Subscripts(key if isinstance(key, tuple) else (key,), location, data)
     if found.args:
         if found.ellipsis is not None and found.ellipsis < found.count:
             found.args["ellipsis"] = found.ellipsis
-        args = {**found.args, "num_subscripts": found.count}
-        result = _use("tensor_subscript", node, args, location)
+        yield "tensor_subscript", {**found.args, "num_subscripts": found.count}
     # Without positions from the end, expand_dims sees by itself whether there are enough axes.
     elif found.count > 0 and (found.ellipsis is not None or not found.ends_in_new_axis):
-        result = _use("subscript_dim_check", node, {"num_subscripts": found.count}, location)
+        yield "subscript_dim_check", {"num_subscripts": found.count}
     if found.new_axes:
-        args = {"axes": found.new_axes, "new_axis_names": found.names or None}
-        result = _use("expand_dims", result, args, location)
-    return result
+        yield "expand_dims", {"axes": found.new_axes, "new_axis_names": found.names or None}
+
+
+def subscript(node: DataNode, key: Any) -> DataNode:
+    """Returns the node of `node[key]`."""
+    location = find_user_location()
+    for name, args in operators_of(key, location):
+        node = _use(name, node, args, location)
+    return node
 
 
 def _use(

@@ -7,7 +7,8 @@ import inspect
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -28,7 +29,16 @@ from torchdali._graph import node_methods, record
 from torchdali._graph.check import check_device, resolve
 from torchdali.fn._compose import Compose
 
-__all__ = ["docstring", "input_name", "install", "parameters", "signature"]
+__all__ = [
+    "PIPELINES",
+    "Face",
+    "docstring",
+    "input_name",
+    "install",
+    "install_functions",
+    "parameters",
+    "signature",
+]
 
 # What the user sees of these operators is written in Python; the engine has only a part of it.
 PYTHON: dict[str, tuple[Callable[..., Any], type[Any]]] = {
@@ -40,15 +50,34 @@ node_methods.connect()
 _INDENT = "    "
 
 
-def parameters(schema: OperatorSchema) -> list[Argument]:
+def _of_every_operator(schema: OperatorSchema) -> list[Argument]:
+    return [arg for arg in UNIVERSAL if schema.random or arg.name != "seed"]
+
+
+@dataclass(frozen=True)
+class Face:
+    """How functions of operators are described.
+
+    Attributes:
+        data: what they take and return.
+        per_sample: what an argument may be besides a constant.
+        common: returns the arguments that an operator has besides its own.
+    """
+
+    data: str
+    per_sample: str
+    common: Callable[[OperatorSchema], Sequence[Argument]]
+
+
+PIPELINES = Face("DataNode", "DataNode", _of_every_operator)
+
+
+def parameters(schema: OperatorSchema, face: Face = PIPELINES) -> list[Argument]:
     """Returns the keyword arguments as they are shown: its own, then those of every operator."""
     own = [a for a in schema.args if not a.deprecated]
     names = {a.name for a in own}
     own.sort(key=lambda a: not a.required)
-    universal = [u for u in UNIVERSAL if u.name not in names]
-    if not schema.random:
-        universal = [u for u in universal if u.name != "seed"]
-    return own + universal
+    return own + [arg for arg in face.common(schema) if arg.name not in names]
 
 
 def input_name(schema: OperatorSchema, name: str) -> str:
@@ -56,7 +85,7 @@ def input_name(schema: OperatorSchema, name: str) -> str:
     return f"{name}_input" if any(a.name == name for a in schema.args) else name
 
 
-def signature(schema: OperatorSchema) -> inspect.Signature:
+def signature(schema: OperatorSchema, face: Face = PIPELINES) -> inspect.Signature:
     """Returns the signature of an operator's function."""
     empty = inspect.Parameter.empty
     params = []
@@ -67,7 +96,7 @@ def signature(schema: OperatorSchema) -> inspect.Signature:
         else:
             kind = inspect.Parameter.POSITIONAL_ONLY
             params.append(inspect.Parameter(name, kind, default=None if i.optional else empty))
-    for arg in parameters(schema):
+    for arg in parameters(schema, face):
         default: Any = arg.default if arg.has_default else None
         if arg.has_default and arg.type in ENUMS:
             default = ENUMS[arg.type](arg.default)
@@ -107,7 +136,7 @@ def _paragraphs(text: str, width: int) -> list[str]:
     return lines
 
 
-def docstring(schema: OperatorSchema, width: int = 92) -> str:
+def docstring(schema: OperatorSchema, width: int = 92, face: Face = PIPELINES) -> str:
     """Returns the docstring of an operator's function, in Google's style."""
     lines = _paragraphs(schema.doc, width)
     notes = []
@@ -123,14 +152,17 @@ def docstring(schema: OperatorSchema, width: int = 92) -> str:
         layouts = f" Layouts: {', '.join(i.layouts)}." if i.layouts else ""
         optional = " Optional." if i.optional else ""
         name = input_name(schema, i.name)
-        lines += _entry(name, f"DataNode. {i.doc}{layouts}{optional}", width)
-    for arg in parameters(schema):
+        lines += _entry(name, f"{face.data}. {i.doc}{layouts}{optional}", width)
+    for arg in parameters(schema, face):
+        kind = arg.type_text()
+        if arg.per_sample:
+            kind = kind.replace("DataNode", face.per_sample)
         if arg.required:
-            kind = f"{arg.type_text()}, required."
+            kind += ", required."
         elif arg.has_default:
-            kind = f"{arg.type_text()}, default {arg.default_text()}."
+            kind += f", default {arg.default_text()}."
         else:
-            kind = f"{arg.type_text()}, optional."
+            kind += ", optional."
         lines += _entry(arg.name, f"{kind} {arg.doc}", width)
     old = [a for a in schema.args if a.deprecated]
     for arg in old:
@@ -142,14 +174,16 @@ def docstring(schema: OperatorSchema, width: int = 92) -> str:
     if schema.outputs_by:
         lines.append(f"{_INDENT}Dictionary of DataNode, with the names in `{schema.outputs_by}`.")
     elif schema.variable_outputs:
-        lines.append(f"{_INDENT}DataNode, or a list of them; the number depends on the arguments.")
+        lines.append(
+            f"{_INDENT}{face.data}, or a list of them; the number depends on the arguments."
+        )
     elif not schema.outputs:
         lines.append(f"{_INDENT}None: the operator has no outputs.")
     elif len(schema.outputs) == 1:
-        lines += _entry("DataNode", schema.outputs[0].doc, width)
+        lines += _entry(face.data, schema.outputs[0].doc, width)
     else:
         names = ", ".join(f"`{o.name}`" for o in schema.outputs)
-        lines.append(f"{_INDENT}List of DataNode: {names}.")
+        lines.append(f"{_INDENT}List of {face.data}: {names}.")
     if schema.outputs and (len(schema.outputs) > 1 or schema.variable_outputs):
         for output in schema.outputs:
             lines += [_INDENT + line for line in _entry(output.name, output.doc, width - 4)]
@@ -319,6 +353,12 @@ def install(package: ModuleType) -> None:
             shown = _shown(prefix, old)
             alias = _deprecated(shown, names[new], made[new], prefix)
             _place(package, shown, alias, export=False)
+
+
+def install_functions(package: ModuleType, functions: Mapping[str, Callable[..., Any]]) -> None:
+    """Places functions by their dotted names in a package and its submodules."""
+    for name, function in functions.items():
+        _place(package, name, function)
 
 
 def _shown(prefix: str, name: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from torchdali._common.notebook import preformatted
+
 __all__ = ["PipelinePlan", "PlannedOperator", "PlannedStep", "describe_plan"]
 
 _WHERE = {
@@ -82,6 +84,10 @@ class PipelinePlan:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def _repr_html_(self) -> str:
+        """Returns the text of print(), which notebooks show."""
+        return preformatted(str(self))
 
     def __str__(self) -> str:
         fused = sum(len(step.operators) for step in self.steps if step.fused)

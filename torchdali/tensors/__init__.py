@@ -19,9 +19,11 @@ import torch
 
 from torchdali._common.unsupported import names_of
 from torchdali._engine.extension import _C
+from torchdali.tensors._arithmetic import Arithmetic
 from torchdali.tensors._base import TensorBase, TensorListBase
 from torchdali.tensors._gpu import copy_out, require_gpu, wait_for, wait_on
 from torchdali.tensors._input import address
+from torchdali.tensors._thumbnails import html
 
 __all__ = ["TensorCPU", "TensorGPU", "TensorListCPU", "TensorListGPU"]
 
@@ -94,7 +96,7 @@ class TensorCPU(TensorBase, _C.Buffered):
         return memoryview(self._tensor.numpy())  # type: ignore[arg-type]  # as of 3.10
 
 
-class TensorListCPU(TensorListBase[TensorCPU], _C.Buffered):
+class TensorListCPU(Arithmetic, TensorListBase[TensorCPU], _C.Buffered):
     """A batch: samples of one type, layout and number of dimensions; shapes may differ.
 
     Where all shapes agree the batch is one torch tensor (`as_torch`), otherwise a list of them
@@ -126,6 +128,10 @@ class TensorListCPU(TensorListBase[TensorCPU], _C.Buffered):
         contiguous: bool = True,  # noqa: ARG002
     ) -> None:
         self._set(data, layout)
+
+    def _repr_html_(self) -> str:
+        """Returns the images as thumbnails, which notebooks show; other data as text."""
+        return html(self.as_torch_list(), self.layout(), f"{len(self)} samples, {self.dtype}")
 
     @classmethod
     def from_dlpack_list(
