@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A graph of operators that runs in the thread that calls it, on tensors that are passed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from torchdali._eager import settings
+from torchdali._engine.extension import _C
+from torchdali._engine.schema import operator_schema
+from torchdali._graph.scope import Scope, pop_scope, push_scope
+from torchdali.data_node import DataNode, OpNode
+from torchdali.pipeline._compile import engine_node, reachable
+
+__all__ = [
+    "Program",
+    "derive_seeds",
+    "draw_seed",
+    "placeholder",
+    "recording",
+    "release_unused_memory",
+]
+
+# Nothing of the CPU's operators is sized by it.
+_MOST_SAMPLES = 1 << 30
+# The result of a call is often alive until the next one ends.
+_KEPT_STORAGES = 2
+_NO_SEEDS = (0,)  # of operators that draw nothing
+
+
+_programs: weakref.WeakSet[Program] = weakref.WeakSet()
+
+
+def release_unused_memory() -> None:
+    """Frees what calls have kept for the next calls: engines, with their threads' scratch memory.
+
+    Results that the program holds stay. Later calls are slower once.
+    """
+    for program in list(_programs):
+        program.forget_engines()
+
+
+os.register_at_fork(after_in_child=release_unused_memory)  # the process has none of the engines
+
+
+def placeholder(name: str) -> DataNode:
+    """Returns a node for data that is passed to each run of a program."""
+    source = OpNode(
+        schema=operator_schema("external_source"),
+        name=name,
+        named=True,
+        inputs=(),
+        arg_inputs={},
+        args={},
+        seed=None,
+        device="cpu",
+        preserve=False,
+        num_outputs=1,
+        location=None,
+        scope=None,
+    )
+    return source.outputs[0]
+
+
+def draw_seed(generator: torch.Generator | None = None) -> int:
+    """Returns a seed drawn from a generator; None: the one that torch.manual_seed() sets."""
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
+
+
+def derive_seeds(seed: int, count: int) -> list[int]:
+    """Returns the seeds that the random operators of a pipeline with this seed have.
+
+    Args:
+        seed: of the pipeline.
+        count: of the operators that draw random values.
+    """
+    return [_C.derive_seed(seed & 0xFFFFFFFFFFFFFFFF, stream) for stream in range(count)]
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[None]:
+    """Has operators recorded, inside a `with` statement, that may be used in any program."""
+    scope = Scope()
+    scope.token = None
+    push_scope(scope, None)
+    try:
+        yield
+    finally:
+        pop_scope()
+
+
+class Program:
+    """A graph that was compiled. Several threads may run it at the same time.
+
+    Args:
+        inputs: placeholders, in the order in which run() takes the data.
+        outputs: what is computed from them; at least one, no placeholder.
+
+    Attributes:
+        num_random: how many operators draw random values; each takes one seed of a run.
+    """
+
+    def __init__(self, inputs: Sequence[DataNode], outputs: Sequence[DataNode]) -> None:
+        nodes = reachable([node.source for node in outputs if node.source is not None])
+        position = {node.ordinal: i for i, node in enumerate(nodes)}
+
+        def edge(node: DataNode) -> tuple[int, int]:
+            assert node.source is not None
+            return position[node.source.ordinal], node.index
+
+        self.num_random = 0
+        self._nodes = []
+        for i, node in enumerate(nodes):
+            self._nodes.append(
+                engine_node(
+                    node,
+                    node.name if node.named else f"__{node.schema.class_name}_{i}",
+                    self.num_random if node.schema.random else 0,  # which seed of the run
+                    [edge(parent) for parent in node.inputs],
+                    {name: edge(parent) for name, parent in node.arg_inputs.items()},
+                    [(edge(predicate), value) for predicate, value in node.guards],
+                )
+            )
+            self.num_random += node.schema.random
+        self._outputs = [edge(node) for node in outputs]
+        # What the outputs do not depend on is not passed on.
+        self._names = [
+            node.name if node.source is not None and node.source.ordinal in position else None
+            for node in inputs
+        ]
+        self._idle: list[Any] = []  # engines that no thread uses now
+        self._on_threads: tuple[Any, Any] | None = None  # threads, and an engine that uses them
+        _programs.add(self)
+
+    def forget_engines(self) -> None:
+        """Forgets the engines that no thread uses; in a forked process those of the parent."""
+        self._idle, self._on_threads = [], None
+
+    def run(
+        self,
+        inputs: Sequence[tuple[Any, str]],
+        *,
+        batch_size: int = 1,
+        seeds: Sequence[int] = (),
+        single: bool = False,
+    ) -> list[tuple[Any, str]]:
+        """Returns (data, layout) of each output.
+
+        The data is a tensor whose first axis is the samples, or a list of tensors if their shapes
+        differ; for `single`, the tensor of the sample.
+
+        Args:
+            inputs: (data, layout) for each placeholder. The data is a list of tensors, or for
+                `single` a tensor.
+            batch_size: number of samples.
+            seeds: `num_random` of them.
+            single: whether the batch is one sample, which is passed and returned by itself.
+        """
+        fed = [
+            (name, data, layout)
+            for name, (data, layout) in zip(self._names, inputs, strict=True)
+            if name is not None
+        ]
+        options = {"batch_size": batch_size, "seeds": seeds or _NO_SEEDS, "single": single}
+        if batch_size > 1 and settings.get_num_threads() > 1:
+            return self._run_on_threads(fed, options)
+        try:
+            engine = self._idle.pop()
+        except IndexError:
+            engine = self._make(num_threads=1, inline_only=True)
+        try:
+            return engine.run(fed, **options)  # type: ignore[no-any-return]
+        finally:
+            self._idle.append(engine)
+
+    def _run_on_threads(self, fed: Any, options: Any) -> list[tuple[Any, str]]:
+        threads = settings.threads()
+        with threads.lock:
+            if self._on_threads is None or self._on_threads[0] is not threads:
+                engine = self._make(num_threads=threads.count, workers=threads.engine)
+                self._on_threads = threads, engine
+            return self._on_threads[1].run(fed, **options)  # type: ignore[no-any-return]
+
+    def _make(self, **options: Any) -> Any:
+        return _C.Executor(
+            self._nodes,
+            self._outputs,
+            batch_size=_MOST_SAMPLES,
+            kept_storages=_KEPT_STORAGES,
+            **options,
+        )
