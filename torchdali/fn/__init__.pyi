@@ -20,6 +20,8 @@ from torchdali.fn import segmentation as segmentation
 from torchdali.fn import transforms as transforms
 
 __all__ = [
+    "affine",
+    "augment",
     "batch_permutation",
     "bb_flip",
     "bbox_paste",
@@ -69,14 +71,17 @@ __all__ = [
     "ones",
     "ones_like",
     "pad",
+    "pad_crop",
     "paste",
     "peek_image_shape",
     "per_frame",
     "permute_batch",
+    "perspective",
     "python_function",
     "random",
     "random_bbox_crop",
     "random_crop_generator",
+    "random_erase",
     "random_resized_crop",
     "readers",
     "reductions",
@@ -105,6 +110,164 @@ __all__ = [
     "zeros_like",
 ]
 
+@overload
+def affine(
+    data: DataNode,
+    /,
+    *,
+    angle: float | DataNode | None = 0.0,
+    translate: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    scale: float | DataNode | None = 1.0,
+    shear: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    rotation: float | DataNode | None = 0.0,
+    center: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    expand: bool | None = False,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    apply: bool | DataNode | None = True,
+    arithmetic: str | os.PathLike[str] | None = "torch",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Rotates, scales, shears and moves an image, with the results of torchvision's affine(), or
+    of its rotate() if `rotation` is given. fn.warp_affine takes a matrix and has DALI's
+    borders.
+
+    Args:
+        data: DataNode. Images or sequences with 1 or 3 channels; uint8, or float32 with values
+            from 0 to 1. Layouts: HWC, CHW, FHWC, FCHW.
+        angle: float or DataNode, default 0.0. Rotation in degrees, clockwise.
+        translate: float or list of float or DataNode, default [0.0, 0.0]. Move along x and y,
+            in pixels.
+        scale: float or DataNode, default 1.0. Factor of the size, above 0.
+        shear: float or list of float or DataNode, default [0.0, 0.0]. Shears along x and y, in
+            degrees.
+        rotation: float or DataNode, default 0.0. Rotation in degrees, counterclockwise;
+            excludes the arguments above.
+        center: float or list of float or DataNode, optional. Position x, y that rotation, scale
+            and shears keep, from the corner of the first pixel. Default: the center.
+        expand: bool, default False. With `rotation`: the result contains the whole rotated
+            image.
+        interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_NN.
+            Interpolation: INTERP_NN or INTERP_LINEAR.
+        fill_value: float or list of float or DataNode, default []. Values outside the input:
+            one, or one for each channel. None: 0, to which linear interpolation blends.
+        apply: bool or DataNode, default True. False for samples that stay as they are.
+        arithmetic: str, default "torch". Whose rounding to follow: "torch", of torchvision's
+            functions on tensors, or "pillow", of those on Pillow's images.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Element type and layout of the input; its shape, unless `expand`.
+    """
+
+@overload
+def affine(
+    data: list[DataNode],
+    /,
+    *,
+    angle: float | DataNode | None = 0.0,
+    translate: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    scale: float | DataNode | None = 1.0,
+    shear: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    rotation: float | DataNode | None = 0.0,
+    center: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    expand: bool | None = False,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    apply: bool | DataNode | None = True,
+    arithmetic: str | os.PathLike[str] | None = "torch",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
+@overload
+def augment(
+    data: DataNode,
+    /,
+    *,
+    operations: int | Sequence[int] | NDArray[Any] | DataNode,
+    magnitudes: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    order: int | DataNode | None = 0,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    arithmetic: str | os.PathLike[str] | None = "torch",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Applies operations to an image, one after the other, with the results of torchvision's
+    functions. Each sample may have its own operations, by number: 0 identity; 1 and 2 shears
+    along x and y, by a tangent, about the first pixel; 3 and 4 moves along x and y, by whole
+    pixels; 5 rotation about the center, counterclockwise, in degrees; 6 brightness, 7 color
+    (saturation), 8 contrast and 9 sharpness, by a factor; 10 posterize, to a number of bits; 11
+    solarize, from a part of full intensity on; 12 autocontrast; 13 equalize; 14 invert; 15 hue,
+    in turns from -0.5 to 0.5; 16 gray; 17 and 18 moves along x and y, by a part of width and
+    height that is rounded towards 0. DALI has no such operator; its color operators use other
+    color spaces and other rounding.
+
+    Takes frame sequences (layouts with F).
+
+    Args:
+        data: DataNode. Images or sequences with 1 or 3 channels; uint8, or float32 with values
+            from 0 to 1. Layouts: HWC, CHW, FHWC, FCHW.
+        operations: int or list of int or DataNode, required. Numbers of operations, at most 16.
+        magnitudes: float or list of float or DataNode, default [0.0]. A magnitude for each
+            operation, or one for all. Operations without one ignore it.
+        order: int or DataNode, default 0. The number of the permutation, in lexicographic
+            order, in which the operations run.
+        interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_NN. Interpolation
+            of shears, moves and rotations: INTERP_NN or INTERP_LINEAR.
+        fill_value: float or list of float or DataNode, default []. Values outside the input:
+            one, or one for each channel. None: 0, to which linear interpolation blends.
+        arithmetic: str, default "torch". Whose rounding to follow: "torch", of torchvision's
+            functions on tensors, or "pillow", of those on Pillow's images.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def augment(
+    data: list[DataNode],
+    /,
+    *,
+    operations: int | Sequence[int] | NDArray[Any] | DataNode,
+    magnitudes: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    order: int | DataNode | None = 0,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    arithmetic: str | os.PathLike[str] | None = "torch",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
 def batch_permutation(
     *,
     allow_repetitions: bool | None = False,
@@ -1079,7 +1242,9 @@ def crop(
         crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
             frames), 0 to 1.
         rounding: str, default "round". How the position of the first pixel is rounded: "round"
-            (to the nearest, halves away from zero) or "truncate".
+            (to the nearest, halves away from zero), "truncate" or, torchdali only,
+            "torchvision": as its CenterCrop, halves to even, and toward zero if the window
+            exceeds the sample.
         out_of_bounds_policy: str, default "error". What to do if the window extends outside the
             sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the window
             smaller).
@@ -1185,7 +1350,9 @@ def crop_mirror_normalize(
         crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
             frames), 0 to 1.
         rounding: str, default "round". How the position of the first pixel is rounded: "round"
-            (to the nearest, halves away from zero) or "truncate".
+            (to the nearest, halves away from zero), "truncate" or, torchdali only,
+            "torchvision": as its CenterCrop, halves to even, and toward zero if the window
+            exceeds the sample.
         out_of_bounds_policy: str, default "error". What to do if the window extends outside the
             sample: "error", "pad" (fill with `fill_values`) or "trim_to_shape" (make the window
             smaller).
@@ -2684,6 +2851,73 @@ def pad(
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
 @overload
+def pad_crop(
+    data: DataNode,
+    /,
+    *,
+    padding: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    pad_if_needed: bool | None = False,
+    position: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    mode: str | os.PathLike[str] | None = "constant",
+    fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Pads an image by numbers of pixels, and cuts a window out of the padded image, as
+    torchvision's Pad and RandomCrop do. Beyond DALI, whose fn.pad pads to a shape with a
+    constant.
+
+    Args:
+        data: DataNode. Images of any element type. Layouts: HWC, CHW, HW.
+        padding: int or list of int or DataNode, default [0]. Pixels that are added: left, top,
+            right, bottom; two: left and right, top and bottom; or one for all.
+        size: int or list of int or DataNode, optional. Height and width of the window. Default:
+            the padded image.
+        pad_if_needed: bool, default False. Pads images that are too small, on both sides by
+            what is missing.
+        position: float or list of float or DataNode, default [0.0, 0.0]. Where the window is,
+            along y and x: 0 to 1, exclusive; all its places are equally long parts of this
+            range.
+        mode: str, default "constant". Values of added pixels: "constant", "edge" (the nearest
+            pixel), "reflect" (mirrored at the last pixel) or "symmetric" (that repeats it).
+        fill_value: float or list of float or DataNode, default [0.0]. The constant: one, or one
+            for each channel. Integers are rounded and saturate.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Element type and layout of the input.
+    """
+
+@overload
+def pad_crop(
+    data: list[DataNode],
+    /,
+    *,
+    padding: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    size: int | Sequence[int] | NDArray[Any] | DataNode | None = ...,
+    pad_if_needed: bool | None = False,
+    position: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    mode: str | os.PathLike[str] | None = "constant",
+    fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
+@overload
 def paste(
     image: DataNode,
     /,
@@ -2894,6 +3128,76 @@ def permute_batch(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[DataNode]: ...
+@overload
+def perspective(
+    data: DataNode,
+    /,
+    *,
+    corners: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    moves: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    distortion: float | DataNode | None = 0.5,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    apply: bool | DataNode | None = True,
+    arithmetic: str | os.PathLike[str] | None = "torch",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Maps an image so that its corners move, with the results of torchvision's perspective().
+    fn.experimental.warp_perspective takes a matrix and has DALI's borders.
+
+    Args:
+        data: DataNode. Images or sequences with 1 or 3 channels; uint8, or float32 with values
+            from 0 to 1. Layouts: HWC, CHW, FHWC, FCHW.
+        corners: float or list of float or DataNode, optional. Positions x, y of the first
+            pixel, and clockwise of the other corners: eight numbers, in pixels.
+        moves: float or list of float or DataNode, optional. Instead of `corners`: how far they
+            move inwards, as parts (0 to 1, exclusive) of the pixels that `distortion` permits,
+            rounded down.
+        distortion: float or DataNode, default 0.5. The part of half an extent that corners may
+            move by, with `moves`.
+        interp_type: types.DALIInterpType, default types.DALIInterpType.INTERP_NN.
+            Interpolation: INTERP_NN or INTERP_LINEAR.
+        fill_value: float or list of float or DataNode, default []. Values outside the input:
+            one, or one for each channel. None: 0, to which linear interpolation blends.
+        apply: bool or DataNode, default True. False for samples that stay as they are.
+        arithmetic: str, default "torch". Whose rounding to follow: "torch", of torchvision's
+            functions on tensors, or "pillow", of those on Pillow's images.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input.
+    """
+
+@overload
+def perspective(
+    data: list[DataNode],
+    /,
+    *,
+    corners: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    moves: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    distortion: float | DataNode | None = 0.5,
+    interp_type: types.DALIInterpType | None = types.DALIInterpType.INTERP_NN,
+    fill_value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    apply: bool | DataNode | None = True,
+    arithmetic: str | os.PathLike[str] | None = "torch",
+    device: str | None = "cpu",
+    name: str | None = None,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
 def python_function(
     *inputs: Any,
     function: Callable[..., Any],
@@ -3095,6 +3399,7 @@ def random_crop_generator(
     random_area: float | Sequence[float] | NDArray[Any] | None = ...,
     random_aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
     num_attempts: int | None = 10,
+    window_rule: str | os.PathLike[str] | None = "dali",
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
@@ -3115,6 +3420,10 @@ def random_crop_generator(
             window's width over its height; drawn uniformly on a logarithmic scale.
         num_attempts: int, default 10. Draws of area and aspect ratio, a million at most, before
             the largest window with a permitted ratio is used, at a random position.
+        window_rule: str, default "dali". How windows are drawn: "dali", or "torchvision": as
+            its RandomResizedCrop does, which also takes windows whose ratio leaves the range by
+            rounding, and in the end the largest one with a permitted ratio, in the center.
+            torchdali only.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -3141,6 +3450,7 @@ def random_crop_generator(
     random_area: float | Sequence[float] | NDArray[Any] | None = ...,
     random_aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
     num_attempts: int | None = 10,
+    window_rule: str | os.PathLike[str] | None = "dali",
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
@@ -3148,6 +3458,69 @@ def random_crop_generator(
     bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
     on_error: str | os.PathLike[str] | None = None,
 ) -> list[list[DataNode]]: ...
+@overload
+def random_erase(
+    data: DataNode,
+    /,
+    *,
+    p: float | DataNode | None = 0.5,
+    scale: float | Sequence[float] | NDArray[Any] | None = ...,
+    ratio: float | Sequence[float] | NDArray[Any] | None = ...,
+    value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    noise: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> DataNode:
+    """Fills a rectangle of random area, aspect ratio and position, as torchvision's RandomErasing
+    does: of ten attempts, the first that is smaller than the image counts. fn.erase takes the
+    rectangles.
+
+    Args:
+        data: DataNode. Images, uint8 or float32. Layouts: HWC, CHW.
+        p: float or DataNode, default 0.5. The probability that a sample is changed.
+        scale: float or list of float, default [0.02, 0.33]. Range of the area, as a part of the
+            image.
+        ratio: float or list of float, default [0.3, 3.3]. Range of the height over the width.
+        value: float or list of float or DataNode, default [0.0]. Values to fill with: one, or
+            one for each channel.
+        noise: bool, default False. Fills with draws from the standard normal distribution.
+        device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
+            GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
+        name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
+            `feed_input` and messages; by default made from the operator and a number.
+        seed: int, default -1. Seed of the operator's random values; -1 derives it from the seed
+            of the pipeline. Operators with the same seed draw the same values.
+        preserve: bool, default False. Run the operator even if nothing uses its outputs.
+        bytes_per_sample_hint: int or list of int, default [0]. Accepted for compatibility;
+            memory is sized by what samples need.
+        on_error: str, optional. What happens to a sample that the operator fails for: "raise",
+            "skip" or "replace"; by default what the pipeline's `on_error` says.
+
+    Returns:
+        DataNode: Shape, element type and layout of the input. A view if nothing is erased.
+    """
+
+@overload
+def random_erase(
+    data: list[DataNode],
+    /,
+    *,
+    p: float | DataNode | None = 0.5,
+    scale: float | Sequence[float] | NDArray[Any] | None = ...,
+    ratio: float | Sequence[float] | NDArray[Any] | None = ...,
+    value: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
+    noise: bool | None = False,
+    device: str | None = "cpu",
+    name: str | None = None,
+    seed: int | None = -1,
+    preserve: bool | None = False,
+    bytes_per_sample_hint: int | Sequence[int] | NDArray[Any] | None = ...,
+    on_error: str | os.PathLike[str] | None = None,
+) -> list[DataNode]: ...
 @overload
 def random_resized_crop(
     data: DataNode,
@@ -3157,10 +3530,12 @@ def random_resized_crop(
     random_area: float | Sequence[float] | NDArray[Any] | None = ...,
     random_aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
     num_attempts: int | None = 10,
+    window_rule: str | os.PathLike[str] | None = "dali",
     interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
+    filter_edges: str | os.PathLike[str] | None = "extend",
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
@@ -3188,6 +3563,10 @@ def random_resized_crop(
             window's width over its height; drawn uniformly on a logarithmic scale.
         num_attempts: int, default 10. Draws of area and aspect ratio, a million at most, before
             the largest window with a permitted ratio is used, at a random position.
+        window_rule: str, default "dali". How windows are drawn: "dali", or "torchvision": as
+            its RandomResizedCrop does, which also takes windows whose ratio leaves the range by
+            rounding, and in the end the largest one with a permitted ratio, in the center.
+            torchdali only.
         interp_type: types.DALIInterpType or DataNode, default
             types.DALIInterpType.INTERP_LINEAR. Filter along every axis, unless `min_filter` or
             `mag_filter` is given: nearest neighbor, linear (triangular is the same), cubic
@@ -3198,6 +3577,10 @@ def random_resized_crop(
             types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
         antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
             that every input pixel counts. Nearest neighbor is never widened.
+        filter_edges: str, default "extend". What filters read beyond the edges of the region.
+            "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
+            had been cut out before, and outside the input; this is what Pillow and torchvision
+            do. torchdali only.
         dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
             default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
@@ -3227,10 +3610,12 @@ def random_resized_crop(
     random_area: float | Sequence[float] | NDArray[Any] | None = ...,
     random_aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
     num_attempts: int | None = 10,
+    window_rule: str | os.PathLike[str] | None = "dali",
     interp_type: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
+    filter_edges: str | os.PathLike[str] | None = "extend",
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
@@ -3387,6 +3772,7 @@ def resize(
     mode: str | os.PathLike[str] | None = "default",
     max_size: float | Sequence[float] | NDArray[Any] | None = ...,
     subpixel_scale: bool | None = True,
+    size_rounding: str | os.PathLike[str] | None = "round",
     roi_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
     roi_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
     roi_relative: bool | None = False,
@@ -3394,6 +3780,7 @@ def resize(
     min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
+    filter_edges: str | os.PathLike[str] | None = "extend",
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
@@ -3440,6 +3827,10 @@ def resize(
         subpixel_scale: bool, default True. Fractional sizes are rounded. True: the region of
             interest grows or shrinks accordingly, so that the scale is exact. False: the region
             is kept and the scale changes.
+        size_rounding: str, default "round". How extents that follow from `resize_shorter` or
+            `resize_longer` are rounded: "round" (to the nearest), or "truncate": as torchvision
+            does, which also keeps the region, whatever `subpixel_scale` is, and applies
+            `max_size`, one number, to the rounded extents. torchdali only.
         roi_start: float or list of float or DataNode, optional. First corner of the region of
             interest, one value per spatial axis or one for all; requires `roi_end`. Pixel i
             covers [i, i + 1). If the start exceeds the end, the result is mirrored.
@@ -3457,6 +3848,10 @@ def resize(
             types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
         antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
             that every input pixel counts. Nearest neighbor is never widened.
+        filter_edges: str, default "extend". What filters read beyond the edges of the region.
+            "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
+            had been cut out before, and outside the input; this is what Pillow and torchvision
+            do. torchdali only.
         dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
             default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
@@ -3495,6 +3890,7 @@ def resize(
     mode: str | os.PathLike[str] | None = "default",
     max_size: float | Sequence[float] | NDArray[Any] | None = ...,
     subpixel_scale: bool | None = True,
+    size_rounding: str | os.PathLike[str] | None = "round",
     roi_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
     roi_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
     roi_relative: bool | None = False,
@@ -3502,6 +3898,7 @@ def resize(
     min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
+    filter_edges: str | os.PathLike[str] | None = "extend",
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
@@ -3527,6 +3924,7 @@ def resize_crop_mirror(
     mode: str | os.PathLike[str] | None = "default",
     max_size: float | Sequence[float] | NDArray[Any] | None = ...,
     subpixel_scale: bool | None = True,
+    size_rounding: str | os.PathLike[str] | None = "round",
     roi_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
     roi_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
     roi_relative: bool | None = False,
@@ -3543,6 +3941,7 @@ def resize_crop_mirror(
     min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
+    filter_edges: str | os.PathLike[str] | None = "extend",
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,
@@ -3587,6 +3986,10 @@ def resize_crop_mirror(
         subpixel_scale: bool, default True. Fractional sizes are rounded. True: the region of
             interest grows or shrinks accordingly, so that the scale is exact. False: the region
             is kept and the scale changes.
+        size_rounding: str, default "round". How extents that follow from `resize_shorter` or
+            `resize_longer` are rounded: "round" (to the nearest), or "truncate": as torchvision
+            does, which also keeps the region, whatever `subpixel_scale` is, and applies
+            `max_size`, one number, to the rounded extents. torchdali only.
         roi_start: float or list of float or DataNode, optional. First corner of the region of
             interest, one value per spatial axis or one for all; requires `roi_end`. Pixel i
             covers [i, i + 1). If the start exceeds the end, the result is mirrored.
@@ -3611,7 +4014,9 @@ def resize_crop_mirror(
         crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
             frames), 0 to 1.
         rounding: str, default "round". How the position of the first pixel is rounded: "round"
-            (to the nearest, halves away from zero) or "truncate".
+            (to the nearest, halves away from zero), "truncate" or, torchdali only,
+            "torchvision": as its CenterCrop, halves to even, and toward zero if the window
+            exceeds the sample.
         mirror: int or DataNode, default 0. Axes to mirror: 1 horizontal, 2 vertical, 4
             depthwise, or a sum of these.
         interp_type: types.DALIInterpType or DataNode, default
@@ -3624,6 +4029,10 @@ def resize_crop_mirror(
             types.DALIInterpType.INTERP_LINEAR. Filter along axes that grow or keep their size.
         antialias: bool, default True. Widen the filter by the scale along axes that shrink, so
             that every input pixel counts. Nearest neighbor is never widened.
+        filter_edges: str, default "extend". What filters read beyond the edges of the region.
+            "extend": the input's pixels, or its border pixel. "cut": nothing, as if the region
+            had been cut out before, and outside the input; this is what Pillow and torchvision
+            do. torchdali only.
         dtype: types.DALIDataType, optional. Element type of the result: that of the input (the
             default) or float. Integers are rounded and saturate.
         minibatch_size: int, default 32. A hint for the GPU; without effect on the CPU.
@@ -3656,6 +4065,7 @@ def resize_crop_mirror(
     mode: str | os.PathLike[str] | None = "default",
     max_size: float | Sequence[float] | NDArray[Any] | None = ...,
     subpixel_scale: bool | None = True,
+    size_rounding: str | os.PathLike[str] | None = "round",
     roi_start: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
     roi_end: float | Sequence[float] | NDArray[Any] | DataNode | None = ...,
     roi_relative: bool | None = False,
@@ -3672,6 +4082,7 @@ def resize_crop_mirror(
     min_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     mag_filter: types.DALIInterpType | DataNode | None = types.DALIInterpType.INTERP_LINEAR,
     antialias: bool | None = True,
+    filter_edges: str | os.PathLike[str] | None = "extend",
     dtype: types.DALIDataType | torch.dtype | type[Any] | None = None,
     minibatch_size: int | None = 32,
     temp_buffer_hint: int | None = 0,

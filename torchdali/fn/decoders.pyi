@@ -268,7 +268,9 @@ def image_crop(
         crop_pos_z: float or DataNode, default 0.5. Position of the window along depth (or
             frames), 0 to 1.
         rounding: str, default "round". How the position of the first pixel is rounded: "round"
-            (to the nearest, halves away from zero) or "truncate".
+            (to the nearest, halves away from zero), "truncate" or, torchdali only,
+            "torchvision": as its CenterCrop, halves to even, and toward zero if the window
+            exceeds the sample.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -350,6 +352,7 @@ def image_random_crop(
     random_area: float | Sequence[float] | NDArray[Any] | None = ...,
     random_aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
     num_attempts: int | None = 10,
+    window_rule: str | os.PathLike[str] | None = "dali",
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
@@ -411,6 +414,10 @@ def image_random_crop(
             window's width over its height; drawn uniformly on a logarithmic scale.
         num_attempts: int, default 10. Draws of area and aspect ratio, a million at most, before
             the largest window with a permitted ratio is used, at a random position.
+        window_rule: str, default "dali". How windows are drawn: "dali", or "torchvision": as
+            its RandomResizedCrop does, which also takes windows whose ratio leaves the range by
+            rounding, and in the end the largest one with a permitted ratio, in the center.
+            torchdali only.
         device: str, default "cpu". Where the operator runs: "cpu", or for operators that have a
             GPU implementation "gpu" or "mixed" (CPU inputs, GPU outputs).
         name: str, optional. Name of the operator in its pipeline, for `reader_meta`,
@@ -455,6 +462,7 @@ def image_random_crop(
     random_area: float | Sequence[float] | NDArray[Any] | None = ...,
     random_aspect_ratio: float | Sequence[float] | NDArray[Any] | None = ...,
     num_attempts: int | None = 10,
+    window_rule: str | os.PathLike[str] | None = "dali",
     device: str | None = "cpu",
     name: str | None = None,
     seed: int | None = -1,
