@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.docs import operator_states, reference
+from tools.docs import functional_stubs, operator_states, reference
 from tools.docs.gpu_record import PATH as RECORD_PATH
 from tools.docs.gpu_record import Record
 from tools.gpu_kernels import fingerprint
@@ -29,6 +29,8 @@ __all__ = ["files", "main"]
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "torchdali"
 _HEAD = "# Made by `make generate` from the engine's registry; do not edit."
+
+_KINDS = ("fn", "functional", "ops")  # packages with generated stubs
 
 _DTYPE = "types.DALIDataType | torch.dtype | type[Any]"
 _STUB_TYPES = {
@@ -253,6 +255,7 @@ def files() -> dict[Path, str]:
     folder = ROOT / "docs" / "reference"
     result = dict(_stubs("fn"))
     result.update(_stubs("ops"))
+    result.update(functional_stubs.stubs(PACKAGE, _HEAD, _STUB_TYPES))
     facts = json.loads((ROOT / "tests" / "data" / "dali_operators.json").read_text())
     result[folder / "operators.md"] = operator_states.page(
         facts, Record.read(ROOT / RECORD_PATH), fingerprint(ROOT / "csrc")
@@ -282,7 +285,7 @@ def files() -> dict[Path, str]:
 def stale() -> list[Path]:
     """Returns the generated files that are missing, outdated or superfluous."""
     wanted = files()
-    found = {*(PACKAGE / "fn").rglob("*.pyi"), *(PACKAGE / "ops").rglob("*.pyi")}
+    found = {file for kind in _KINDS for file in (PACKAGE / kind).rglob("*.pyi")}
     found |= set((ROOT / "docs" / "reference").rglob("*.md"))
     differ = [p for p, text in wanted.items() if not p.exists() or p.read_text() != text]
     return sorted([*differ, *(found - wanted.keys())])
