@@ -67,13 +67,12 @@ def test_missing_names_say_what_to_use_instead():
         ("import torchdali.plugin.tf", "nvidia.dali.plugin.tf .*DLPack"),
         ("from torchdali.plugin import jax", "nvidia.dali.plugin.jax .*DLPack"),
         ("from torchdali.plugin.paddle import DALIGenericIterator", "DLPack"),
-        ("import torchdali.experimental.dynamic as ndd", "nvidia.dali.experimental .*pipeline_def"),
-        ("from torchdali.experimental import eager", "pipeline_def"),
+        ("import torchdali.experimental.dynamic.pytorch", "dynamic.pytorch .*pipeline_def"),
+        ("from torchdali.experimental.eager import spectrogram", "pipeline_def"),
         ("from torchdali.fn.experimental.readers import video", "fn.external_source"),
         ("from torchdali.fn import spectrogram", "torchaudio in fn.python_function"),
         ("from torchdali.fn.readers import video", "fn.external_source"),
         ("from torchdali.ops.decoders import Audio", "fn.python_function"),
-        ("from torchdali.plugin.pytorch.experimental import proxy", "torchdali.DataLoader"),
     ],
 )
 def test_imports_of_missing_names_are_import_errors(statement, text):

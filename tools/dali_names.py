@@ -23,7 +23,9 @@ from typing import Any
 OUTPUT = Path(__file__).parents[1] / "torchdali" / "_common" / "dali_names.json"
 PACKAGE = "nvidia.dali"
 # DALI's own machinery, which its manual does not have; and names that are covered by their module.
-LEFT_OUT = re.compile(r"(^|\.)(_|hidden\b|libdali|backend_impl|internal\b)|^experimental\.\w+\.")
+LEFT_OUT = re.compile(
+    r"(^|\.)(_|hidden\b|libdali|backend_impl|internal\b)|^experimental\.torchvision\."
+)
 
 # Runs in DALI's Python: prints (module, name, whether it is a module) of all modules. Plugins of
 # frameworks that are not installed are only names.

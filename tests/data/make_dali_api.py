@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 OUTPUT = Path(__file__).with_name("dali_api.json")
+DYNAMIC = "experimental.dynamic"
 MODULES = ("", "pipeline", "data_node", "types", "math", "tensors", "backend")
+MODULES += (DYNAMIC, f"{DYNAMIC}.math", f"{DYNAMIC}.random", f"{DYNAMIC}.readers")
 
 
 def parameter(argument: ast.arg, kind: str, default: ast.expr | None) -> list[Any]:
@@ -35,6 +38,7 @@ def parameter(argument: ast.arg, kind: str, default: ast.expr | None) -> list[An
 
 def signature(text: str) -> list[list[Any]]:
     """Returns the parameters of "name(a, *, b: int = 1) -> x", without self."""
+    text = re.sub(r"<[^<>]*>", "None", text)  # "<object object>", "<class 'SupportsIndex'>"
     begin, depth = text.index("("), 0
     for end in range(begin, len(text)):
         depth += (text[end] in "([") - (text[end] in ")]")
@@ -51,7 +55,7 @@ def signature(text: str) -> list[list[Any]]:
     result += [parameter(a, "k", d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
     if args.kwarg:
         result.append([args.kwarg.arg, "**"])
-    return [p for p in result if p[0] not in ("self", "cls")]
+    return [p for p in result if p[0] not in ("self", "cls") and not p[0].startswith("_")]
 
 
 def method(name: str, text: str) -> list[list[Any]]:
@@ -65,6 +69,8 @@ def method(name: str, text: str) -> list[list[Any]]:
 def entry(name: str, facts: dict[str, Any], operators: list[str]) -> dict[str, Any]:
     """Returns what the test has to know about one name."""
     kind = facts["kind"]
+    if kind == "function" and facts["sig"] is None:  # an object that can be called
+        return {"kind": "value", "type": "DType"}
     if kind == "function":
         return {"kind": kind, "parameters": signature(facts["sig"])}
     if kind == "enum":
