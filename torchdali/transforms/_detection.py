@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transforms for detection that run at once only: the number of boxes or draws is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from torchdali.data_node import DataNode
+from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
+from torchdali.transforms._annotations import Annotation, Boxes, annotation, kind_of, wrapped
+from torchdali.transforms._eager import find_image, leaves_of, replaced
+from torchdali.transforms._sample import Sample
+from torchdali.transforms._transform import Transform
+
+__all__ = ["RandomIoUCrop", "SanitizeBoundingBoxes"]
+
+
+class _EagerTransform(Transform):
+    """A transform that no pipeline records."""
+
+    @property
+    def chooses(self) -> bool:
+        """See Transform: there is no program, but a call."""
+        return True
+
+    def __call__(self, *inputs: Any) -> Any:
+        """See Transform."""
+        if any(isinstance(value, DataNode) for value in inputs):
+            return super().__call__(*inputs)
+        return self._run(inputs if len(inputs) > 1 else inputs[0])
+
+    def decode(self, data: Any, is_upright: bool = False) -> Any:
+        """See Transform."""
+        del data, is_upright
+        raise _make(ArgumentTypeError, f"{type(self).__name__}: a file has no boxes")
+
+    def record(self, sample: Sample) -> None:
+        """See Transform."""
+        del sample
+        raise _make(
+            UnsupportedError, f"{type(self).__name__}: it runs on tensors only, not in pipelines"
+        )
+
+    def _run(self, given: Any) -> Any:
+        raise NotImplementedError
+
+
+def _annotations(name: str, leaves: Sequence[Any]) -> tuple[dict[int, Annotation], Boxes]:
+    """Returns what follows the image, by id(), and the part that is the first boxes.
+
+    Raises:
+        ArgumentTypeError: there are no boxes.
+    """
+    parts = {id(leaf): part for leaf in leaves if (part := annotation(leaf)) is not None}
+    for part in parts.values():
+        if isinstance(part, Boxes):
+            return parts, part
+    raise _make(ArgumentTypeError, f"{name}: there are no BoundingBoxes among the inputs")
+
+
+class RandomIoUCrop(_EagerTransform):
+    """Crops a random window that overlaps some box enough; boxes outside become 0.
+
+    `SanitizeBoundingBoxes` removes these boxes. Draws from torch's global generator what
+    torchvision draws.
+
+    Args:
+        min_scale: the least part of width and height.
+        max_scale: the greatest.
+        min_aspect_ratio: the least width over height.
+        max_aspect_ratio: the greatest.
+        sampler_options: intersections over union, one of which is drawn; 1 and more leave the
+            image as it is. [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0] by default.
+        trials: how many windows are tried for one of them.
+    """
+
+    def __init__(
+        self,
+        min_scale: float = 0.3,
+        max_scale: float = 1.0,
+        min_aspect_ratio: float = 0.5,
+        max_aspect_ratio: float = 2.0,
+        sampler_options: list[float] | None = None,
+        trials: int = 40,
+    ) -> None:
+        self.min_scale, self.max_scale = min_scale, max_scale
+        self.min_aspect_ratio, self.max_aspect_ratio = min_aspect_ratio, max_aspect_ratio
+        if sampler_options is None:
+            sampler_options = [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]
+        if not sampler_options:
+            raise _make(ArgumentError, "RandomIoUCrop: `sampler_options` is empty")
+        self.sampler_options, self.trials = sampler_options, trials
+
+    @classmethod
+    def from_torchvision(cls, transform: Any) -> Transform:
+        """See Transform. torchvision keeps `sampler_options` as `options`."""
+        return cls(
+            transform.min_scale,
+            transform.max_scale,
+            transform.min_aspect_ratio,
+            transform.max_aspect_ratio,
+            transform.options,
+            transform.trials,
+        )
+
+    def _run(self, given: Any) -> Any:
+        leaves = list(leaves_of(given))
+        parts, boxes = _annotations("RandomIoUCrop", leaves)
+        image = find_image("RandomIoUCrop", leaves)
+        if isinstance(image, torch.Tensor):
+            size = (int(image.shape[-2]), int(image.shape[-1]))
+        elif isinstance(image, np.ndarray):
+            size = (image.shape[0], image.shape[1])
+        else:
+            size = (image.height, image.width)
+        if any(part.canvas != size for part in parts.values()):
+            raise _make(
+                ArgumentError,
+                f"RandomIoUCrop: found several sizes: an image of {size}, and boxes, masks or key "
+                "points of " + ", ".join(str(part.canvas) for part in parts.values()),
+            )
+        if not boxes.data.numel() and max(self.sampler_options) < 1:
+            raise _make(
+                ArgumentError,
+                "RandomIoUCrop: there is no box, which no window can overlap",
+                fix="add 1.0 to `sampler_options`, which leaves such images as they are",
+            )
+        drawn = self._draw(size, boxes.whole_edges())
+        if drawn is None:
+            return given
+        (top, left, height, width), is_inside = drawn
+        made = {id(image): _cropped(image, top, left, height, width)}
+        for key, part in parts.items():
+            part.crop(top, left, height, width)
+            if isinstance(part, Boxes):
+                part.data = part.data.clone()
+                part.data[~is_inside] = 0
+            made[key] = part.result()
+        return replaced(given, made)
+
+    def _draw(
+        self, size: tuple[int, int], edges: torch.Tensor
+    ) -> tuple[tuple[int, int, int, int], torch.Tensor] | None:
+        """Returns a window, and which boxes have their center in it; None: no window."""
+        height, width = size
+        low, extent = self.min_scale, self.max_scale - self.min_scale
+        centers = 0.5 * (edges[..., :2] + edges[..., 2:])
+        while True:
+            option = self.sampler_options[int(torch.randint(len(self.sampler_options), (1,)))]
+            if option >= 1.0:
+                return None
+            for _ in range(self.trials):
+                parts = low + extent * torch.rand(2)
+                new_width, new_height = int(width * parts[0]), int(height * parts[1])
+                if not new_height or not (
+                    self.min_aspect_ratio <= new_width / new_height <= self.max_aspect_ratio
+                ):
+                    continue
+                places = torch.rand(2)
+                left = int((width - new_width) * places[0])
+                top = int((height - new_height) * places[1])
+                if not new_width:
+                    continue
+                first = torch.tensor([left, top], dtype=edges.dtype)
+                last = torch.tensor([left + new_width, top + new_height], dtype=edges.dtype)
+                is_inside = ((first < centers) & (centers < last)).all(-1)
+                if not is_inside.any():
+                    continue
+                if _overlaps(edges[is_inside], first, last).max() >= option:
+                    return (top, left, new_height, new_width), is_inside
+
+
+def _overlaps(edges: torch.Tensor, first: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
+    """Returns the intersections of boxes and a window over their unions."""
+    low, high = torch.maximum(edges[:, :2], first), torch.minimum(edges[:, 2:], last)
+    common = (high - low).clamp(min=0).prod(-1)
+    return common / ((edges[:, 2:] - edges[:, :2]).prod(-1) + (last - first).prod() - common)
+
+
+def _cropped(image: Any, top: int, left: int, height: int, width: int) -> Any:
+    bottom, right = top + height, left + width
+    if isinstance(image, np.ndarray):
+        return image[top:bottom, left:right]
+    if not isinstance(image, torch.Tensor):
+        return image.crop((left, top, right, bottom))
+    made = image.as_subclass(torch.Tensor)[..., top:bottom, left:right]
+    return wrapped(made, image) if kind_of(image) else made
+
+
+class SanitizeBoundingBoxes(_EagerTransform):
+    """Removes boxes that are too small or beyond the image, and their labels and masks.
+
+    Args:
+        min_size: the least width and height of a box.
+        min_area: the least area.
+        labels_getter: a function from the inputs to the tensors that have an entry for each box;
+            "default": the entry "labels", or one whose name contains "label", of the dict or the
+            dict that is the second input; None: there are none.
+    """
+
+    def __init__(
+        self,
+        min_size: float = 1.0,
+        min_area: float = 1.0,
+        labels_getter: Callable[[Any], Any] | str | None = "default",
+    ) -> None:
+        for name, value in (("min_size", min_size), ("min_area", min_area)):
+            if value < 1:
+                raise _make(
+                    ArgumentError,
+                    f"SanitizeBoundingBoxes: `{name}` is {value}, expected at least 1",
+                )
+        if not (labels_getter in ("default", None) or callable(labels_getter)):
+            raise _make(
+                ArgumentError,
+                f"SanitizeBoundingBoxes: `labels_getter` is {labels_getter!r}, expected 'default', "
+                "a function or None",
+            )
+        self.min_size, self.min_area, self.labels_getter = min_size, min_area, labels_getter
+
+    def _run(self, given: Any) -> Any:
+        leaves = list(leaves_of(given))
+        labels = self._labels(given)
+        parts, boxes = _annotations("SanitizeBoundingBoxes", leaves)
+        for label in labels:
+            if len(label) != len(boxes.data):
+                raise _make(
+                    ArgumentError,
+                    f"SanitizeBoundingBoxes: there are {len(boxes.data)} boxes, and labels of "
+                    f"shape {list(label.shape)}",
+                )
+        valid = self._valid(boxes)
+        made: dict[int, Any] = {}
+        for leaf in leaves:
+            part = parts.get(id(leaf))
+            is_label = any(leaf is label for label in labels)
+            if is_label or (part is not None and kind_of(leaf) != "KeyPoints"):
+                data = leaf.as_subclass(torch.Tensor)
+                if data.shape[:1] != valid.shape:
+                    continue  # a mask of the whole image
+                made[id(leaf)] = data[valid] if is_label else wrapped(data[valid], leaf)
+        return replaced(given, made)
+
+    def _valid(self, boxes: Boxes) -> torch.Tensor:
+        edges = boxes.whole_edges()
+        size = edges[..., 2:] - edges[..., :2]
+        height, width = boxes.canvas
+        most = torch.tensor([width, height, width, height], dtype=edges.dtype)
+        is_large = (size >= self.min_size).all(-1) & (size.prod(-1) >= self.min_area)
+        is_within = ((edges >= 0) & (edges <= most)).all(-1)
+        valid: torch.Tensor = is_large & is_within
+        return valid
+
+    def _labels(self, given: Any) -> tuple[torch.Tensor, ...]:
+        """Returns the tensors with an entry for each box.
+
+        Raises:
+            ArgumentError: there is none where one is expected, or it is no tensor.
+        """
+        labels = given
+        if callable(self.labels_getter):
+            labels = self.labels_getter(given)
+        elif self.labels_getter is None:
+            labels = None
+        else:
+            labels = _default_labels(given)
+        if labels is None:
+            return ()
+        found = (labels,) if isinstance(labels, torch.Tensor) else labels
+        if not isinstance(found, (tuple, list)) or not all(
+            isinstance(label, torch.Tensor) for label in found
+        ):
+            raise _make(
+                ArgumentError,
+                f"SanitizeBoundingBoxes: the labels are a {type(labels).__name__}, expected a "
+                "tensor, a sequence of tensors or None",
+            )
+        return tuple(found)
+
+
+def _default_labels(given: Any) -> Any:
+    if isinstance(given, (tuple, list)) and len(given) > 1:
+        given = given[1]
+    if isinstance(given, torch.Tensor) and not kind_of(given):
+        return given
+    names = [str(name) for name in given] if isinstance(given, Mapping) else []
+    exact = [name for name in names if name.lower() == "labels"]
+    found = exact or [name for name in names if "label" in name.lower()]
+    if not found:
+        raise _make(
+            ArgumentError,
+            "SanitizeBoundingBoxes: the inputs have no entry for labels",
+            fix="pass a function, or None if there are no labels, as `labels_getter`",
+        )
+    return given[found[0]]
