@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torchdali.compile_dataset: what of a dataset the engine runs, and what runs in Python."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch.utils.data import Dataset
+
+from torchdali import fn, types
+from torchdali.data_node import DataNode
+from torchdali.errors import TorchdaliError, UnsupportedError, _make
+from torchdali.loader._compiled.partial import PartialSamples
+from torchdali.loader._compiled.recognize import recognize
+from torchdali.loader._compiled.recognized import Recognized
+from torchdali.loader.fields import Layout
+from torchdali.pipeline import Pipeline
+from torchdali.transforms import Compose, Sample, Transform, equivalent, parts
+
+__all__ = ["CompiledDataset", "EncodedSamples", "Recorder", "compile_dataset"]
+
+
+class EncodedSamples(Dataset[Any]):
+    """A dataset whose samples have images that are not decoded yet.
+
+    Args:
+        dataset: of the user.
+        read: returns a sample.
+    """
+
+    def __init__(self, dataset: Any, read: Callable[[int], Any]) -> None:
+        self._dataset, self._read = dataset, read
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def __getitem__(self, index: int) -> Any:
+        return self._read(index)
+
+    def renew(self, other: EncodedSamples) -> None:
+        """Has it read what another one reads."""
+        self._dataset, self._read = other._dataset, other._read
+
+
+class Recorder:
+    """The `pipeline` of a compiled dataset: from the fields of a sample to what is in a batch.
+
+    Args:
+        transform: of the image.
+        recognized: the dataset.
+        structure: list or tuple: of the values of a batch, unless it is a dict.
+
+    Attributes:
+        is_image: whether a sample is only an image, which is known after the call.
+    """
+
+    def __init__(self, transform: Transform, recognized: Recognized, structure: type) -> None:
+        self._transform, self._structure = transform, structure
+        self._recognized = recognized
+        self.is_image = False
+
+    def __call__(self, *fields: Any, **named: Any) -> Any:
+        """Records the operators of the image; the other fields stay."""
+        name = self._recognized.image
+        if name is not None:
+            return {**named, name: self.image(named[name])}
+        image, *rest = fields
+        values = [self.image(image), *rest]
+        self.is_image = not rest
+        return self._structure(values) if rest else values[0]
+
+    def image(self, image: DataNode) -> DataNode:
+        """Records the operators of an image."""
+        size = None
+        if self._recognized.is_encoded:
+            encoded, is_upright = image, self._recognized.is_upright
+            # As Image.open(file).convert("RGB").
+            decoded = fn.decoders.image(encoded, adjust_orientation=is_upright)
+            assert isinstance(decoded, DataNode)
+            image = decoded
+
+            def size() -> DataNode:
+                shape = fn.peek_image_shape(encoded, adjust_orientation=is_upright)
+                node = fn.cast(shape[:2], dtype=types.FLOAT)
+                assert isinstance(node, DataNode)
+                return node
+
+        sample = Sample(image, size=size, channels=self._recognized.channels)
+        self._transform.record(sample)
+        if sample.kind == "pil":
+            raise _make(UnsupportedError, "the transforms return a Pillow image")
+        return sample.result()
+
+
+class CompiledDataset(Dataset[Any]):
+    """A dataset, and what of it the engine runs. DataLoader accelerates it by itself.
+
+    Other loaders get samples that the engine has made in their workers, one by one.
+
+    Args:
+        dataset: of the user.
+
+    Attributes:
+        dataset: see above.
+        is_compiled: whether the engine makes the samples of a DataLoader.
+        report: one line that says what the engine runs, what runs in Python, and why.
+        recognized: what is known about the dataset; None: it is not compiled.
+        transform: what the engine runs; None: nothing.
+        rest: transforms that are called after it, in workers.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+        self.recognized: Recognized | None = None
+        self.transform: Transform | None = None
+        self.rest: list[Any] = []
+        self._one_by_one: PartialSamples | None = None
+        try:
+            self.recognized = recognized = recognize(dataset)
+            self.transform = transform = _native(recognized)
+        except TorchdaliError as error:
+            self._compile_part(str(error).splitlines()[0])
+            return
+        python = ", ".join(recognized.python) or "nothing else"
+        steps = ", ".join(_steps(transform, recognized))
+        self.report = f"{recognized.name} is compiled. The engine runs: {steps}. Python: {python}."
+
+    def _compile_part(self, why: str) -> None:
+        """Has the engine run the first transforms, if they are known.
+
+        Args:
+            why: not all of them are.
+        """
+        recognized = self.recognized
+        if recognized is not None:
+            self.transform, self.rest = _begin(recognized)
+        if recognized is None or self.transform is None:
+            self.recognized = None
+            self.report = f"{type(self.dataset).__qualname__} runs in Python, as before: {why}"
+            return
+        steps = ", ".join(_steps(self.transform, recognized))
+        python = ", ".join([*(_name(part) for part in self.rest), *recognized.python])
+        self.report = (
+            f"{recognized.name} is compiled in part. The engine runs, in workers: {steps}. "
+            f"Python, in workers: {python}, because {why}"
+        )
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the engine makes the samples, all of each."""
+        return self.transform is not None and not self.rest
+
+    @property
+    def key(self) -> str:
+        """Differs between datasets that are compiled to different operators."""
+        image = None if self.recognized is None else self.recognized.image
+        return f"{image!r} {self.transform!r} {self.report}"
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Returns a sample, of which the engine makes what it can."""
+        if self.transform is None:
+            return self.dataset[index]
+        if self._one_by_one is None:
+            self._one_by_one = PartialSamples(self.dataset, self.transform, self.rest)
+        return self._one_by_one[index]
+
+    def __getitems__(self, indices: list[Any]) -> list[Any]:
+        """Returns a list of samples, for torch's DataLoader."""
+        if self.transform is None and hasattr(self.dataset, "__getitems__"):
+            samples: list[Any] = self.dataset.__getitems__(indices)
+            return samples
+        return [self[index] for index in indices]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompiledDataset, (self.dataset,)  # what was recognized may not be pickled
+
+    def __repr__(self) -> str:
+        return f"CompiledDataset({self.report})"
+
+    def samples(self) -> EncodedSamples | PartialSamples:
+        """Returns the dataset that workers read."""
+        assert self.recognized is not None
+        assert self.transform is not None
+        if self.rest:
+            return PartialSamples(self.dataset, self.transform, self.rest)
+        return EncodedSamples(self.dataset, self.recognized.read)
+
+    def pipeline(self, structure: type) -> Recorder:
+        """Returns what a pipeline records."""
+        assert self.recognized is not None
+        assert self.transform is not None
+        return Recorder(self.transform, self.recognized, structure)
+
+    def fields(self) -> dict[str | int, Any] | None:
+        """Returns the marks of the fields."""
+        assert self.recognized is not None
+        return None if self.recognized.is_encoded else {0: Layout("HWC")}
+
+    @property
+    def image(self) -> str | int:
+        """The field of the image in a sample."""
+        name = None if self.recognized is None else self.recognized.image
+        return 0 if name is None else name
+
+
+def _native(recognized: Recognized) -> Transform:
+    """Returns what the engine runs of the transforms of a dataset.
+
+    Raises:
+        TorchdaliError: not all of them.
+    """
+    if recognized.transform is None:
+        raise _make(UnsupportedError, "there is no `transform`, samples are Pillow images")
+    transform = equivalent(recognized.transform)
+    _check(Recorder(transform, recognized, list).image, recognized)
+    return transform
+
+
+def _check(record: Callable[[DataNode], Any], recognized: Recognized) -> None:
+    """Records operators for an image that is not there; raises what that raises."""
+    with Pipeline(batch_size=1, num_threads=1, device_id=None):  # it is not built
+        record(fn.external_source(name="image", ndim=1 if recognized.is_encoded else 3))
+
+
+def _begin(recognized: Recognized) -> tuple[Transform | None, list[Any]]:
+    """Returns what the engine can run at the beginning, and the other transforms."""
+    every = parts(recognized.transform)
+    known: list[Transform] = []
+    for part in every:
+        try:
+            native = Compose([*known, equivalent(part)])
+            _check(functools.partial(_recorded, native, recognized), recognized)
+        except TorchdaliError:
+            break
+        known.append(equivalent(part))
+    rest = every[len(known) :]
+    return (Compose(known), rest) if known and rest else (None, [])
+
+
+def _recorded(transform: Transform, recognized: Recognized, image: DataNode) -> DataNode:
+    if recognized.is_encoded:
+        decoded = fn.decoders.image(image)
+        assert isinstance(decoded, DataNode)
+        image = decoded
+    sample = Sample(image, channels=recognized.channels)
+    transform.record(sample)
+    return sample.result()
+
+
+def _name(transform: Any) -> str:
+    return str(getattr(transform, "__qualname__", type(transform).__qualname__))
+
+
+def _steps(transform: Transform, recognized: Recognized) -> Iterator[str]:
+    """Yields the names of what the engine runs."""
+    if recognized.is_encoded:
+        yield "decoding"
+    yield from _names(transform)
+
+
+def _names(transform: Transform) -> Iterator[str]:
+    if isinstance(transform, Compose):
+        for part in transform.transforms:
+            yield from _names(part)
+    else:
+        yield type(transform).__name__
+
+
+def compile_dataset(dataset: Any) -> CompiledDataset:
+    """Returns a dataset of which DataLoader runs in the engine what it can.
+
+    Recognized are torchvision's ImageFolder, DatasetFolder, ImageNet, CIFAR, MNIST and
+    CocoDetection, torch's Subset and ConcatDataset of them, and datasets with a method
+    `encoded_sample(index)` that returns (file or bytes, *rest) where `__getitem__` returns
+    (transform(image), *rest); with transforms of torchvision or of torchdali.transforms; and
+    datasets of Hugging Face with set_transform(torchdali.transforms.OnColumn(...)). Others run in
+    Python, as before.
+
+    Args:
+        dataset: a map-style dataset.
+    """
+    return dataset if isinstance(dataset, CompiledDataset) else CompiledDataset(dataset)

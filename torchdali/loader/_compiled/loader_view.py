@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A loader with a compiled dataset, as its iterators see it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils.data import default_collate
+
+from torchdali.loader._compiled.compiled import CompiledDataset, Recorder, compile_dataset
+from torchdali.loader._dataset.accelerated import say, user_collate
+from torchdali.loader._dataset.columns import FieldCollate
+from torchdali.loader._dataset.torch_internals import is_iterable, makes_batches
+from torchdali.loader.fields import FieldMarks
+
+__all__ = ["LoaderView", "make_view"]
+
+
+class LoaderView:
+    """A loader whose samples the engine makes.
+
+    Attributes that are not set here are those of the loader.
+
+    Args:
+        loader: a DataLoader, which the view does not keep alive.
+        compiled: its dataset.
+    """
+
+    def __init__(self, loader: Any, compiled: CompiledDataset) -> None:
+        set_own = self.__dict__.update
+        set_own(
+            _loader=weakref.ref(loader),
+            key=compiled.key,
+            dataset=compiled.samples(),
+            dataset_name=type(compiled.dataset).__name__,
+        )
+        if not compiled.is_compiled:
+            return
+        collate = user_collate(loader.collate_fn)
+        is_default = collate is default_collate
+        options = dict(loader.pipeline_options or {})
+        options.setdefault("num_threads", max(1, loader.num_workers))
+        recorder = compiled.pipeline(list if is_default else tuple)
+        marks = FieldMarks(recorder, compiled.fields())
+        keeps = loader.on_error != "raise" or not is_default
+        set_own(
+            pipeline=recorder,
+            pipeline_options=options,
+            fields=compiled.fields(),
+            workers="threads",
+            collate_fn=FieldCollate(marks, keeps_values=keeps, only=compiled.image),
+            finish_batch=_Stacked(recorder, compiled.image) if is_default else _Collated(collate),
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._loader(), name, value)
+
+
+class _Stacked:
+    """Returns a batch; fails as default_collate does if images differ in shape.
+
+    Args:
+        recorder: has recorded what samples consist of.
+        image: the field of the images.
+    """
+
+    def __init__(self, recorder: Recorder, image: str | int) -> None:
+        self._recorder, self._image = recorder, image
+
+    def __call__(self, made: Any) -> Any:
+        batch = made.whole()
+        images = batch if self._recorder.is_image else batch[self._image]
+        if isinstance(images, list) and images:
+            torch.stack(images)  # raises
+        return batch
+
+
+class _Collated:
+    """Calls the user's `collate_fn` with the samples of a batch."""
+
+    def __init__(self, collate: Callable[[Any], Any]) -> None:
+        self._collate = collate
+
+    def __call__(self, made: Any) -> Any:
+        return self._collate(made.samples())
+
+
+def make_view(loader: Any, before: LoaderView | None) -> LoaderView | None:
+    """Returns what iterators see of a loader with `accelerate`; None: the loader itself.
+
+    Args:
+        loader: a DataLoader.
+        before: what was returned before. It is returned again if nothing has changed.
+    """
+    compiled = compile_dataset(loader.dataset)
+    reason = None if compiled.transform is None else _reason(loader)
+    if reason is not None:
+        name = type(compiled.dataset).__qualname__
+        if compiled is loader.dataset:
+            say(f"{name}: the engine makes samples one by one: {reason}")
+        else:
+            say(f"{name} runs in Python, as before: {reason}")
+        return None
+    report = compiled.report
+    collate = user_collate(loader.collate_fn)
+    if compiled.is_compiled and collate is not default_collate:
+        name = getattr(collate, "__qualname__", type(collate).__qualname__)
+        report += f" In this process: collate_fn {name}."
+    say(report)
+    if compiled.transform is None:
+        return None
+    if before is not None and before.key == compiled.key:
+        before.dataset.renew(compiled.samples())  # functions of the user may be other ones
+        return before
+    return LoaderView(loader, compiled)
+
+
+def _reason(loader: Any) -> str | None:
+    """Returns why a loader cannot use a compiled dataset; None: it can."""
+    if is_iterable(loader):
+        return "it is iterable"
+    if not makes_batches(loader):
+        return "batch_size=None: samples are returned one by one"
+    if loader.fill_batches and user_collate(loader.collate_fn) is not default_collate:
+        return "fill_batches with a collate_fn"
+    return None
