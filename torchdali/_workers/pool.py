@@ -76,8 +76,7 @@ class Pool:
         self._board = _shm.Board()
         self._slabs = SlabStore(self._works)
         self._jobs = [JobQueue(self._board) for _ in self._works]
-        # Jobs that cancel() has dropped, and has yet to wait for.
-        self._dropped: list[list[Job]] = [[] for _ in self._works]
+        self._dropped: list[list[Job]] = [[] for _ in self._works]  # that cancel() is to wait for
         self._channels = Channels()
         self._failure: tuple[type[WorkerFailure], str] | None = None  # why there are no workers
         self.died: tuple[int, int | None] | None = None
@@ -296,13 +295,14 @@ class Pool:
         if self._jobs[queue].drop(job) and not job.leases:
             self._slabs.give_back(queue, job.slab)
 
-    def cancel(self, queue: int) -> None:
-        """Drops the jobs that were posted, and waits for those that were begun."""
+    def cancel(self, queue: int, *, finishes: bool = False) -> None:
+        """Drops the jobs that were posted; waits for those begun or, with `finishes`, for all."""
         jobs, dropped = self._jobs[queue], self._dropped[queue]
         jobs.tidy()
         while jobs:
             dropped.append(jobs.pop())
-            self._board.cancel(dropped[-1].number)
+            if not finishes:
+                self._board.cancel(dropped[-1].number)
         if self.is_dead:
             dropped.clear()
         while dropped:

@@ -65,9 +65,9 @@ class SlabCollate:
         first = batch[0]
         if (
             type(first) is not torch.Tensor
-            or first.nbytes * len(batch) < _LEAST_BYTES
             or first.is_nested
             or first.layout is not torch.strided
+            or first.nbytes * len(batch) < _LEAST_BYTES  # sparse tensors have none
             or first.device.type != "cpu"
             or first.is_quantized
             or any(

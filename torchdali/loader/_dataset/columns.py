@@ -7,21 +7,19 @@ and is collated as torch's default_collate does it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
-from torchdali.errors import ArgumentError, ArgumentTypeError, FileError, UnsupportedError, _make
+from torchdali.errors import ArgumentError, _make
+from torchdali.loader._dataset.late_batches import LateBatch, worker_place
 from torchdali.loader._dataset.torch_internals import torch_collate
 from torchdali.loader.fields import FieldMarks, File, described
+from torchdali.loader.operator_data import NUMBERS, file_data, operator_data
+from torchdali.loader.packing import packed, unpacked
 
 __all__ = ["Column", "FieldCollate", "Fields", "can_be_chosen_from", "chosen"]
-
-_BYTES = (bytes, bytearray, memoryview)
-_NUMBERS = (bool, int, float, np.bool_, np.number)
 
 
 class Column(NamedTuple):
@@ -82,33 +80,52 @@ class Fields(NamedTuple):
     columns: list[Column]
     size: int
 
+    def packed(self) -> Fields:
+        """Returns it in few pieces, for another process."""
+        return self._replace(columns=[c._replace(data=packed(c.data)) for c in self.columns])
+
+    def unpacked(self) -> Fields:
+        """Returns what packed() was called for."""
+        return self._replace(columns=[c._replace(data=unpacked(c.data)) for c in self.columns])
+
 
 class FieldCollate:
     """The `collate_fn` of a loader with a pipeline, which calls columns() instead.
 
+    Loaders of other classes call it, and get batches whose pipeline runs later.
+
     Args:
         marks: of the fields.
         keeps_values: whether samples of a batch may be left out later.
+        only: the name or the index of the field that operators work on; None: any.
     """
 
-    def __init__(self, marks: FieldMarks, keeps_values: bool = False) -> None:
-        self._marks, self._keeps_values = marks, keeps_values
+    def __init__(
+        self, marks: FieldMarks, keeps_values: bool = False, only: str | int | None = None
+    ) -> None:
+        self._marks, self._keeps_values, self._only = marks, keeps_values, only
+        self._key = ""
+        self._runner: Any = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FieldCollate) and self._marks == other._marks
 
     __hash__ = None  # type: ignore[assignment]  # it is compared by value, and never a key
 
-    def __call__(self, samples: Sequence[Any]) -> NoReturn:
-        """Refuses: a loader of another class has our `collate_fn`, but no pipeline."""
-        del samples
-        raise _make(
-            UnsupportedError,
-            "DataLoader: this loader was made from a torchdali.DataLoader, and has lost its "
-            "`pipeline`",
-            fix="Accelerate's prepare() makes such a loader: leave the DataLoader out of it, and "
-            "pass device=accelerator.device and, with several processes, a DistributedSampler",
-        )
+    def adopt(self, runner: Any) -> None:
+        """Has a pipeline work on the batches of loaders of other classes.
+
+        Args:
+            runner: see late_batches.py.
+        """
+        self._runner, self._key = runner, runner.key
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_runner": None}  # the function of the user stays in the process
+
+    def __call__(self, samples: Sequence[Any]) -> LateBatch:
+        """Returns a batch for a loader of another class, which has our `collate_fn`."""
+        return LateBatch(self._key, self.columns(samples), worker_place())
 
     def columns(self, samples: Sequence[Any]) -> Fields:
         """Returns the columns of samples of one structure: a dict, a tuple or list, or one value.
@@ -120,6 +137,8 @@ class FieldCollate:
         names, fields = _fields(samples)
         columns = [
             _column(values, self._marks.of(names, index), described(names, index))
+            if self._only in (None, index if names is None else names[index])
+            else _travelling(values if names else tuple(values), 0)
             for index, values in enumerate(fields)
         ]
         if self._keeps_values:
@@ -159,13 +178,14 @@ def _differs(sample: int, batch_size: int, how: str) -> Exception:
 
 
 def _column(values: list[Any], mark: Any, name: str) -> Column:
+    owner = f"DataLoader: {name}"
     if isinstance(mark, File):
-        return Column([_read(value, i, len(values), name) for i, value in enumerate(values)])
-    if all(isinstance(value, _NUMBERS) for value in values):
+        return Column([file_data(value, i, len(values), owner) for i, value in enumerate(values)])
+    if all(isinstance(value, NUMBERS) for value in values):
         return _numbers(values)
     data: list[Any] = []
     for index, value in enumerate(values):
-        array = _array(value, index, len(values), name)
+        array = operator_data(value, owner, index, len(values))
         if array is None:
             return _travelling(values, index)
         data.append(array)
@@ -179,77 +199,16 @@ def _numbers(values: list[Any]) -> Column:
     return Column(beside if isinstance(beside, torch.Tensor) else None, beside, problem, failure)
 
 
-def _travelling(values: list[Any], index: int) -> Column:
+def _travelling(values: Sequence[Any], index: int) -> Column:
     """Returns a column that operators cannot take, because of the sample `index`."""
     beside, _, failure = _collated(values)
     return Column(None, beside, (type(values[index]).__name__, index), failure)
 
 
-def _array(value: Any, index: int, count: int, name: str) -> Any:
-    """Returns data for operators; None if it is none."""
-    if isinstance(value, torch.Tensor):
-        return value.detach()
-    if isinstance(value, os.PathLike):
-        return _read(value, index, count, name)
-    if isinstance(value, _BYTES):
-        return np.frombuffer(value, np.uint8)
-    if isinstance(value, dict):
-        return _encoded(value, index, count, name)
-    if isinstance(value, (list, tuple)):
-        return _array_of_numbers(value)
-    if isinstance(value, _NUMBERS) or hasattr(value, "__array_interface__"):
-        array = np.asarray(value)
-        return None if array.dtype == object or array.dtype.kind in "USMmV" else array
-    return None
-
-
-def _encoded(value: dict[Any, Any], index: int, count: int, name: str) -> Any:
-    """Returns the bytes of a file as Hugging Face datasets have it; None for another dict."""
-    if value.keys() != {"bytes", "path"}:
-        return None
-    if isinstance(value["bytes"], _BYTES):
-        return np.frombuffer(value["bytes"], np.uint8)
-    if value["bytes"] is None and isinstance(value["path"], str):
-        return _read(value["path"], index, count, name)
-    return None
-
-
-def _array_of_numbers(values: Any) -> Any:
-    """Returns a list of numbers as an array; None if it is another list, or not rectangular."""
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError, RuntimeError):
-        return None
-    return array if array.dtype.kind in "biuf" else None
-
-
-def _read(value: Any, index: int, count: int, name: str) -> Any:
-    """Returns the bytes of a file."""
-    if not isinstance(value, (str, os.PathLike)):
-        raise _make(
-            ArgumentTypeError,
-            f"DataLoader: {name} is marked File and has a {type(value).__name__}, expected a path",
-            sample=index,
-            batch_size=count,
-        )
-    try:
-        return np.fromfile(value, np.uint8)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        failure = _make(
-            FileError,
-            f'DataLoader: {name}: the file "{os.fspath(value)}" cannot be read: {reason}',
-            sample=index,
-            batch_size=count,
-        )
-        failure.source = os.fspath(value)
-        raise failure from None
-
-
 # -- beside the pipeline
 
 
-def _collated(values: list[Any]) -> tuple[Any, None, str | None]:
+def _collated(values: Sequence[Any]) -> tuple[Any, None, str | None]:
     """Returns what default_collate makes of values, and why if it fails: fields of a Column.
 
     What it refuses (None, objects of the user's) is returned as a list, as it does with strings.

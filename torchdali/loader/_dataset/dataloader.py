@@ -13,11 +13,18 @@ from torch.utils.data import Dataset
 
 from torchdali._common.bad_samples import ON_ERROR, BadSampleLog, ListsBadSamples
 from torchdali.errors import ArgumentError, ArgumentTypeError, _make
+from torchdali.loader._dataset.accelerated import (
+    CollateElsewhere,
+    check_accelerated,
+    is_compiled,
+    user_collate,
+)
 from torchdali.loader._dataset.fill_stage import check_filling
 from torchdali.loader._dataset.iterators import InProcessIterator, LoaderIterator
 from torchdali.loader._dataset.loader_state import LoaderState
 from torchdali.loader._dataset.progress import check_state, fresh_state
 from torchdali.loader._dataset.resuming import note_epochs
+from torchdali.loader._dataset.stages import Stage
 from torchdali.loader._dataset.torch_internals import drop_iterator
 from torchdali.loader._dataset.worker_iterator import WorkerIterator
 from torchdali.loader.fields import FieldMarks, File, Layout
@@ -96,6 +103,11 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
             pipeline_options["fields"]. A field of three or four dimensions without a layout is
             channels-last or channels-first if only one of these axes has 1, 3 or 4 elements, in all
             samples of a batch; otherwise operators on images refuse it.
+        accelerate: run in the engine what is recognized: datasets and transforms of torchvision,
+            see compile_dataset(). Batches, and the order of samples, stay those of torch's loader;
+            random transforms keep their distributions, and draw other values. `num_workers` is
+            then the number of threads. One line says what is compiled, what runs in Python, and
+            why. Always on for what compile_dataset() returns.
 
     Attributes:
         errors, error_count: samples of this epoch that failed, up to the last batch.
@@ -133,18 +145,23 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         pipeline: Callable[..., Any] | None = None,
         pipeline_options: Mapping[str, Any] | None = None,
         fields: Mapping[str | int, Layout | File | str] | None = None,
+        accelerate: bool = False,
     ) -> None:
         _check_arguments(workers, on_error, max_errors, multiprocessing_context)
         _check_steps(snapshot_every_n_steps)
         if fill_batches:
             check_filling(locals())
+        accelerate = accelerate or is_compiled(dataset)
+        if accelerate:
+            check_accelerated(pipeline, fields, pipeline_options)
         if pipeline is not None:
             _check_pipeline(pipeline, batch_size, batch_sampler)
             collate_fn = _collate_for(pipeline, collate_fn, fields, pipeline_options, on_error)
-        else:
+        elif not accelerate:
             for name, value in {"pipeline_options": pipeline_options, "fields": fields}.items():
                 if value is not None:
                     raise _make(ArgumentError, f"DataLoader: `{name}` without `pipeline`")
+        collate_fn = user_collate(collate_fn)  # of a loader that Lightning makes another one of
         # Not by setattr(): Lightning records attributes that are set, to set them again.
         self.__dict__["_state"] = LoaderState()
         super().__init__(
@@ -177,14 +194,44 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         self.pipeline = pipeline
         self.pipeline_options = pipeline_options
         self.fields = fields
+        self.accelerate = bool(accelerate)
+        if accelerate and not is_compiled(dataset):
+            self.collate_fn = CollateElsewhere(self.collate_fn, type(dataset).__qualname__)
+        if pipeline is not None:
+            from torchdali.loader._dataset.late_pipeline import LatePipeline
+
+            collate: Any = self.collate_fn
+            collate.adopt(LatePipeline(self))
 
     def _get_iterator(self) -> LoaderIterator:
         """Overrides torch's method; see torch_internals.py."""
         resumed, self._state.loaded = self._state.loaded, None
+        seen = self._seen_by_iterators(renew=True)
         if self.num_workers == 0:
-            return InProcessIterator(self, self._state, resumed)
+            return InProcessIterator(seen, self._state, resumed)
         self.check_worker_number_rationality()
-        return WorkerIterator(self, self._state, resumed)
+        return WorkerIterator(seen, self._state, resumed)
+
+    def _seen_by_iterators(self, renew: bool = False) -> Any:
+        """Returns this loader, or what iterators get in its place with `accelerate`.
+
+        Args:
+            renew: look at the dataset again, whose transform may be another one now.
+        """
+        state = self._state
+        if self.accelerate and (renew or state.view is None):
+            from torchdali.loader._compiled.loader_view import make_view
+
+            before, state.view = state.view, None
+            view = make_view(self, before)
+            if view is not before:
+                state.idle_pipelines.clear()
+            state.view = view
+        return self if state.view is None else state.view
+
+    def __torchdali_stage__(self) -> Stage | None:
+        """Returns what works on batches before the user gets them, for subclasses."""
+        return None
 
     def __torchdali_bad_samples__(self) -> list[BadSampleLog]:
         """Returns what has the records of samples that failed."""
@@ -198,7 +245,8 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         Args:
             reset: set the counters to zero after reading them.
         """
-        return self._state.clock.stats(self.workers if self.num_workers else "", reset)
+        workers = self._seen_by_iterators().workers if self.num_workers else ""
+        return self._state.clock.stats(workers, reset)
 
     def __torchdali_trace_owners__(self) -> list[int]:
         """Returns the numbers that mark the events of `pipeline` in a profile."""
@@ -214,27 +262,31 @@ class DataLoader(_TorchLoader[_T], ListsBadSamples):
         """
         state = self._state
         if state.progress is not None:
-            return state.progress.state(self)
-        return fresh_state(self, state.generator) if state.loaded is None else state.loaded
+            return state.progress.state(self._seen_by_iterators())
+        seen = self._seen_by_iterators()
+        return fresh_state(seen, state.generator) if state.loaded is None else state.loaded
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state_dict: Mapping[str, Any] | None) -> None:
         """Has the next iteration continue from a state.
 
         Workers end. If the epoch of the state has ended, the next iteration begins the one after
         it.
 
         Args:
-            state_dict: what state_dict() of such a loader has returned. If it is empty, the next
-                iteration begins an epoch.
+            state_dict: what state_dict() of such a loader has returned. If it is empty or None, the
+                next iteration begins an epoch.
 
         Raises:
             ArgumentError: it is the state of another loader, for example with another number of
                 workers that have a state each.
+            ArgumentTypeError: it is no dict.
         """
-        if state_dict:
-            check_state(self, state_dict)
+        is_empty = state_dict is None or state_dict == {}
+        if not is_empty:
+            check_state(self._seen_by_iterators(), state_dict)
         drop_iterator(self)
-        self._state.progress, self._state.loaded = None, dict(state_dict) or None
+        self._state.progress = None
+        self._state.loaded = None if is_empty else dict(state_dict or {})
         self._state.bad_samples.begin_epoch(-1)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class EpochFailures:
 
     def __init__(self, loader: Any, log: BadSampleLog, state: dict[str, Any] | None) -> None:
         self._log, self._on_error = log, loader.on_error
-        self._dataset = type(loader.dataset).__name__
+        self._dataset = getattr(loader, "dataset_name", type(loader.dataset).__name__)
         log.max_errors, log.path = loader.max_errors, loader.errors_file
         if state is None:
             log.begin_epoch(log.epoch + 1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import IterDataPipe, MapDataPipe
 
+from torchdali.loader._dataset.accelerated import user_collate
 from torchdali.loader._dataset.failures import EpochFailures
 from torchdali.loader._dataset.fetch import (
     NO_SAMPLES,
@@ -83,7 +84,7 @@ class LoaderIterator(BaseIterator):
         if loader.fill_batches:
             check_single_process(loader)
             self._filling = FillStage(loader)
-        made = in_turn(self._pipeline, self._filling)
+        made = in_turn(in_turn(self._pipeline, loader.__torchdali_stage__()), self._filling)
         copies = device_stage(loader.device)  # from page-locked memory, which it makes
         self._stage = in_turn(made, copies)
         self._pins_outputs = made is not None and copies is None
@@ -97,7 +98,7 @@ class LoaderIterator(BaseIterator):
     @property
     def collate(self) -> Callable[[Any], Any]:
         """Makes a batch of samples; for a pipeline, its columns."""
-        collate = super().collate
+        collate: Callable[[Any], Any] = user_collate(super().collate)
         if self._pipeline is None:
             return collate
         columns: Callable[[Any], Any] = collate.columns  # type: ignore[attr-defined]  # FieldCollate

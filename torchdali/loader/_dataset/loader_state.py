@@ -24,6 +24,7 @@ class LoaderState:
         random_streams: of the pipeline.
         bad_samples: those of the epoch, as far as the user is.
         clock: measures how long the user waits.
+        view: what iterators get in place of the loader, with `accelerate`; None: the loader.
         generator: what is used where the loader was given none.
     """
 
@@ -35,4 +36,5 @@ class LoaderState:
         self.bad_samples = BadSampleLog()
         self.bad_samples.epoch = -1  # before the first one
         self.clock = WaitClock()
+        self.view: Any = None
         self.generator = GlobalGenerator()

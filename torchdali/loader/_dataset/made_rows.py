@@ -60,6 +60,21 @@ class MadeRows:
             ]
         )
 
+    def samples(self) -> list[Any]:
+        """Returns the samples one by one, in the structure of the user's function."""
+        outputs = iter(self._outputs)
+        columns = [
+            next(outputs).as_torch_list() if field is None else self._values(field)
+            for field in self._fields
+        ]
+        return [self._structure.rebuild(list(row)) for row in zip(*columns, strict=True)]
+
+    def _values(self, index: int) -> list[Any]:
+        """Returns the values of a field that travels beside the pipeline."""
+        column = self._batch.columns[index]
+        values = column.data if column.values is None else column.values
+        return [values[row] for row in self._samples]
+
     def _beside(self, index: int) -> Any:
         column = self._batch.columns[index]
         if self._rows is not None:

@@ -10,6 +10,7 @@ from torchdali.loader._dataset.columns import Fields
 from torchdali.loader._dataset.fed_pipeline import FedPipeline
 from torchdali.loader._dataset.fetch import NO_SAMPLES
 from torchdali.loader._dataset.loader_state import LoaderState
+from torchdali.loader._dataset.made_rows import MadeRows
 from torchdali.loader._dataset.pipeline_options import PipelineOptions
 from torchdali.loader._dataset.stages import Stage
 from torchdali.loader.fields import FieldMarks
@@ -38,6 +39,8 @@ class PipelineStage(Stage):
         self._is_filled = loader.fill_batches  # by the next stage
         self._on_error = None if loader.on_error == "raise" else loader.on_error
         self._bad_samples = state.bad_samples
+        # Makes the batch of the user, of MadeRows.
+        self._finish_batch = getattr(loader, "finish_batch", MadeRows.whole)
         self._current: FedPipeline | None = None
         self._seed = 0
         # The batch that was begun last, and the number of its first sample. Without a batch: that
@@ -113,7 +116,7 @@ class PipelineStage(Stage):
         made = pipeline.outputs_of(submitted, batch)
         if made is None:
             return NO_SAMPLES
-        return made if self._is_filled else made.whole()
+        return made if self._is_filled else self._finish_batch(made)
 
     def release(self, begun: Any) -> None:
         """See Stage."""

@@ -260,16 +260,21 @@ class ProcessPool:
         worker = "DataLoader worker"
         if len(self._pids) == self.num_queues:  # all of them were alive after the start
             worker += f" (pid {self._pids[index]})"
+        # The beginnings are those of torch, by which programs identify the error.
         if code is None or code >= 0:
+            exit_code = "" if code is None else f" with exit code {code}"
             return (
-                f"{worker} exited unexpectedly: {failure.text}. With num_workers=0 the error may "
-                "say more"
+                f"{worker} exited unexpectedly{exit_code}. With num_workers=0 the error may say "
+                f"more ({failure.text})"
             )
         return f"{worker} is killed by signal: {signal.strsignal(-code)}. {failure.text}"
 
     def begin_epoch(self, shared_seed: int | None) -> None:
-        """See WorkerPool."""
-        self._pool.cancel(0)
+        """See WorkerPool. As in torch, workers do their jobs of the last epoch.
+
+        Their generators and datasets then do not depend on how far they were.
+        """
+        self._pool.cancel(0, finishes=True)
         self._done = None
         self._epoch += 1
         self._shared_seed = shared_seed

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from torchdali._common.bad_samples import BadSampleLog
-from torchdali.errors import ArgumentError, _make
+from torchdali.errors import ArgumentError, ArgumentTypeError, _make
 from torchdali.loader._dataset.fetch import Fetcher, SampleErrors, plain_state
 from torchdali.loader._dataset.random_stream import RandomStream
 from torchdali.loader._dataset.randomness import Generators, GlobalGenerator
@@ -24,6 +24,8 @@ _KEYS = {
     *("shared_seed", "length", "pipeline"),
     *("sampling", "ahead", "random", "set_epoch", "workers", "ended", "turn"),
 }
+
+_TORCHDATA_KEYS = {"_snapshot", "_num_yielded"}  # with and without workers, in torchdata 0.11
 
 
 @dataclass(frozen=True)
@@ -285,12 +287,15 @@ def check_state(loader: Any, state: Any) -> None:
 
     Raises:
         ArgumentError: it is the state of another loader.
+        ArgumentTypeError: it is no dict.
     """
-    is_state = isinstance(state, Mapping) and state.get("version") == _VERSION
-    if not is_state or not state.keys() >= _KEYS:
+    is_dict = isinstance(state, Mapping)
+    if not is_dict or state.get("version") != _VERSION or not state.keys() >= _KEYS:
+        known = is_dict and bool(_TORCHDATA_KEYS & state.keys())
+        what = "a state of torchdata.StatefulDataLoader" if known else f"a {type(state).__name__}"
         raise _make(
-            ArgumentError,
-            "load_state_dict(): this is no state of torchdali.DataLoader",
+            ArgumentError if is_dict else ArgumentTypeError,
+            f"load_state_dict(): this is no state of torchdali.DataLoader, but {what}",
             fix="pass what its state_dict() returned",
         )
     if state["iterable"] != is_iterable(loader):

@@ -70,6 +70,7 @@ class _Shared:
         self.fetcher: Fetcher | None = None
         self.fetcher_epoch = -1
         self.closed = False
+        self._told = False  # whether close() has ended, which may be interrupted
         self.news.acquire()
 
     def begin_epoch(self, epoch: int, make: Callable[[Callable[[], bool]], Fetcher]) -> None:
@@ -95,9 +96,12 @@ class _Shared:
 
     def close(self) -> None:
         """Has every thread end after the sample that it is reading."""
+        if self._told:  # perhaps at exit, when the modules used here are gone already
+            return
         self.closed = True
         self.drop_jobs()
         self.jobs.put(None)  # each thread passes it on
+        self._told = True
 
     def is_closed(self) -> bool:
         """Returns whether close() was called."""

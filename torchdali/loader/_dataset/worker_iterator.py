@@ -47,6 +47,8 @@ class WorkerIterator(LoaderIterator):
 
     def begin_epoch(self, loader: Any, first: bool) -> None:
         """See BaseIterator."""
+        seen = self._loader()  # torch does not know what stands for the loader
+        loader = loader if seen is None else seen
         self._random_before = self._generators.state()
         resumed, seed = self._resumed, self.shared_seed
         with self._generators.default:
