@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -192,3 +194,16 @@ def test_a_sampler_that_was_interrupted_in_its_own_code_does_not_end_the_epoch()
             raised.append(type(error))
     assert seen == [0, 1]
     assert raised == [KeyboardInterrupt] + [PipelineError] * 5
+
+
+def test_threads_that_are_alive_at_exit_end_quietly(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torchdali\n"
+        "loader = torchdali.DataLoader(range(8), batch_size=2, num_workers=2,\n"
+        "                              persistent_workers=True, workers='threads')\n"
+        "print(len(list(loader)))\n"
+        "first = next(iter(loader))\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("4\n", "")

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import inspect
+import pickle
 
 import numpy as np
 import pytest
 import torch
 from helpers.datasets import Arrays, Squares
+from torch.utils.data._utils import pin_memory
 
 from torchdali import DataLoader, OperatorConcurrency, Pipeline, StreamPolicy, fn, types
 from torchdali.errors import ArgumentError, ArgumentTypeError, PipelineError, UnsupportedError
@@ -185,8 +189,42 @@ def imitated_prepare(loader):
 
 
 @pytest.mark.parametrize("num_workers", [0, 1])
-def test_a_loader_that_lost_its_pipeline_is_an_error(num_workers):
+def test_a_loader_that_is_made_of_one_has_its_pipeline(num_workers):
     loader = DataLoader(Arrays(4), batch_size=2, num_workers=num_workers, pipeline=flipped)
-    with pytest.raises(UnsupportedError, match="has lost its `pipeline`.*(?s:.*)Accelerate"):
-        next(iter(imitated_prepare(loader)))
-    assert len(list(loader)) == 2
+    batches, others = list(loader), list(imitated_prepare(loader))
+    for batch, late in zip(batches, others, strict=True):
+        for one, other in zip(batch, late, strict=True):
+            assert torch.equal(one, other)
+        for one, other in zip(batch, late.to(torch.float64), strict=True):
+            assert torch.equal(one.double(), other)
+
+
+def test_late_batches_are_pinned_when_they_are_made(monkeypatch):
+    pinned, run = [], []
+
+    def pipeline(image, label):
+        run.append(True)
+        return fn.resize(image, size=[2, 2]), label
+
+    monkeypatch.setattr(
+        torch.Tensor, "pin_memory", lambda t, *_: pinned.append(tuple(t.shape)) or t
+    )
+    loader = DataLoader(Arrays(4), batch_size=2, pipeline=pipeline)
+    batch = next(iter(imitated_prepare(loader)))
+    assert pin_memory.pin_memory(batch, "cpu") is batch  # in torch's thread
+    assert not run
+    batch.to("cpu")
+    assert pinned == [(2, 2, 2, 3), (2,)]
+
+
+def test_batches_without_their_pipeline_are_errors():
+    loader = DataLoader(Arrays(4), batch_size=2, pipeline=flipped)
+    copied = pickle.dumps(copy.deepcopy(loader))
+    batch = pickle.loads(pickle.dumps(next(iter(imitated_prepare(loader)))))
+    assert len(batch.value()) == 2
+    del loader
+    gc.collect()
+    with pytest.raises(UnsupportedError, match="has lost its `pipeline`"):
+        next(iter(imitated_prepare(pickle.loads(copied)))).value()
+    with pytest.raises(UnsupportedError, match="in the process that made that"):
+        pickle.loads(pickle.dumps(batch)).value()
