@@ -38,7 +38,7 @@ def _python_of(peer: str) -> str:
     """Returns the peer's interpreter; peers with conflicting requirements have a venv each."""
     if peer.startswith("dali"):
         variable, command = "TORCHDALI_DALI_PYTHON", "make dali"
-    elif "torchvision" in peer or peer == "spdl":
+    elif "torchvision" in peer or peer in ("spdl", "kornia"):
         variable, command = "TORCHDALI_PEERS_PYTHON", "make peers"
     else:
         return sys.executable
@@ -174,6 +174,7 @@ def versions(peer: str) -> dict[str, str]:
         "pillow": ["PIL"],
         "torchvision": ["torch", "torchvision"],
         "spdl": ["spdl"],
+        "kornia": ["torch", "kornia"],
         "webdataset": ["webdataset", "torch", "PIL"],
         "huggingface": ["datasets", "torch", "PIL"],
     }

@@ -17,6 +17,8 @@ from benchmarks import harness, memory, microseconds, scheduler, tables
 from benchmarks.ops import (
     building,
     expressions,
+    functional_batch,
+    functional_call,
     jpeg,
     jpeg_scaled,
     numba_function,
@@ -24,11 +26,13 @@ from benchmarks.ops import (
     overhead,
     python_function,
 )
+from benchmarks.options import parse
 from benchmarks.pipelines import (
     arrays,
     auto_augment,
     coco,
     cold,
+    compiled,
     container_index,
     containers,
     external_source,
@@ -41,32 +45,6 @@ from benchmarks.pipelines import (
 from benchmarks.pipelines.files import find_files
 
 RESULTS = Path(__file__).resolve().parent / "results"
-PARTS = (
-    "imagenet",
-    "microseconds",
-    "jpeg",
-    "cold",
-    "remote",
-    "jpeg_index",
-    "containers",
-    "container_index",
-    "jpeg_scaled",
-    "auto_augment",
-    "coco",
-    "overhead",
-    "expressions",
-    "operators",
-    "building",
-    "external_source",
-    "python_function",
-    "numba_function",
-    "loader",
-    "arrays",
-    "memory",
-    "workers",
-    "scale",
-    "scheduler",
-)
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -205,6 +183,31 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                     seconds=min(seconds, 0.5),
                     warm_up=200,
                 )
+    if "functional_call" in options.parts:
+        results += harness.measure_each(
+            functional_call.__name__,
+            [p for p in functional_call.PEERS if p in options.peers],
+            [
+                {"threads": 1, "call": call, "size": size}
+                for call in functional_call.CALLS
+                for size in functional_call.SIZES
+            ],
+            functional_call.call_time,
+            rounds=rounds,
+            seconds=min(seconds, 0.2),
+            warm_up=4,
+        )
+    if "functional_batch" in options.parts:
+        for threads in options.threads:
+            results += harness.measure(
+                functional_batch.__name__,
+                functional_batch.PEERS,
+                {"threads": threads, **axes},
+                harness.throughput,
+                rounds=rounds,
+                seconds=seconds,
+                warm_up=8,
+            )
     if "expressions" in options.parts:
         for dtype in ("uint8", "int16", "float32", "float16"):
             for operands in ("numbers", "channels"):
@@ -282,11 +285,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                     peers,
                     {"work": work, **axes_of},
                     metrics,
-                    rounds=rounds,
-                    seconds=min(seconds, 2.0),
-                    warm_up=8 if work != "start" else 2,
-                )
+                    rounds=rounds, seconds=min(seconds, 2.0), warm_up=8 if work != "start" else 2,
+                )  # fmt: skip
             results += memory.measure_loader(peers, {"work": "tensors", **axes_of})
+    if "compiled" in options.parts:
+        results += compiled.measure(options, axes, rounds=rounds, seconds=seconds)
     if "arrays" in options.parts:
         for region in arrays.REGIONS:
             for threads in options.threads:
@@ -350,38 +353,7 @@ def updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """See the module's docstring."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="folder with JPEG files, at any depth")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument(
-        "--peers",
-        nargs="+",
-        default=[
-            *("torchdali", "dali", "dataloader", "spdl", "webdataset", "huggingface"),
-            *("opencv", "pillow", "torchvision", "numpy", "numba"),
-        ],
-    )
-    parser.add_argument(
-        "--operators", nargs="+", choices=operators.CASES, default=list(operators.CASES)
-    )
-    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument(
-        "--seconds", type=float, default=2.5, help="length of a peer's part of a round"
-    )
-    parser.add_argument("--epochs", type=int, default=50, help="epochs of the memory benchmark")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument(
-        "--update", type=Path, help="JSON file whose results of --parts are replaced"
-    )
-    parser.add_argument(
-        "--out", type=Path, help="JSON file to write; default: a new one in benchmarks/results"
-    )
-    options = parser.parse_args()
-    options.data = str(Path(options.data).resolve())
-
+    options = parse(__doc__)
     document = run(options)
     if options.update is not None:
         document = updated(json.loads(options.update.read_text()), document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.tables import operators, pipelines, reading, scaling
+from benchmarks.tables import functional, operators, pipelines, reading, scaling
 from benchmarks.tables.cells import TITLES, of
 
 __all__ = ["SECTIONS", "setup_text", "tables"]
@@ -25,12 +25,15 @@ SECTIONS = {
     "coco": ("coco", reading.coco_table),
     "operators": ("operators", operators.operators_table),
     "overhead": ("overhead", operators.overhead_table),
+    "functional_call": ("functional_call", functional.call_table),
+    "functional_batch": ("functional_batch", functional.batch_table),
     "expressions": ("expressions", operators.expressions_table),
     "building": ("building", operators.building_table),
     "external_source": ("external_source", pipelines.external_source_table),
     "python_function": ("python_function", operators.python_function_table),
     "numba_function": ("numba_function", operators.numba_function_table),
     "loader": ("loader", pipelines.loader_table),
+    "compiled": ("compiled", pipelines.compiled_table),
     "arrays": ("arrays", reading.arrays_table),
     "memory": ("memory", pipelines.memory_table),
     "workers": ("workers", pipelines.workers_table),

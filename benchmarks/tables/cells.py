@@ -21,6 +21,8 @@ TITLES = {
     "dataloader": "torch `DataLoader`",
     "dataloader-torchvision": "torch `DataLoader`",
     "spdl": "SPDL",
+    "torchvision-accelerated": "`torchdali.DataLoader(..., accelerate=True)`",
+    "torchvision-dataloader": "torch `DataLoader`",
     "webdataset": "webdataset package in torch `DataLoader`, Pillow",
     "huggingface": "`datasets` with its own decoding in torch `DataLoader`, Pillow",
     "torchdali-libjpeg": "libjpeg-turbo (in torchdali)",

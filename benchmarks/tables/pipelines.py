@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.tables.cells import (
     REFERENCES,
+    TITLES,
     markdown,
     median,
     number,
@@ -187,3 +188,32 @@ def auto_augment_table(document: dict[str, Any]) -> str:
     header = ["images/s, file → decode → crop → augmentation → flip → float CHW, 2 threads"]
     note = "In brackets: torchdali's throughput with the same definition divided by the peer's."
     return f"{markdown([*header, *schemes.values()], rows)}\n\n{note}"
+
+
+def compiled_table(document: dict[str, Any]) -> str:
+    """A dataset of torchvision in our DataLoader and in torch's; above 1: ours is better."""
+    results = of(document, "compiled")
+    if not results:
+        return "Not measured."
+    by_key = {(r["peer"], r["axes"]["work"], r["axes"]["threads"]): r for r in results}
+    columns = {"train": "images_per_s", "eval": "images_per_s", "start": "us_per_iteration"}
+    best = "torchvision-accelerated"
+    rows = []
+    for threads in dict.fromkeys(r["axes"]["threads"] for r in results):
+        for peer in dict.fromkeys(r["peer"] for r in results):
+            row = [f"{TITLES[peer]}, `num_workers={threads}`"]
+            for work, metric in columns.items():
+                result = by_key.get((peer, work, threads), {"absent": ""})
+                ours = by_key.get((best, work, threads), {"absent": ""})
+                if "absent" in result or "absent" in ours:
+                    row.append("absent")
+                    continue
+                per_second = metric == "images_per_s"
+                cell = f"{median(result, metric) / (1 if per_second else 1000):,.0f}"
+                if peer != best:
+                    ratio = paired_ratio(ours, result, metric)
+                    cell += f" ({ratio if per_second else 1 / ratio:.1f})"
+                row.append(cell)
+            rows.append(row)
+    titles = ["", "training, images/s", "evaluation, images/s", "ms to the first batch"]
+    return markdown(titles, rows)
