@@ -13,9 +13,12 @@ JOBS ?= $(shell nproc)
 ENGINE := $(shell find csrc -name '*.cpp' -o -name '*.h' -o -name '*.cu')
 CXX_FILES = $(shell find csrc tests/cpp tests/fuzz tools -name '*.cpp' -o -name '*.h' -o -name '*.cu')
 export PYTHON TORCH
-# The parity tests and benchmarks find the environments of `make dali` and `make peers` here.
+# Tests and benchmarks find the environments of `make dali`, `make torchvision` and `make peers` here.
 ifneq ($(wildcard .venv-dali/bin/python),)
 export TORCHDALI_DALI_PYTHON ?= $(CURDIR)/.venv-dali/bin/python
+endif
+ifneq ($(wildcard .venv-torchvision/bin/python),)
+export TORCHDALI_TORCHVISION_PYTHON ?= $(CURDIR)/.venv-torchvision/bin/python
 endif
 ifneq ($(wildcard .venv-peers/bin/python),)
 export TORCHDALI_PEERS_PYTHON ?= $(CURDIR)/.venv-peers/bin/python
@@ -24,7 +27,7 @@ export MAX_JOBS ?= $(JOBS)
 
 .PHONY: help setup quickstart test test-fast test-gpu lint types format tidy generate sanitize fuzz \
   fuzz-jpeg fuzz-parser coverage mutants bench bench-gpu docs build wheel test-wheel test-cross clean \
-  lint-tools dali peers
+  lint-tools dali peers torchvision
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -138,6 +141,9 @@ docs: $(BUILT) ## write reference pages, and benchmark tables in README and docs
 
 dali: ## create .venv-dali with real DALI 1.35.0, for parity tests and benchmarks
 	@tools/setup_peer.sh .venv-dali dali
+
+torchvision: $(SETUP) ## create .venv-torchvision, with the torch of .venv, for tests against torchvision
+	@tools/setup_torchvision.sh .venv-torchvision $(PY)
 
 peers: ## create .venv-peers with torchvision and SPDL (needs FFmpeg), for benchmarks
 	@tools/setup_peer.sh .venv-peers rivals

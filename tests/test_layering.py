@@ -53,7 +53,16 @@ FLOORS: list[set[str]] = [
     {"_graph", "data_node", "graph", "math", "types"},
     {"_sources"},
     {"backend", "external_source", "fn", "ops", "pipeline"},
-    {"auto_aug", "loader", "loop", "plugin"},
+    {
+        "_eager",
+        "auto_aug",
+        "experimental",
+        "functional",
+        "loader",
+        "loop",
+        "plugin",
+        "transforms",
+    },
     {"lightning"},
 ]
 # A definition records nodes and runs nothing; a pipeline runs any nodes.

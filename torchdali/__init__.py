@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         backend,
         data_node,
         errors,
+        experimental,
         fn,
+        functional,
         math,
         ops,
         pipeline,
@@ -24,12 +26,14 @@ if TYPE_CHECKING:
         storage,
         tensors,
         tfrecord,
+        transforms,
         types,
     )
     from torchdali._build_info import VERSION as __version__
     from torchdali._common.sample import SampleContext, current_sample
     from torchdali.data_node import newaxis
     from torchdali.loader import DataLoader, ShuffleWindow, get_worker_info
+    from torchdali.loader._compiled.compiled import compile_dataset
     from torchdali.loop import PipelineLoader
     from torchdali.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
     from torchdali.profiling import profile
@@ -44,10 +48,13 @@ __all__ = [
     "StreamPolicy",
     "__version__",
     "backend",
+    "compile_dataset",
     "current_sample",
     "data_node",
     "errors",
+    "experimental",
     "fn",
+    "functional",
     "get_worker_info",
     "math",
     "newaxis",
@@ -59,6 +66,7 @@ __all__ = [
     "storage",
     "tensors",
     "tfrecord",
+    "transforms",
     "types",
 ]
 
@@ -73,6 +81,7 @@ _ELSEWHERE = {
     "StreamPolicy": ("pipeline", "StreamPolicy"),
     "__cuda_version__": ("backend", "__cuda_version__"),
     "__version__": ("_build_info", "VERSION"),
+    "compile_dataset": ("loader._compiled.compiled", "compile_dataset"),
     "current_sample": ("_common.sample", "current_sample"),
     "get_worker_info": ("loader", "get_worker_info"),
     "newaxis": ("data_node", "newaxis"),

@@ -56,10 +56,17 @@ def test_the_changelog_has_an_unreleased_section():
         "profiling.md",
         "data.md",
         "remote_files.md",
+        "other_loops.md",
+        "from_torchvision.md",
     ],
 )
 def test_the_code_of_a_page_runs(name, tmp_path):
-    for package in {"numba.md": ["numba"], "data.md": ["pyarrow", "datasets"]}.get(name, []):
+    packages = {
+        "numba.md": ["numba"],
+        "data.md": ["pyarrow", "datasets"],
+        "from_torchvision.md": ["datasets"],
+    }
+    for package in packages.get(name, []):
         pytest.importorskip(package)
     if name == "profiling.md":
         (tmp_path / "photos" / "one").mkdir(parents=True)
