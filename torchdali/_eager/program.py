@@ -11,11 +11,12 @@ from typing import Any
 
 import torch
 
-from torchdali._eager import settings
+from torchdali._eager import devices, settings
 from torchdali._engine.extension import _C
 from torchdali._engine.schema import operator_schema
 from torchdali._graph.scope import Scope, pop_scope, push_scope
 from torchdali.data_node import DataNode, OpNode
+from torchdali.errors import UnsupportedError, _make
 from torchdali.pipeline._compile import engine_node, reachable
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
 _MOST_SAMPLES = 1 << 30
 # The result of a call is often alive until the next one ends.
 _KEPT_STORAGES = 2
+# Devices, which stand for streams, whose engines a program keeps.
+_MOST_DEVICES = 16
 _NO_SEEDS = (0,)  # of operators that draw nothing
 
 
@@ -49,8 +52,13 @@ def release_unused_memory() -> None:
 os.register_at_fork(after_in_child=release_unused_memory)  # the process has none of the engines
 
 
-def placeholder(name: str) -> DataNode:
-    """Returns a node for data that is passed to each run of a program."""
+def placeholder(name: str, on_gpu: bool = False) -> DataNode:
+    """Returns a node for data that is passed to each run of a program.
+
+    Args:
+        name: of the data.
+        on_gpu: whether it will be on the GPU that the program runs on.
+    """
     source = OpNode(
         schema=operator_schema("external_source"),
         name=name,
@@ -59,7 +67,7 @@ def placeholder(name: str) -> DataNode:
         arg_inputs={},
         args={},
         seed=None,
-        device="cpu",
+        device="gpu" if on_gpu else "cpu",
         preserve=False,
         num_outputs=1,
         location=None,
@@ -69,7 +77,17 @@ def placeholder(name: str) -> DataNode:
 
 
 def draw_seed(generator: torch.Generator | None = None) -> int:
-    """Returns a seed drawn from a generator; None: the one that torch.manual_seed() sets."""
+    """Returns a seed drawn from a generator; None: the one that torch.manual_seed() sets.
+
+    Raises:
+        UnsupportedError: the generator is on a GPU, for which the CPU would have to wait.
+    """
+    if generator is not None and generator.device.type != "cpu":
+        raise _make(
+            UnsupportedError,
+            f"seeds are drawn on the CPU, and the generator is on {generator.device}",
+            fix="pass a torch.Generator() of the CPU",
+        )
     return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
 
 
@@ -104,6 +122,7 @@ class Program:
 
     Attributes:
         num_random: how many operators draw random values; each takes one seed of a run.
+        uses_gpu: whether data or an operator is on a GPU.
     """
 
     def __init__(self, inputs: Sequence[DataNode], outputs: Sequence[DataNode]) -> None:
@@ -114,6 +133,7 @@ class Program:
             assert node.source is not None
             return position[node.source.ordinal], node.index
 
+        self.uses_gpu = any(node.device == "gpu" for node in nodes)
         self.num_random = 0
         self._nodes = []
         for i, node in enumerate(nodes):
@@ -134,13 +154,15 @@ class Program:
             node.name if node.source is not None and node.source.ordinal in position else None
             for node in inputs
         ]
-        self._idle: list[Any] = []  # engines that no thread uses now
-        self._on_threads: tuple[Any, Any] | None = None  # threads, and an engine that uses them
+        # By device, None for the CPU alone: engines that no thread uses now.
+        self._idle: dict[Any, list[Any]] = {}
+        # By device: threads, and an engine that uses them.
+        self._on_threads: dict[Any, tuple[Any, Any]] = {}
         _programs.add(self)
 
     def forget_engines(self) -> None:
         """Forgets the engines that no thread uses; in a forked process those of the parent."""
-        self._idle, self._on_threads = [], None
+        self._idle, self._on_threads = {}, {}
 
     def run(
         self,
@@ -149,6 +171,7 @@ class Program:
         batch_size: int = 1,
         seeds: Sequence[int] = (),
         single: bool = False,
+        gpu: int = devices.CPU,
     ) -> list[tuple[Any, str]]:
         """Returns (data, layout) of each output.
 
@@ -161,6 +184,7 @@ class Program:
             batch_size: number of samples.
             seeds: `num_random` of them.
             single: whether the batch is one sample, which is passed and returned by itself.
+            gpu: that it runs on, if it uses one: that of the data of placeholders on a GPU.
         """
         fed = [
             (name, data, layout)
@@ -168,24 +192,38 @@ class Program:
             if name is not None
         ]
         options = {"batch_size": batch_size, "seeds": seeds or _NO_SEEDS, "single": single}
+        device = devices.engine_device(gpu) if self.uses_gpu else None
         if batch_size > 1 and settings.get_num_threads() > 1:
-            return self._run_on_threads(fed, options)
+            return self._run_on_threads(device, fed, options)
+        idle = self._idle.get(device)
+        if idle is None:
+            self._keep_few(self._idle)
+            idle = self._idle.setdefault(device, [])
         try:
-            engine = self._idle.pop()
+            engine = idle.pop()
         except IndexError:
-            engine = self._make(num_threads=1, inline_only=True)
+            engine = self._make(device=device, num_threads=1, inline_only=True)
         try:
             return engine.run(fed, **options)  # type: ignore[no-any-return]
         finally:
-            self._idle.append(engine)
+            idle.append(engine)
 
-    def _run_on_threads(self, fed: Any, options: Any) -> list[tuple[Any, str]]:
+    def _run_on_threads(self, device: Any, fed: Any, options: Any) -> list[tuple[Any, str]]:
         threads = settings.threads()
         with threads.lock:
-            if self._on_threads is None or self._on_threads[0] is not threads:
-                engine = self._make(num_threads=threads.count, workers=threads.engine)
-                self._on_threads = threads, engine
-            return self._on_threads[1].run(fed, **options)  # type: ignore[no-any-return]
+            known = self._on_threads.get(device)
+            if known is None or known[0] is not threads:
+                self._keep_few(self._on_threads)
+                engine = self._make(
+                    device=device, num_threads=threads.count, workers=threads.engine
+                )
+                known = self._on_threads[device] = threads, engine
+            return known[1].run(fed, **options)  # type: ignore[no-any-return]
+
+    def _keep_few(self, engines: dict[Any, Any]) -> None:
+        """Forgets engines of streams, which a program may make again and again."""
+        if len(engines) >= _MOST_DEVICES:
+            engines.clear()
 
     def _make(self, **options: Any) -> Any:
         return _C.Executor(
