@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from torchdali import fn
-from torchdali._eager import values
+from torchdali._eager import devices, values
 from torchdali._eager.program import Program, derive_seeds, draw_seed, placeholder
 from torchdali.data_node import DataNode, OpNode
 from torchdali.errors import ArgumentError, ArgumentTypeError, UnsupportedError, _make
@@ -184,7 +184,8 @@ def _run_on_image(
         raise _make(UnsupportedError, f"{name}: images of {tensor.dtype} are not implemented")
     is_chw = isinstance(image, torch.Tensor)
     channels = tensor.shape[0 if is_chw else 2]
-    traced = _trace(transform, record, kind, tensor.dtype, channels, follows)
+    gpu = devices.gpu_of(tensor)
+    traced = _trace(transform, record, kind, tensor.dtype, channels, follows, gpu >= 0)
     height_and_width = tensor.shape[1:] if is_chw else tensor.shape[:2]
     drawn: list[torch.Tensor] = []
     if traced.program is None:
@@ -192,7 +193,7 @@ def _run_on_image(
     else:
         if is_chw and traced.layout == "HWC":
             tensor = tensor.permute(1, 2, 0)
-        made, drawn = _result(traced, tensor, traced.layout)
+        made, drawn = _result(traced, tensor, traced.layout, gpu)
     if parts:
         _move(name, traced, parts, tuple(height_and_width), drawn)
     elif type(image) is torch.Tensor:
@@ -232,13 +233,16 @@ def _move(
             function(part, *taken)
 
 
-def _result(traced: _Traced, tensor: torch.Tensor, layout: str) -> tuple[Any, list[torch.Tensor]]:
+def _result(
+    traced: _Traced, tensor: torch.Tensor, layout: str, gpu: int = devices.CPU
+) -> tuple[Any, list[torch.Tensor]]:
     """Returns what a program makes of a tensor: a tensor or a Pillow image, and its values."""
     assert traced.program is not None
     seeds = []
     if traced.program.num_random:
         seeds = derive_seeds(draw_seed(), traced.program.num_random)
-    outputs = traced.program.run([(tensor, layout)], seeds=seeds, single=True)
+    gpu = devices.find([gpu]) if traced.program.uses_gpu else gpu
+    outputs = traced.program.run([(tensor, layout)], seeds=seeds, single=True, gpu=gpu)
     made, drawn = outputs[0][0], [data for data, _ in outputs[1:]]
     if traced.kind == "tensor":
         return made, drawn
@@ -254,14 +258,27 @@ def _trace(
     dtype: torch.dtype,
     channels: int,
     follows: bool,
+    on_gpu: bool = False,
 ) -> _Traced:
     known = _traced.setdefault(transform, {})
-    key = transform.key(), kind, dtype, channels, follows
+    key = transform.key(), kind, dtype, channels, follows, on_gpu
     if key not in known:
         # Tensors are not copied to the other layout, if the operators read theirs.
         layouts: list[Literal["CHW", "HWC"]] = ["CHW"] if kind == "tensor" else []
         for layout in [*layouts, "HWC"]:
-            known[key], reads = _traced_in(layout, record, kind, dtype, channels, follows)
+            try:
+                known[key], reads = _traced_in(
+                    layout, record, kind, dtype, channels, follows, on_gpu
+                )
+            except (ArgumentError, UnsupportedError) as error:
+                if not on_gpu or error.operator is None:
+                    raise
+                raise _make(
+                    UnsupportedError,
+                    f"{type(transform).__name__}: {error.operator} cannot run on the GPU in this "
+                    "version",
+                    fix="pass image.cpu(), and move the result with .cuda()",
+                ) from error
             if reads:
                 break
     return known[key]
@@ -274,9 +291,10 @@ def _traced_in(
     dtype: torch.dtype,
     channels: int,
     follows: bool,
+    on_gpu: bool,
 ) -> tuple[_Traced, bool]:
     """Returns what is recorded for images of a layout, and whether all operators read it."""
-    node = placeholder("image")
+    node = placeholder("image", on_gpu)
     sample = Sample(node, kind, dtype, channels=channels, layout=layout)
     sample.follows = follows
     record(sample)
