@@ -9,7 +9,6 @@ import pytest
 import torch
 from helpers.case_files import cases_by_operator, parameters
 from helpers.cases import check_each
-from helpers.gpu_tensors import gpu_tensors  # noqa: F401
 from helpers.ops import OpCase, PerSample, run_case
 
 from torchdali import functional
@@ -50,7 +49,7 @@ def as_list(made: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("op", parameters(CASES))
-def test_results_are_those_of_a_pipeline(op, backend, gpu_tensors):  # noqa: F811
+def test_results_are_those_of_a_pipeline(op, backend, gpu_tensors):
     def check(case: OpCase) -> None:
         if "seed" in case.args:
             pytest.skip("the seed of an operator in a pipeline, which is not that of the pipeline")
@@ -61,9 +60,7 @@ def test_results_are_those_of_a_pipeline(op, backend, gpu_tensors):  # noqa: F81
                 Batch([gpu_tensors.put(one.make(i)) for i in range(case.batch)], one.layout)
                 for one in inputs
             ),
-            **arguments(
-                case, lambda v: Batch([v.at(i) for i in range(case.batch)], v.layout)
-            ),
+            **arguments(case, lambda v: Batch([v.at(i) for i in range(case.batch)], v.layout)),
         )
         for batch, theirs in zip(as_list(made), expected, strict=True):
             assert batch.gpu_id == 0

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from torchdali._eager import devices
 
-__all__ = ["GpuTensors", "gpu_tensors"]
+__all__ = ["GpuTensors"]
 
 
 class GpuTensors:
@@ -37,9 +34,3 @@ class GpuTensors:
     def _emulated_gpu_of(self, tensor: torch.Tensor) -> int:
         found = self._storages.get(tensor.untyped_storage()._cdata) if tensor.is_cpu else None
         return self._gpu_of(tensor) if found is None else found[0]
-
-
-@pytest.fixture
-def gpu_tensors(backend: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Returns a GpuTensors for the device that a test runs on."""
-    yield GpuTensors(backend, monkeypatch)

@@ -49,8 +49,8 @@ OPTIONS = (
 _DEVICE = Argument(
     "device",
     "str",
-    'Where the operator runs: "cpu", "gpu" or "cuda" (with a number: "cuda:1"), "mixed"; by default '
-    "where the inputs are.",
+    'Where the operator runs: "cpu", "gpu" or "cuda", also with a number ("cuda:1"), or "mixed"; '
+    "by default where the inputs are.",
 )
 _OF_PIPELINES = ("name", "preserve", "on_error", "bytes_per_sample_hint")
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, overload
 
 import torch
@@ -262,6 +262,7 @@ class Call:
     gpu: int = devices.CPU
 
     depth: int = dataclasses.field(init=False)
+    _program_gpu: int = dataclasses.field(init=False, default=devices.CPU)  # its graph runs on it
 
     def __post_init__(self) -> None:
         needed = [call for value in self.values if (call := value._call) is not None]
@@ -383,8 +384,6 @@ def results(call: Call) -> list[Batch]:
     if not settings.is_deferred() or operation.schema.side_effects or not operation.num_outputs:
         return [
             batch_of(data, layout, call.gpu if on_gpu else devices.CPU)
-            for (data, layout), on_gpu in zip(
-                call.outputs(), operation.outputs_on_gpu, strict=True
-            )
+            for (data, layout), on_gpu in zip(call.outputs(), operation.outputs_on_gpu, strict=True)
         ]
     return [Batch._of_call(call, index) for index in range(operation.num_outputs)]

@@ -199,8 +199,8 @@ def _converted(tensors: Any, dtype: Any, layout: str | None) -> Samples:
         own = layouts.pop() if len(layouts) == 1 else ""
         samples = Samples([one for one, _ in pairs], own if layout is None else layout)
     elif layout is not None:
-        own = Samples(samples.as_list(), layout)
-        samples = batch_of(own.as_list(), layout, samples.gpu_id)
+        checked = Samples(samples.as_list(), layout)
+        samples = batch_of(checked.as_list(), layout, samples.gpu_id)
     if dtype is not None:
         wanted = _types.type_id(dtype)
         if to_dali_type(samples.dtype) != wanted:

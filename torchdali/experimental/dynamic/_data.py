@@ -335,7 +335,7 @@ def as_tensor(
         whole = data.torch(pad=pad)
         return Tensor(whole, dtype=dtype, device=device, layout=own if layout is None else layout)
     if isinstance(data, Tensor) and dtype is None and layout is None:
-        return data if device is None else data.to_device(device)  # type: ignore[no-any-return]
+        return data if device is None else data.to_device(device)
     return Tensor(data, dtype=dtype, device=device, layout=layout)
 
 
@@ -352,7 +352,7 @@ def as_batch(
 ) -> Batch:
     """Returns a Batch over data, whose memory is shared if possible; see Batch."""
     if isinstance(tensors, Batch) and dtype is None and layout is None:
-        return tensors if device is None else tensors.to_device(device)  # type: ignore[no-any-return]
+        return tensors if device is None else tensors.to_device(device)
     return Batch(tensors, dtype=dtype, device=device, layout=layout)
 
 

@@ -22,9 +22,7 @@ FACE = "eager"
 _NOT_TAKEN = ("bytes_per_sample_hint", "name", "on_error", "preserve", "seed")
 
 
-def call(
-    caller: Caller, inputs: Sequence[Any], kwargs: dict[str, Any], seed: int = 0
-) -> Any:
+def call(caller: Caller, inputs: Sequence[Any], kwargs: dict[str, Any], seed: int = 0) -> Any:
     """Runs an operator on what users pass; returns a batch for each output.
 
     Args:
@@ -36,12 +34,10 @@ def call(
     Raises:
         TorchdaliError: the call is wrong, or fails.
     """
-    return caller.named(lambda: _call(caller, inputs, kwargs, seed))  # type: ignore[no-any-return]
+    return caller.named(lambda: _call(caller, inputs, kwargs, seed))
 
 
-def _call(
-    caller: Caller, inputs: Sequence[Any], kwargs: dict[str, Any], seed: int
-) -> Any:
+def _call(caller: Caller, inputs: Sequence[Any], kwargs: dict[str, Any], seed: int) -> Any:
     check_options(kwargs, _NOT_TAKEN)
     rest = {name: v for name, v in kwargs.items() if name not in ("batch_size", "device")}
     given = [value for value in inputs if value is not None]
